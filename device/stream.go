@@ -1,0 +1,54 @@
+package device
+
+import (
+	"context"
+	"time"
+
+	"github.com/volley-go/volley/memory"
+)
+
+// Stream is an ordered queue of work on one device. Its methods may be called
+// from any goroutine; the order of work is that of the calls.
+type Stream interface {
+	// Device is the device the stream belongs to.
+	Device() Device
+	// Copy copies n bytes between two buffers, each in host memory or in that of
+	// any device of the same driver: host to device, device to host, device to
+	// device. The buffers are kept alive until it is done; host memory that is
+	// not pinned may make the call itself wait. A range outside of a buffer is
+	// an ErrMismatch.
+	Copy(dst *memory.Buffer, dstOffset int64, src *memory.Buffer, srcOffset, n int64) error
+	// Fill sets n bytes from offset to value.
+	Fill(dst *memory.Buffer, offset, n int64, value byte) error
+	// Launch runs a function of a module of the same device over a grid.
+	Launch(f Function, grid Grid, args ...any) error
+	// Call runs f on the host in the order of the stream. f must not call
+	// methods of the stream. An error, or a panic, of f becomes the stream's.
+	Call(name string, f func() error) error
+	// Record marks the point reached so far in e.
+	Record(e Event) error
+	// WaitEvent makes later work of this stream wait for e, which may belong to
+	// another stream.
+	WaitEvent(e Event) error
+	// Free drops the caller's reference to b when all work given so far is done.
+	Free(b *memory.Buffer) error
+	// Wait waits until all work given so far is done and returns the stream's
+	// first failure. When ctx ends first it returns ErrCanceled; the work goes on.
+	Wait(ctx context.Context) error
+	// Close waits for the stream's work and ends it. Closing twice is allowed.
+	Close() error
+}
+
+// Event is a point in the work of a stream.
+type Event interface {
+	// Done reports whether the point was reached. For an event that was never
+	// recorded it is true.
+	Done() (bool, error)
+	// Wait waits until the point is reached or ctx ends (ErrCanceled).
+	Wait(ctx context.Context) error
+	// Since is the time on the device from the point of start to this one. Both
+	// must have been reached, else the error is an ErrMismatch.
+	Since(start Event) (time.Duration, error)
+	// Close gives the event back. Closing twice is allowed.
+	Close() error
+}

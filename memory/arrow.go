@@ -1,0 +1,115 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// FromArrow makes a host column of an arrow-go array without copying. The
+// column holds references to the array's buffers until its last Release. Types
+// without a Layout are an ErrUnsupported. Contents are taken as they are: call
+// Validate on arrays from outside of the process.
+func FromArrow(a arrow.Array) (*Column, error) { return fromData(a.Data()) }
+
+func fromData(d arrow.ArrayData) (*Column, error) {
+	layout := LayoutOf(d.DataType())
+	if layout == LayoutUnknown {
+		return nil, fmt.Errorf("%w: columns of type %s", ErrUnsupported, d.DataType())
+	}
+	p := Parts{Type: d.DataType(), Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: int64(d.NullN())}
+	if p.Nulls < 0 {
+		p.Nulls = UnknownNulls
+	}
+	for i, b := range d.Buffers() {
+		if i >= layout.bufferCount() {
+			break
+		}
+		p.Buffers = append(p.Buffers, fromArrowBuffer(b))
+	}
+	fail := func(err error) (*Column, error) {
+		for _, b := range p.Buffers {
+			b.Release()
+		}
+		for _, c := range p.Children {
+			c.Release()
+		}
+		return nil, err
+	}
+	for i, child := range d.Children() {
+		c, err := fromData(child)
+		if err != nil {
+			return fail(fmt.Errorf("child %d of %s: %w", i, p.Type, err))
+		}
+		p.Children = append(p.Children, c)
+	}
+	if layout == LayoutDictionary {
+		dict, err := fromData(d.Dictionary())
+		if err != nil {
+			return fail(fmt.Errorf("dictionary of %s: %w", p.Type, err))
+		}
+		p.Dictionary = dict
+	}
+	if len(p.Buffers) > 0 && p.Buffers[0] == nil && layout != LayoutNull {
+		p.Nulls = 0
+	}
+	return NewColumn(p)
+}
+
+func fromArrowBuffer(b *arrowmem.Buffer) *Buffer {
+	if b == nil {
+		return nil
+	}
+	b.Retain()
+	return Wrap(b.Bytes(), b.Release)
+}
+
+// ToArrow makes an arrow-go array of a host column without copying. The array
+// holds references to the column's buffers until its last Release. A column on
+// another device is an ErrMismatch: copy it to the host first.
+func ToArrow(c *Column) (arrow.Array, error) {
+	if !c.place.HostAccessible() {
+		return nil, mismatch("a column on %s as a host array", c.place)
+	}
+	d := toData(c)
+	defer d.Release()
+	return array.MakeFromData(d), nil
+}
+
+func toData(c *Column) *array.Data {
+	buffers := make([]*arrowmem.Buffer, max(1, LayoutOf(c.typ).bufferCount()))
+	for i := range buffers {
+		buffers[i] = toArrowBuffer(c.buffers[i])
+		if buffers[i] != nil {
+			defer buffers[i].Release()
+		}
+	}
+	children := make([]arrow.ArrayData, len(c.children))
+	for i, child := range c.children {
+		children[i] = toData(child)
+		defer children[i].Release()
+	}
+	nulls := int(c.NullCount())
+	if c.dict != nil {
+		dict := toData(c.dict)
+		defer dict.Release()
+		return array.NewDataWithDictionary(c.typ, int(c.length), buffers, nulls, int(c.offset), dict)
+	}
+	return array.NewData(c.typ, int(c.length), buffers, children, nulls, int(c.offset))
+}
+
+// handOff gives a buffer back when arrow-go frees what it was handed.
+type handOff struct{ buffer *Buffer }
+
+func (h handOff) Allocate(n int) []byte             { return make([]byte, n) }
+func (h handOff) Reallocate(n int, b []byte) []byte { return append(make([]byte, 0, n), b...)[:n] }
+func (h handOff) Free([]byte)                       { h.buffer.Release() }
+
+func toArrowBuffer(b *Buffer) *arrowmem.Buffer {
+	if b == nil {
+		return nil
+	}
+	return arrowmem.NewBufferWithAllocator(b.Bytes(), handOff{b.Retain()})
+}

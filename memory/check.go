@@ -1,0 +1,205 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// check holds the parts of a new column against its type.
+func (c *Column) check(p Parts) error {
+	layout := LayoutOf(p.Type)
+	if layout == LayoutUnknown {
+		return fmt.Errorf("%w: columns of type %s", ErrUnsupported, p.Type)
+	}
+	if p.Len < 0 || p.Offset < 0 || p.Offset > 1<<62-p.Len {
+		return mismatch("a column of %d values from offset %d", p.Len, p.Offset)
+	}
+	if p.Nulls < UnknownNulls || p.Nulls > p.Len {
+		return mismatch("%d nulls in a column of %d", p.Nulls, p.Len)
+	}
+	if len(p.Buffers) > layout.bufferCount() {
+		return mismatch("%d buffers for %s, which has %d", len(p.Buffers), p.Type, layout.bufferCount())
+	}
+	if err := c.checkPlaces(); err != nil {
+		return err
+	}
+	if p.Nulls > 0 && c.buffers[0] == nil && layout != LayoutNull {
+		return mismatch("%d nulls in a column of %s without a validity bitmap", p.Nulls, p.Type)
+	}
+	end := p.Offset + p.Len
+	for i, need := range needs(layout, p.Type, end) {
+		b := c.buffers[i]
+		if b == nil && (i == 0 || need == 0 || p.Len == 0) {
+			continue
+		}
+		if b == nil {
+			return mismatch("buffer %d of a column of %s is missing", i, p.Type)
+		}
+		if b.Len() < need && (p.Len > 0 || i == 0) {
+			return mismatch("buffer %d of %d values of %s holds %d bytes, not %d", i, end, p.Type, b.Len(), need)
+		}
+	}
+	return c.checkChildren(layout, end)
+}
+
+// needs is the least length of each buffer for end values.
+func needs(l Layout, t arrow.DataType, end int64) []int64 {
+	bitmap := BitmapBytes(end)
+	switch l {
+	case LayoutBits:
+		return []int64{bitmap, bitmap}
+	case LayoutFixed, LayoutDictionary:
+		return []int64{bitmap, end * int64(Width(t))}
+	case LayoutBinary:
+		return []int64{bitmap, (end + 1) * 4, 0}
+	case LayoutLargeBinary:
+		return []int64{bitmap, (end + 1) * 8, 0}
+	case LayoutList:
+		return []int64{bitmap, (end + 1) * 4}
+	case LayoutLargeList:
+		return []int64{bitmap, (end + 1) * 8}
+	case LayoutStruct:
+		return []int64{bitmap}
+	default:
+		return nil
+	}
+}
+
+// checkPlaces finds the one place that all parts live in.
+func (c *Column) checkPlaces() error {
+	var found []Place
+	for _, b := range c.buffers {
+		if b != nil {
+			found = append(found, b.Place())
+		}
+	}
+	for _, child := range c.children {
+		if child == nil {
+			return mismatch("a child of a column of %s is missing", c.typ)
+		}
+		found = append(found, child.place)
+	}
+	if c.dict != nil {
+		found = append(found, c.dict.place)
+	}
+	for i, p := range found {
+		if p != found[0] {
+			return mismatch("a column of %s has parts on %s and on %s", c.typ, found[0], found[i])
+		}
+		c.place = p
+	}
+	return nil
+}
+
+// checkChildren holds children and dictionary against the type.
+func (c *Column) checkChildren(l Layout, end int64) error {
+	switch l {
+	case LayoutList, LayoutLargeList:
+		if len(c.children) != 1 {
+			return mismatch("%s with %d children", c.typ, len(c.children))
+		}
+		item := c.typ.(arrow.ListLikeType).Elem()
+		if !arrow.TypeEqual(item, c.children[0].typ) {
+			return mismatch("%s with items of %s", c.typ, c.children[0].typ)
+		}
+	case LayoutStruct:
+		fields := c.typ.(*arrow.StructType).Fields()
+		if len(c.children) != len(fields) {
+			return mismatch("%s with %d children", c.typ, len(c.children))
+		}
+		for i, f := range fields {
+			if !arrow.TypeEqual(f.Type, c.children[i].typ) {
+				return mismatch("field %q of %s holds %s", f.Name, c.typ, c.children[i].typ)
+			}
+			if c.children[i].length < end {
+				return mismatch("field %q of %d values of %s holds %d", f.Name, end, c.typ, c.children[i].length)
+			}
+		}
+	case LayoutDictionary:
+		if c.dict == nil || !arrow.TypeEqual(c.typ.(*arrow.DictionaryType).ValueType, c.dict.typ) {
+			return mismatch("a column of %s without a dictionary of that type", c.typ)
+		}
+	default:
+		if len(c.children) != 0 || c.dict != nil {
+			return mismatch("%s takes neither children nor dictionary", c.typ)
+		}
+	}
+	return nil
+}
+
+// Validate reads the contents of a host column that came from outside: offsets
+// must rise and stay inside their bytes or items, dictionary indices inside
+// their dictionary. The error names the first bad row. It does not look at
+// UTF-8. A column that the host cannot read is taken as it is.
+func (c *Column) Validate() error {
+	if !c.place.HostAccessible() || c.length == 0 {
+		return nil
+	}
+	switch LayoutOf(c.typ) {
+	case LayoutBinary:
+		return checkOffsets(c.typ, Offsets[int32](c), bytesOf(c.buffers[2]))
+	case LayoutLargeBinary:
+		return checkOffsets(c.typ, Offsets[int64](c), bytesOf(c.buffers[2]))
+	case LayoutList:
+		if err := checkOffsets(c.typ, Offsets[int32](c), c.children[0].length); err != nil {
+			return err
+		}
+	case LayoutLargeList:
+		if err := checkOffsets(c.typ, Offsets[int64](c), c.children[0].length); err != nil {
+			return err
+		}
+	case LayoutDictionary:
+		for i := int64(0); i < c.length; i++ {
+			if k := c.Index(i); !c.IsNull(i) && (k < 0 || k >= c.dict.length) {
+				return mismatch("row %d of %s: index %d in a dictionary of %d", i, c.typ, k, c.dict.length)
+			}
+		}
+		return c.dict.Validate()
+	}
+	for _, child := range c.children {
+		if err := child.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bytesOf(b *Buffer) int64 {
+	if b == nil {
+		return 0
+	}
+	return b.Len()
+}
+
+func checkOffsets[T int32 | int64](t arrow.DataType, offsets []T, limit int64) error {
+	last := T(0)
+	for i, o := range offsets {
+		if o < last || int64(o) > limit {
+			return mismatch("row %d of %s: offset %d after %d in %d", i, t, o, last, limit)
+		}
+		last = o
+	}
+	return nil
+}
+
+// Index is index i of a dictionary host column, whatever its width. An
+// unsigned one past the range of int64 is negative.
+func (c *Column) Index(i int64) int64 {
+	switch c.typ.(*arrow.DictionaryType).IndexType.ID() {
+	case arrow.INT8:
+		return int64(Values[int8](c)[i])
+	case arrow.INT16:
+		return int64(Values[int16](c)[i])
+	case arrow.INT32:
+		return int64(Values[int32](c)[i])
+	case arrow.UINT8:
+		return int64(Values[uint8](c)[i])
+	case arrow.UINT16:
+		return int64(Values[uint16](c)[i])
+	case arrow.UINT32:
+		return int64(Values[uint32](c)[i])
+	default:
+		return Values[int64](c)[i]
+	}
+}
