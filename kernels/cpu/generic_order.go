@@ -1,0 +1,7 @@
+package cpu
+
+import "github.com/volley-go/volley/kernels"
+
+// genericOrder puts the generic order kernels into s.
+func genericOrder(s *kernels.Set) {
+}

@@ -1,0 +1,78 @@
+package kernels
+
+import (
+	"reflect"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// Entry is one kernel of one backend: the function, nil where the backend has
+// not got it, and the types of its main argument that it takes.
+type Entry[F any] struct {
+	Func  F
+	Types Types
+}
+
+// Set is the kernels of one backend. It is a value: a CPU tier copies the tier
+// below and overwrites what it does better.
+type Set struct {
+	Name string // "reference", "generic", "avx2", "opencl"
+
+	Cast       Entry[CastFunc]
+	Arithmetic Entry[ArithmeticFunc]
+	Unary      Entry[UnaryFunc]
+	Temporal   Entry[TemporalFunc]
+	Compare    Entry[CompareFunc]
+	Logic      Entry[LogicFunc]
+	Not        Entry[NotFunc]
+	IsNull     Entry[IsNullFunc]
+	FillNull   Entry[FillNullFunc]
+	IfElse     Entry[IfElseFunc]
+	Hash       Entry[HashFunc]
+
+	Filter    Entry[FilterFunc]
+	Take      Entry[TakeFunc]
+	Concat    Entry[ConcatFunc]
+	Partition Entry[PartitionFunc]
+
+	Reduce Entry[ReduceFunc]
+	Scan   Entry[ScanFunc]
+
+	SortIndices Entry[SortIndicesFunc]
+	TopK        Entry[TopKFunc]
+
+	Group     Entry[GroupFunc]
+	Aggregate Entry[AggregateFunc]
+	GroupBy   Entry[GroupByFunc]
+	Unique    Entry[UniqueFunc]
+	IsIn      Entry[IsInFunc]
+
+	JoinBuild Entry[JoinBuildFunc]
+	Cross     Entry[CrossFunc]
+
+	GEMM      Entry[GEMMFunc]
+	GEMV      Entry[GEMVFunc]
+	Transpose Entry[TransposeFunc]
+}
+
+// Support is one pair that a backend runs.
+type Support struct {
+	Kernel string // the field of Set
+	Type   arrow.Type
+}
+
+// Support lists every (kernel, type) pair that the set has a function for, in
+// the order of the fields and then of the type ids.
+func (s *Set) Support() []Support {
+	var all []Support
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).Kind() != reflect.Struct || v.Field(i).FieldByName("Func").IsNil() {
+			continue
+		}
+		for _, id := range v.Field(i).FieldByName("Types").Interface().(Types).IDs() {
+			all = append(all, Support{v.Type().Field(i).Name, id})
+		}
+	}
+	return all
+}
