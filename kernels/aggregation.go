@@ -1,10 +1,9 @@
 package kernels
 
 import (
-	"context"
+	"fmt"
 
-	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/memory"
+	"github.com/apache/arrow-go/v18/arrow"
 )
 
 // Aggregation reduces many values to one, over a whole column or each group.
@@ -46,107 +45,73 @@ type AggregateOptions struct {
 	Ddof int
 }
 
-// ReduceFunc reduces a column to a column of one row.
-//
-// Floats are summed in a fixed shape (pairs within blocks, blocks in order)
-// that depends on the length alone; the bound is |error| <= 1e-14 * sum|x| for
-// float64 input of up to 1e9 values. Var is by two passes or an equal method
-// within 1e-12 relative where the mean is not huge against the spread.
-type ReduceFunc func(ctx context.Context, s device.Stream, op Aggregation, c *memory.Column, o AggregateOptions) (*memory.Column, error)
-
-// ScanOp is a running reduction.
-type ScanOp int
-
-// The scans.
-const (
-	CumulativeSum ScanOp = iota
-	CumulativeProduct
-	CumulativeMin
-	CumulativeMax
-)
-
-// ScanOptions tune Scan.
-type ScanOptions struct {
-	// Exclusive leaves the row's own value out: row 0 is the identity (0, 1, the
-	// greatest, the least value).
-	Exclusive bool
-	// KeepNulls makes every row from the first null on null; without it a null
-	// row is null and the scan goes on over it.
-	KeepNulls bool
-	// Checked makes integer overflow an ErrValue that names the row.
-	Checked bool
+var aggregationNames = [...]string{
+	Sum: "sum", Product: "product", Min: "min", Max: "max", Count: "count", CountAll: "count_all",
+	CountDistinct: "count_distinct", Mean: "mean", Var: "var", Std: "std", Any: "any", All: "all",
+	First: "first", Last: "last", ArgMin: "arg_min", ArgMax: "arg_max",
 }
 
-// ScanFunc is the running reduction of a column, in the column's own type.
-// Floats are summed in a fixed shape as in Reduce.
-type ScanFunc func(ctx context.Context, s device.Stream, op ScanOp, c *memory.Column, o ScanOptions) (*memory.Column, error)
-
-// Groups number the distinct keys among rows.
-type Groups struct {
-	// IDs is the group of each row (IndexType), null for rows dropped.
-	IDs *memory.Column
-	// First is the first row of each group (IndexType): rising, unless AnyOrder.
-	First *memory.Column
-	// N is the number of groups.
-	N int64
-}
-
-// Release drops the references to the columns.
-func (g *Groups) Release() {
-	if g != nil {
-		g.IDs.Release()
-		g.First.Release()
+// String is the name of the aggregation as in Arrow's group_by.
+func (op Aggregation) String() string {
+	if op < 0 || int(op) >= len(aggregationNames) {
+		return fmt.Sprintf("aggregation %d", int(op))
 	}
+	return aggregationNames[op]
 }
 
-// GroupOptions tune grouping.
-type GroupOptions struct {
-	// DropNullKeys leaves out rows with a null in any key; without it null is a
-	// key like others, equal to itself.
-	DropNullKeys bool
-	// AnyOrder allows groups in any order instead of that of first appearance.
-	AnyOrder bool
-}
-
-// GroupFunc gives the same number to rows whose keys are all equal, counting
-// from 0 in order of first appearance. NaNs are equal, -0 equals 0.
-type GroupFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, o GroupOptions) (*Groups, error)
-
-// AggregateFunc aggregates values by group: row i of values belongs to group
-// ids[i] < n, to none if that is null. The result has n rows. values is nil for
-// CountAll. Floats are summed within a group in a shape fixed by data and n.
-type AggregateFunc func(ctx context.Context, s device.Stream, op Aggregation, values, ids *memory.Column, n int64, o AggregateOptions) (*memory.Column, error)
-
-// Aggregate is one aggregation of GroupBy.
-type Aggregate struct {
-	Op      Aggregation
-	Values  *memory.Column // nil for CountAll
-	Options AggregateOptions
-}
-
-// Grouped is the result of GroupBy: a row a group.
-type Grouped struct {
-	First  *memory.Column   // first row of each group, as in Groups
-	Values []*memory.Column // one for each Aggregate
-}
-
-// Release drops the references to the columns.
-func (g *Grouped) Release() {
-	if g != nil {
-		g.First.Release()
-		for _, v := range g.Values {
-			v.Release()
+// AggregateType is the type of the result of op over values of type t, or an
+// ErrUnsupported that says what op takes. t is not read for CountAll and may be
+// nil there. A dictionary counts as its values' type: min, max, first and last
+// of one are of that type. A bool is 0 or 1 to Sum (uint64) and Mean; durations
+// sum to durations of the same unit. Values of type null are a column of int64,
+// or of bool for Any and All, with nothing in it. ArgMin and ArgMax give the
+// IndexType of the column's length, here uint32.
+func AggregateType(op Aggregation, t arrow.DataType) (arrow.DataType, error) {
+	if op < 0 || int(op) >= len(aggregationNames) {
+		return nil, unsupported("there is no %s", op)
+	}
+	if op == CountAll {
+		return arrow.PrimitiveTypes.Int64, nil
+	}
+	if t == nil {
+		return nil, mismatch("%s without values", op)
+	}
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	id := t.ID()
+	if !KeyTypes.Has(id) {
+		return nil, unsupported("%s of %s", op, t)
+	}
+	switch op {
+	case Count, CountDistinct:
+		return arrow.PrimitiveTypes.Int64, nil
+	case Min, Max, First, Last:
+		return t, nil
+	case ArgMin, ArgMax:
+		return IndexType(0), nil
+	case Any, All:
+		if id == arrow.BOOL || id == arrow.NULL {
+			return arrow.FixedWidthTypes.Boolean, nil
 		}
+		return nil, unsupported("%s of %s: it takes bool", op, t)
+	case Mean, Var, Std:
+		if (NumberTypes|DecimalTypes|NullTypes).Has(id) || op == Mean && id == arrow.BOOL {
+			return arrow.PrimitiveTypes.Float64, nil
+		}
+		return nil, unsupported("%s of %s: it takes numbers", op, t)
 	}
+	switch {
+	case SignedTypes.Has(id) || id == arrow.NULL:
+		return arrow.PrimitiveTypes.Int64, nil
+	case UnsignedTypes.Has(id) || op == Sum && id == arrow.BOOL:
+		return arrow.PrimitiveTypes.Uint64, nil
+	case FloatTypes.Has(id):
+		return arrow.PrimitiveTypes.Float64, nil
+	case op == Sum && id == arrow.DECIMAL128:
+		return &arrow.Decimal128Type{Precision: 38, Scale: t.(*arrow.Decimal128Type).Scale}, nil
+	case op == Sum && id == arrow.DURATION:
+		return t, nil
+	}
+	return nil, unsupported("%s of %s: it takes numbers", op, t)
 }
-
-// GroupByFunc groups and aggregates in one pass, without a group number for
-// every row. It equals Group followed by Aggregate of each.
-type GroupByFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []Aggregate, o GroupOptions) (*Grouped, error)
-
-// UniqueFunc gives the first row of each distinct key (IndexType), rising.
-type UniqueFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, o GroupOptions) (*memory.Column, error)
-
-// IsInFunc tells for each value of c whether it is among those of set, of the
-// same type. The result has no nulls: a null is found if set holds a null.
-type IsInFunc func(ctx context.Context, s device.Stream, c, set *memory.Column) (*memory.Column, error)
