@@ -1,0 +1,88 @@
+package lint
+
+// Package is one row of the table of permitted imports. The rows stand in the order in which data walks through the house; a package may
+// import only packages that stand above it, so the arrows can only point one way.
+type Package struct {
+	Path  string   // relative to the module's root; "." is the root package; "x/..." is x and everything below it
+	May   []string // the packages of this module that it may import: paths of rows above
+	Tests []string // what its test files may import besides; test kits are open to every test and not listed
+	Cgo   bool     // may import "C"
+}
+
+// testKits may be imported by the test files of every package.
+var testKits = []string{"device/devicetest", "internal/guard", "kernels/kerneltest"}
+
+var (
+	bytesAndDevices = []string{"memory", "device"}
+	columns         = []string{"memory", "device", "kernels"}
+	theCPU          = []string{"device/host", "kernels/cpu"}
+	tables          = join(columns, []string{"expr", "table", "table/storage"})
+)
+
+// Packages is the table of permitted imports. A package of the module that has no row fails the check: give it one, in its place in the
+// order, with as few imports as it needs.
+var Packages = []Package{
+	// Tools of the house: they know nothing of what stands below.
+	{Path: "internal/lint"},
+	{Path: "internal/dl"},
+
+	// Bytes, and the machines that they live on.
+	{Path: "memory"},
+	{Path: "internal/guard", May: []string{"memory"}},
+	{Path: "device", May: []string{"memory"}},
+	{Path: "device/host", May: bytesAndDevices},
+	{Path: "device/cuda", May: join(bytesAndDevices, []string{"internal/dl"})},
+	{Path: "device/opencl", May: join(bytesAndDevices, []string{"internal/dl"})},
+	{Path: "device/devicetest", May: join(bytesAndDevices, []string{"device/host", "internal/guard"})},
+
+	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
+	{Path: "kernels", May: bytesAndDevices, Tests: theCPU},
+	{Path: "kernels/cpu", May: join(columns, []string{"device/host"})},
+	{Path: "kernels/gpu", May: columns},
+	{Path: "kernels/cuda", May: join(columns, []string{"device/cuda", "kernels/gpu"})},
+	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"})},
+	{Path: "kernels/kerneltest", May: join(columns, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},
+
+	// The front door: the one list of backends. What stands below takes an opened backend and does not import the list.
+	{Path: ".", May: join(columns, theCPU, []string{"device/cuda", "device/opencl", "kernels/cuda", "kernels/opencl"}),
+		Tests: []string{"expr", "table", "table/storage"}},
+
+	// Expressions, tables, matrices.
+	{Path: "expr", May: columns, Tests: theCPU},
+	{Path: "table", May: join(columns, []string{"expr"}), Tests: theCPU},
+	{Path: "table/storage", May: join(columns, []string{"expr", "table"}), Tests: theCPU},
+	{Path: "matrix", May: columns, Tests: theCPU},
+
+	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.
+	{Path: "collective", May: join(columns, []string{"internal/dl"}), Tests: join(theCPU, []string{"collective/transport/..."})},
+	{Path: "collective/transport/...", May: join(columns, []string{"collective", "collective/transport/...", "internal/dl"}), Tests: theCPU},
+	{Path: "flow", May: tables, Tests: theCPU},
+	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: join(theCPU, []string{"collective/transport/..."})},
+	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: join(theCPU, []string{"collective/transport/..."})},
+	{Path: "dataloader", May: join(tables, []string{"matrix"}), Tests: theCPU},
+
+	// Neighbours: each knows one foreign format or library.
+	{Path: "interop/arrow15", May: []string{"memory"}},
+	{Path: "interop/dlpack", May: bytesAndDevices, Tests: theCPU},
+	{Path: "interop/gonum", May: join(columns, []string{"matrix"}, theCPU)},
+
+	// Programs and what only they use. The C interface converts and nothing more; it alone needs cgo.
+	{Path: "cgo", May: everythingButBench, Cgo: true},
+	{Path: "bench/...", May: join(everythingButBench, testKits, []string{"bench/..."})},
+	{Path: "cmd/volley", May: join(everythingButBench, []string{"bench/..."})},
+	{Path: "examples/...", May: everythingButBench},
+}
+
+// everythingButBench is what a program may use: all packages that are part of the library.
+var everythingButBench = join(tables, theCPU, []string{
+	".", "matrix", "collective", "collective/transport/...", "flow", "distributed", "pilot", "dataloader",
+	"interop/arrow15", "interop/dlpack", "interop/gonum",
+})
+
+func join(lists ...[]string) []string {
+	var all []string
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
