@@ -1,0 +1,28 @@
+# Bare `make` lists the targets. The work is done in scripts/; each script says what it installs.
+.DEFAULT_GOAL := help
+.PHONY: help run test quick lint fuzz bench clean
+
+help: ## List the targets
+	@echo 'make TARGET, where TARGET is one of'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## A query and a regression over a million flights on every device, checked and drawn, into out/flights (ARGS="--device cpu")
+	@bash scripts/run.sh bench flights --out out/flights $(ARGS)
+
+test: ## Everything: house rules, vet, staticcheck, builds for every system, tests, race detector, the main job
+	@bash scripts/test.sh
+
+quick: ## The short round while working: vet, build, short tests
+	@bash scripts/quick.sh
+
+lint: ## House rules, vet and staticcheck
+	@bash scripts/lint.sh
+
+fuzz: ## Each fuzz target for FUZZTIME (10s); FUZZ=regexp chooses some
+	@bash scripts/fuzz.sh
+
+bench: ## Time and peak memory of the kernels and tables on columns made for it (ARGS="--rows 1e7 --ops filter,sort")
+	@bash scripts/run.sh bench columnar $(ARGS)
+
+clean: ## Remove what the other targets write here: out/, bin/, coverage
+	rm -rf out bin coverage coverage.out cover.out

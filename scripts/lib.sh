@@ -1,0 +1,79 @@
+# Shared by the scripts of this folder: `. "$(dirname "$0")/lib.sh"`. It goes to the module's root, sets up Go's environment so that the
+# caller's does not matter, and gives the scripts timed sections. It installs nothing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+command -v go >/dev/null || { echo "Go is not installed or not on PATH: see https://go.dev/doc/install" >&2; exit 2; }
+
+# Go's own settings, whatever the caller has: no workspace above, no flags, this machine's system and processor.
+# A clone that belongs to another user cannot be asked for its version; nothing that is built here is shipped, so it is not asked.
+export GOFLAGS=-buildvcs=false GOWORK=off
+unset GOOS GOARCH GOARM64 GOAMD64
+
+started=$SECONDS
+section_name= section_started=0
+summary=() left_out=()
+
+# section TITLE: ends the section before, if any, and begins one.
+section() {
+	section_end
+	section_name=$1 section_started=$SECONDS
+	printf '\n== %s\n' "$1"
+}
+
+section_end() {
+	[ -n "$section_name" ] || return 0
+	local line
+	line=$(printf '%4ds  %s' $((SECONDS - section_started)) "$section_name")
+	summary+=("$line")
+	section_name=
+}
+
+# leave_out WHAT WHY: notes a check that cannot be run here. On a build machine (CI=true) that is a failure.
+leave_out() {
+	printf 'left out: %s: %s\n' "$1" "$2"
+	left_out+=("$1: $2")
+	if [ "${CI:-}" = true ]; then
+		echo "CI=true: nothing may be left out" >&2
+		exit 1
+	fi
+}
+
+# finish: prints how long each section took and what was left out.
+finish() {
+	section_end
+	printf '\n== passed in %d s\n' $((SECONDS - started))
+	printf '%s\n' "${summary[@]}"
+	[ ${#left_out[@]} = 0 ] || printf 'left out: %s\n' "${left_out[@]}"
+}
+
+# Says which section failed when the script ends early.
+on_exit() {
+	local status=$?
+	if [ $status != 0 ] && [ -n "$section_name" ]; then
+		printf '\n== FAILED in "%s" after %d s\n' "$section_name" $((SECONDS - started)) >&2
+	fi
+}
+trap on_exit EXIT
+
+# The checks that more than one script runs.
+house_rules() {
+	section "house rules (internal/lint)"
+	CGO_ENABLED=0 go test -count=1 -run '^TestHouse$' -v ./internal/lint
+}
+
+vet() {
+	section "go vet"
+	CGO_ENABLED=0 go vet ./...
+}
+
+# Builds the staticcheck that internal/tools/go.mod names, from the module cache, downloading it the first time.
+staticcheck() {
+	section "staticcheck"
+	CGO_ENABLED=0 go tool -modfile=internal/tools/go.mod staticcheck ./...
+}
+
+build() {
+	section "build without cgo"
+	CGO_ENABLED=0 go build ./...
+}
