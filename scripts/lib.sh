@@ -1,6 +1,7 @@
 # Shared by the scripts of this folder: `. "$(dirname "$0")/lib.sh"`. It goes to the module's root, sets up Go's environment so that the
 # caller's does not matter, and gives the scripts timed sections. It installs nothing.
 set -euo pipefail
+unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 command -v go >/dev/null || { echo "Go is not installed or not on PATH: see https://go.dev/doc/install" >&2; exit 2; }

@@ -48,6 +48,7 @@ var Rules = []Rule{
 	{"generated", checkGenerated},
 	{"panics", checkPanics},
 	{"exits", checkExits},
+	{"skips", checkSkips},
 	{"marks", checkMarks},
 }
 
