@@ -96,7 +96,7 @@ func AggregateType(op Aggregation, t arrow.DataType) (arrow.DataType, error) {
 		}
 		return nil, unsupported("%s of %s: it takes bool", op, t)
 	case Mean, Var, Std:
-		if (NumberTypes|DecimalTypes|NullTypes).Has(id) || op == Mean && id == arrow.BOOL {
+		if (NumberTypes | DecimalTypes | NullTypes).Has(id) || op == Mean && id == arrow.BOOL {
 			return arrow.PrimitiveTypes.Float64, nil
 		}
 		return nil, unsupported("%s of %s: it takes numbers", op, t)
