@@ -45,6 +45,8 @@ type Info struct {
 	Memory      int64    // memory in all
 	MemoryFree  int64    // of it free at the time of the call
 	LocalMemory int64    // local (shared) memory of a work-group
+	CacheL1     int64    // first-level data cache of a unit
+	CacheL2     int64    // second-level cache
 	Cache       int64    // last-level cache
 	MaxGroup    int      // work-items of a work-group at most
 	Tier        string   // the CPU tier of kernels in use: "generic", "avx2", "avx512"
