@@ -19,6 +19,7 @@ var Modules = []Module{
 		"distributed", "dataloader", "interop/...", "cgo", "bench/...", "cmd/volley", "examples/...", ".", "internal/guard"}},
 	{Path: "github.com/apache/arrow/go/v15", In: []string{"interop/arrow15"}},
 	{Path: "golang.org/x/sys", In: []string{"memory", "device/...", "internal/dl", "internal/guard", "kernels/cpu", "bench/...", "cmd/volley"}},
+	{Path: "github.com/klauspost/cpuid/v2", In: []string{"device/host", "kernels/cpu"}},
 	{Path: "github.com/ebitengine/purego", In: []string{"internal/dl"}},
 	{Path: "gonum.org/v1/gonum", In: []string{"interop/gonum", "bench/..."}, Tests: []string{"kernels/...", "matrix"}},
 	{Path: "gonum.org/v1/plot", In: []string{"bench/..."}},
