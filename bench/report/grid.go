@@ -20,8 +20,8 @@ type Grid struct {
 // empty cells when it is printed.
 func (g *Grid) Add(cells ...string) { g.Rows = append(g.Rows, cells) }
 
-// left reports whether column i is set to the left.
-func (g *Grid) left(i int) bool { return i < len(g.Left) && g.Left[i] }
+// IsLeft reports whether column i is text, set to the left.
+func (g Grid) IsLeft(i int) bool { return i < len(g.Left) && g.Left[i] }
 
 // WriteText prints the grid with aligned columns, two spaces apart, a line of
 // dashes under the header, and no space at the end of a line. Widths count
@@ -65,7 +65,7 @@ func (g *Grid) line(b *strings.Builder, row []string, width []int) {
 			l.WriteString("  ")
 		}
 		pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
-		if g.left(i) {
+		if g.IsLeft(i) {
 			l.WriteString(c + pad)
 		} else {
 			l.WriteString(pad + c)

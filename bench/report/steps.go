@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -44,7 +45,8 @@ var steps = []struct {
 }
 
 // Steps makes a grid of records, one row each in the order given. A column
-// that would be empty in every row is left out.
+// that would be empty in every row is left out, and so is the suite when it is
+// the same in all.
 func Steps(title string, records []Record) Grid {
 	g := Grid{Title: title, Rows: make([][]string, len(records))}
 	for _, c := range steps {
@@ -53,7 +55,7 @@ func Steps(title string, records []Record) Grid {
 			cells[i] = c.cell(&records[i])
 			used = used || cells[i] != ""
 		}
-		if !used {
+		if !used || c.header == "suite" && len(slices.Compact(slices.Clone(cells))) == 1 {
 			continue
 		}
 		g.Header = append(g.Header, c.header)
