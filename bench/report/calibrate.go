@@ -20,7 +20,7 @@ type Bandwidth struct {
 }
 
 const (
-	calibrateTime  = 350 * time.Millisecond // per figure; the rest of the second is the first touch
+	calibrateTime  = 250 * time.Millisecond // per figure; the rest of the second is the first touch
 	calibrateChunk = 4 << 20 >> 3           // words between two looks at the context, well under 1 ms
 	calibrateMin   = 256 << 20              // bytes
 	calibrateMax   = 1 << 30                // bytes
@@ -31,7 +31,7 @@ const (
 // The buffer is twice the largest cache, at least 256 MiB and at most 1 GiB or
 // a sixteenth of main memory; it is given back to the operating system before
 // the call returns. Threads below 1 is an error. When ctx ends it stops within
-// milliseconds and returns the cause.
+// milliseconds and returns an error as [Measure] does.
 func Calibrate(ctx context.Context, threads int) (Bandwidth, error) {
 	m := ThisMachine()
 	size := min(max(2*m.CacheBytes, calibrateMin), calibrateMax)
@@ -102,7 +102,7 @@ func pass(ctx context.Context, threads, n int, fn func(lo, hi int)) (time.Durati
 	wg.Wait()
 	d := time.Since(start)
 	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
+		return 0, ended(ctx)
 	}
 	return d, nil
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -39,8 +40,8 @@ func (t Timing) Min() float64 {
 
 // Measure runs fn once to warm up and then runs times, and returns the times
 // by the monotonic clock. It stops at the first error of fn and returns it as
-// it is. When ctx ends it starts no further run and returns the cause of ctx;
-// a run in progress is fn's to stop. With an error the Timing holds the runs
+// it is. When ctx ends it starts no further run and returns an error that is
+// both ctx.Err() and the cause of ctx; a run in progress is fn's to stop. With an error the Timing holds the runs
 // that were finished. Fewer than one run is an error.
 func Measure(ctx context.Context, runs int, fn func(context.Context) error) (Timing, error) {
 	var t Timing
@@ -49,7 +50,7 @@ func Measure(ctx context.Context, runs int, fn func(context.Context) error) (Tim
 	}
 	for i := -1; i < runs; i++ {
 		if ctx.Err() != nil {
-			return t, context.Cause(ctx)
+			return t, ended(ctx)
 		}
 		start := time.Now()
 		err := fn(ctx)
@@ -64,4 +65,15 @@ func Measure(ctx context.Context, runs int, fn func(context.Context) error) (Tim
 		}
 	}
 	return t, nil
+}
+
+// ended returns the error of a context that is done: the cause, which need not
+// be context.Canceled itself (a signal's is not), and context.Canceled or
+// context.DeadlineExceeded, for errors.Is.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }

@@ -39,7 +39,7 @@ func TestMeasureStops(t *testing.T) {
 		}
 		return nil
 	})
-	if err != why || calls != 4 || len(got.Seconds) != 3 {
+	if !errors.Is(err, why) || !errors.Is(err, context.Canceled) || calls != 4 || len(got.Seconds) != 3 {
 		t.Errorf("after a cancel: %d calls, %+v, %v", calls, got, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestCalibrate(t *testing.T) {
 	why := errors.New("why")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(why)
-	if _, err := Calibrate(ctx, 1); err != why {
+	if _, err := Calibrate(ctx, 1); !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled calibration gave %v", err)
 	}
 }
