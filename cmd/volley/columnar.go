@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/volley-go/volley/bench/progress"
+	"github.com/volley-go/volley/bench/report"
+)
+
+func newColumnar(d deps, f *benchFlags) *cobra.Command {
+	rows, ops := rowCount(10_000_000), []string(nil)
+	known := d.columnar.ops
+	cmd := &cobra.Command{
+		Use:   "columnar",
+		Short: "Single operations over columns, with time and peak memory",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			for _, op := range ops {
+				if !slices.Contains(known, op) {
+					return usagef("--ops: unknown operation %q, known are %s", op, strings.Join(known, ", "))
+				}
+			}
+			if len(ops) == 0 {
+				ops = known
+			}
+			return bench(cmd, d, f, "columnar", func(ctx context.Context, o benchOptions, to report.Sink, p progress.Progress) error {
+				return d.columnar.run(ctx, columnarOptions{o, int64(rows), ops}, to, p)
+			})
+		},
+	}
+	cmd.Flags().Var(&rows, "rows", "rows of each input, such as 1000000, 1_000_000 or 1e6")
+	cmd.Flags().StringSliceVar(&ops, "ops", nil, "`operations`, all when not given: "+strings.Join(known, ", "))
+	return cmd
+}
+
+// rowCount is a flag for a number of rows above zero.
+type rowCount int64
+
+// String implements pflag.Value.
+func (r *rowCount) String() string { return strconv.FormatInt(int64(*r), 10) }
+
+// Type implements pflag.Value.
+func (r *rowCount) Type() string { return "n" }
+
+// Set implements pflag.Value. It takes whole numbers, with underscores between
+// digits or with an exponent.
+func (r *rowCount) Set(s string) error {
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	if err != nil {
+		v, ferr := strconv.ParseFloat(s, 64)
+		if ferr != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			return usagef("%q is not a whole number", s)
+		}
+		n = int64(v)
+	}
+	if n < 1 {
+		return usagef("%s rows, at least 1 is needed", s)
+	}
+	*r = rowCount(n)
+	return nil
+}

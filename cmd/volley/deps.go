@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+
+	"github.com/volley-go/volley/bench/progress"
+	"github.com/volley-go/volley/bench/report"
+)
+
+// deps is what the commands need from the library below, as functions, so that
+// tests can stand in for them. A command whose function is nil does not exist.
+// Every function stops within 100 ms of the end of its context.
+type deps struct {
+	// machine describes the machine.
+	machine func() report.Machine
+	// calibrate measures the bandwidth of memory with a number of threads.
+	calibrate func(ctx context.Context, threads int) (report.Bandwidth, error)
+	// devices lists the devices found and those that could not be used.
+	devices func(ctx context.Context) ([]deviceInfo, error)
+	// flights runs the suite of that name.
+	flights func(ctx context.Context, o flightsOptions, to report.Sink, p progress.Progress) error
+	// columnar is the suite of that name.
+	columnar *columnarSuite
+	// convert converts files.
+	convert *converter
+}
+
+// deviceInfo is a line of "volley devices".
+type deviceInfo struct {
+	Device      string `json:"device"`                 // the name that --device takes, such as "cpu"
+	Description string `json:"description,omitempty"`  // the maker's name for it
+	Threads     int    `json:"threads,omitempty"`      // hardware threads or compute units
+	MemoryBytes int64  `json:"memory_bytes,omitempty"` // its memory
+	Unavailable string `json:"unavailable,omitempty"`  // why it cannot be used; empty when it can
+}
+
+// benchOptions is what every suite is told.
+type benchOptions struct {
+	Devices []string         // names; empty means every device found
+	Threads int              // threads that an engine on the CPU may use
+	Runs    int              // timed runs of each step
+	Limit   report.Bandwidth // what the machine's memory can do
+}
+
+// flightsOptions is what the suite "flights" is told.
+type flightsOptions struct {
+	benchOptions
+	Data     string // the Parquet file of flights
+	Airports string // the CSV file of airports
+}
+
+// columnarSuite is the suite "columnar" and the operations that it knows.
+type columnarSuite struct {
+	ops []string
+	run func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error
+}
+
+// columnarOptions is what the suite "columnar" is told.
+type columnarOptions struct {
+	benchOptions
+	Rows int64    // rows of each operation's input
+	Ops  []string // operations, each one that the suite knows
+}
+
+// converter converts files between the formats whose names it gives, a subset
+// of those in [formats].
+type converter struct {
+	formats []string
+	run     func(ctx context.Context, o convertOptions, p progress.Progress) (convertResult, error)
+}
+
+// convertOptions is what a conversion is told.
+type convertOptions struct {
+	In, Out  string // paths
+	From, To string // formats
+	Lenient  bool   // count and skip rows that cannot be read
+}
+
+// convertResult is what a conversion did.
+type convertResult struct {
+	Rows    int64 `json:"rows"`    // rows written
+	Skipped int64 `json:"skipped"` // rows left out because they could not be read
+}
