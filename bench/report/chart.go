@@ -131,7 +131,7 @@ func labels(records []Record) (groups, series []string) {
 			s += " on " + r.Device
 		}
 		if manyThreads[k] && r.Threads > 0 {
-			s += fmt.Sprintf(", %d threads", r.Threads)
+			s += fmt.Sprintf(", threads: %d", r.Threads)
 		}
 		groups, series = append(groups, g), append(series, s)
 	}

@@ -44,7 +44,7 @@ func TestChartLabelsTellApart(t *testing.T) {
 	}
 	nan := math.NaN()
 	want := []Series{
-		{"volley on cpu, 1 threads", []float64{1, 2, nan}}, {"volley on cpu, 2 threads", []float64{nan, 3, nan}},
+		{"volley on cpu, threads: 1", []float64{1, 2, nan}}, {"volley on cpu, threads: 2", []float64{nan, 3, nan}},
 		{"peer 1 on cpu", []float64{nan, nan, 4}}, {"peer 2 on cpu", []float64{nan, nan, 5}},
 	}
 	equal := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }

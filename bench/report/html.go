@@ -2,6 +2,7 @@ package report
 
 import (
 	_ "embed" // the page's template, style and scripts
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -45,7 +46,7 @@ type Page struct {
 func (p *Page) WriteHTML(w io.Writer) error {
 	type chart struct {
 		Title, Height string
-		Option        map[string]any
+		Option        template.JS
 	}
 	data := struct {
 		*Page
@@ -55,16 +56,19 @@ func (p *Page) WriteHTML(w io.Writer) error {
 		Tables          []Grid
 		Charts          []chart
 		Wrong           []string
-		Data            any
+		Data            template.JS
 	}{
 		Page: p, Style: template.CSS(pageCSS), ECharts: template.JS(echartsScript), Script: template.JS(pageScript),
 		Details: p.details(), Tables: p.tables(),
-		Data: struct {
-			Machine   Machine    `json:"machine"`
-			Bandwidth *Bandwidth `json:"bandwidth,omitempty"`
-			Records   []Record   `json:"records"`
-			Answers   []Answer   `json:"answers,omitempty"`
-		}{p.Machine, p.Bandwidth, p.Records, p.Answers},
+	}
+	var err error
+	if data.Data, err = inScript(struct {
+		Machine   Machine    `json:"machine"`
+		Bandwidth *Bandwidth `json:"bandwidth,omitempty"`
+		Records   []Record   `json:"records"`
+		Answers   []Answer   `json:"answers,omitempty"`
+	}{p.Machine, p.Bandwidth, p.Records, p.Answers}); err != nil {
+		return err
 	}
 	for i := range p.Records {
 		if err := p.Records[i].validate(); err != nil {
@@ -78,14 +82,29 @@ func (p *Page) WriteHTML(w io.Writer) error {
 		if err := c.check(); err != nil {
 			return err
 		}
-		data.Charts = append(data.Charts, chart{c.Title, c.height(), c.option()})
+		option, err := inScript(c.option())
+		if err != nil {
+			return err
+		}
+		data.Charts = append(data.Charts, chart{c.Title, c.height(), option})
 	}
 	var b strings.Builder
 	if err := pageTemplate.Execute(&b, data); err != nil {
 		return fmt.Errorf("report: page %q: %w", p.Title, err)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+// inScript encodes v for a script element. encoding/json writes <, > and & as
+// escapes, so that no text can end the element; html/template would do the
+// same, but leave a value that cannot be encoded out of the page.
+func inScript(v any) (template.JS, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("report: data of the page: %w", err)
+	}
+	return template.JS(b), nil
 }
 
 // details returns the description of the machine.

@@ -14,7 +14,7 @@ func TestPageIsSelfContained(t *testing.T) {
 	if err := samplePage().WriteHTML(&b); err != nil {
 		t.Fatal(err)
 	}
-	if dir := os.Getenv("VOLLEY_TEST_KEEP"); dir != "" {
+	if dir := os.Getenv("VOLLEY_TEST_KEEP"); dir != "" { // for a look by eye
 		if err := os.WriteFile(filepath.Join(dir, "page.html"), b.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -58,5 +58,19 @@ func TestPageEscapes(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), "Wrong answers: flights/query: read reference on cpu") {
 		t.Error("the wrong answer is not named")
+	}
+}
+
+func TestPageRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*Page){
+		"a record without a suite": func(p *Page) { p.Records[0].Suite = "" },
+		"an answer without JSON":   func(p *Page) { p.Answers[0].Value = func() {} },
+	} {
+		p := samplePage()
+		spoil(p)
+		var b bytes.Buffer
+		if err := p.WriteHTML(&b); err == nil || b.Len() > 0 {
+			t.Errorf("%s: error %v after %d bytes", name, err, b.Len())
+		}
 	}
 }

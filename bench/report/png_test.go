@@ -15,7 +15,7 @@ func TestPNG(t *testing.T) {
 		if err := c.WritePNG(&b); err != nil {
 			t.Fatal(err)
 		}
-		if dir := os.Getenv("VOLLEY_TEST_KEEP"); dir != "" {
+		if dir := os.Getenv("VOLLEY_TEST_KEEP"); dir != "" { // for a look by eye
 			if err := os.WriteFile(filepath.Join(dir, c.Name+".png"), b.Bytes(), 0o666); err != nil {
 				t.Fatal(err)
 			}
