@@ -15,6 +15,9 @@ type Block struct {
 	Handle uintptr
 	// Size is the number of bytes asked for.
 	Size int64
+	// Tag belongs to the allocator that gave the block out; everybody else
+	// leaves it as it is.
+	Tag any
 }
 
 // Allocator gives out and takes back blocks of one kind of memory. It is the

@@ -1,28 +1,60 @@
 package memory
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // Heap is the plain host allocator: aligned, garbage-collected Go memory. A
 // block that is never freed is collected like any other Go value.
+//
+// On Linux and macOS the pages of a freed block of a MiB or more go back to the
+// system at once, so that the process shrinks before the collector runs. The
+// memory stays valid Go memory: whoever still holds a slice of it reads zeros
+// or old bytes, never somebody else's.
 var Heap Allocator = heap{}
 
-// maxBlock keeps padding and alignment inside of what make takes.
-const maxBlock = 1 << 46
+// large is from what size on freed pages are handed back.
+const large = 1 << 20
 
 type heap struct{}
 
 func (heap) Place() Place { return Host }
 
-func (heap) Allocate(size int64) (b Block, err error) {
+// Allocate refuses what is more than the machine has: Go ends the process, and
+// cannot be asked beforehand, when the system does not give what make wants.
+func (heap) Allocate(size int64) (Block, error) {
 	if size < 0 {
 		return Block{}, mismatch("a block of %d bytes", size)
 	}
-	if size > maxBlock {
-		return Block{}, &OutOfMemory{Place: Host, Requested: size, InUse: -1, Limit: -1}
+	if size >= large && size > systemTotal() {
+		return Block{}, &OutOfMemory{Place: Host, Requested: size, InUse: -1, Limit: systemTotal()}
 	}
 	raw := make([]byte, Padded(size)+Alignment)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) & (Alignment - 1)
 	return Block{Bytes: raw[skip:][:size:Padded(size)], Size: size}, nil
 }
 
-func (heap) Free(Block) {}
+func (heap) Free(b Block) {
+	if b.Size >= large {
+		forget(b.Bytes[:cap(b.Bytes)])
+	}
+}
+
+// systemTotal is the memory there is, or what makes no limit where the system
+// does not tell.
+var systemTotal = sync.OnceValue(func() int64 {
+	if total, _ := System(); total > 0 {
+		return total
+	}
+	return 1 << 46
+})
+
+// wholePages cuts b to the pages that lie wholly inside of it.
+func wholePages(b []byte, page int) []byte {
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & uintptr(page-1))
+	if skip >= len(b) {
+		return nil
+	}
+	return b[skip:][:(len(b)-skip)&^(page-1)]
+}

@@ -1,0 +1,46 @@
+package memory
+
+import (
+	"os"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// resident counts the pages of b that are in memory.
+func resident(t *testing.T, b []byte) int {
+	t.Helper()
+	pages := wholePages(b, os.Getpagesize())
+	vec := make([]byte, len(pages)/os.Getpagesize())
+	_, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&pages[0])), uintptr(len(pages)), uintptr(unsafe.Pointer(&vec[0])))
+	if e != 0 {
+		t.Fatal(e)
+	}
+	n := 0
+	for _, v := range vec {
+		n += int(v & 1)
+	}
+	return n
+}
+
+func TestFreedBlocksLeaveMemory(t *testing.T) {
+	b, err := Heap.Allocate(8<<20 + 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Bytes {
+		b.Bytes[i] = 1
+	}
+	if n := resident(t, b.Bytes); n < 2000 {
+		t.Fatalf("%d pages of a written block are resident", n)
+	}
+	Heap.Free(b)
+	if n := resident(t, b.Bytes); n != 0 {
+		t.Fatalf("%d pages of a freed block are resident", n)
+	}
+	b.Bytes[5<<20] = 3 // a late writer does no harm
+	if b.Bytes[5<<20] != 3 || b.Bytes[4<<20] != 0 {
+		t.Fatal("freed pages do not read as zeros")
+	}
+}
