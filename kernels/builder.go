@@ -24,7 +24,7 @@ func (b *columnBuilder) buffer(n int64) *memory.Buffer {
 }
 
 func (b *columnBuilder) column(t arrow.DataType, values []Scalar) *memory.Column {
-	p := memory.Parts{Type: t, Len: int64(len(values)), Nulls: 0}
+	p := memory.Parts{Type: t, Len: int64(len(values)), Nulls: 0, Place: b.alloc.Place()}
 	layout := memory.LayoutOf(t)
 	for _, v := range values {
 		if !v.valid {

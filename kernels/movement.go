@@ -7,16 +7,6 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// FilterOptions say what a null in the mask does.
-type FilterOptions struct {
-	// EmitNull gives a null row for a null in the mask; without it the row is dropped.
-	EmitNull bool
-}
-
-// FilterFunc keeps the rows of c where the bool column mask, of the same
-// length, is true, in order.
-type FilterFunc func(ctx context.Context, s device.Stream, c, mask *memory.Column, o FilterOptions) (*memory.Column, error)
-
 // TakeOptions tune Take.
 type TakeOptions struct {
 	// Trusted says that every index is in range, so that nothing is checked.

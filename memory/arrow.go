@@ -19,7 +19,7 @@ func fromData(d arrow.ArrayData) (*Column, error) {
 	if layout == LayoutUnknown {
 		return nil, fmt.Errorf("%w: columns of type %s", ErrUnsupported, d.DataType())
 	}
-	p := Parts{Type: d.DataType(), Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: int64(d.NullN())}
+	p := Parts{Type: d.DataType(), Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: int64(d.NullN()), Place: Host}
 	if p.Nulls < 0 {
 		p.Nulls = UnknownNulls
 	}

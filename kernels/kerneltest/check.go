@@ -1,0 +1,163 @@
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// Call says what a check is about.
+type Call struct {
+	Case  Case             // the main argument
+	Types []arrow.DataType // of the main arguments, where there is more than Case's
+	Note  string           // operation and options, for the text of a failure
+	Tol   Tolerance        // for floats
+	// Text are parts that the error must have where the call is to fail: the
+	// row, the index, the advice. The kind of error is that of the reference.
+	Text []string
+}
+
+// Check makes one call of the kernel at hand on the reference and on the
+// backend under test, and compares: results, or the kind of error. It fails
+// too when an argument was changed, when anything leaked, and when a large
+// result differs in a bit under another number of threads.
+func (s *Suite) Check(c Call, f func(*Env) (Result, error)) {
+	s.Helper()
+	what := fmt.Sprintf("%s(%s) %s seed=%d", s.kernel, c.Note, c.Case, s.seed)
+	want, wantErr := s.reference.call(context.Background(), f)
+	got, gotErr := s.tested.call(context.Background(), f)
+	defer func() { // also when a failure ends the goroutine
+		want.Release()
+		got.Release()
+	}()
+	switch {
+	case wantErr != nil && gotErr != nil:
+		s.sameError(what, c, gotErr, wantErr)
+	case wantErr != nil:
+		s.Errorf("%s: got a result, want the error %q", what, wantErr)
+	case gotErr != nil:
+		s.Errorf("%s: %v", what, gotErr)
+	default:
+		if len(c.Text) > 0 {
+			s.Errorf("%s: got a result, want an error with %q", what, c.Text)
+		}
+		if err := compare(got, want, c.Tol); err != nil {
+			s.Errorf("%s: %v", what, err)
+		}
+		s.ran.add(s.kernel, c)
+		s.repeat(what, c, got, f)
+	}
+	s.untouched(what)
+	got.Release()
+	want.Release()
+	got, want = Result{}, Result{}
+	s.noLeak(what, s.tested)
+	s.noLeak(what, s.reference)
+}
+
+// call runs f once on a stream of its own.
+func (b *side) call(ctx context.Context, f func(*Env) (Result, error)) (r Result, err error) {
+	stream, err := b.backend.NewStream()
+	if err != nil {
+		return Result{}, err
+	}
+	e := &Env{Backend: b.backend, Ctx: ctx, Stream: stream}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		for _, c := range e.held {
+			c.Release()
+		}
+		if closed := stream.Close(); err == nil && closed != nil {
+			r.Release()
+			r, err = Result{}, closed
+		}
+	}()
+	if r, err = f(e); err == nil {
+		err = stream.Wait(context.Background())
+	}
+	if err == nil {
+		r, err = toHost(e, r)
+	}
+	return r, err
+}
+
+func compare(got, want Result, tol Tolerance) error {
+	if len(got.Columns) != len(want.Columns) {
+		return fmt.Errorf("got %d columns, want %d", len(got.Columns), len(want.Columns))
+	}
+	for i := range want.Columns {
+		if err := Equal(got.Columns[i], want.Columns[i], tol); err != nil {
+			return fmt.Errorf("column %d of the result: %w", i, err)
+		}
+	}
+	if !reflect.DeepEqual(got.Values, want.Values) {
+		return fmt.Errorf("got values %v, want %v", got.Values, want.Values)
+	}
+	return nil
+}
+
+var kinds = []error{
+	device.ErrMismatch, device.ErrUnsupported, device.ErrOutOfMemory, device.ErrValue,
+	device.ErrCanceled, device.ErrClosed, device.ErrLost, device.ErrUnavailable,
+}
+
+func (s *Suite) sameError(what string, c Call, got, want error) {
+	s.Helper()
+	for _, k := range kinds {
+		if errors.Is(got, k) != errors.Is(want, k) {
+			s.Errorf("%s: got the error %q, want one of the kind of %q", what, got, want)
+			return
+		}
+	}
+	for _, text := range c.Text {
+		if !strings.Contains(got.Error(), text) {
+			s.Errorf("%s: the error %q does not say %q", what, got, text)
+		}
+	}
+	var de *device.Error
+	if !errors.As(got, &de) || de.Call == "" {
+		s.Errorf("%s: the error %q does not name its call", what, got)
+	}
+}
+
+// repeat makes a large call again with other numbers of threads: results must
+// agree to the bit.
+func (s *Suite) repeat(what string, c Call, first Result, f func(*Env) (Result, error)) {
+	s.Helper()
+	if c.Case.Length < Morsel || s.planted || s.tested.backend.Device.Place() != memory.Host {
+		return
+	}
+	for _, threads := range []int{1, 3} {
+		old := runtime.GOMAXPROCS(threads)
+		r, err := s.tested.call(context.Background(), f)
+		runtime.GOMAXPROCS(old)
+		if err == nil {
+			err = compare(r, first, Tolerance{})
+		}
+		r.Release()
+		if err != nil {
+			s.Errorf("%s: with %d threads, not %d: %v", what, threads, old, err)
+		}
+	}
+}
+
+// noLeak reports memory that is still held.
+func (s *Suite) noLeak(what string, b *side) {
+	s.Helper()
+	if n := b.memory.live.Swap(0); n != 0 {
+		s.Errorf("%s: the %s backend leaked %d blocks", what, b.backend.Set.Name, n)
+	}
+	if n := memory.OverReleases() - s.overReleases; n != 0 {
+		s.overReleases += n
+		s.Errorf("%s: %d releases without a reference", what, n)
+	}
+}

@@ -1,0 +1,57 @@
+package kerneltest
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/volley-go/volley/kernels"
+)
+
+// Planted puts one error at a time into each kernel of a backend, runs the
+// kernel's checks on it, and fails when they did not see it: a wrong value, a
+// row too few, a wrong null, two rows swapped, an offset ignored, an argument
+// changed, a leak, a context ignored.
+func Planted(t *testing.T, b *kernels.Backend) {
+	seed := seedOf(t.Fatalf)
+	for _, f := range families {
+		if !has(b.Set, f.Kernel) {
+			continue
+		}
+		t.Run(f.Kernel, func(t *testing.T) {
+			took := 0
+			for _, m := range mutations {
+				hits := 0
+				bad := &kernels.Backend{Device: b.Device, Set: plant(b.Set, f.Kernel, m, &hits)}
+				failure := record(func(r Reporter) {
+					s := newSuite(r, bad, referenceBackend(t), true)
+					s.planted = true
+					s.ran = &pairs{set: map[kernels.Support]bool{}}
+					f.run(s, seed)
+				})
+				switch {
+				case failure == "" && hits > 0:
+					t.Errorf("%s with %s: the checks saw nothing in %d calls", f.Kernel, m.name, hits)
+				case failure != "" && hits == 0:
+					t.Errorf("%s failed before %s could be planted: %s", f.Kernel, m.name, failure)
+				case failure != "":
+					took++
+				}
+			}
+			if took < 4 {
+				t.Errorf("%s: only %d kinds of error could be planted", f.Kernel, took)
+			}
+		})
+	}
+}
+
+// plant is a set whose named kernel makes the error m; hits counts the calls in
+// which it did.
+func plant(set *kernels.Set, kernel string, m mutation, hits *int) *kernels.Set {
+	bad := *set
+	entry := reflect.ValueOf(&bad).Elem().FieldByName(kernel).FieldByName("Func")
+	right := reflect.ValueOf(entry.Interface())
+	entry.Set(reflect.MakeFunc(entry.Type(), func(args []reflect.Value) []reflect.Value {
+		return m.call(newMutant(m, args[1], hits), right, args)
+	}))
+	return &bad
+}

@@ -1,0 +1,119 @@
+package kerneltest
+
+import (
+	"os"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// Family is the checks and the benchmark of one kernel.
+type Family struct {
+	Name   string // of the group of kernels: Movement, Order, …
+	Kernel string // the field of kernels.Set
+	Run    func(*Suite)
+	Bench  func(*Bencher)
+}
+
+// families are all kernels' checks, in the order of kernels.Set.
+var families = []Family{
+	{"Movement", "Filter", filter, benchFilter},
+}
+
+// Option is an option of Run.
+type Option func(*options)
+
+type options struct{ golden string }
+
+// Support holds what the backend supports against a golden file, as Golden
+// does, after the kernels were run.
+func Support(path string) Option { return func(o *options) { o.golden = path } }
+
+const defaultSeed = 20261120
+
+// seedOf is the seed of this process.
+func seedOf(fatalf func(string, ...any)) uint64 {
+	text := os.Getenv("VOLLEY_SEED")
+	if text == "" {
+		return defaultSeed
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		fatalf("VOLLEY_SEED=%q is no number", text)
+	}
+	return seed
+}
+
+// Run holds every kernel of a backend against the reference, as subtests
+// Family/Kernel. Kernels that the backend has not got are left out: what it has
+// is the golden list's to say.
+func Run(t *testing.T, b *kernels.Backend, opts ...Option) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	seed := seedOf(t.Fatalf)
+	byName := map[string][]Family{}
+	var names []string
+	for _, f := range families {
+		if byName[f.Name] == nil {
+			names = append(names, f.Name)
+		}
+		byName[f.Name] = append(byName[f.Name], f)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			for _, f := range byName[name] {
+				if !has(b.Set, f.Kernel) {
+					continue
+				}
+				t.Run(f.Kernel, func(t *testing.T) {
+					s := newSuite(t, b, referenceBackend(t), testing.Short() || raceDetector)
+					f.run(s, seed)
+				})
+			}
+		})
+	}
+	if o.golden != "" {
+		t.Run("Support", func(t *testing.T) { Golden(t, b.Set, o.golden) })
+	}
+}
+
+func (f Family) run(s *Suite, seed uint64) {
+	s.begin(f.Kernel, seed)
+	defer s.release(0)
+	f.Run(s)
+	s.release(0)
+	s.noLeak("arguments", &side{s.tested.backend, s.inputs})
+}
+
+func newSuite(r Reporter, b, reference *kernels.Backend, brief bool) *Suite {
+	return &Suite{
+		Reporter:  r,
+		brief:     brief,
+		tested:    newSide(b),
+		reference: newSide(reference),
+		inputs:    inputs(),
+		ran:       pairsOf(b.Set),
+
+		overReleases: memory.OverReleases(),
+	}
+}
+
+func has(set *kernels.Set, kernel string) bool {
+	return !reflect.ValueOf(set).Elem().FieldByName(kernel).FieldByName("Func").IsNil()
+}
+
+func referenceBackend(t testing.TB) *kernels.Backend {
+	d := host.New()
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &kernels.Backend{Device: d, Set: kernels.Reference()}
+}
