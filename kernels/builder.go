@@ -2,8 +2,10 @@ package kernels
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -57,6 +59,9 @@ func (b *columnBuilder) column(t arrow.DataType, values []Scalar) *memory.Column
 		}
 	case memory.LayoutDictionary:
 		indices, distinct := b.dictionary(values)
+		if index := t.(*arrow.DictionaryType).IndexType; uint64(len(distinct)) > indexLimit(index) && b.err == nil {
+			b.err = fmt.Errorf("%w: %d distinct values in a dictionary with indices of %s: cast to a wider index type", device.ErrValue, len(distinct), index)
+		}
 		p.Buffers = append(p.Buffers, b.fixed(memory.Width(t), indices))
 		p.Dictionary = b.column(t.(*arrow.DictionaryType).ValueType, distinct)
 	}
@@ -132,7 +137,7 @@ func (b *columnBuilder) offsets(large bool, values []Scalar, length func(Scalar)
 		}
 	}
 	if !large && sum > 1<<31-1 {
-		b.err = unsupported("%d bytes or items in a type with 32-bit offsets", sum)
+		b.err = fmt.Errorf("%w: %d bytes or items in a type with 32-bit offsets: cast to the large type", device.ErrValue, sum)
 	}
 	return buf, sum
 }
