@@ -75,8 +75,14 @@ func (b *Backend) guard(call string, err *error) {
 	if *err == nil {
 		return
 	}
-	if _, named := (*err).(*device.Error); !named {
+	e, typed := (*err).(*device.Error)
+	switch {
+	case !typed:
 		*err = &device.Error{Device: b.Device.Name(), Call: call, Cause: *err}
+	case e.Call == "":
+		named := *e
+		named.Device, named.Call = b.Device.Name(), call
+		*err = &named
 	}
 }
 

@@ -1,0 +1,143 @@
+package cpu
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// runs gives the runs of neighbours among the kept rows of a morsel.
+func (s *selection) runs(p span, f func(from, to int64)) {
+	from, to := int64(0), int64(0)
+	s.words(p, func(i int64, w uint64) {
+		for w != 0 {
+			a := int64(bits.TrailingZeros64(w))
+			n := int64(bits.TrailingZeros64(^(w >> uint(a))))
+			if i+a != to {
+				if to > from {
+					f(from, to)
+				}
+				from = i + a
+			}
+			to = i + a + n
+			if a+n >= 64 {
+				break
+			}
+			w &^= lowBits(a + n)
+		}
+	})
+	if to > from {
+		f(from, to)
+	}
+}
+
+// filterOffsets writes the offsets of the kept rows and gives how many bytes or
+// items come before each morsel's. The sum fits: it is no more than that of c.
+func filterOffsets[T int32 | int64](ctx context.Context, o *out, c *memory.Column, sel *selection, width int64) ([]int64, error) {
+	if err := o.buffer(1, width*(o.parts.Len+1)); err != nil {
+		return nil, err
+	}
+	src, dst := memory.Offsets[T](c), view[T](o, 1)
+	bases := make([]int64, morsels(sel.n)+1)
+	err := parallel(ctx, sel.n, func(_ int, p span) error {
+		sum := T(0)
+		sel.runs(p, func(from, to int64) { sum += src[to] - src[from] })
+		bases[p.index+1] = int64(sum)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := 1; i < len(bases); i++ {
+		bases[i] += bases[i-1]
+	}
+	dst[o.parts.Len] = T(bases[len(bases)-1])
+	return bases, parallel(ctx, sel.n, func(_ int, p span) error {
+		at, sum := sel.starts[p.index], T(bases[p.index])
+		sel.runs(p, func(from, to int64) {
+			shift := sum - src[from]
+			for k, v := range src[from:to] {
+				dst[at+int64(k)] = v + shift
+			}
+			at += to - from
+			sum += src[to] - src[from]
+		})
+		return nil
+	})
+}
+
+// filterText keeps strings: offsets, then the bytes run by run.
+func filterText[T int32 | int64](ctx context.Context, o *out, c *memory.Column, sel *selection) error {
+	bases, err := filterOffsets[T](ctx, o, c, sel, offsetWidth[T]())
+	if err != nil {
+		return err
+	}
+	if err := o.buffer(2, bases[len(bases)-1]); err != nil {
+		return err
+	}
+	offsets, src, dst := memory.Offsets[T](c), bytesOf(c), o.parts.Buffers[2].Bytes()
+	return parallel(ctx, sel.n, func(_ int, p span) error {
+		to := dst[bases[p.index]:]
+		sel.runs(p, func(a, b int64) {
+			to = to[copy(to, src[offsets[a]:offsets[b]]):]
+		})
+		return nil
+	})
+}
+
+// filterList keeps lists: offsets, then the items, by a bitmap of those that
+// are kept.
+func filterList[T int32 | int64](ctx context.Context, s device.Stream, o *out, c *memory.Column, sel *selection) error {
+	if _, err := filterOffsets[T](ctx, o, c, sel, offsetWidth[T]()); err != nil {
+		return err
+	}
+	offsets := memory.Offsets[T](c)
+	first, last := int64(offsets[0]), int64(offsets[len(offsets)-1])
+	items, err := c.Child(0).Slice(first, last-first)
+	if err != nil {
+		return err
+	}
+	defer items.Release()
+	mask, err := memory.NewZeroed(o.alloc, memory.BitmapBytes(items.Len()))
+	if err != nil {
+		return err
+	}
+	defer mask.Release()
+	kept := &selection{n: items.Len(), mask: memory.Bitmap(mask.Bytes())}
+	for i := range morsels(sel.n) { // one after another: runs of items meet in a byte
+		if err := device.Canceled(ctx, "", ""); err != nil {
+			return err
+		}
+		from := int64(i) * morsel
+		sel.runs(span{from, min(from+morsel, sel.n), i}, func(a, b int64) {
+			kept.mask.Fill(int64(offsets[a])-first, int64(offsets[b]-offsets[a]), true)
+		})
+	}
+	if err := kept.count(ctx); err != nil {
+		return err
+	}
+	child, err := filterBy(ctx, s, items, kept)
+	if err == nil {
+		o.parts.Children = []*memory.Column{child}
+	}
+	return err
+}
+
+// offsetWidth is the number of bytes of an offset.
+func offsetWidth[T int32 | int64]() int64 {
+	var t T
+	if any(t) == any(int32(0)) {
+		return 4
+	}
+	return 8
+}
+
+// bytesOf is the bytes that the offsets of a column of strings count in.
+func bytesOf(c *memory.Column) []byte {
+	if b := c.Buffer(2); b != nil {
+		return b.Bytes()
+	}
+	return nil
+}
