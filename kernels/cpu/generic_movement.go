@@ -5,4 +5,5 @@ import "github.com/volley-go/volley/kernels"
 // genericMovement puts the generic movement kernels into s.
 func genericMovement(s *kernels.Set) {
 	s.Filter = kernels.Entry[kernels.FilterFunc]{Func: filter, Types: kernels.AllTypes}
+	s.Take = kernels.Entry[kernels.TakeFunc]{Func: take, Types: kernels.AllTypes}
 }

@@ -22,6 +22,7 @@ type Family struct {
 // families are all kernels' checks, in the order of kernels.Set.
 var families = []Family{
 	{"Movement", "Filter", filter, benchFilter},
+	{"Movement", "Take", take, benchTake},
 }
 
 // Option is an option of Run.

@@ -1,0 +1,121 @@
+package cpu
+
+import (
+	"context"
+	"math"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// takeOffsets writes the offsets of what is taken and gives how many bytes or
+// items come before each morsel's. A row that is null takes none.
+func takeOffsets[T int32 | int64, I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) ([]int64, error) {
+	if err := o.buffer(1, offsetWidth[T]()*(o.parts.Len+1)); err != nil {
+		return nil, err
+	}
+	src, dst, valid := memory.Offsets[T](c), view[T](o, 1), c.Validity()
+	bases := make([]int64, morsels(o.parts.Len)+1)
+	err := p.each(ctx, func(m span) error {
+		clear(dst[m.from:m.to])
+		sum := int64(0)
+		err := p.rows(m, func(i int64, row uint64) {
+			if valid == nil || valid.Get(c.Offset()+int64(row)) {
+				n := src[row+1] - src[row]
+				dst[i] = n
+				sum += int64(n)
+			}
+		})
+		bases[m.index+1] = sum
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := 1; i < len(bases); i++ {
+		bases[i] += bases[i-1]
+	}
+	if err := fits[T](bases[len(bases)-1], c); err != nil {
+		return nil, err
+	}
+	dst[o.parts.Len] = T(bases[len(bases)-1])
+	return bases, p.each(ctx, func(m span) error {
+		at := T(bases[m.index])
+		for i, n := range dst[m.from:m.to] {
+			dst[m.from+int64(i)] = at
+			at += n
+		}
+		return nil
+	})
+}
+
+// fits checks that n bytes or items can be counted by offsets of T.
+func fits[T int32 | int64](n int64, c *memory.Column) error {
+	if offsetWidth[T]() == 4 && n > math.MaxInt32 {
+		return device.Errorf(device.ErrValue, "", "", "a result of %d bytes or items is too long for the 32-bit offsets of %s: cast to the large type (large_utf8, large_binary, large_list)", n, c.Type())
+	}
+	return nil
+}
+
+// takeText gathers strings: offsets, then the bytes.
+func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) error {
+	bases, err := takeOffsets[T](ctx, o, c, p)
+	if err != nil {
+		return err
+	}
+	if err := o.buffer(2, bases[len(bases)-1]); err != nil {
+		return err
+	}
+	offsets, src := memory.Offsets[T](c), bytesOf(c)
+	to, dst := view[T](o, 1), o.parts.Buffers[2].Bytes()
+	return p.each(ctx, func(m span) error {
+		return p.rows(m, func(i int64, row uint64) {
+			if a, n := to[i], to[i+1]-to[i]; n > 0 {
+				from := offsets[row]
+				copy(dst[a:a+n], src[from:from+n])
+			}
+		})
+	})
+}
+
+// takeList gathers lists: offsets, then the items by their own row numbers.
+func takeList[T int32 | int64, I index](ctx context.Context, s device.Stream, o *out, c *memory.Column, p *picks[I]) error {
+	bases, err := takeOffsets[T](ctx, o, c, p)
+	if err != nil {
+		return err
+	}
+	var child *memory.Column
+	if c.Child(0).Len() < 1<<32 {
+		child, err = takeItems[T, uint32](ctx, s, o, c, p, bases[len(bases)-1])
+	} else {
+		child, err = takeItems[T, uint64](ctx, s, o, c, p, bases[len(bases)-1])
+	}
+	if err == nil {
+		o.parts.Children = []*memory.Column{child}
+	}
+	return err
+}
+
+func takeItems[T int32 | int64, R uint32 | uint64, I index](ctx context.Context, s device.Stream, o *out, c *memory.Column, p *picks[I], n int64) (*memory.Column, error) {
+	items := newOut(s, kernels.IndexType(c.Child(0).Len()), n)
+	if err := items.values(); err != nil {
+		return items.column(err)
+	}
+	offsets, to, dst := memory.Offsets[T](c), view[T](o, 1), view[R](items, 1)
+	err := p.each(ctx, func(m span) error {
+		return p.rows(m, func(i int64, row uint64) {
+			next := R(offsets[row])
+			for k := to[i]; k < to[i+1]; k++ {
+				dst[k] = next
+				next++
+			}
+		})
+	})
+	rows, err := items.column(err)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Release()
+	return takeBy[R](ctx, s, c.Child(0), rows)
+}
