@@ -6,4 +6,5 @@ import "github.com/volley-go/volley/kernels"
 func genericMovement(s *kernels.Set) {
 	s.Filter = kernels.Entry[kernels.FilterFunc]{Func: filter, Types: kernels.AllTypes}
 	s.Take = kernels.Entry[kernels.TakeFunc]{Func: take, Types: kernels.AllTypes}
+	s.Concat = kernels.Entry[kernels.ConcatFunc]{Func: concat, Types: kernels.AllTypes}
 }

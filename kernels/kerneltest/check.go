@@ -62,6 +62,23 @@ func (s *Suite) Check(c Call, f func(*Env) (Result, error)) {
 	s.noLeak(what, s.reference)
 }
 
+// Refuses makes one call on the backend under test alone, which must fail with
+// an error of a kind and the parts of a text in c: for what the reference would
+// be too slow or too large for.
+func (s *Suite) Refuses(c Call, kind error, f func(*Env) (Result, error)) {
+	s.Helper()
+	what := fmt.Sprintf("%s(%s) %s seed=%d", s.kernel, c.Note, c.Case, s.seed)
+	r, err := s.tested.call(context.Background(), f)
+	r.Release()
+	if err == nil {
+		s.Errorf("%s: got a result, want an error of the kind %q", what, kind)
+	} else {
+		s.sameError(what, c, err, kind)
+	}
+	s.untouched(what)
+	s.noLeak(what, s.tested)
+}
+
 // call runs f once on a stream of its own.
 func (b *side) call(ctx context.Context, f func(*Env) (Result, error)) (r Result, err error) {
 	stream, err := b.backend.NewStream()

@@ -23,6 +23,7 @@ type Family struct {
 var families = []Family{
 	{"Movement", "Filter", filter, benchFilter},
 	{"Movement", "Take", take, benchTake},
+	{"Movement", "Concat", concat, benchConcat},
 }
 
 // Option is an option of Run.

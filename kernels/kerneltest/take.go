@@ -2,8 +2,10 @@ package kerneltest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -93,10 +95,26 @@ func takeOutOfRange(s *Suite) {
 			}
 		}
 	}
+	for _, t := range s.Types(kernels.TypesOf(arrow.STRING, arrow.BINARY)) { // past the reach of 32-bit offsets
+		long := s.FromScalars(t, kernels.Text(t, strings.Repeat("x", 1<<24)))
+		indices := s.FromScalars(arrow.PrimitiveTypes.Uint32, make128(kernels.Int(arrow.PrimitiveTypes.Uint32, 0))...)
+		call := Call{Case: Case{Type: t, Length: 1}, Note: "2 GiB", Text: []string{"2147483648", "large_utf8"}}
+		s.Refuses(call, device.ErrValue, func(e *Env) (Result, error) {
+			return One(e.Take(e.Ctx, e.Stream, e.On(long), e.On(indices), kernels.TakeOptions{}))
+		})
+	}
 	values := s.FromScalars(arrow.PrimitiveTypes.Float64, kernels.Float64(0))
 	s.Check(Call{Case: Case{Type: values.Type(), Length: 1}, Note: "indices of float64", Text: []string{"float64"}}, func(e *Env) (Result, error) {
 		return One(e.Take(e.Ctx, e.Stream, e.On(values), e.On(values), kernels.TakeOptions{}))
 	})
+}
+
+func make128(v kernels.Scalar) []kernels.Scalar {
+	all := make([]kernels.Scalar, 128)
+	for i := range all {
+		all[i] = v
+	}
+	return all
 }
 
 func benchTake(b *Bencher) {
