@@ -176,7 +176,7 @@ func concatText[T int32 | int64](ctx context.Context, o *out, j *joined) error {
 		from := int64(i) * chunk
 		bytes.pieces(from, min(from+chunk, bases[len(j.cols)]), func(k int, a, b, at int64) {
 			first := int64(memory.Offsets[T](j.cols[k])[0])
-			copy(dst[at:], bytesOf(j.cols[k])[first+a:first+b])
+			copy(dst[at:], stringBytes(j.cols[k])[first+a:first+b])
 		})
 		return nil
 	})

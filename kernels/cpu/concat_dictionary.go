@@ -131,7 +131,7 @@ func unify(ctx context.Context, s device.Stream, t *arrow.DictionaryType, j *joi
 			row++
 		}
 	}
-	if limit := indexLimit(t.IndexType); uint64(len(first)) > limit {
+	if limit := dictionaryLimit(t.IndexType); uint64(len(first)) > limit {
 		if used == nil {
 			return nil, nil
 		}
@@ -166,8 +166,8 @@ func entryKey(c *memory.Column, i int64) string {
 	return "v" + string(binary.LittleEndian.AppendUint64(nil, v.Uint64()))
 }
 
-// indexLimit is how many values indices of a type can number.
-func indexLimit(t arrow.DataType) uint64 {
+// dictionaryLimit is how many values indices of a type can number.
+func dictionaryLimit(t arrow.DataType) uint64 {
 	bits := t.(arrow.FixedWidthDataType).BitWidth()
 	if kernels.SignedTypes.Has(t.ID()) {
 		bits--

@@ -77,7 +77,7 @@ func filterText[T int32 | int64](ctx context.Context, o *out, c *memory.Column, 
 	if err := o.buffer(2, bases[len(bases)-1]); err != nil {
 		return err
 	}
-	offsets, src, dst := memory.Offsets[T](c), bytesOf(c), o.parts.Buffers[2].Bytes()
+	offsets, src, dst := memory.Offsets[T](c), stringBytes(c), o.parts.Buffers[2].Bytes()
 	return parallel(ctx, sel.n, func(_ int, p span) error {
 		to := dst[bases[p.index]:]
 		sel.runs(p, func(a, b int64) {
@@ -134,8 +134,8 @@ func offsetWidth[T int32 | int64]() int64 {
 	return 8
 }
 
-// bytesOf is the bytes that the offsets of a column of strings count in.
-func bytesOf(c *memory.Column) []byte {
+// stringBytes is the bytes that the offsets of a column of strings count in.
+func stringBytes(c *memory.Column) []byte {
 	if b := c.Buffer(2); b != nil {
 		return b.Bytes()
 	}

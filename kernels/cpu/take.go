@@ -41,8 +41,8 @@ type index interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// picks is what is to be taken: indices, and which of them are not null.
-type picks[I index] struct {
+// chosen is what is to be taken: indices, and which of them are not null.
+type chosen[I index] struct {
 	indices []I
 	valid   memory.Bitmap // nil where none is null
 	validAt int64
@@ -50,8 +50,8 @@ type picks[I index] struct {
 	bad     atomic.Int64 // the first position out of range, or that many as there are
 }
 
-func newPicks[I index](c, indices *memory.Column) *picks[I] {
-	p := &picks[I]{indices: memory.Values[I](indices), limit: uint64(c.Len())}
+func newChosen[I index](c, indices *memory.Column) *chosen[I] {
+	p := &chosen[I]{indices: memory.Values[I](indices), limit: uint64(c.Len())}
 	if v := indices.Validity(); v != nil {
 		p.valid, p.validAt = v, indices.Offset()
 	}
@@ -60,7 +60,7 @@ func newPicks[I index](c, indices *memory.Column) *picks[I] {
 }
 
 // word says which of the indices [i, i+k), k <= 64, are not null.
-func (p *picks[I]) word(i, k int64) uint64 {
+func (p *chosen[I]) word(i, k int64) uint64 {
 	if p.valid == nil {
 		return lowBits(k)
 	}
@@ -69,7 +69,7 @@ func (p *picks[I]) word(i, k int64) uint64 {
 
 // refuse notes a position whose index is out of range. Morsels are begun in
 // order and each notes its first, so the least noted is the first of all.
-func (p *picks[I]) refuse(i int64) error {
+func (p *chosen[I]) refuse(i int64) error {
 	for {
 		old := p.bad.Load()
 		if i >= old || p.bad.CompareAndSwap(old, i) {
@@ -80,7 +80,7 @@ func (p *picks[I]) refuse(i int64) error {
 }
 
 // each runs f over morsels of positions and names the index that it refused.
-func (p *picks[I]) each(ctx context.Context, f func(m span) error) error {
+func (p *chosen[I]) each(ctx context.Context, f func(m span) error) error {
 	err := parallel(ctx, int64(len(p.indices)), func(_ int, m span) error { return f(m) })
 	if i := p.bad.Load(); err != nil && i < int64(len(p.indices)) {
 		return device.Errorf(device.ErrValue, "", "", "position %d: index %d of a column of %d rows", i, p.indices[i], p.limit)
@@ -90,7 +90,7 @@ func (p *picks[I]) each(ctx context.Context, f func(m span) error) error {
 
 // rows runs f for every position of a morsel whose index is not null, after
 // the index was found in range.
-func (p *picks[I]) rows(m span, f func(i int64, row uint64)) error {
+func (p *chosen[I]) rows(m span, f func(i int64, row uint64)) error {
 	for i := m.from; i < m.to; i += 64 {
 		for w := p.word(i, min(64, m.to-i)); w != 0; w &= w - 1 {
 			at := i + int64(bits.TrailingZeros64(w))
@@ -105,7 +105,7 @@ func (p *picks[I]) rows(m span, f func(i int64, row uint64)) error {
 }
 
 func takeBy[I index](ctx context.Context, s device.Stream, c, indices *memory.Column) (*memory.Column, error) {
-	p := newPicks[I](c, indices)
+	p := newChosen[I](c, indices)
 	o := newOut(s, c.Type(), indices.Len())
 	layout := memory.LayoutOf(c.Type())
 	var err error
@@ -145,7 +145,7 @@ func takeBy[I index](ctx context.Context, s device.Stream, c, indices *memory.Co
 }
 
 // takeValidity makes the validity of what was taken, if any of it is null.
-func takeValidity[I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) error {
+func takeValidity[I index](ctx context.Context, o *out, c *memory.Column, p *chosen[I]) error {
 	from := c.Validity()
 	if from == nil && p.valid == nil || o.parts.Len == 0 {
 		return nil
@@ -183,7 +183,7 @@ func takeValidity[I index](ctx context.Context, o *out, c *memory.Column, p *pic
 	return nil
 }
 
-func takeBits[I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) error {
+func takeBits[I index](ctx context.Context, o *out, c *memory.Column, p *chosen[I]) error {
 	if err := o.bits(); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func takeBits[I index](ctx context.Context, o *out, c *memory.Column, p *picks[I
 	})
 }
 
-func takeFixed[I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) error {
+func takeFixed[I index](ctx context.Context, o *out, c *memory.Column, p *chosen[I]) error {
 	if err := o.values(); err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func takeFixed[I index](ctx context.Context, o *out, c *memory.Column, p *picks[
 	}
 }
 
-func takeWidth[T any, I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) error {
+func takeWidth[T any, I index](ctx context.Context, o *out, c *memory.Column, p *chosen[I]) error {
 	src, dst := memory.Values[T](c), view[T](o, 1)
 	return p.each(ctx, func(m span) error {
 		if p.valid == nil {

@@ -11,7 +11,7 @@ import (
 
 // takeOffsets writes the offsets of what is taken and gives how many bytes or
 // items come before each morsel's. A row that is null takes none.
-func takeOffsets[T int32 | int64, I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) ([]int64, error) {
+func takeOffsets[T int32 | int64, I index](ctx context.Context, o *out, c *memory.Column, p *chosen[I]) ([]int64, error) {
 	if err := o.buffer(1, offsetWidth[T]()*(o.parts.Len+1)); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func fits[T int32 | int64](n int64, c *memory.Column) error {
 }
 
 // takeText gathers strings: offsets, then the bytes.
-func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.Column, p *picks[I]) error {
+func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.Column, p *chosen[I]) error {
 	bases, err := takeOffsets[T](ctx, o, c, p)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.C
 	if err := o.buffer(2, bases[len(bases)-1]); err != nil {
 		return err
 	}
-	offsets, src := memory.Offsets[T](c), bytesOf(c)
+	offsets, src := memory.Offsets[T](c), stringBytes(c)
 	to, dst := view[T](o, 1), o.parts.Buffers[2].Bytes()
 	return p.each(ctx, func(m span) error {
 		return p.rows(m, func(i int64, row uint64) {
@@ -80,7 +80,7 @@ func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.C
 }
 
 // takeList gathers lists: offsets, then the items by their own row numbers.
-func takeList[T int32 | int64, I index](ctx context.Context, s device.Stream, o *out, c *memory.Column, p *picks[I]) error {
+func takeList[T int32 | int64, I index](ctx context.Context, s device.Stream, o *out, c *memory.Column, p *chosen[I]) error {
 	bases, err := takeOffsets[T](ctx, o, c, p)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func takeList[T int32 | int64, I index](ctx context.Context, s device.Stream, o 
 	return err
 }
 
-func takeItems[T int32 | int64, R uint32 | uint64, I index](ctx context.Context, s device.Stream, o *out, c *memory.Column, p *picks[I], n int64) (*memory.Column, error) {
+func takeItems[T int32 | int64, R uint32 | uint64, I index](ctx context.Context, s device.Stream, o *out, c *memory.Column, p *chosen[I], n int64) (*memory.Column, error) {
 	items := newOut(s, kernels.IndexType(c.Child(0).Len()), n)
 	if err := items.values(); err != nil {
 		return items.column(err)
