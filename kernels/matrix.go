@@ -1,7 +1,9 @@
 package kernels
 
 import (
-	"context"
+	"fmt"
+	"math/bits"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -20,14 +22,109 @@ type Matrix struct {
 	Stride int64 // leading dimension, at least Cols
 }
 
-// GEMMFunc computes C = alpha * op(A) * op(B) + beta * C in place, op being the
-// transpose where asked for. With beta 0 what C held is not read. C must not
-// overlap A or B. Each element is a sum over k in a fixed shape; the bound is
-// |error| <= k * 2^-52 * sum|a||b| for float64 (2^-23 for float32).
-type GEMMFunc func(ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b Matrix, beta float64, c Matrix) error
+// Vector is the matrix seen as a vector: where its first element is, how far
+// apart they are and how many there are. A matrix of neither one row nor one
+// column is an ErrMismatch.
+func (m Matrix) Vector() (offset, step, n int64, err error) {
+	switch {
+	case m.Rows == 1:
+		return m.Offset, 1, m.Cols, nil
+	case m.Cols == 1:
+		return m.Offset, m.Stride, m.Rows, nil
+	default:
+		return 0, 0, 0, mismatch("a matrix of %d x %d is no vector", m.Rows, m.Cols)
+	}
+}
 
-// GEMVFunc computes y = alpha * op(A) * x + beta * y in place, as GEMM does.
-type GEMVFunc func(ctx context.Context, s device.Stream, transA bool, alpha float64, a, x Matrix, beta float64, y Matrix) error
+// op is the shape of the matrix, transposed where asked for.
+func (m Matrix) op(trans bool) (rows, cols int64) {
+	if trans {
+		return m.Cols, m.Rows
+	}
+	return m.Rows, m.Cols
+}
 
-// TransposeFunc writes the transpose of a to b, which must not overlap.
-type TransposeFunc func(ctx context.Context, s device.Stream, a, b Matrix) error
+// checkMatrix holds a matrix, which the error calls name, against its buffer
+// and the backend's device.
+func (b *Backend) checkMatrix(call, name string, m Matrix, types Types) error {
+	bad := func(format string, args ...any) error {
+		return b.fail(device.ErrMismatch, call, "%s: %s", name, fmt.Sprintf(format, args...))
+	}
+	if m.Type == nil || !types.Has(m.Type.ID()) {
+		return b.fail(device.ErrUnsupported, call, "%s: a matrix of %v", name, m.Type)
+	}
+	if m.Rows < 0 || m.Cols < 0 || m.Offset < 0 {
+		return bad("%d x %d from offset %d", m.Rows, m.Cols, m.Offset)
+	}
+	if m.Stride < m.Cols {
+		return bad("stride %d of rows of %d", m.Stride, m.Cols)
+	}
+	if m.Data == nil {
+		return bad("no buffer")
+	}
+	if p := m.Data.Place(); p != b.Device.Place() && !(p.HostAccessible() && b.Device.Place() == memory.Host) {
+		return bad("its buffer lives on %s", p)
+	}
+	if m.Rows == 0 || m.Cols == 0 {
+		return nil
+	}
+	have := m.Data.Len() / int64(memory.Width(m.Type))
+	over, span := bits.Mul64(uint64(m.Rows-1), uint64(m.Stride))
+	if over != 0 || span > uint64(have) || m.Offset > have-int64(span) || m.Cols > have-int64(span)-m.Offset {
+		return bad("%d x %d from offset %d with stride %d in a buffer of %d values", m.Rows, m.Cols, m.Offset, m.Stride, have)
+	}
+	return nil
+}
+
+// sameTypes checks that matrices agree in type.
+func (b *Backend) sameTypes(call string, names []string, ms ...Matrix) error {
+	for i, m := range ms {
+		if m.Type.ID() != ms[0].Type.ID() {
+			return b.fail(device.ErrMismatch, call, "%s is of %s, %s of %s", names[0], ms[0].Type, names[i], m.Type)
+		}
+	}
+	return nil
+}
+
+// apart checks that c, which is written, shares no element with m.
+func (b *Backend) apart(call, nameC string, c Matrix, name string, m Matrix) error {
+	if overlap(c, m) {
+		return b.fail(device.ErrMismatch, call, "%s overlaps %s", nameC, name)
+	}
+	return nil
+}
+
+// extent is the bytes from the first element of m to its last.
+func (m Matrix) extent() (from, to uint64) {
+	width := uint64(memory.Width(m.Type))
+	handle, offset := m.Data.Handle()
+	start := uint64(handle) + uint64(offset)
+	if bytes := m.Data.Bytes(); bytes != nil {
+		start = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(bytes))))
+	}
+	from = start + uint64(m.Offset)*width
+	return from, from + uint64((m.Rows-1)*m.Stride+m.Cols)*width
+}
+
+// overlap reports whether two matrices share an element. Windows of one larger
+// matrix that lie side by side do not.
+func overlap(a, b Matrix) bool {
+	if a.Rows == 0 || a.Cols == 0 || b.Rows == 0 || b.Cols == 0 || a.Data.Place() != b.Data.Place() {
+		return false
+	}
+	fromA, toA := a.extent()
+	fromB, toB := b.extent()
+	if toA <= fromB || toB <= fromA {
+		return false
+	}
+	if a.Stride != b.Stride || a.Type.ID() != b.Type.ID() {
+		return true // rows that interleave otherwise are not worth telling apart
+	}
+	if fromB < fromA {
+		a, b, fromA, fromB = b, a, fromB, fromA
+	}
+	pitch := uint64(a.Stride) * uint64(memory.Width(a.Type))
+	shift := (fromB - fromA) % pitch
+	width := uint64(memory.Width(a.Type))
+	return shift < uint64(a.Cols)*width || shift+uint64(b.Cols)*width > pitch
+}

@@ -1,5 +1,92 @@
 package kernels
 
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
 // referenceMatrix puts the reference loops of matrix kernels into s.
 func referenceMatrix(s *Set) {
+	s.GEMM = Entry[GEMMFunc]{referenceGEMM, FloatTypes}
+	s.GEMV = Entry[GEMVFunc]{referenceGEMV, FloatTypes}
+	s.Transpose = Entry[TransposeFunc]{referenceTranspose, FloatTypes}
+}
+
+func referenceGEMM(ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b Matrix, beta float64, c Matrix) error {
+	if c.Type.ID() == arrow.FLOAT32 {
+		return gemmLoops[float32](ctx, s, transA, transB, alpha, a, b, beta, c)
+	}
+	return gemmLoops[float64](ctx, s, transA, transB, alpha, a, b, beta, c)
+}
+
+// element gives the address of element (i, j) of op(m).
+func element[T any](m Matrix, trans bool) func(i, j int64) *T {
+	v := memory.View[T](m.Data)
+	if trans {
+		return func(i, j int64) *T { return &v[m.Offset+j*m.Stride+i] }
+	}
+	return func(i, j int64) *T { return &v[m.Offset+i*m.Stride+j] }
+}
+
+func gemmLoops[T float32 | float64](ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b Matrix, beta float64, c Matrix) error {
+	atA, atB, atC := element[T](a, transA), element[T](b, transB), element[T](c, false)
+	_, depth := a.op(transA)
+	if alpha == 0 {
+		depth = 0
+	}
+	for i := range c.Rows {
+		if err := device.Canceled(ctx, s.Device().Name(), ""); err != nil {
+			return err
+		}
+		for j := range c.Cols {
+			var v T
+			if beta != 0 {
+				v = T(T(beta) * *atC(i, j))
+			}
+			for from := int64(0); from < depth; from += GEMMBlock {
+				var sum T
+				for k := from; k < min(from+GEMMBlock, depth); k++ {
+					sum += T(*atA(i, k) * *atB(k, j)) // the conversion keeps the product from being fused
+				}
+				v += T(T(alpha) * sum)
+			}
+			*atC(i, j) = v
+		}
+	}
+	return nil
+}
+
+// column is a vector as a matrix of one column.
+func (m Matrix) column() Matrix {
+	if m.Rows == 1 {
+		m.Rows, m.Cols, m.Stride = m.Cols, 1, 1
+	}
+	return m
+}
+
+func referenceGEMV(ctx context.Context, s device.Stream, transA bool, alpha float64, a, x Matrix, beta float64, y Matrix) error {
+	return referenceGEMM(ctx, s, transA, false, alpha, a, x.column(), beta, y.column())
+}
+
+func referenceTranspose(ctx context.Context, s device.Stream, a, b Matrix) error {
+	if a.Type.ID() == arrow.FLOAT32 {
+		return transposeLoops[uint32](ctx, s, a, b)
+	}
+	return transposeLoops[uint64](ctx, s, a, b)
+}
+
+func transposeLoops[T uint32 | uint64](ctx context.Context, s device.Stream, a, b Matrix) error {
+	atA, atB := element[T](a, false), element[T](b, false)
+	for i := range a.Rows {
+		if err := device.Canceled(ctx, s.Device().Name(), ""); err != nil {
+			return err
+		}
+		for j := range a.Cols {
+			*atB(j, i) = *atA(i, j)
+		}
+	}
+	return nil
 }
