@@ -133,7 +133,7 @@ type trend[K row] struct {
 
 // then joins the trend of words with that of those after them.
 func (t trend[K]) then(u trend[K]) trend[K] {
-	return trend[K]{t.first, u.last, t.diff | u.diff | t.first ^ u.first,
+	return trend[K]{t.first, u.last, t.diff | u.diff | (t.first ^ u.first),
 		t.rising && u.rising && t.last <= u.first, t.falling && u.falling && t.last > u.first}
 }
 

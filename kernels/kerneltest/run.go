@@ -24,6 +24,8 @@ var families = []Family{
 	{"Movement", "Filter", filter, benchFilter},
 	{"Movement", "Take", take, benchTake},
 	{"Movement", "Concat", concat, benchConcat},
+	{"Order", "SortIndices", sortIndices, benchSortIndices},
+	{"Order", "TopK", topK, benchTopK},
 }
 
 // Option is an option of Run.
