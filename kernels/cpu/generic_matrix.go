@@ -4,4 +4,7 @@ import "github.com/volley-go/volley/kernels"
 
 // genericMatrix puts the generic matrix kernels into s.
 func genericMatrix(s *kernels.Set) {
+	s.GEMM = kernels.Entry[kernels.GEMMFunc]{Func: gemm, Types: kernels.FloatTypes}
+	s.GEMV = kernels.Entry[kernels.GEMVFunc]{Func: gemv, Types: kernels.FloatTypes}
+	s.Transpose = kernels.Entry[kernels.TransposeFunc]{Func: transpose, Types: kernels.FloatTypes}
 }

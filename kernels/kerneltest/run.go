@@ -26,6 +26,9 @@ var families = []Family{
 	{"Movement", "Concat", concat, benchConcat},
 	{"Order", "SortIndices", sortIndices, benchSortIndices},
 	{"Order", "TopK", topK, benchTopK},
+	{"Matrix", "GEMM", gemm, benchGEMM},
+	{"Matrix", "GEMV", gemv, benchGEMV},
+	{"Matrix", "Transpose", transpose, benchTranspose},
 }
 
 // Option is an option of Run.
