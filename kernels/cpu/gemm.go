@@ -163,15 +163,16 @@ func (p *product[T]) block(worker, i, m, j, n, k int, add func(r, c, rows, cols 
 		return err
 	}
 	depth := min(depthBlock, p.depth-k)
+	sizeB, sizeA := roundUp(n, pieceCols)*depth, roundUp(m, pieceRows)*depth
 	packed := memory.View[T](room)
-	packedA := packed[:roundUp(m, pieceRows)*depth]
-	packedB := packed[len(packedA):][:roundUp(n, pieceCols)*depth]
-	pack(packedA, pieceRows, p.a.v, p.a.row, p.a.col, i, m, k, depth)
-	pack(packedB, pieceCols, p.b.v, p.b.col, p.b.row, j, n, k, depth)
+	pack(packed[:sizeB], pieceCols, p.b.v, p.b.col, p.b.row, j, n, k, depth)
+	pack(packed[sizeB:sizeB+sizeA], pieceRows, p.a.v, p.a.row, p.a.col, i, m, k, depth)
+	groupsB := memory.View[[pieceCols]T](room)[:sizeB/pieceCols]
+	groupsA := memory.View[[pieceRows]T](room)[sizeB/pieceRows:][:sizeA/pieceRows]
 	var sum [pieceRows][pieceCols]T
 	for c := 0; c < n; c += pieceCols {
 		for r := 0; r < m; r += pieceRows {
-			multiply(packedA[r*depth:][:pieceRows*depth], packedB[c*depth:][:pieceCols*depth], &sum)
+			multiply(groupsA[r/pieceRows*depth:][:depth], groupsB[c/pieceCols*depth:][:depth], &sum)
 			add(r, c, min(pieceRows, m-r), min(pieceCols, n-c), &sum)
 		}
 	}
@@ -199,23 +200,21 @@ func pack[T float](to []T, width int, v []T, line1, k1, i, m, k, depth int) {
 	}
 }
 
-// multiply sums the products of two rows of a group of A and four columns of
-// one of B in rising k. The conversions keep products from being fused with
-// additions.
-func multiply[T float](a, b []T, sum *[pieceRows][pieceCols]T) {
+// multiply sums the products of a group of rows of A and one of columns of B
+// in rising k. The conversions keep products from being fused with additions.
+func multiply[T float](a [][pieceRows]T, b [][pieceCols]T, sum *[pieceRows][pieceCols]T) {
 	var s00, s01, s02, s03, s10, s11, s12, s13 T
-	for len(a) >= pieceRows && len(b) >= pieceCols {
-		a0, a1 := a[0], a[1]
-		b0, b1, b2, b3 := b[0], b[1], b[2], b[3]
-		s00 += T(a0 * b0)
-		s01 += T(a0 * b1)
-		s02 += T(a0 * b2)
-		s03 += T(a0 * b3)
-		s10 += T(a1 * b0)
-		s11 += T(a1 * b1)
-		s12 += T(a1 * b2)
-		s13 += T(a1 * b3)
-		a, b = a[pieceRows:], b[pieceCols:]
+	b = b[:len(a)]
+	for k := range a {
+		x, y := &a[k], &b[k]
+		s00 += T(x[0] * y[0])
+		s10 += T(x[1] * y[0])
+		s01 += T(x[0] * y[1])
+		s11 += T(x[1] * y[1])
+		s02 += T(x[0] * y[2])
+		s12 += T(x[1] * y[2])
+		s03 += T(x[0] * y[3])
+		s13 += T(x[1] * y[3])
 	}
 	sum[0] = [pieceCols]T{s00, s01, s02, s03}
 	sum[1] = [pieceCols]T{s10, s11, s12, s13}

@@ -212,9 +212,13 @@ func swapRows(v []kernels.Scalar) ([]kernels.Scalar, bool) {
 	return v, false
 }
 
-var columnType = reflect.TypeFor[*memory.Column]()
+var (
+	columnType = reflect.TypeFor[*memory.Column]()
+	matrixType = reflect.TypeFor[kernels.Matrix]()
+)
 
-// ignoreOffset gives every windowed column from the start of its buffers.
+// ignoreOffset gives every windowed column or matrix that is read from the
+// start of its buffers.
 func ignoreOffset(m *mutant, args []reflect.Value) ([]reflect.Value, func()) {
 	args = append([]reflect.Value(nil), args...)
 	var made []*memory.Column
@@ -245,6 +249,12 @@ func ignoreOffset(m *mutant, args []reflect.Value) ([]reflect.Value, func()) {
 	}
 	for i, v := range args {
 		switch {
+		case v.Type() == matrixType && i < len(args)-1: // the last is written to
+			if x := v.Interface().(kernels.Matrix); x.Offset > 0 {
+				x.Offset = 0
+				args[i] = reflect.ValueOf(x)
+				*m.hits++
+			}
 		case v.Kind() == reflect.Slice && v.Type().Elem() == columnType:
 			some := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			for k := range v.Len() {
@@ -265,18 +275,25 @@ func ignoreOffset(m *mutant, args []reflect.Value) ([]reflect.Value, func()) {
 	}
 }
 
-// changeArgument writes to the first column that the call was given.
+// changeArgument writes to the first column or matrix that the call was given.
 func changeArgument(m *mutant, args []reflect.Value) ([]reflect.Value, func()) {
 	return args, func() {
 		for _, v := range args[2:] {
 			if v.Kind() == reflect.Slice && v.Len() > 0 && v.Type().Elem() == columnType {
 				v = v.Index(0)
 			}
-			c, ok := v.Interface().(*memory.Column)
-			if !ok || c == nil || c.Buffer(1) == nil || len(c.Buffer(1).Bytes()) == 0 {
+			var b []byte
+			switch x := v.Interface().(type) {
+			case *memory.Column:
+				if x != nil && x.Buffer(1) != nil {
+					b = x.Buffer(1).Bytes()
+				}
+			case kernels.Matrix:
+				b = x.Data.Bytes()
+			}
+			if len(b) == 0 {
 				continue
 			}
-			b := c.Buffer(1).Bytes()
 			b[len(b)-1] ^= 1
 			*m.hits++
 			return
