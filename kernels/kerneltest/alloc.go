@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/guard"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -60,11 +61,22 @@ type testDevice struct {
 	memory *tally
 }
 
-// inputs is where arguments are made.
-func inputs() *tally { return &tally{Allocator: memory.Heap} }
+// newTestDevice counts the memory of a device; guarded, a host device gets
+// memory whose every block ends against unmapped memory.
+func newTestDevice(d device.Device, guarded bool) *testDevice {
+	m := d.Memory()
+	if guarded && d.Place() == memory.Host {
+		m = guard.New(guard.Tail)
+	}
+	return &testDevice{Device: d, memory: &tally{Allocator: m}}
+}
 
-func newTestDevice(d device.Device) *testDevice {
-	return &testDevice{Device: d, memory: &tally{Allocator: d.Memory()}}
+// close tells what went wrong round the blocks of guarded memory.
+func (a *tally) close() error {
+	if g, guarded := a.Allocator.(*guard.Allocator); guarded {
+		return g.Close()
+	}
+	return nil
 }
 
 // Memory is the counted allocator.

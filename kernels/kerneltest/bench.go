@@ -32,7 +32,7 @@ func Bench(b *testing.B, backend *kernels.Backend) {
 			continue
 		}
 		b.Run(f.Kernel+"/dev="+backend.Device.Name(), func(b *testing.B) {
-			s := newSuite(b, backend, backend, false)
+			s := newSuite(b, backend, backend, false, false)
 			s.begin(f.Kernel, defaultSeed)
 			defer s.release(0)
 			f.Bench(&Bencher{b, backend, rows, s})

@@ -36,7 +36,7 @@ func (s *Suite) Mask(n int64, share float64, nulls Pattern, offset int64) *memor
 
 // FromScalars makes a host column of values; it belongs to the suite.
 func (s *Suite) FromScalars(t arrow.DataType, values ...kernels.Scalar) *memory.Column {
-	c, err := kernels.FromScalars(s.inputs, t, values)
+	c, err := kernels.FromScalars(s.allocator(), t, values)
 	s.must(err)
 	return s.Own(c)
 }
@@ -99,8 +99,12 @@ func (s *Suite) child(t arrow.DataType, n int64, d Domain) *memory.Column {
 	return c
 }
 
+// allocator draws one for an argument: its blocks lie against unmapped memory
+// at their one end or at the other.
+func (s *Suite) allocator() memory.Allocator { return s.inputs[s.Rand.IntN(len(s.inputs))] }
+
 func (s *Suite) buffer(n int64) *memory.Buffer {
-	b, err := memory.New(s.inputs, n)
+	b, err := memory.New(s.allocator(), n)
 	s.must(err)
 	return b
 }

@@ -74,7 +74,7 @@ func TestColumns(t *testing.T) {
 	d := host.New()
 	defer d.Close()
 	b := &kernels.Backend{Device: d, Set: kernels.Reference()}
-	s := newSuite(t, b, b, false)
+	s := newSuite(t, b, b, true, false)
 	s.begin("Filter", 1)
 	s.entryTypes = kernels.AllTypes
 	stream, err := d.NewStream()
@@ -113,7 +113,9 @@ func TestColumns(t *testing.T) {
 		moved.Release()
 	}
 	s.release(0)
-	if n < 1000 || s.inputs.live.Load() != 0 {
-		t.Errorf("%d cases, %d blocks left", n, s.inputs.live.Load())
+	for _, in := range s.inputs {
+		if err := in.close(); err != nil || n < 1000 {
+			t.Errorf("%d cases, %v", n, err)
+		}
 	}
 }

@@ -23,7 +23,7 @@ func Planted(t *testing.T, b *kernels.Backend) {
 				hits := 0
 				bad := &kernels.Backend{Device: b.Device, Set: plant(b.Set, f.Kernel, m, &hits)}
 				failure := record(func(r Reporter) {
-					s := newSuite(r, bad, referenceBackend(t), true)
+					s := newSuite(r, bad, referenceBackend(t), false, true)
 					s.planted = true
 					s.ran = &pairs{set: map[kernels.Support]bool{}}
 					f.run(s, seed)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/internal/guard"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -79,7 +80,7 @@ func Run(t *testing.T, b *kernels.Backend, opts ...Option) {
 					continue
 				}
 				t.Run(f.Kernel, func(t *testing.T) {
-					s := newSuite(t, b, referenceBackend(t), testing.Short() || raceDetector)
+					s := newSuite(t, b, referenceBackend(t), true, testing.Short() || raceDetector)
 					f.run(s, seed)
 				})
 			}
@@ -95,16 +96,31 @@ func (f Family) run(s *Suite, seed uint64) {
 	defer s.release(0)
 	f.Run(s)
 	s.release(0)
-	s.noLeak("arguments", &side{s.tested.backend, s.inputs})
+	for _, in := range s.inputs {
+		if n := in.live.Load(); n != 0 {
+			s.Errorf("%s: %d blocks of arguments are still held (seed %d)", s.kernel, n, s.seed)
+		}
+	}
+	for _, m := range append(s.inputs, s.tested.memory) {
+		if err := m.close(); err != nil {
+			s.Errorf("%s: %v (seed %d)", s.kernel, err, s.seed)
+		}
+	}
 }
 
-func newSuite(r Reporter, b, reference *kernels.Backend, brief bool) *Suite {
+// newSuite holds b against reference. Guarded, arguments and results lie
+// against unmapped memory; brief, there are fewer cases.
+func newSuite(r Reporter, b, reference *kernels.Backend, guarded, brief bool) *Suite {
+	inputs := []*tally{{Allocator: memory.Heap}}
+	if guarded {
+		inputs = []*tally{{Allocator: guard.New(guard.Tail)}, {Allocator: guard.New(guard.Head)}}
+	}
 	return &Suite{
 		Reporter:  r,
 		brief:     brief,
-		tested:    newSide(b),
-		reference: newSide(reference),
-		inputs:    inputs(),
+		tested:    newSide(b, guarded),
+		reference: newSide(reference, false),
+		inputs:    inputs,
 		ran:       pairsOf(b.Set),
 
 		overReleases: memory.OverReleases(),

@@ -27,7 +27,7 @@ type Suite struct {
 	planted    bool // listening for a planted error: the first round is enough
 	tested     *side
 	reference  *side
-	inputs     *tally
+	inputs     []*tally // drawn from for every buffer of an argument
 	owned      []input
 	ran        *pairs
 
@@ -59,8 +59,8 @@ type input struct {
 	before [][]byte
 }
 
-func newSide(b *kernels.Backend) *side {
-	d := newTestDevice(b.Device)
+func newSide(b *kernels.Backend, guarded bool) *side {
+	d := newTestDevice(b.Device, guarded)
 	return &side{&kernels.Backend{Device: d, Set: b.Set}, d.memory}
 }
 
