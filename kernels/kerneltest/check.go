@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -152,6 +153,8 @@ func (s *Suite) sameError(what string, c Call, got, want error) {
 	}
 }
 
+var threadsMu sync.Mutex
+
 // repeat makes a large call again with other numbers of threads: results must
 // agree to the bit.
 func (s *Suite) repeat(what string, c Call, first Result, f func(*Env) (Result, error)) {
@@ -159,6 +162,8 @@ func (s *Suite) repeat(what string, c Call, first Result, f func(*Env) (Result, 
 	if c.Case.Length < Morsel || s.planted || s.tested.backend.Device.Place() != memory.Host {
 		return
 	}
+	threadsMu.Lock() // the number of threads is the process's
+	defer threadsMu.Unlock()
 	for _, threads := range []int{1, 3} {
 		old := runtime.GOMAXPROCS(threads)
 		r, err := s.tested.call(context.Background(), f)

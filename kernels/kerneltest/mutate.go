@@ -62,6 +62,11 @@ func (mutation) call(m *mutant, right reflect.Value, args []reflect.Value) []ref
 		out[0] = reflect.ValueOf(&badTable{table, m}).Convert(out[0].Type())
 		return out
 	}
+	if c, ok := out[0].Interface().(*memory.Column); ok {
+		bad, _ := m.spoilColumn(c)
+		out[0] = reflect.ValueOf(bad)
+		return out
+	}
 	m.spoil(out[0])
 	return out
 }
@@ -71,7 +76,7 @@ func (m *mutant) spoil(v reflect.Value) bool {
 	switch x := v.Interface().(type) {
 	case *memory.Column:
 		bad, ok := m.spoilColumn(x)
-		if ok && v.CanSet() {
+		if ok {
 			v.Set(reflect.ValueOf(bad))
 		}
 		return ok

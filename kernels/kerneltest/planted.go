@@ -13,35 +13,38 @@ import (
 // changed, a leak, a context ignored.
 func Planted(t *testing.T, b *kernels.Backend) {
 	seed := seedOf(t.Fatalf)
-	for _, f := range families {
-		if !has(b.Set, f.Kernel) {
-			continue
-		}
-		t.Run(f.Kernel, func(t *testing.T) {
-			took := 0
-			for _, m := range mutations {
-				hits := 0
-				bad := &kernels.Backend{Device: b.Device, Set: plant(b.Set, f.Kernel, m, &hits)}
-				failure := record(func(r Reporter) {
-					s := newSuite(r, bad, referenceBackend(t), false, true)
-					s.planted = true
-					s.ran = &pairs{set: map[kernels.Support]bool{}}
-					f.run(s, seed)
-				})
-				switch {
-				case failure == "" && hits > 0:
-					t.Errorf("%s with %s: the checks saw nothing in %d calls", f.Kernel, m.name, hits)
-				case failure != "" && hits == 0:
-					t.Errorf("%s failed before %s could be planted: %s", f.Kernel, m.name, failure)
-				case failure != "":
-					took++
+	t.Run("Planted", func(t *testing.T) { // ends when all its parallel parts have
+		for _, f := range families {
+			if !has(b.Set, f.Kernel) {
+				continue
+			}
+			t.Run(f.Kernel, func(t *testing.T) {
+				t.Parallel()
+				took := 0
+				for _, m := range mutations {
+					hits := 0
+					bad := &kernels.Backend{Device: b.Device, Set: plant(b.Set, f.Kernel, m, &hits)}
+					failure := record(func(r Reporter) {
+						s := newSuite(r, bad, referenceBackend(t), false, true)
+						s.planted = true
+						s.ran = &pairs{set: map[kernels.Support]bool{}}
+						f.run(s, seed)
+					})
+					switch {
+					case failure == "" && hits > 0:
+						t.Errorf("%s with %s: the checks saw nothing in %d calls", f.Kernel, m.name, hits)
+					case failure != "" && hits == 0:
+						t.Errorf("%s failed before %s could be planted: %s", f.Kernel, m.name, failure)
+					case failure != "":
+						took++
+					}
 				}
-			}
-			if took < 4 {
-				t.Errorf("%s: only %d kinds of error could be planted", f.Kernel, took)
-			}
-		})
-	}
+				if took < 4 {
+					t.Errorf("%s: only %d kinds of error could be planted", f.Kernel, took)
+				}
+			})
+		}
+	})
 }
 
 // plant is a set whose named kernel makes the error m; hits counts the calls in

@@ -80,6 +80,7 @@ func Run(t *testing.T, b *kernels.Backend, opts ...Option) {
 					continue
 				}
 				t.Run(f.Kernel, func(t *testing.T) {
+					t.Parallel()
 					s := newSuite(t, b, referenceBackend(t), true, testing.Short() || raceDetector)
 					f.run(s, seed)
 				})
