@@ -80,10 +80,13 @@ func filterText[T int32 | int64](ctx context.Context, o *out, c *memory.Column, 
 	offsets, src, dst := memory.Offsets[T](c), stringBytes(c), o.parts.Buffers[2].Bytes()
 	return parallel(ctx, sel.n, func(_ int, p span) error {
 		to := dst[bases[p.index]:]
+		bytes := copier{ctx: ctx}
 		sel.runs(p, func(a, b int64) {
-			to = to[copy(to, src[offsets[a]:offsets[b]]):]
+			from := src[offsets[a]:offsets[b]]
+			bytes.copy(to, from)
+			to = to[len(from):]
 		})
-		return nil
+		return bytes.end()
 	})
 }
 
@@ -138,6 +141,35 @@ func offsetWidth[T int32 | int64]() int64 {
 func stringBytes(c *memory.Column) []byte {
 	if b := c.Buffer(2); b != nil {
 		return b.Bytes()
+	}
+	return nil
+}
+
+// copier copies the bytes of a morsel. A morsel's may be many, so that it looks
+// at its context by the bytes too, and copies no more once that has ended.
+type copier struct {
+	ctx    context.Context
+	copied int
+	ended  bool
+}
+
+const copyBytes = 1 << 24 // between two looks: some milliseconds
+
+func (c *copier) copy(dst, src []byte) {
+	for len(src) > 0 && !c.ended {
+		n := min(len(src), copyBytes-c.copied)
+		copy(dst, src[:n])
+		dst, src = dst[n:], src[n:]
+		if c.copied += n; c.copied == copyBytes {
+			c.copied, c.ended = 0, c.ctx.Err() != nil
+		}
+	}
+}
+
+// end is the error of a context that ended meanwhile.
+func (c *copier) end() error {
+	if c.ended {
+		return device.Canceled(c.ctx, "", "")
 	}
 	return nil
 }

@@ -70,12 +70,17 @@ func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.C
 	offsets, src := memory.Offsets[T](c), stringBytes(c)
 	to, dst := view[T](o, 1), o.parts.Buffers[2].Bytes()
 	return p.each(ctx, func(m span) error {
-		return p.rows(m, func(i int64, row uint64) {
+		bytes := copier{ctx: ctx}
+		err := p.rows(m, func(i int64, row uint64) {
 			if a, n := to[i], to[i+1]-to[i]; n > 0 {
 				from := offsets[row]
-				copy(dst[a:a+n], src[from:from+n])
+				bytes.copy(dst[a:a+n], src[from:from+n])
 			}
 		})
+		if err == nil {
+			err = bytes.end()
+		}
+		return err
 	})
 }
 

@@ -84,6 +84,22 @@ func (s *Suite) CancelEverywhere(what string, rows int64, f func(*Env) (Result, 
 	}
 }
 
+// Peak is the most memory that a call held at once, its result included and
+// its arguments not, in bytes.
+func (s *Suite) Peak(f func(*Env) (Result, error)) int64 {
+	s.Helper()
+	m := s.tested.memory
+	m.mu.Lock()
+	m.bytes, m.peak = 0, 0
+	m.mu.Unlock()
+	r, err := s.tested.call(context.Background(), f)
+	if err != nil {
+		s.Errorf("%s: %v (seed %d)", s.kernel, err, s.seed)
+	}
+	r.Release()
+	return m.peak
+}
+
 // countdown is a context that ends at the left-th look at it.
 type countdown struct {
 	context.Context

@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -25,6 +26,29 @@ func filter(s *Suite) {
 		}
 	}
 	filterRefuses(s)
+	filterMemory(s)
+}
+
+// filterMemory holds what a filter takes beside its result to a quarter of
+// argument and result.
+func filterMemory(s *Suite) {
+	for _, t := range s.Types(kernels.FixedTypes | kernels.BoolTypes | kernels.BinaryTypes | kernels.DictTypes | kernels.NestedTypes) {
+		s.scope(func() bool {
+			values := s.Column(Case{Type: t, Length: 20_000, Nulls: Tenth})
+			mask := s.Mask(values.Len(), 0.5, Tenth, 0)
+			run := func(e *Env) (Result, error) {
+				return One(e.Filter(e.Ctx, e.Stream, e.On(values), e.On(mask), kernels.FilterOptions{}))
+			}
+			r, err := s.tested.call(context.Background(), run)
+			s.must(err)
+			out := Bytes(r.Columns[0])
+			r.Release()
+			if peak, limit := s.Peak(run), out+(Bytes(values)+out)/4; peak > limit {
+				s.Errorf("Filter of %s: %d bytes at the peak for a result of %d, more than %d", t, peak, out, limit)
+			}
+			return true
+		})
+	}
 }
 
 func filterRefuses(s *Suite) {
