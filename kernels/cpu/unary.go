@@ -1,0 +1,252 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// unary is the CPU's UnaryFunc.
+func unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) (*memory.Column, error) {
+	t, err := kernels.UnaryType(op, c.Type())
+	if err != nil {
+		return nil, err
+	}
+	id := storageID(c.Type())
+	if kernels.IntegerTypes.Has(id) && op >= kernels.Floor {
+		return c.Slice(0, c.Len()) // integers are whole
+	}
+	if kernels.IntegerTypes.Has(id) && op >= kernels.Sqrt {
+		f, err := cast(ctx, s, c, t, kernels.CastOptions{Wrap: true})
+		if err != nil {
+			return nil, err
+		}
+		defer f.Release()
+		return unary(ctx, s, op, f, opts)
+	}
+	o := newOut(s, t, c.Len())
+	if err = o.nullsOf(c); err == nil {
+		err = o.values()
+	}
+	if err != nil {
+		return o.column(err)
+	}
+	r := &rowErrors{}
+	var work func(int, span) error
+	switch id {
+	case arrow.INT8:
+		work = signedUnary[int8](o, r, op, c, opts)
+	case arrow.INT16:
+		work = signedUnary[int16](o, r, op, c, opts)
+	case arrow.INT32:
+		work = signedUnary[int32](o, r, op, c, opts)
+	case arrow.INT64:
+		work = signedUnary[int64](o, r, op, c, opts)
+	case arrow.UINT8:
+		work = unsignedUnary[uint8](o, r, op, c, opts)
+	case arrow.UINT16:
+		work = unsignedUnary[uint16](o, r, op, c, opts)
+	case arrow.UINT32:
+		work = unsignedUnary[uint32](o, r, op, c, opts)
+	case arrow.UINT64:
+		work = unsignedUnary[uint64](o, r, op, c, opts)
+	case arrow.FLOAT32:
+		work = floatUnary[float32](o, op, c)
+	case arrow.FLOAT64:
+		work = floatUnary[float64](o, op, c)
+	default:
+		work = decimalUnary(o, r, op, c, opts)
+	}
+	return o.column(r.of(parallel(ctx, c.Len(), work)))
+}
+
+// refuse finds the first row of the span, under no null, that bad is true of.
+func refuse[T any](o *out, r *rowErrors, op kernels.UnaryOp, src []T, s span, bad func(T) bool) error {
+	valid := o.valid()
+	for i := s.from; i < s.to; i++ {
+		if rowIn(valid, i) && bad(src[i]) {
+			return r.at(i, badValue("%s of %s overflows %s", op, fmt.Sprint(src[i]), o.parts.Type))
+		}
+	}
+	return nil
+}
+
+func signedUnary[T signed](o *out, r *rowErrors, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) func(int, span) error {
+	src := memory.Values[T](c)
+	if op == kernels.Sign {
+		dst := view[int8](o, 1)
+		return func(_ int, s span) error {
+			x, y := src[s.from:s.to], dst[s.from:s.to]
+			for i, v := range x {
+				y[i] = int8(bit(v > 0)) - int8(bit(v < 0))
+			}
+			return nil
+		}
+	}
+	dst := view[T](o, 1)
+	return func(_ int, s span) error {
+		x, y := src[s.from:s.to], dst[s.from:s.to]
+		var least T // negative where a value is that of its own negation
+		for i, v := range x {
+			r := -v
+			least |= v & r
+			if op == kernels.Abs && v >= 0 {
+				r = v
+			}
+			y[i] = r
+		}
+		if opts.Checked && least < 0 {
+			return refuse(o, r, op, src, s, func(v T) bool { return v < 0 && -v < 0 })
+		}
+		return nil
+	}
+}
+
+func unsignedUnary[T unsigned](o *out, r *rowErrors, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) func(int, span) error {
+	src := memory.Values[T](c)
+	if op == kernels.Sign {
+		dst := view[int8](o, 1)
+		return func(_ int, s span) error {
+			for i := s.from; i < s.to; i++ {
+				dst[i] = int8(bit(src[i] != 0))
+			}
+			return nil
+		}
+	}
+	dst := view[T](o, 1)
+	return func(_ int, s span) error {
+		x, y := src[s.from:s.to], dst[s.from:s.to]
+		if op == kernels.Abs {
+			copy(y, x)
+			return nil
+		}
+		var any T
+		for i, v := range x {
+			y[i] = -v
+			any |= v
+		}
+		if opts.Checked && any != 0 {
+			return refuse(o, r, op, src, s, func(v T) bool { return v != 0 })
+		}
+		return nil
+	}
+}
+
+func floatUnary[T float](o *out, op kernels.UnaryOp, c *memory.Column) func(int, span) error {
+	src, dst := memory.Values[T](c), view[T](o, 1)
+	return func(_ int, s span) error {
+		x, y := src[s.from:s.to], dst[s.from:s.to]
+		y = y[:len(x)]
+		switch op { // a loop each, so that the cheap ones are one instruction
+		case kernels.Negate:
+			for i, v := range x {
+				y[i] = -v
+			}
+		case kernels.Abs:
+			for i, v := range x {
+				y[i] = T(math.Abs(float64(v)))
+			}
+		case kernels.Sign:
+			for i, v := range x {
+				if v > 0 {
+					v = 1
+				} else if v < 0 {
+					v = -1
+				}
+				y[i] = v
+			}
+		case kernels.Sqrt:
+			for i, v := range x {
+				y[i] = T(math.Sqrt(float64(v)))
+			}
+		case kernels.Exp:
+			for i, v := range x {
+				y[i] = T(math.Exp(float64(v)))
+			}
+		case kernels.Log:
+			for i, v := range x {
+				y[i] = T(math.Log(float64(v)))
+			}
+		case kernels.Floor:
+			for i, v := range x {
+				y[i] = T(math.Floor(float64(v)))
+			}
+		case kernels.Ceil:
+			for i, v := range x {
+				y[i] = T(math.Ceil(float64(v)))
+			}
+		case kernels.Trunc:
+			for i, v := range x {
+				y[i] = T(math.Trunc(float64(v)))
+			}
+		default:
+			for i, v := range x {
+				y[i] = T(math.Round(float64(v)))
+			}
+		}
+		return nil
+	}
+}
+
+func decimalUnary(o *out, r *rowErrors, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) func(int, span) error {
+	src, valid := memory.Values[decimal](c), o.valid()
+	if op == kernels.Sign {
+		dst := view[int8](o, 1)
+		return func(_ int, s span) error {
+			for i := s.from; i < s.to; i++ {
+				dst[i] = int8(compareDecimal(src[i], decimal{}))
+			}
+			return nil
+		}
+	}
+	t := c.Type().(*arrow.Decimal128Type)
+	dst := view[decimal](o, 1)
+	return func(_ int, s span) error {
+		for i := s.from; i < s.to; i++ {
+			if !rowIn(valid, i) {
+				continue
+			}
+			v, fits := src[i], true
+			switch {
+			case op == kernels.Negate || op == kernels.Abs && v.negative():
+				v = v.negate()
+			case op >= kernels.Floor && t.Scale > 0:
+				v, fits = roundDecimal(op, v, t)
+			}
+			if opts.Checked && !(fits && v.fits(t.Precision)) {
+				return r.at(i, badValue("%s of %s overflows %s", op, src[i].text(t), t))
+			}
+			dst[i] = v
+		}
+		return nil
+	}
+}
+
+// roundDecimal rounds to a whole number; it fails where 128 bits do not hold
+// that, and the result wraps.
+func roundDecimal(op kernels.UnaryOp, v decimal, t *arrow.Decimal128Type) (decimal, bool) {
+	unit := powers[t.Scale]
+	_, rest, ok := v.over(unit)
+	if !ok { // a unit of more than 64 bits
+		_, r := new(big.Int).QuoRem(v.big(), unit.big(), new(big.Int))
+		rest, _ = fromBig(r, 38)
+	}
+	whole, _ := v.plus(rest.negate()) // towards zero
+	left, _ := unit.plus(rest.magnitude().negate())
+	switch {
+	case rest == decimal{}:
+	case op == kernels.Floor && v.negative(),
+		op == kernels.Round && v.negative() && compareDecimal(rest.magnitude(), left) >= 0:
+		return whole.plus(unit.negate())
+	case op == kernels.Ceil && !v.negative(),
+		op == kernels.Round && !v.negative() && compareDecimal(rest, left) >= 0:
+		return whole.plus(unit)
+	}
+	return whole, true
+}
