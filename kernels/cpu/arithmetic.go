@@ -120,7 +120,7 @@ func (v sides[T]) each(s span, dst []T, f func(dst, a, b []T) bool) (bad bool) {
 	if v.a != nil && v.b != nil {
 		return f(dst[s.from:s.to], v.a[s.from:s.to], v.b[s.from:s.to])
 	}
-	var copies [block]T
+	var copies [rowBlock]T
 	value := v.va
 	if v.a != nil {
 		value = v.vb

@@ -36,13 +36,13 @@ func widen[T integer](dst []int64, src []T) {
 	}
 }
 
-// block is how many rows are worked on at once where a step needs scratch.
-const block = 1024
+// rowBlock is how many rows are worked on at once where a step needs scratch.
+const rowBlock = 1024
 
-// blocks runs f over the rows of a span in runs of at most block.
+// blocks runs f over the rows of a span in runs of at most rowBlock.
 func blocks(s span, f func(from, to int64)) {
-	for from := s.from; from < s.to; from += block {
-		f(from, min(from+block, s.to))
+	for from := s.from; from < s.to; from += rowBlock {
+		f(from, min(from+rowBlock, s.to))
 	}
 }
 
@@ -92,12 +92,12 @@ func decodeFixed[T any](ctx context.Context, o *out, c *memory.Column) error {
 	}
 	dst, values := view[T](o, 1), memory.Values[T](c.Dictionary())
 	return parallel(ctx, c.Len(), func(_ int, s span) error {
-		var at [block]int64
+		var at [rowBlock]int64
 		blocks(s, func(from, to int64) {
 			indices(at[:to-from], c, from)
 			run := dst[from:to]
 			for i := range run {
-				if k := at[i&(block-1)]; uint64(k) < uint64(len(values)) { // else the row is null
+				if k := at[i&(rowBlock-1)]; uint64(k) < uint64(len(values)) { // else the row is null
 					run[i] = values[k]
 				}
 			}
@@ -121,7 +121,7 @@ func decodeBits(ctx context.Context, o *out, c *memory.Column) error {
 // lookUp makes row i of dst the bit that the table has for the row's index.
 func lookUp(ctx context.Context, dst memory.Bitmap, c *memory.Column, table []byte) error {
 	return parallel(ctx, c.Len(), func(_ int, s span) error {
-		var at [block]int64
+		var at [rowBlock]int64
 		blocks(s, func(from, to int64) {
 			indices(at[:to-from], c, from)
 			for i := from; i < to; i += 64 {

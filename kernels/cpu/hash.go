@@ -55,7 +55,7 @@ func hasher(c *memory.Column) func(h []uint64, from int64) {
 		return loop
 	}
 	return func(h []uint64, from int64) {
-		var seeds [block]uint64
+		var seeds [rowBlock]uint64
 		copy(seeds[:], h)
 		loop(h, from)
 		for i := int64(0); i < int64(len(h)); i += 64 {
@@ -158,7 +158,7 @@ func hashDictionary(c *memory.Column) func(h []uint64, from int64) {
 		value = valueHasher(d) // nulls are seen to here
 	}
 	return func(h []uint64, from int64) {
-		var at [block]int64
+		var at [rowBlock]int64
 		indices(at[:len(h)], c, from)
 		for i, seed := range h {
 			if isNull(c, from+int64(i)) {

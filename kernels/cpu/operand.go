@@ -20,7 +20,6 @@ type (
 		uint8 | uint16 | uint32 | uint64
 	}
 	integer interface{ signed | unsigned }
-	float   interface{ float32 | float64 }
 	number  interface{ integer | float }
 )
 

@@ -51,14 +51,14 @@ func fieldOf[T int32 | int64](o *out, f kernels.TemporalField, c *memory.Column)
 				carry, local := kernels.FloorDiv(second+zone.offset(unix), 86400)
 				days, second = days+carry, local
 			}
-			dst[i] = field(f, days, second)
+			dst[i] = civilField(f, days, second)
 		}
 		return nil
 	}, nil
 }
 
-// field is a field of a day, counted from 1970-01-01, and a second of it.
-func field(f kernels.TemporalField, days, second int64) int64 {
+// civilField is a field of a day, counted from 1970-01-01, and a second of it.
+func civilField(f kernels.TemporalField, days, second int64) int64 {
 	switch f {
 	case kernels.Hour:
 		return second / 3600

@@ -22,6 +22,17 @@ type Family struct {
 
 // families are all kernels' checks, in the order of kernels.Set.
 var families = []Family{
+	{"Elementwise", "Cast", cast, benchCast},
+	{"Elementwise", "Arithmetic", arithmetic, benchArithmetic},
+	{"Elementwise", "Unary", unary, benchUnary},
+	{"Elementwise", "Temporal", temporal, benchTemporal},
+	{"Elementwise", "Compare", compareKernel, benchCompare},
+	{"Elementwise", "Logic", logic, benchLogic},
+	{"Elementwise", "Not", not, nil},
+	{"Elementwise", "IsNull", isNull, nil},
+	{"Elementwise", "FillNull", fillNull, benchFillNull},
+	{"Elementwise", "IfElse", ifElse, benchIfElse},
+	{"Elementwise", "Hash", hash, benchHash},
 	{"Movement", "Filter", filter, benchFilter},
 	{"Movement", "Take", take, benchTake},
 	{"Movement", "Concat", concat, benchConcat},
