@@ -31,6 +31,9 @@ type Call struct {
 // result differs in a bit under another number of threads.
 func (s *Suite) Check(c Call, f func(*Env) (Result, error)) {
 	s.Helper()
+	if s.over() {
+		return
+	}
 	what := fmt.Sprintf("%s(%s) %s seed=%d", s.kernel, c.Note, c.Case, s.seed)
 	want, wantErr := s.reference.call(context.Background(), f)
 	got, gotErr := s.tested.call(context.Background(), f)
@@ -68,6 +71,9 @@ func (s *Suite) Check(c Call, f func(*Env) (Result, error)) {
 // be too slow or too large for.
 func (s *Suite) Refuses(c Call, kind error, f func(*Env) (Result, error)) {
 	s.Helper()
+	if s.over() {
+		return
+	}
 	what := fmt.Sprintf("%s(%s) %s seed=%d", s.kernel, c.Note, c.Case, s.seed)
 	r, err := s.tested.call(context.Background(), f)
 	r.Release()
@@ -99,7 +105,12 @@ func (b *side) call(ctx context.Context, f func(*Env) (Result, error)) (r Result
 			r, err = Result{}, closed
 		}
 	}()
-	if r, err = f(e); err == nil {
+	r, err = f(e)
+	if e.err != nil {
+		r.Release()
+		return Result{}, e.err
+	}
+	if err == nil {
 		err = stream.Wait(context.Background())
 	}
 	if err == nil {

@@ -15,6 +15,9 @@ import (
 // it is an error at all. After every one nothing may be leaked or changed.
 func (s *Suite) Faults(c Call, f func(*Env) (Result, error)) {
 	s.Helper()
+	if s.over() {
+		return
+	}
 	what := fmt.Sprintf("%s(%s) %s seed=%d", s.kernel, c.Note, c.Case, s.seed)
 	s.FailEveryAllocation(what, f)
 	s.CancelEverywhere(what, c.Case.Length, f)

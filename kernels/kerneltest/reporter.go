@@ -1,48 +1,50 @@
 package kerneltest
 
-import (
-	"fmt"
-	"runtime"
-)
+import "fmt"
 
 // Reporter is what a Suite reports failures to: a *testing.T, or the recorder
 // that Planted listens with.
 type Reporter interface {
+	// Helper is that of testing.T.
 	Helper()
+	// Errorf reports a failure.
 	Errorf(format string, args ...any)
+	// Fatalf reports a failure after which nothing more is to be done.
 	Fatalf(format string, args ...any)
+	// Failed tells whether there was a failure.
 	Failed() bool
 }
 
-// recorder keeps the first failure and ends the goroutine that reports it.
+// recorder keeps the first failure. The suite does nothing more after it.
 type recorder struct{ failure string }
 
-func (r *recorder) Helper()      {}
+// Helper does nothing.
+func (r *recorder) Helper() {}
+
+// Failed tells whether a failure was kept.
 func (r *recorder) Failed() bool { return r.failure != "" }
 
+// Errorf keeps the first failure.
 func (r *recorder) Errorf(format string, args ...any) {
 	if r.failure == "" {
 		r.failure = fmt.Sprintf(format, args...)
 	}
-	runtime.Goexit()
 }
 
+// Fatalf keeps the first failure.
 func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
 
 // record runs f with a recorder and gives the first failure that it reported,
-// or "".
+// or "". A panic counts as one.
 func record(f func(Reporter)) string {
 	r := &recorder{}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	func() {
 		defer func() {
 			if p := recover(); p != nil {
-				r.failure = fmt.Sprintf("panic: %v", p)
+				r.Errorf("panic: %v", p)
 			}
 		}()
 		f(r)
 	}()
-	<-done
 	return r.failure
 }

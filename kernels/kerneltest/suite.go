@@ -41,7 +41,7 @@ const maxFailures = 10
 // Errorf reports a failure, and with the tenth ends the kernel's checks.
 func (s *Suite) Errorf(format string, args ...any) {
 	s.Helper()
-	if s.failures++; s.failures >= maxFailures {
+	if s.failures++; s.failures >= maxFailures && !s.planted {
 		s.Fatalf(format+" (and no further checks)", args...)
 	}
 	s.Reporter.Errorf(format, args...)
@@ -142,8 +142,14 @@ func (s *Suite) untouched(what string) {
 	}
 }
 
+// over reports whether a planted error was seen: then nothing is left to do.
+func (s *Suite) over() bool { return s.planted && s.Failed() }
+
 // scope releases what f's case made.
 func (s *Suite) scope(f func() bool) bool {
+	if s.over() {
+		return false
+	}
 	mark := len(s.owned)
 	defer s.release(mark)
 	return f()
@@ -162,16 +168,19 @@ type Env struct {
 	Ctx    context.Context
 	Stream device.Stream
 	held   []*memory.Column
+	err    error // of On
 }
 
-// On is a host column on the call's device, for the time of the call.
+// On is a host column on the call's device, for the time of the call. Where it
+// cannot be brought there it is nil, and the call is taken as failed.
 func (e *Env) On(c *memory.Column) *memory.Column {
 	if c == nil || e.Device.Place() == memory.Host {
 		return c
 	}
 	moved, err := transfer(e.Stream, e.Device.Memory(), c)
 	if err != nil {
-		panic(err) // becomes a failure of the check
+		e.err = err
+		return nil
 	}
 	e.held = append(e.held, moved)
 	return moved
