@@ -36,6 +36,7 @@ var families = []Family{
 	{"Movement", "Filter", filter, benchFilter},
 	{"Movement", "Take", take, benchTake},
 	{"Movement", "Concat", concat, benchConcat},
+	{"Movement", "Partition", partition, benchPartition},
 	{"Order", "SortIndices", sortIndices, benchSortIndices},
 	{"Order", "TopK", topK, benchTopK},
 	{"Matrix", "GEMM", gemm, benchGEMM},
