@@ -29,13 +29,13 @@ func referenceTopK(ctx context.Context, s device.Stream, keys []SortKey, k int64
 	for i := range rows {
 		rows[i] = int64(i)
 	}
-	sort.SliceStable(rows, func(i, j int) bool {
+	sort.Slice(rows, func(i, j int) bool {
 		for at, key := range keys {
 			if c := key.compare(values[at][rows[i]], values[at][rows[j]]); c != 0 {
 				return c < 0
 			}
 		}
-		return false
+		return rows[i] < rows[j] // equal keys keep their order
 	})
 	if err := device.Canceled(ctx, s.Device().Name(), ""); err != nil {
 		return nil, err
