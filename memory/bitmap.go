@@ -31,22 +31,29 @@ func (m Bitmap) Put(i int64, v bool) {
 }
 
 // Word gives bits [i, i+n), 0 <= n <= 64, as the low bits of a word; those
-// above are 0. It never reads past the byte that holds the last of them.
+// above are 0. It reads no byte but those that hold these bits, so that others
+// may write the neighbours at the same time.
 func (m Bitmap) Word(i, n int64) uint64 {
 	if n <= 0 {
 		return 0
 	}
-	b, shift := m[i>>3:], uint(i)&7
+	shift := uint(i) & 7
+	first := i >> 3
+	b := m[first : (i+n+7)>>3]
 	var w uint64
-	if len(b) >= 8 {
+	switch k := len(b); {
+	case k >= 8:
 		w = binary.LittleEndian.Uint64(b) >> shift
-		if shift != 0 && int64(shift)+n > 64 {
+		if k == 9 {
 			w |= uint64(b[8]) << (64 - shift)
 		}
-	} else {
-		need := (int64(shift) + n + 7) >> 3
-		for k := int64(0); k < need; k++ {
-			w |= uint64(b[k]) << (8 * uint(k))
+	case k >= 4: // two halves that overlap
+		w = uint64(binary.LittleEndian.Uint32(b))
+		w |= uint64(binary.LittleEndian.Uint32(b[k-4:])) << (8 * uint(k-4))
+		w >>= shift
+	default:
+		for k, v := range b {
+			w |= uint64(v) << (8 * uint(k))
 		}
 		w >>= shift
 	}
@@ -76,6 +83,9 @@ func (m Bitmap) PutWord(i, n int64, w uint64) {
 
 // Count is the number of set bits in [i, i+n).
 func (m Bitmap) Count(i, n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
 	var c int
 	for n > 0 && i&7 != 0 {
 		k := min(n, 8-i&7)
@@ -92,6 +102,9 @@ func (m Bitmap) Count(i, n int64) int64 {
 
 // Fill makes bits [i, i+n) all v.
 func (m Bitmap) Fill(i, n int64, v bool) {
+	if n <= 0 {
+		return
+	}
 	var w uint64
 	if v {
 		w = ^uint64(0)

@@ -6,13 +6,20 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+// maxRows bounds offset and length of a column, so that no count of bytes that
+// follows from them overflows.
+const maxRows = 1 << 56
+
 // check holds the parts of a new column against its type.
 func (c *Column) check(p Parts) error {
+	if p.Type == nil {
+		return mismatch("a column without a type")
+	}
 	layout := LayoutOf(p.Type)
 	if layout == LayoutUnknown {
 		return fmt.Errorf("%w: columns of type %s", ErrUnsupported, p.Type)
 	}
-	if p.Len < 0 || p.Offset < 0 || p.Offset > 1<<62-p.Len {
+	if p.Len < 0 || p.Offset < 0 || p.Len > maxRows || p.Offset > maxRows-p.Len {
 		return mismatch("a column of %d values from offset %d", p.Len, p.Offset)
 	}
 	if p.Nulls < UnknownNulls || p.Nulls > p.Len {
@@ -94,6 +101,10 @@ func (c *Column) checkPlaces() error {
 
 // checkChildren holds children and dictionary against the type.
 func (c *Column) checkChildren(l Layout, end int64) error {
+	takesChildren := l == LayoutList || l == LayoutLargeList || l == LayoutStruct
+	if !takesChildren && len(c.children) != 0 || l != LayoutDictionary && c.dict != nil {
+		return mismatch("%s with %d children and a dictionary (%v)", c.typ, len(c.children), c.dict != nil)
+	}
 	switch l {
 	case LayoutList, LayoutLargeList:
 		if len(c.children) != 1 {
@@ -120,21 +131,24 @@ func (c *Column) checkChildren(l Layout, end int64) error {
 		if c.dict == nil || !arrow.TypeEqual(c.typ.(*arrow.DictionaryType).ValueType, c.dict.typ) {
 			return mismatch("a column of %s without a dictionary of that type", c.typ)
 		}
-	default:
-		if len(c.children) != 0 || c.dict != nil {
-			return mismatch("%s takes neither children nor dictionary", c.typ)
-		}
 	}
 	return nil
 }
 
 // Validate reads the contents of a host column that came from outside: offsets
 // must rise and stay inside their bytes or items, dictionary indices inside
-// their dictionary. The error names the first bad row. It does not look at
-// UTF-8. A column that the host cannot read is taken as it is.
+// their dictionary, and the null count must be that of the bitmap. The error
+// names the first bad row. It does not look at UTF-8. A column that the host
+// cannot read is taken as it is.
 func (c *Column) Validate() error {
 	if !c.place.HostAccessible() || c.length == 0 {
 		return nil
+	}
+	if b := c.buffers[0]; b != nil {
+		nulls := c.length - Bitmap(b.Bytes()).Count(c.offset, c.length)
+		if told := c.nulls.Load(); told != UnknownNulls && told != nulls {
+			return mismatch("a column of %s is said to have %d nulls and has %d", c.typ, told, nulls)
+		}
 	}
 	switch LayoutOf(c.typ) {
 	case LayoutBinary:
