@@ -130,34 +130,53 @@ func formatter(c *memory.Column) func(b []byte, i int64) []byte {
 
 // parseTexts reads text as a fixed-width type or bool.
 func parseTexts[T int32 | int64](o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) func(int, span) error {
-	values, valid := textsOf[T](c), o.valid()
+	values := textsOf[T](c)
 	slow := func(i int64) (kernels.Scalar, error) {
 		b := values.at(i) // read, and quoted in errors, but not kept
 		return kernels.CastScalar(kernels.Text(arrow.BinaryTypes.String, unsafe.String(unsafe.SliceData(b), len(b))), to, opts)
 	}
 	switch to.ID() {
 	case arrow.INT64:
-		dst := view[int64](o, 1)
-		return func(_ int, s span) error {
-			for i := s.from; i < s.to; i++ {
-				if !rowIn(valid, i) {
-					continue
-				}
-				v, ok := parseInt(values.at(i))
-				if !ok {
-					full, err := slow(i)
-					if err != nil {
-						return r.at(i, err)
-					}
-					v = full.Int64()
-				}
-				dst[i] = v
-			}
-			return nil
-		}
+		return parseRows(o, r, values, slow, parseInt, kernels.Scalar.Int64)
+	case arrow.FLOAT64:
+		return parseRows(o, r, values, slow, parseFloat, kernels.Scalar.Float64)
 	default:
 		return storeRows(o, r, to, slow)
 	}
+}
+
+// parseRows reads each text by quick, and what that does not take by slow.
+func parseRows[V int64 | float64, T int32 | int64](o *out, r *rowErrors, values texts[T], slow func(i int64) (kernels.Scalar, error), quick func([]byte) (V, bool), get func(kernels.Scalar) V) func(int, span) error {
+	dst, valid := view[V](o, 1), o.valid()
+	return func(_ int, s span) error {
+		for i := s.from; i < s.to; i++ {
+			if !rowIn(valid, i) {
+				continue
+			}
+			v, ok := quick(values.at(i))
+			if !ok {
+				full, err := slow(i)
+				if err != nil {
+					return r.at(i, err)
+				}
+				v = get(full)
+			}
+			dst[i] = v
+		}
+		return nil
+	}
+}
+
+// parseFloat reads a float made of digits, a point and an exponent; it fails
+// on anything else, on infinities too.
+func parseFloat(b []byte) (float64, bool) {
+	for _, c := range b {
+		if c-'0' > 9 && c != '.' && c != '-' && c != 'e' && c != '+' && c != 'E' {
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), len(b)), 64)
+	return v, err == nil
 }
 
 // parseInt reads an integer of up to 18 digits; it fails on anything else.
@@ -203,8 +222,8 @@ func castDecimals(o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opt
 		by := math.Pow10(int(from.Scale))
 		return func(_ int, s span) error {
 			for i := s.from; i < s.to; i++ {
-				if m := src[i].magnitude(); m[1] == 0 && m[0] <= 1<<53 { // both exact: one rounding
-					dst[i] = float64(int64(src[i][0])) / by
+				if m := src[i].magnitude(); m.hi == 0 && m.lo <= 1<<53 { // both exact: one rounding
+					dst[i] = float64(int64(src[i].lo)) / by
 				} else if rowIn(valid, i) {
 					v, err := slow(i)
 					if err != nil {
@@ -222,9 +241,13 @@ func castDecimals(o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opt
 
 // integerAt reads an integer column as decimals of scale 0.
 func integerAt(c *memory.Column) func(i int64) decimal {
-	if c.Type().ID() == arrow.UINT64 {
+	switch c.Type().ID() {
+	case arrow.UINT64:
 		src := memory.Values[uint64](c)
 		return func(i int64) decimal { return decimal{src[i], 0} }
+	case arrow.INT64:
+		src := memory.Values[int64](c)
+		return func(i int64) decimal { return decimal{uint64(src[i]), uint64(src[i] >> 63)} }
 	}
 	return func(i int64) decimal {
 		v := kernels.ScalarAt(c, i).Int64()

@@ -172,10 +172,10 @@ func wanted(op kernels.CompareOp) byte {
 
 // compareDecimal is -1, 0 or 1.
 func compareDecimal(a, b decimal) int {
-	if a[1] != b[1] {
-		return cmp.Compare(int64(a[1]), int64(b[1]))
+	if a.hi != b.hi {
+		return cmp.Compare(int64(a.hi), int64(b.hi))
 	}
-	return cmp.Compare(a[0], b[0])
+	return cmp.Compare(a.lo, b.lo)
 }
 
 // decimalOf is the unscaled value of a decimal scalar.

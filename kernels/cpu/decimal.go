@@ -14,17 +14,17 @@ import (
 var powers = func() (p [39]decimal) {
 	p[0] = decimal{1, 0}
 	for i := 1; i < len(p); i++ {
-		hi, lo := bits.Mul64(p[i-1][0], 10)
-		p[i] = decimal{lo, p[i-1][1]*10 + hi}
+		hi, lo := bits.Mul64(p[i-1].lo, 10)
+		p[i] = decimal{lo, p[i-1].hi*10 + hi}
 	}
 	return p
 }()
 
-func (d decimal) negative() bool { return int64(d[1]) < 0 }
+func (d decimal) negative() bool { return int64(d.hi) < 0 }
 
 func (d decimal) negate() decimal {
-	lo, borrow := bits.Sub64(0, d[0], 0)
-	hi, _ := bits.Sub64(0, d[1], borrow)
+	lo, borrow := bits.Sub64(0, d.lo, 0)
+	hi, _ := bits.Sub64(0, d.hi, borrow)
 	return decimal{lo, hi}
 }
 
@@ -50,7 +50,7 @@ func (d decimal) withSign(negative bool) (decimal, bool) {
 // below reports whether the magnitude m is less than 10^precision.
 func below(m decimal, precision int32) bool {
 	p := powers[precision]
-	return m[1] < p[1] || m[1] == p[1] && m[0] < p[0]
+	return m.hi < p.hi || m.hi == p.hi && m.lo < p.lo
 }
 
 // fits reports whether |d| is less than 10^precision.
@@ -58,9 +58,9 @@ func (d decimal) fits(precision int32) bool { return below(d.magnitude(), precis
 
 // plus is d + e; it fails where 128 bits do not hold that.
 func (d decimal) plus(e decimal) (decimal, bool) {
-	lo, carry := bits.Add64(d[0], e[0], 0)
-	hi, _ := bits.Add64(d[1], e[1], carry)
-	return decimal{lo, hi}, int64((d[1]^hi)&(e[1]^hi)) >= 0
+	lo, carry := bits.Add64(d.lo, e.lo, 0)
+	hi, _ := bits.Add64(d.hi, e.hi, carry)
+	return decimal{lo, hi}, int64((d.hi^hi)&(e.hi^hi)) >= 0
 }
 
 // times is d * e; it fails where that takes more than a 64-bit factor or 128
@@ -68,14 +68,14 @@ func (d decimal) plus(e decimal) (decimal, bool) {
 func (d decimal) times(e decimal) (decimal, bool) {
 	negative := d.negative() != e.negative()
 	x, y := d.magnitude(), e.magnitude()
-	if x[1] != 0 {
+	if x.hi != 0 {
 		x, y = y, x
 	}
-	if x[1] != 0 {
+	if x.hi != 0 {
 		return d, false
 	}
-	carry, lo := bits.Mul64(x[0], y[0])
-	over, hi := bits.Mul64(x[0], y[1])
+	carry, lo := bits.Mul64(x.lo, y.lo)
+	over, hi := bits.Mul64(x.lo, y.hi)
 	hi, c := bits.Add64(hi, carry, 0)
 	if over+c != 0 {
 		return d, false
@@ -87,11 +87,11 @@ func (d decimal) times(e decimal) (decimal, bool) {
 // than 64 bits.
 func (d decimal) over(e decimal) (q, rest decimal, ok bool) {
 	x, y := d.magnitude(), e.magnitude()
-	if y[1] != 0 || y[0] == 0 {
+	if y.hi != 0 || y.lo == 0 {
 		return d, d, false
 	}
-	q[1] = x[1] / y[0]
-	q[0], rest[0] = bits.Div64(x[1]%y[0], x[0], y[0])
+	q.hi = x.hi / y.lo
+	q.lo, rest.lo = bits.Div64(x.hi%y.lo, x.lo, y.lo)
 	if q, ok = q.withSign(d.negative() != e.negative()); !ok {
 		return d, d, false
 	}
@@ -112,10 +112,10 @@ func (d decimal) scaleUp(digits int32) (decimal, bool) {
 	return d.times(powers[digits])
 }
 
-func (d decimal) big() *big.Int { return decimal128.New(int64(d[1]), d[0]).BigInt() }
+func (d decimal) big() *big.Int { return decimal128.New(int64(d.hi), d.lo).BigInt() }
 
 func (d decimal) text(t arrow.DataType) string {
-	return kernels.Decimal(t, decimal128.New(int64(d[1]), d[0])).String()
+	return kernels.Decimal(t, decimal128.New(int64(d.hi), d.lo)).String()
 }
 
 var word = new(big.Int).SetUint64(1<<64 - 1)

@@ -199,8 +199,8 @@ func hash64(v, seed uint64) uint64 {
 // hash128 is XXH64 of the sixteen bytes of v.
 func hash128(v decimal, seed uint64) uint64 {
 	h := seed + prime5 + 16
-	h = bits.RotateLeft64(h^round(0, v[0]), 27)*prime1 + prime4
-	h = bits.RotateLeft64(h^round(0, v[1]), 27)*prime1 + prime4
+	h = bits.RotateLeft64(h^round(0, v.lo), 27)*prime1 + prime4
+	h = bits.RotateLeft64(h^round(0, v.hi), 27)*prime1 + prime4
 	return avalanche(h)
 }
 

@@ -85,15 +85,15 @@ func choose(ctx context.Context, s device.Stream, t arrow.DataType, cond conditi
 	default:
 		switch memory.Width(t) {
 		case 1:
-			err = chooseFixed(ctx, o, cond, a, b, uint8(a.val.Uint64()), uint8(b.val.Uint64()))
+			err = chooseFixed(ctx, o, cond, a, b, uint8(a.val.Uint64()), uint8(b.val.Uint64()), mixRows)
 		case 2:
-			err = chooseFixed(ctx, o, cond, a, b, uint16(a.val.Uint64()), uint16(b.val.Uint64()))
+			err = chooseFixed(ctx, o, cond, a, b, uint16(a.val.Uint64()), uint16(b.val.Uint64()), mixRows)
 		case 4:
-			err = chooseFixed(ctx, o, cond, a, b, uint32(a.val.Uint64()), uint32(b.val.Uint64()))
+			err = chooseFixed(ctx, o, cond, a, b, uint32(a.val.Uint64()), uint32(b.val.Uint64()), mixRows)
 		case 8:
-			err = chooseFixed(ctx, o, cond, a, b, a.val.Uint64(), b.val.Uint64())
+			err = chooseFixed(ctx, o, cond, a, b, a.val.Uint64(), b.val.Uint64(), mixRows)
 		default:
-			err = chooseFixed(ctx, o, cond, a, b, decimalOf(a.val), decimalOf(b.val))
+			err = chooseFixed(ctx, o, cond, a, b, decimalOf(a.val), decimalOf(b.val), mixDecimals)
 		}
 	}
 	return o.column(err)
@@ -112,8 +112,8 @@ func validOf(o operand, i, n int64) uint64 {
 }
 
 // chooseFixed chooses among values of a fixed width; va and vb are the bits of
-// the scalars.
-func chooseFixed[T any](ctx context.Context, o *out, cond condition, a, b operand, va, vb T) error {
+// the scalars, mix the loop for up to 64 rows of which some are of each side.
+func chooseFixed[T any](ctx context.Context, o *out, cond condition, a, b operand, va, vb T, mix func(dst, p, q []T, yes uint64)) error {
 	if err := o.values(); err != nil {
 		return err
 	}
@@ -139,18 +139,28 @@ func chooseFixed[T any](ctx context.Context, o *out, cond condition, a, b operan
 			case ^uint64(0) >> (64 - uint(n)):
 				copy(run, p)
 			default:
-				p, q = p[:len(run)], q[:len(run)]
-				for k := range run {
-					v := q[k]
-					if yes>>uint(k)&1 != 0 {
-						v = p[k]
-					}
-					run[k] = v
-				}
+				mix(run, p, q, yes)
 			}
 		}
 		return nil
 	})
+}
+
+// mixRows takes p where yes has a bit and q elsewhere, without a branch.
+func mixRows[T unsigned](dst, p, q []T, yes uint64) {
+	p, q = p[:len(dst)], q[:len(dst)]
+	for k := range dst {
+		mask := -T(yes >> uint(k) & 1)
+		dst[k] = q[k] ^ (p[k]^q[k])&mask
+	}
+}
+
+func mixDecimals(dst, p, q []decimal, yes uint64) {
+	for k := range dst {
+		if dst[k] = q[k]; yes>>uint(k)&1 != 0 {
+			dst[k] = p[k]
+		}
+	}
 }
 
 func chooseBits(ctx context.Context, o *out, cond condition, a, b operand) error {

@@ -23,8 +23,9 @@ type (
 	number  interface{ integer | float }
 )
 
-// decimal is a decimal128 as it lies in memory: low and high half.
-type decimal [2]uint64
+// decimal is a decimal128 as it lies in memory. It is a struct, not an array,
+// because only that is kept in registers.
+type decimal struct{ lo, hi uint64 }
 
 // operand is one side of an operation: a column, or a value for every row.
 type operand struct {
