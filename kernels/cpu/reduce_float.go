@@ -51,10 +51,12 @@ func floatsOf(c *memory.Column) floatSource {
 		scale := v.(*arrow.Decimal128Type).Scale
 		values := valuesOf[[2]uint64](c)
 		return func(room *lanes, from int64, n int, null float64) []float64 {
-			for i, x := range values(nil, from, n) {
-				room[i] = decimal128.New(int64(x[1]), x[0]).ToFloat64(scale)
+			for i := range n {
+				room[i] = null
 			}
-			replaceNulls(c, room[:n], from, null)
+			eachRow(c, from, values(nil, from, n), func(i int, x [2]uint64) {
+				room[i] = decimal128.New(int64(x[1]), x[0]).ToFloat64(scale)
+			})
 			return room[:n]
 		}
 	default:
@@ -66,40 +68,49 @@ func floatsOf(c *memory.Column) floatSource {
 	}
 }
 
+// eachRow calls f for the values that are not null, with their places in v.
+func eachRow[T any](c *memory.Column, from int64, v []T, f func(i int, x T)) {
+	for i := 0; i < len(v); i += 64 {
+		for w := validWord(c, from+int64(i), int64(min(64, len(v)-i))); w != 0; w &= w - 1 {
+			k := i + bits.TrailingZeros64(w)
+			f(k, v[k])
+		}
+	}
+}
+
 // convert is the source for a type that float64 takes by conversion.
 func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](c *memory.Column) floatSource {
-	values := valuesOf[T](c)
-	plain := c.Dictionary() == nil
+	values, nulls := valuesOf[T](c), hasNulls(c)
 	return func(room *lanes, from int64, n int, null float64) []float64 {
-		var other []T
-		if !plain {
-			other = make([]T, n)
+		v := values(nil, from, n)
+		if !nulls {
+			for i, x := range v {
+				room[i] = float64(x)
+			}
+			return room[:n]
 		}
-		for i, x := range values(other, from, n) {
-			room[i] = float64(x)
+		for i := 0; i < n; i += 64 {
+			part := v[i:min(i+64, n)]
+			convertValid(room[i:][:len(part)], part, validWord(c, from+int64(i), int64(len(part))), null)
 		}
-		replaceNulls(c, room[:n], from, null)
 		return room[:n]
 	}
 }
 
-// replaceNulls puts a number where rows from a row on are null, without a
-// branch for each.
-func replaceNulls(c *memory.Column, v []float64, from int64, null float64) {
-	if !hasNulls(c) {
+// convertValid converts up to 64 values, those whose bit is not set to null,
+// without a branch for each.
+func convertValid[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](dst []float64, v []T, w uint64, null float64) {
+	if bits.OnesCount64(w) == len(v) {
+		for i, x := range v {
+			dst[i] = float64(x)
+		}
 		return
 	}
 	other := math.Float64bits(null)
-	for i := 0; i < len(v); i += 64 {
-		part := v[i:min(i+64, len(v))]
-		w := validWord(c, from+int64(i), int64(len(part)))
-		if bits.OnesCount64(w) == len(part) {
-			continue
-		}
-		for k, x := range part {
-			keep := -(w >> uint(k) & 1)
-			part[k] = math.Float64frombits(math.Float64bits(x)&keep | other&^keep)
-		}
+	for i, x := range v {
+		keep := -(w & 1)
+		w >>= 1
+		dst[i] = math.Float64frombits(math.Float64bits(float64(x))&keep | other&^keep)
 	}
 }
 

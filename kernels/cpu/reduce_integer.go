@@ -42,14 +42,17 @@ func foldOf[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](ctx conte
 		some, all := uint64(0), uint64(1)
 		for from := s.from; from < s.to; from += block {
 			v := values(nil, from, int(min(block, s.to-from)))
-			switch {
-			case op == kernels.Product:
+			if op == kernels.Product {
 				eachValid(c, nulls, from, v, func(x T) { all *= uint64(x) })
-			case nulls:
-				some += sumMasked(c, from, v)
-			default:
-				some += sumAll(v)
+				continue
 			}
+			eachRun(c, nulls, from, v, func(v []T, w uint64) {
+				if w == allValid {
+					some += sumAll(v)
+				} else {
+					some += sumMasked(v, w)
+				}
+			})
 		}
 		sum.Add(some)
 		mu.Lock()
@@ -79,33 +82,51 @@ func sumAll[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](v []T) ui
 	return s0 + s1 + s2 + s3
 }
 
-// sumMasked sums what is not null, without a branch for each row.
-func sumMasked[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](c *memory.Column, from int64, v []T) uint64 {
+// sumMasked sums the values whose bit is set, without a branch for each.
+func sumMasked[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](v []T, w uint64) uint64 {
 	sum := uint64(0)
-	for i := 0; i < len(v); i += 64 {
-		part := v[i:min(i+64, len(v))]
-		w := validWord(c, from+int64(i), int64(len(part)))
-		for k, x := range part {
-			sum += uint64(x) & -(w >> uint(k) & 1)
-		}
+	for _, x := range v {
+		sum += uint64(x) & -(w & 1)
+		w >>= 1
 	}
 	return sum
 }
 
-// eachValid calls f for the values that are not null, in order.
-func eachValid[T any](c *memory.Column, nulls bool, from int64, v []T, f func(T)) {
+// allValid is the word of a run of any length without nulls.
+const allValid = ^uint64(0)
+
+// eachRun calls f for runs of values from a row on, with a word that has a bit
+// set for each that is not null: allValid for runs, long ones too, in which
+// none is, else of up to 64 of which one is not.
+func eachRun[T any](c *memory.Column, nulls bool, from int64, v []T, f func(v []T, w uint64)) {
 	if !nulls {
-		for _, x := range v {
-			f(x)
-		}
+		f(v, allValid)
 		return
 	}
 	for i := 0; i < len(v); i += 64 {
 		part := v[i:min(i+64, len(v))]
-		for w := validWord(c, from+int64(i), int64(len(part))); w != 0; w &= w - 1 {
-			f(part[bits.TrailingZeros64(w)])
+		switch w := validWord(c, from+int64(i), int64(len(part))); {
+		case bits.OnesCount64(w) == len(part):
+			f(part, allValid)
+		case w != 0:
+			f(part, w)
 		}
 	}
+}
+
+// eachValid calls f for the values that are not null, in order.
+func eachValid[T any](c *memory.Column, nulls bool, from int64, v []T, f func(T)) {
+	eachRun(c, nulls, from, v, func(v []T, w uint64) {
+		if w == allValid {
+			for _, x := range v {
+				f(x)
+			}
+			return
+		}
+		for ; w != 0; w &= w - 1 {
+			f(v[bits.TrailingZeros64(w)])
+		}
+	})
 }
 
 // exactSum is the sum of a column of integers or decimals (unscaled).
@@ -126,12 +147,7 @@ func exactSum(ctx context.Context, c *memory.Column) (*big.Int, error) {
 	case arrow.UINT64:
 		return exactOf(ctx, c, unsignedLimbs[uint64])
 	case arrow.DECIMAL128:
-		return exactOf(ctx, c, func(l *limbs, x [2]uint64) {
-			l[0] += int64(x[0] & 0xffffffff)
-			l[1] += int64(x[0] >> 32)
-			l[2] += int64(x[1] & 0xffffffff)
-			l[3] += int64(x[1]) >> 32
-		})
+		return exactOf(ctx, c, decimalLimbs)
 	default:
 		return exactOf(ctx, c, signedLimbs[int64])
 	}
@@ -141,17 +157,56 @@ func exactSum(ctx context.Context, c *memory.Column) (*big.Int, error) {
 // a morsel's numbers none can overflow.
 type limbs [4]int64
 
-func signedLimbs[T int8 | int16 | int32 | int64](l *limbs, x T) {
-	l[0] += int64(x) & 0xffffffff
-	l[1] += int64(x) >> 32
+func signedLimbs[T int8 | int16 | int32 | int64](l *limbs, v []T, w uint64) {
+	low, high := int64(0), int64(0)
+	if w == allValid {
+		for _, x := range v {
+			low += int64(x) & 0xffffffff
+			high += int64(x) >> 32
+		}
+	} else {
+		for _, x := range v {
+			y := int64(x) & -int64(w&1)
+			low += y & 0xffffffff
+			high += y >> 32
+			w >>= 1
+		}
+	}
+	l[0] += low
+	l[1] += high
 }
 
-func unsignedLimbs[T uint8 | uint16 | uint32 | uint64](l *limbs, x T) {
-	l[0] += int64(uint64(x) & 0xffffffff)
-	l[1] += int64(uint64(x) >> 32)
+func unsignedLimbs[T uint8 | uint16 | uint32 | uint64](l *limbs, v []T, w uint64) {
+	low, high := uint64(0), uint64(0)
+	if w == allValid {
+		for _, x := range v {
+			low += uint64(x) & 0xffffffff
+			high += uint64(x) >> 32
+		}
+	} else {
+		for _, x := range v {
+			y := uint64(x) & -(w & 1)
+			low += y & 0xffffffff
+			high += y >> 32
+			w >>= 1
+		}
+	}
+	l[0] += int64(low)
+	l[1] += int64(high)
 }
 
-func exactOf[T any](ctx context.Context, c *memory.Column, take func(*limbs, T)) (*big.Int, error) {
+func decimalLimbs(l *limbs, v [][2]uint64, w uint64) {
+	for i, x := range v {
+		if w == allValid || w>>uint(i)&1 != 0 {
+			l[0] += int64(x[0] & 0xffffffff)
+			l[1] += int64(x[0] >> 32)
+			l[2] += int64(x[1] & 0xffffffff)
+			l[3] += int64(x[1]) >> 32
+		}
+	}
+}
+
+func exactOf[T any](ctx context.Context, c *memory.Column, take func(*limbs, []T, uint64)) (*big.Int, error) {
 	values, nulls := valuesOf[T](c), hasNulls(c)
 	total := new(big.Int)
 	var mu sync.Mutex
@@ -159,7 +214,7 @@ func exactOf[T any](ctx context.Context, c *memory.Column, take func(*limbs, T))
 		var l limbs
 		for from := s.from; from < s.to; from += block {
 			v := values(nil, from, int(min(block, s.to-from)))
-			eachValid(c, nulls, from, v, func(x T) { take(&l, x) })
+			eachRun(c, nulls, from, v, func(v []T, w uint64) { take(&l, v, w) })
 		}
 		sum := new(big.Int)
 		for i := len(l) - 1; i >= 0; i-- {

@@ -111,19 +111,22 @@ func extreme[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
 		var best found
 		for from := s.from; from < s.to; from += block {
 			v := values(nil, from, int(min(block, s.to-from)))
-			if nulls {
-				eachValid(c, nulls, from, v, func(x T) {
+			eachRun(c, nulls, from, v, func(v []T, w uint64) {
+				if w == allValid {
+					for !best.any && len(v) > 0 {
+						best = found{v[0], v[0] == v[0]}
+						v = v[1:]
+					}
+					best.value = extremeOf(v, best.value, greatest)
+					return
+				}
+				for ; w != 0; w &= w - 1 {
+					x := v[bits.TrailingZeros64(w)]
 					if x == x && (!best.any || x != best.value && (x > best.value) == greatest) {
 						best = found{x, true}
 					}
-				})
-				continue
-			}
-			for !best.any && len(v) > 0 {
-				best = found{v[0], v[0] == v[0]}
-				v = v[1:]
-			}
-			best.value = extremeOf(v, best.value, greatest)
+				}
+			})
 		}
 		parts[s.index] = best
 		return nil

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math/bits"
+
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -15,10 +17,8 @@ func withoutNulls[T any](j *scanJob, dst, v []T, from int64, null T) {
 	for i := 0; i < len(v); i += 64 {
 		part := dst[i:min(i+64, len(dst))]
 		w := validWord(j.c, from+int64(i), int64(len(part)))
-		for k := range part {
-			if w>>uint(k)&1 == 0 {
-				part[k] = null
-			}
+		for w = ^w & (allValid >> (64 - uint(len(part)))); w != 0; w &= w - 1 {
+			part[bits.TrailingZeros64(w)] = null
 		}
 	}
 }
@@ -30,14 +30,17 @@ func scanIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uin
 	sum := j.op == kernels.CumulativeSum
 	if len(totals) > 2 {
 		err := parallel(j.ctx, j.rows, func(_ int, s span) error {
+			var room [block]T
 			total := identity
-			eachValid(j.c, j.nulls, s.from, v[s.from:s.to], func(x T) {
-				if sum {
-					total += x
-				} else {
-					total *= x
+			for from := s.from; from < s.to; from += block {
+				to := min(from+block, s.to)
+				part := v[from:to]
+				if j.nulls {
+					part = room[:to-from]
+					withoutNulls(j, part, v[from:to], from, identity)
 				}
-			})
+				total = totalIntegers(part, total, sum)
+			}
 			totals[s.index] = total
 			return nil
 		})
@@ -60,6 +63,19 @@ func scanIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uin
 		runIntegers(part, totals[s.index], sum, j.o.Exclusive)
 		return nil
 	})
+}
+
+func totalIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](v []T, total T, sum bool) T {
+	if sum {
+		for _, x := range v {
+			total += x
+		}
+		return total
+	}
+	for _, x := range v {
+		total *= x
+	}
+	return total
 }
 
 // runIntegers scans in place.
@@ -100,16 +116,17 @@ func scanFloats[T float32 | float64](j *scanJob) error {
 		}
 	}
 	err := parallel(j.ctx, j.rows, func(_ int, s span) error {
+		var room []T
+		if j.nulls {
+			room = make([]T, kernels.ScanBlock)
+		}
 		blocks(s, func(k int, from, to int64) {
-			total := start
-			eachValid(j.c, j.nulls, from, v[from:to], func(x T) {
-				if sum {
-					total += float64(x)
-				} else {
-					total *= float64(x)
-				}
-			})
-			totals[k] = total
+			part := v[from:to]
+			if j.nulls {
+				part = room[:to-from]
+				withoutNulls(j, part, v[from:to], from, T(start))
+			}
+			totals[k] = totalFloats(part, start, sum)
 		})
 		return nil
 	})
@@ -133,6 +150,19 @@ func scanFloats[T float32 | float64](j *scanJob) error {
 		})
 		return nil
 	})
+}
+
+func totalFloats[T float32 | float64](v []T, total float64, sum bool) float64 {
+	if sum {
+		for _, x := range v {
+			total += float64(x)
+		}
+		return total
+	}
+	for _, x := range v {
+		total *= float64(x)
+	}
+	return total
 }
 
 // runFloats scans a block in place; total is that of the blocks before.
