@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -18,18 +19,80 @@ const (
 	CumulativeMax
 )
 
+var scanNames = [...]string{"cumulative_sum", "cumulative_product", "cumulative_min", "cumulative_max"}
+
+// String is the name of the scan as in Arrow compute.
+func (op ScanOp) String() string {
+	if op < 0 || int(op) >= len(scanNames) {
+		return fmt.Sprintf("scan %d", int(op))
+	}
+	return scanNames[op]
+}
+
 // ScanOptions tune Scan.
 type ScanOptions struct {
 	// Exclusive leaves the row's own value out: row 0 is the identity (0, 1, the
-	// greatest, the least value).
+	// greatest, the least value, of floats the infinities).
 	Exclusive bool
 	// KeepNulls makes every row from the first null on null; without it a null
 	// row is null and the scan goes on over it.
 	KeepNulls bool
-	// Checked makes integer overflow an ErrValue that names the row.
+	// Checked makes integer or decimal overflow an ErrValue that names the first
+	// row whose result does not fit. With Exclusive the last value, which no
+	// result has, does not count.
 	Checked bool
 }
 
+// ScanTypes are what Scan takes: CumulativeSum integers, floats, decimals and
+// durations; CumulativeProduct integers and floats; CumulativeMin and
+// CumulativeMax all of them.
+var ScanTypes = NumberTypes | DecimalTypes | TemporalTypes
+
 // ScanFunc is the running reduction of a column, in the column's own type.
-// Floats are summed in a fixed shape as in Reduce.
+// Integers and decimals wrap unless Checked (a decimal as 128 bits).
+// CumulativeMin and CumulativeMax pass over NaNs; the result is NaN only until
+// there is something else.
+//
+// Sums and products of floats are taken in float64 and rounded to the type for
+// each row, in a shape that depends on the row alone: rows are in blocks of
+// ScanBlock; in a block values are taken in one by one from 0 (1 for products),
+// giving p; the result is the total of the blocks before, taken in one by one as
+// well, joined with p. The bound is |error| <= (ScanBlock + n / ScanBlock) * 2^-53
+// * sum|x| for a row n.
 type ScanFunc func(ctx context.Context, s device.Stream, op ScanOp, c *memory.Column, o ScanOptions) (*memory.Column, error)
+
+// ScanBlock is the number of rows of a block in the shape of float scans.
+const ScanBlock = 4096
+
+// Scan checks its arguments and runs the set's Scan. An operation that the
+// type has not got is an ErrUnsupported.
+func (b *Backend) Scan(ctx context.Context, s device.Stream, op ScanOp, c *memory.Column, o ScanOptions) (r *memory.Column, err error) {
+	const call = "scan"
+	defer b.guard(call, &err)
+	e := b.Set.Scan
+	if err := b.admit(ctx, s, call, e.Func != nil, e.Types, c); err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, b.fail(device.ErrMismatch, call, "no column")
+	}
+	if op < 0 || int(op) >= len(scanNames) {
+		return nil, b.fail(device.ErrUnsupported, call, "there is no %s", op)
+	}
+	if !op.Types().Has(c.Type().ID()) {
+		return nil, b.fail(device.ErrUnsupported, call, "%s of %s", op, c.Type())
+	}
+	return e.Func(ctx, s, op, c, o)
+}
+
+// Types are those that the scan is defined for.
+func (op ScanOp) Types() Types {
+	switch op {
+	case CumulativeSum:
+		return NumberTypes | DecimalTypes | DurationTypes
+	case CumulativeProduct:
+		return NumberTypes
+	default:
+		return ScanTypes
+	}
+}

@@ -40,6 +40,7 @@ var (
 	BoolTypes     = TypesOf(arrow.BOOL)
 	DecimalTypes  = TypesOf(arrow.DECIMAL128)
 	TemporalTypes = TypesOf(arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION)
+	DurationTypes = TypesOf(arrow.DURATION)
 	BinaryTypes   = TypesOf(arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY)
 	NullTypes     = TypesOf(arrow.NULL)
 	DictTypes     = TypesOf(arrow.DICTIONARY)

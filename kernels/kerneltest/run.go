@@ -37,6 +37,8 @@ var families = []Family{
 	{"Movement", "Take", take, benchTake},
 	{"Movement", "Concat", concat, benchConcat},
 	{"Movement", "Partition", partition, benchPartition},
+	{"Reduce", "Reduce", reduce, benchReduce},
+	{"Reduce", "Scan", scan, benchScan},
 	{"Order", "SortIndices", sortIndices, benchSortIndices},
 	{"Order", "TopK", topK, benchTopK},
 	{"Matrix", "GEMM", gemm, benchGEMM},

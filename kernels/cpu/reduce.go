@@ -1,0 +1,257 @@
+package cpu
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+func reduce(ctx context.Context, s device.Stream, op kernels.Aggregation, c *memory.Column, o kernels.AggregateOptions) (*memory.Column, error) {
+	t, err := kernels.AggregateType(op, c.Type())
+	if err != nil {
+		return nil, err
+	}
+	if op == kernels.ArgMin || op == kernels.ArgMax {
+		t = kernels.IndexType(c.Len())
+	}
+	v, err := reduced(ctx, s, op, t, c, o)
+	if err != nil {
+		return nil, err
+	}
+	return kernels.FromScalars(s.Device().Memory(), t, []kernels.Scalar{v.As(t)})
+}
+
+// reduced is the result as a scalar.
+func reduced(ctx context.Context, s device.Stream, op kernels.Aggregation, t arrow.DataType, c *memory.Column, o kernels.AggregateOptions) (kernels.Scalar, error) {
+	rows := c.Len()
+	if op == kernels.CountAll {
+		return kernels.Int64(rows), nil
+	}
+	valid, err := countValid(ctx, c)
+	if err != nil {
+		return kernels.Scalar{}, err
+	}
+	null := kernels.Null(t)
+	switch {
+	case op == kernels.Count:
+		return kernels.Int64(valid), nil
+	case op == kernels.CountDistinct && valid == 0:
+		return kernels.Int64(0), nil
+	case op == kernels.CountDistinct:
+		n, err := countDistinct(ctx, s, c)
+		return kernels.Int64(n), err
+	case op == kernels.Any || op == kernels.All:
+		trues := int64(0)
+		if valid > 0 {
+			if trues, err = countTrue(ctx, c); err != nil {
+				return null, err
+			}
+		}
+		if v, known := o.Judge(op, trues > 0, trues < valid, rows, valid); known {
+			return kernels.Bool(v), nil
+		}
+		return null, nil
+	case o.Nulled(op, rows, valid):
+		return null, nil
+	case op == kernels.Sum || op == kernels.Product:
+		return fold(ctx, op, t, c, valid)
+	case valid == 0:
+		return null, nil
+	case op == kernels.Mean || op == kernels.Var || op == kernels.Std:
+		return moment(ctx, op, t, c, valid, o)
+	}
+	row, err := pickRow(ctx, op, c)
+	if err != nil {
+		return null, err
+	}
+	if op == kernels.ArgMin || op == kernels.ArgMax {
+		return kernels.Int(t, row), nil
+	}
+	return kernels.ScalarAt(c, row), nil
+}
+
+// valueType is the type of the values that rows stand for.
+func valueType(c *memory.Column) arrow.DataType {
+	if d, ok := c.Type().(*arrow.DictionaryType); ok {
+		return d.ValueType
+	}
+	return c.Type()
+}
+
+// countValid is the number of rows that are not null.
+func countValid(ctx context.Context, c *memory.Column) (int64, error) {
+	if !dictionaryNulls(c) {
+		return c.Len() - c.NullCount(), nil
+	}
+	var n atomic.Int64
+	err := parallel(ctx, c.Len(), func(_ int, s span) error {
+		k := 0
+		for i := s.from; i < s.to; i += 64 {
+			k += bits.OnesCount64(validWord(c, i, min(64, s.to-i)))
+		}
+		n.Add(int64(k))
+		return nil
+	})
+	return n.Load(), err
+}
+
+// trueWord is rows [i, i+n) of a column of bools, n <= 64, as bits that are set
+// where the value is true and not null.
+func trueWord(c *memory.Column, i, n int64) uint64 {
+	valid := validWord(c, i, n)
+	d := c.Dictionary()
+	if d == nil {
+		return c.Bits().Word(c.Offset()+i, n) & valid
+	}
+	w := uint64(0)
+	for rest := valid; rest != 0; rest &= rest - 1 {
+		k := bits.TrailingZeros64(rest)
+		if d.Bits().Get(d.Offset() + c.Index(i+int64(k))) {
+			w |= 1 << uint(k)
+		}
+	}
+	return w
+}
+
+// countTrue is the number of trues of a column of bools.
+func countTrue(ctx context.Context, c *memory.Column) (int64, error) {
+	var n atomic.Int64
+	err := parallel(ctx, c.Len(), func(_ int, s span) error {
+		k := 0
+		for i := s.from; i < s.to; i += 64 {
+			k += bits.OnesCount64(trueWord(c, i, min(64, s.to-i)))
+		}
+		n.Add(int64(k))
+		return nil
+	})
+	return n.Load(), err
+}
+
+// fold is Sum or Product, of type t.
+func fold(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64) (kernels.Scalar, error) {
+	v := valueType(c)
+	switch {
+	case valid == 0 && t.ID() == arrow.DECIMAL128:
+		return kernels.Decimal(t, decimal128.Num{}), nil
+	case valid == 0 && t.ID() == arrow.FLOAT64:
+		return kernels.Float64(float64(op)), nil // Sum is 0, Product 1
+	case valid == 0:
+		return kernels.Int(t, int64(op)), nil
+	case t.ID() == arrow.FLOAT64 && op == kernels.Sum:
+		sum, err := sumFloats(ctx, c)
+		return kernels.Float64(sum), err
+	case t.ID() == arrow.FLOAT64:
+		product, err := multiplyFloats(ctx, c)
+		return kernels.Float64(product), err
+	case v.ID() == arrow.BOOL:
+		n, err := countTrue(ctx, c)
+		return kernels.Int(t, n), err
+	case v.ID() == arrow.DECIMAL128:
+		sum, err := exactSum(ctx, c)
+		if err != nil {
+			return kernels.Scalar{}, err
+		}
+		return kernels.Decimal(t, wrapDecimal(sum)), nil
+	default:
+		n, err := foldIntegers(ctx, op, c)
+		return kernels.Int(t, int64(n)), err
+	}
+}
+
+// wrapDecimal is a number cut to 128 bits.
+func wrapDecimal(v *big.Int) decimal128.Num {
+	ones := new(big.Int).SetUint64(math.MaxUint64)
+	low := new(big.Int).And(v, ones)
+	high := new(big.Int).And(new(big.Int).Rsh(v, 64), ones)
+	return decimal128.New(int64(high.Uint64()), low.Uint64())
+}
+
+// moment is Mean, Var or Std of values of which there are some.
+func moment(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64, o kernels.AggregateOptions) (kernels.Scalar, error) {
+	mean, err := meanOf(ctx, c, valid)
+	switch {
+	case err != nil:
+		return kernels.Scalar{}, err
+	case op == kernels.Mean:
+		return kernels.Float64(mean), nil
+	case valid <= int64(o.Ddof):
+		return kernels.Null(t), nil
+	}
+	d, squares, err := deviations(ctx, c, mean)
+	if err != nil {
+		return kernels.Scalar{}, err
+	}
+	v := kernels.Variance(d, squares, valid, o.Ddof)
+	if op == kernels.Std {
+		v = math.Sqrt(v)
+	}
+	return kernels.Float64(v), nil
+}
+
+func meanOf(ctx context.Context, c *memory.Column, valid int64) (float64, error) {
+	v := valueType(c)
+	switch {
+	case kernels.FloatTypes.Has(v.ID()):
+		sum, err := sumFloats(ctx, c)
+		return sum / float64(valid), err
+	case v.ID() == arrow.BOOL:
+		n, err := countTrue(ctx, c)
+		return float64(n) / float64(valid), err
+	}
+	sum, err := exactSum(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	f, _ := new(big.Float).SetInt(sum).Float64()
+	if d, ok := v.(*arrow.Decimal128Type); ok {
+		f /= math.Pow10(int(d.Scale))
+	}
+	return f / float64(valid), nil
+}
+
+// countDistinct sorts the column and counts where its values change.
+func countDistinct(ctx context.Context, s device.Stream, c *memory.Column) (int64, error) {
+	n := c.Len()
+	room, err := memory.New(s.Device().Memory(), 8*n)
+	if err != nil {
+		return 0, err
+	}
+	defer room.Release()
+	rows := memory.View[uint64](room)
+	levels, err := plan[uint64](ctx, s, []kernels.SortKey{{Values: c}})
+	if err != nil {
+		return 0, err
+	}
+	if err := sortRows(ctx, s, levels, rows, false); err != nil {
+		return 0, err
+	}
+	var changes atomic.Int64
+	err = parallel(ctx, n, func(_ int, s span) error {
+		k := int64(0)
+		for i := s.from; i < s.to; i++ {
+			switch {
+			case isNull(c, int64(rows[i])):
+			case i == 0:
+				k++
+			default:
+				for l := range levels {
+					if levels[l].compare(rows[i-1], rows[i]) != 0 {
+						k++
+						break
+					}
+				}
+			}
+		}
+		changes.Add(k)
+		return nil
+	})
+	return changes.Load(), err
+}

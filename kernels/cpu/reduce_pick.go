@@ -1,0 +1,229 @@
+package cpu
+
+import (
+	"bytes"
+	"context"
+	"math/bits"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// pickRow is the row of the first, last, least or greatest value of a column
+// that has one.
+func pickRow(ctx context.Context, op kernels.Aggregation, c *memory.Column) (int64, error) {
+	greatest := op == kernels.Max || op == kernels.ArgMax
+	switch {
+	case op == kernels.First:
+		return firstSet(ctx, c.Len(), func(i, n int64) uint64 { return validWord(c, i, n) })
+	case op == kernels.Last:
+		return lastValid(ctx, c)
+	}
+	switch valueType(c).ID() {
+	case arrow.INT8:
+		return extreme[int8](ctx, c, greatest)
+	case arrow.INT16:
+		return extreme[int16](ctx, c, greatest)
+	case arrow.INT32, arrow.DATE32, arrow.TIME32:
+		return extreme[int32](ctx, c, greatest)
+	case arrow.UINT8:
+		return extreme[uint8](ctx, c, greatest)
+	case arrow.UINT16:
+		return extreme[uint16](ctx, c, greatest)
+	case arrow.UINT32:
+		return extreme[uint32](ctx, c, greatest)
+	case arrow.UINT64:
+		return extreme[uint64](ctx, c, greatest)
+	case arrow.FLOAT32:
+		return extreme[float32](ctx, c, greatest)
+	case arrow.FLOAT64:
+		return extreme[float64](ctx, c, greatest)
+	case arrow.BOOL:
+		return extremeBool(ctx, c, greatest)
+	case arrow.DECIMAL128:
+		return extremeDecimal(ctx, c, greatest)
+	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY:
+		return extremeText(ctx, c, greatest)
+	default:
+		return extreme[int64](ctx, c, greatest)
+	}
+}
+
+// firstSet is the first row whose bit is set, or -1; word gives the bits of up
+// to 64 rows.
+func firstSet(ctx context.Context, n int64, word func(i, n int64) uint64) (int64, error) {
+	for i := int64(0); i < n; i += 64 {
+		if i&(morsel-1) == 0 {
+			if err := device.Canceled(ctx, "cpu", ""); err != nil {
+				return 0, err
+			}
+		}
+		if w := word(i, min(64, n-i)); w != 0 {
+			return i + int64(bits.TrailingZeros64(w)), nil
+		}
+	}
+	return -1, nil
+}
+
+func lastValid(ctx context.Context, c *memory.Column) (int64, error) {
+	for to := c.Len(); to > 0; {
+		from := (to - 1) &^ 63
+		if from&(morsel-1) == 0 {
+			if err := device.Canceled(ctx, "cpu", ""); err != nil {
+				return 0, err
+			}
+		}
+		if w := validWord(c, from, to-from); w != 0 {
+			return from + int64(bits.Len64(w)) - 1, nil
+		}
+		to = from
+	}
+	return -1, nil
+}
+
+// extremeBool is the first row with the value sought, or the first at all.
+func extremeBool(ctx context.Context, c *memory.Column, greatest bool) (int64, error) {
+	row, err := firstSet(ctx, c.Len(), func(i, n int64) uint64 {
+		if w := trueWord(c, i, n); greatest {
+			return w
+		} else {
+			return validWord(c, i, n) &^ w
+		}
+	})
+	if err == nil && row < 0 {
+		return firstSet(ctx, c.Len(), func(i, n int64) uint64 { return validWord(c, i, n) })
+	}
+	return row, err
+}
+
+// extreme is the row of the first least or greatest number. NaN gives way to
+// any other.
+func extreme[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](ctx context.Context, c *memory.Column, greatest bool) (int64, error) {
+	type found struct {
+		value T
+		any   bool
+	}
+	values, nulls := valuesOf[T](c), hasNulls(c)
+	parts := make([]found, morsels(c.Len()))
+	err := parallel(ctx, c.Len(), func(_ int, s span) error {
+		var best found
+		for from := s.from; from < s.to; from += block {
+			v := values(nil, from, int(min(block, s.to-from)))
+			eachRun(c, nulls, from, v, func(v []T, w uint64) {
+				if w == allValid {
+					for !best.any && len(v) > 0 {
+						best = found{v[0], v[0] == v[0]}
+						v = v[1:]
+					}
+					best.value = extremeOf(v, best.value, greatest)
+					return
+				}
+				for ; w != 0; w &= w - 1 {
+					x := v[bits.TrailingZeros64(w)]
+					if x == x && (!best.any || x != best.value && (x > best.value) == greatest) {
+						best = found{x, true}
+					}
+				}
+			})
+		}
+		parts[s.index] = best
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	at := -1
+	for i, p := range parts {
+		if p.any && (at < 0 || p.value != parts[at].value && (p.value > parts[at].value) == greatest) {
+			at = i
+		}
+	}
+	if at < 0 { // nothing but NaNs
+		return firstSet(ctx, c.Len(), func(i, n int64) uint64 { return validWord(c, i, n) })
+	}
+	from := int64(at) * morsel
+	v := values(nil, from, int(min(morsel, c.Len()-from)))
+	for i, x := range v {
+		if x == parts[at].value && (!nulls || !isNull(c, from+int64(i))) {
+			return from + int64(i), nil
+		}
+	}
+	return -1, nil
+}
+
+// extremeOf is the least or greatest of values and of one before.
+func extremeOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](v []T, best T, greatest bool) T {
+	if greatest {
+		for _, x := range v {
+			if x > best {
+				best = x
+			}
+		}
+		return best
+	}
+	for _, x := range v {
+		if x < best {
+			best = x
+		}
+	}
+	return best
+}
+
+// extremeBy is the first row that comes before all others by less, which is
+// asked about rows that are not null.
+func extremeBy(ctx context.Context, c *memory.Column, less func(i, j int64) bool) (int64, error) {
+	parts := make([]int64, morsels(c.Len()))
+	err := parallel(ctx, c.Len(), func(_ int, s span) error {
+		best := int64(-1)
+		for i := s.from; i < s.to; i += 64 {
+			for w := validWord(c, i, min(64, s.to-i)); w != 0; w &= w - 1 {
+				if row := i + int64(bits.TrailingZeros64(w)); best < 0 || less(row, best) {
+					best = row
+				}
+			}
+		}
+		parts[s.index] = best
+		return nil
+	})
+	best := int64(-1)
+	for _, row := range parts {
+		if row >= 0 && (best < 0 || less(row, best)) {
+			best = row
+		}
+	}
+	return best, err
+}
+
+// indexOf gives the place of a row's value: its own, or that in the dictionary
+// column that holds it.
+func indexOf(c *memory.Column) (values *memory.Column, at func(i int64) int64) {
+	if d := c.Dictionary(); d != nil {
+		return d, c.Index
+	}
+	return c, func(i int64) int64 { return i }
+}
+
+func extremeText(ctx context.Context, c *memory.Column, greatest bool) (int64, error) {
+	values, at := indexOf(c)
+	t := newText(kernels.SortKey{Values: values})
+	return extremeBy(ctx, c, func(i, j int64) bool {
+		k := bytes.Compare(t.at(at(i)), t.at(at(j)))
+		return k < 0 && !greatest || k > 0 && greatest
+	})
+}
+
+func extremeDecimal(ctx context.Context, c *memory.Column, greatest bool) (int64, error) {
+	values, at := indexOf(c)
+	v := memory.Values[[2]uint64](values)
+	less := func(a, b [2]uint64) bool {
+		return int64(a[1]) < int64(b[1]) || a[1] == b[1] && a[0] < b[0]
+	}
+	return extremeBy(ctx, c, func(i, j int64) bool {
+		if greatest {
+			i, j = j, i
+		}
+		return less(v[at(i)], v[at(j)])
+	})
+}
