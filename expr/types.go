@@ -208,3 +208,22 @@ func (b *binder) decimals(x, y int) (int, int) {
 	}
 	return x, y
 }
+
+// KeyType is the type in which keys of two types are matched by a join: equal
+// types as they are, integers of two widths in the wider, texts of two kinds of
+// offsets in the larger, a dictionary as its values, times of one kind in the
+// finer unit. ok is false where values of the two are never the same thing.
+func KeyType(a, b arrow.DataType) (t arrow.DataType, ok bool) {
+	if arrow.TypeEqual(a, b) {
+		return a, kernels.KeyTypes.Has(a.ID())
+	}
+	t, err := commonType(a, b)
+	if err != nil || !kernels.KeyTypes.Has(t.ID()) {
+		return nil, false
+	}
+	whole := func(t arrow.DataType) bool { return kernels.IntegerTypes.Has(t.ID()) }
+	if kernels.FloatTypes.Has(t.ID()) && (whole(a) || whole(b)) {
+		return nil, false
+	}
+	return t, true
+}

@@ -1,0 +1,137 @@
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// filterNode keeps the rows for which a condition is true.
+type filterNode struct {
+	in        node
+	predicate *expr.Expr
+	out       *arrow.Schema
+}
+
+func (n *filterNode) resolve(ctx context.Context) (node, error) {
+	in, err := n.in.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.predicate.Bind(in.schema())
+	if err == nil && b.Type().ID() != arrow.BOOL {
+		err = fmt.Errorf("%w: %s is of type %s, not bool", device.ErrMismatch, n.predicate, expr.TypeName(b.Type()))
+	}
+	if err != nil {
+		return nil, wrapError("filter", err)
+	}
+	return &filterNode{in: in, predicate: n.predicate, out: in.schema()}, nil
+}
+
+func (n *filterNode) schema() *arrow.Schema { return n.out }
+func (n *filterNode) inputs() []node        { return []node{n.in} }
+func (n *filterNode) text() string          { return "filter " + n.predicate.String() }
+
+// push lets conditions pass, its own among them. Those that may fail on a row
+// stay, and the conditions after them, so that each sees only rows that those
+// before it let through.
+func (n *filterNode) push(conds []*expr.Expr) node {
+	own, stay := split(expr.Conjuncts(n.predicate), func(c *expr.Expr) bool { return !mayFail(c) })
+	pass, above := split(conds, func(c *expr.Expr) bool { return !mayFail(c) })
+	below := n.in.push(append(own, pass...))
+	return keep(keep(below, stay), above)
+}
+
+func (n *filterNode) prune(need names) node {
+	list := need.among(n.out)
+	below := namesOf(list, expr.Columns(n.predicate))
+	return &filterNode{in: n.in.prune(below), predicate: n.predicate, out: subset(n.out, list)}
+}
+
+func (n *filterNode) compile(r *runner) (operator, error) {
+	bound, err := n.predicate.Bind(n.in.schema())
+	if err != nil {
+		return nil, err
+	}
+	in, err := n.in.compile(r)
+	if err != nil {
+		return nil, err
+	}
+	return &filterOp{r: r, in: in, bound: bound, out: n.out}, nil
+}
+
+type filterOp struct {
+	r     *runner
+	in    operator
+	bound *expr.Bound
+	out   *arrow.Schema
+}
+
+func (o *filterOp) close() { o.in.close() }
+
+func (o *filterOp) next(ctx context.Context) (*Batch, error) {
+	for {
+		b, err := o.in.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out, err := o.r.filter(ctx, b, o.bound, o.out)
+		b.Release()
+		if err != nil {
+			return nil, wrapError("filter", err)
+		}
+		if out.rows > 0 {
+			return out, nil
+		}
+		out.Release()
+	}
+}
+
+// filter is the rows of a batch for which the condition is true, cut to the
+// columns of schema. Where all rows stay nothing is copied.
+func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Bound, schema *arrow.Schema) (*Batch, error) {
+	mask, err := cond.Eval(ctx, r.backend, r.stream, b.rows, b.columns)
+	if err != nil {
+		return nil, err
+	}
+	defer mask.Release()
+	kept, err := r.count(ctx, mask)
+	if err != nil {
+		return nil, err
+	}
+	switch kept {
+	case 0:
+		return r.empty(schema)
+	case b.rows:
+		return project(b, schema)
+	}
+	var columns []*memory.Column
+	for _, c := range pick(b, fieldNames(schema)) {
+		f, err := r.backend.Filter(ctx, r.stream, c, mask, kernels.FilterOptions{})
+		if err != nil {
+			releaseColumns(columns)
+			return nil, err
+		}
+		columns = append(columns, f)
+	}
+	return NewBatch(schema, kept, columns)
+}
+
+// count is the number of rows of a mask that are true.
+func (r *runner) count(ctx context.Context, mask *memory.Column) (int64, error) {
+	sum, err := r.backend.Reduce(ctx, r.stream, kernels.Sum, mask, kernels.AggregateOptions{})
+	if err != nil {
+		return 0, err
+	}
+	defer sum.Release()
+	v := kernels.ScalarAt(sum, 0)
+	if !v.Valid() {
+		return 0, nil
+	}
+	return v.Int64(), nil
+}

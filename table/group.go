@@ -1,0 +1,131 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
+)
+
+// groupNode aggregates rows by keys.
+type groupNode struct {
+	in      node
+	keys    []named
+	aggs    []Aggregate
+	options kernels.GroupOptions
+	out     *arrow.Schema
+}
+
+func (n *groupNode) resolve(ctx context.Context) (node, error) {
+	in, err := n.in.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := *n
+	out.in = in
+	if out.out, err = n.result(in.schema()); err != nil {
+		return nil, wrapError("group by", err)
+	}
+	return &out, nil
+}
+
+// result is the schema: keys, then aggregates.
+func (n *groupNode) result(in *arrow.Schema) (*arrow.Schema, error) {
+	keys, err := schemaOf(in, n.keys)
+	if err != nil {
+		return nil, err
+	}
+	fields := keys.Fields()
+	for i, k := range fields {
+		if !kernels.KeyTypes.Has(k.Type.ID()) {
+			return nil, fmt.Errorf("%w: %s of type %s is no key", errUnsupported, n.keys[i].e, expr.TypeName(k.Type))
+		}
+	}
+	for _, a := range n.aggs {
+		var arg arrow.DataType
+		if a.arg != nil {
+			b, err := a.arg.Bind(in)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", a.op, err)
+			}
+			arg = b.Type()
+		}
+		t, err := kernels.AggregateType(a.op, arg)
+		if err != nil {
+			return nil, fmt.Errorf("%s of %s of type %s: %w", a.op, a.arg, expr.TypeName(arg), err)
+		}
+		fields = append(fields, arrow.Field{Name: a.name, Type: t, Nullable: true})
+	}
+	out := arrow.NewSchema(fields, nil)
+	return out, uniqueNames(out)
+}
+
+func (n *groupNode) schema() *arrow.Schema { return n.out }
+func (n *groupNode) inputs() []node        { return []node{n.in} }
+
+func (n *groupNode) text() string {
+	var s strings.Builder
+	if len(n.keys) > 0 {
+		s.WriteString("group by " + listText(n.keys) + ": ")
+	} else {
+		s.WriteString("aggregate ")
+	}
+	s.WriteString(listText(n.aggs))
+	return s.String()
+}
+
+// push lets pass what reads only keys: it is the same for all rows of a group.
+func (n *groupNode) push(conds []*expr.Expr) node {
+	below, above := through(conds, n.keys)
+	out := *n
+	out.in = n.in.push(below)
+	return keep(&out, above)
+}
+
+// prune leaves out aggregates that nobody reads; the keys stay.
+func (n *groupNode) prune(need names) node {
+	out := *n
+	out.aggs = nil
+	for _, k := range n.keys {
+		need[k.name] = true
+	}
+	reads := exprsOf(n.keys)
+	for _, a := range n.aggs {
+		if need[a.name] {
+			out.aggs = append(out.aggs, a)
+			reads = append(reads, a.arg)
+		}
+	}
+	out.in = n.in.prune(namesOf(expr.Columns(reads...)))
+	out.out = subset(n.out, need.among(n.out))
+	return &out
+}
+
+func (n *groupNode) compile(r *runner) (operator, error) {
+	o := &groupOp{r: r, node: n}
+	exprs := exprsOf(n.keys)
+	for _, a := range n.aggs {
+		exprs = append(exprs, a.steps()...)
+	}
+	var err error
+	if o.bound, err = expr.BindAll(n.in.schema(), exprs...); err != nil {
+		return nil, err
+	}
+	o.plan()
+	if o.in, err = n.in.compile(r); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// steps are the expressions whose values the aggregation reads: none for
+// Count().
+func (a Aggregate) steps() []*expr.Expr {
+	if a.arg == nil {
+		return nil
+	}
+	return []*expr.Expr{a.arg}
+}

@@ -1,0 +1,218 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+)
+
+// joinNode matches rows of two inputs. The right one is built, the left one
+// streams past it.
+type joinNode struct {
+	left, right node
+	kind        Kind
+	joinOptions
+	keyTypes []arrow.DataType // what both sides of each key are cast to
+	outputs  []joinOutput
+	out      *arrow.Schema
+}
+
+// joinOutput is where a column of the result comes from.
+type joinOutput struct {
+	name  string
+	left  string // column of the left side, or ""
+	right string // column of the right side, or ""; with left: a key of both
+	key   int    // number of the key that it is, where both are set
+}
+
+func (n *joinNode) resolve(ctx context.Context) (node, error) {
+	left, err := n.left.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	right, err := n.right.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &joinNode{left: left, right: right, kind: n.kind, joinOptions: n.joinOptions}
+	for _, k := range n.keys {
+		t, err := keyType(left.schema(), right.schema(), k)
+		if err != nil {
+			return nil, wrapError("join", err)
+		}
+		out.keyTypes = append(out.keyTypes, t)
+	}
+	if err := out.name(); err != nil {
+		return nil, wrapError("join", err)
+	}
+	return out, nil
+}
+
+// keyType is the type in which two key columns are compared.
+func keyType(left, right *arrow.Schema, k keyPair) (arrow.DataType, error) {
+	var types [2]arrow.DataType
+	for i, side := range []struct {
+		schema *arrow.Schema
+		name   string
+		which  string
+	}{{left, k.left, "left"}, {right, k.right, "right"}} {
+		at := side.schema.FieldIndices(side.name)
+		if len(at) == 0 {
+			return nil, fmt.Errorf("the %s side: %w", side.which, expr.UnknownColumn(side.name, fieldNames(side.schema)))
+		}
+		types[i] = side.schema.Field(at[0]).Type
+	}
+	t, ok := expr.KeyType(types[0], types[1])
+	if !ok {
+		return nil, fmt.Errorf("%w: column %q of type %s on the left cannot match column %q of type %s on the right",
+			errMismatch, k.left, expr.TypeName(types[0]), k.right, expr.TypeName(types[1]))
+	}
+	return t, nil
+}
+
+// name finds the columns of the result: those of the left side, then those of
+// the right side, but of keys of one name only one.
+func (n *joinNode) name() error {
+	var fields []arrow.Field
+	taken := names{}
+	shared := map[string]int{}
+	for i, k := range n.keys {
+		if k.left == k.right {
+			shared[k.left] = i
+		}
+	}
+	add := func(o joinOutput, f arrow.Field) {
+		taken[o.name] = true
+		n.outputs = append(n.outputs, o)
+		fields = append(fields, arrow.Field{Name: o.name, Type: f.Type, Nullable: true, Metadata: f.Metadata})
+	}
+	for _, f := range n.left.schema().Fields() {
+		o := joinOutput{name: f.Name, left: f.Name}
+		if k, ok := shared[f.Name]; ok && (n.kind == Right || n.kind == Full) {
+			o.right, o.key = f.Name, k
+			f.Type = n.keyTypes[k]
+		}
+		add(o, f)
+	}
+	for _, f := range n.right.schema().Fields() {
+		if _, ok := shared[f.Name]; ok || n.kind.leftOnly() {
+			continue
+		}
+		o := joinOutput{name: f.Name, right: f.Name}
+		if taken[o.name] {
+			o.name += n.suffix
+		}
+		if taken[o.name] {
+			return fmt.Errorf("%w: two columns would be named %q: give another suffix than %q", errMismatch, o.name, n.suffix)
+		}
+		add(o, f)
+	}
+	n.out = arrow.NewSchema(fields, nil)
+	return nil
+}
+
+func (n *joinNode) schema() *arrow.Schema { return n.out }
+func (n *joinNode) inputs() []node        { return []node{n.left, n.right} }
+
+func (n *joinNode) text() string {
+	s := n.kind.String() + " join"
+	for i, k := range n.keys {
+		sep := " on "
+		if i > 0 {
+			sep = " and "
+		}
+		s += sep + expr.Col(k.left).Eq(expr.Col(k.right)).String()
+	}
+	return s + " columns [" + strings.Join(fieldNames(n.out), ", ") + "]"
+}
+
+// push sends conditions to the side whose columns they read, where rows that
+// fail them would be in no result row that passes.
+func (n *joinNode) push(conds []*expr.Expr) node {
+	left, right := names{}, names{}
+	leftName, rightName := map[string]*expr.Expr{}, map[string]*expr.Expr{}
+	for _, o := range n.outputs {
+		if o.left != "" && o.right == "" {
+			left[o.name], leftName[o.name] = true, expr.Col(o.left)
+		}
+		if o.right != "" && o.left == "" {
+			right[o.name], rightName[o.name] = true, expr.Col(o.right)
+		}
+	}
+	if n.kind == Right || n.kind == Full {
+		left = names{}
+	}
+	if n.kind == Left || n.kind == Full {
+		right = names{}
+	}
+	toLeft, rest := split(conds, func(c *expr.Expr) bool { return reads(c, left) })
+	toRight, above := split(rest, func(c *expr.Expr) bool { return reads(c, right) })
+	for i, c := range toLeft {
+		toLeft[i] = expr.Rewrite(c, func(name string) *expr.Expr { return leftName[name] })
+	}
+	for i, c := range toRight {
+		toRight[i] = expr.Rewrite(c, func(name string) *expr.Expr { return rightName[name] })
+	}
+	out := *n
+	out.left, out.right = n.left.push(toLeft), n.right.push(toRight)
+	return keep(&out, above)
+}
+
+func (n *joinNode) prune(need names) node {
+	out := *n
+	out.outputs = nil
+	left, right := names{}, names{}
+	for _, k := range n.keys {
+		left[k.left], right[k.right] = true, true
+	}
+	for _, o := range n.outputs {
+		if !need[o.name] {
+			continue
+		}
+		out.outputs = append(out.outputs, o)
+		if o.left != "" {
+			left[o.left] = true
+		}
+		if o.right != "" {
+			right[o.right] = true
+		}
+	}
+	out.left, out.right = n.left.prune(left), n.right.prune(right)
+	out.out = subset(n.out, need.among(n.out))
+	return &out
+}
+
+func (n *joinNode) compile(r *runner) (operator, error) {
+	o := &joinOp{r: r, node: n}
+	var err error
+	if o.leftKeys, err = n.bindKeys(n.left.schema(), func(k keyPair) string { return k.left }); err != nil {
+		return nil, err
+	}
+	if o.rightKeys, err = n.bindKeys(n.right.schema(), func(k keyPair) string { return k.right }); err != nil {
+		return nil, err
+	}
+	if o.left, err = n.left.compile(r); err != nil {
+		return nil, err
+	}
+	if o.right, err = n.right.compile(r); err != nil {
+		o.left.close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// bindKeys are the keys of one side in the types that they are compared in.
+func (n *joinNode) bindKeys(schema *arrow.Schema, side func(keyPair) string) (*expr.Bound, error) {
+	var all []*expr.Expr
+	for i, k := range n.keys {
+		e := expr.Col(side(k))
+		if !arrow.TypeEqual(schema.Field(schema.FieldIndices(side(k))[0]).Type, n.keyTypes[i]) {
+			e = e.Cast(n.keyTypes[i])
+		}
+		all = append(all, e)
+	}
+	return expr.BindAll(schema, all...)
+}

@@ -1,0 +1,352 @@
+package table
+
+import (
+	"context"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// probeRows is how many left rows, and how many pairs of a cross join, are
+// worked on at a time: the row numbers of the matches, and the columns that
+// they gather, then take memory for these rows only.
+const probeRows = 1 << 20
+
+// joinOp probes a built right side with the left side, slice by slice.
+type joinOp struct {
+	r                   *runner
+	node                *joinNode
+	left, right         operator
+	leftKeys, rightKeys *expr.Bound
+
+	build *Batch           // the right side
+	keys  []*memory.Column // its keys
+	table kernels.JoinTable
+	seen  memory.Bitmap // right rows that matched, for right and full joins
+	batch *Batch        // the left batch in work, from row at on
+	at    int64
+	row   int64 // of a cross join: the right row to go on with
+	ended bool
+}
+
+func (o *joinOp) close() {
+	o.left.close()
+	o.right.close()
+	o.build.Release()
+	o.batch.Release()
+	releaseColumns(o.keys)
+	if o.table != nil {
+		o.table.Release()
+	}
+}
+
+func (o *joinOp) next(ctx context.Context) (*Batch, error) {
+	if o.build == nil {
+		if err := o.prepare(ctx); err != nil {
+			return nil, wrapError("join", err)
+		}
+	}
+	for {
+		if err := device.Canceled(ctx, o.r.backend.Device.Name(), "join"); err != nil {
+			return nil, err
+		}
+		slice, err := o.slice(ctx)
+		if err == io.EOF {
+			return o.unmatched(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var out *Batch
+		if o.node.kind == Cross {
+			out, err = o.cross(ctx, slice)
+		} else {
+			out, err = o.probe(ctx, slice)
+		}
+		slice.Release()
+		if err != nil {
+			return nil, wrapError("join", err)
+		}
+		if out.rows > 0 {
+			return out, nil
+		}
+		out.Release()
+	}
+}
+
+// prepare builds the right side.
+func (o *joinOp) prepare(ctx context.Context) error {
+	batches, err := drain(ctx, o.right)
+	if err != nil {
+		return err
+	}
+	if o.build, err = o.r.concat(ctx, o.node.right.schema(), batches); err != nil || o.node.kind == Cross {
+		return err
+	}
+	if o.keys, err = o.rightKeys.EvalAll(ctx, o.r.backend, o.r.stream, o.build.rows, o.build.columns); err != nil {
+		return err
+	}
+	if o.node.kind == Right || o.node.kind == Full {
+		o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.rows))
+	}
+	o.table, err = o.r.backend.JoinBuild(ctx, o.r.stream, o.keys, kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder})
+	return err
+}
+
+// slice is the next left rows to work on.
+func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
+	for o.batch == nil || o.at >= o.batch.rows {
+		o.batch.Release()
+		o.batch, o.at, o.row = nil, 0, 0
+		b, err := o.left.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.batch = b
+	}
+	n := min(probeRows, o.batch.rows-o.at)
+	if o.node.kind == Cross { // cross goes on by itself
+		return o.batch.Retain(), nil
+	}
+	s, err := o.batch.Slice(o.at, n)
+	o.at += n
+	return s, err
+}
+
+// probe matches some left rows.
+func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
+	keys, err := o.leftKeys.EvalAll(ctx, o.r.backend, o.r.stream, b.rows, b.columns)
+	if err != nil {
+		return nil, err
+	}
+	kind := o.node.kind.kernel()
+	switch o.node.kind { // right rows without a match come at the end, once
+	case Right:
+		kind = kernels.InnerJoin
+	case Full:
+		kind = kernels.LeftJoin
+	}
+	pairs, err := o.table.Probe(ctx, o.r.stream, keys, kind, kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder})
+	releaseColumns(keys)
+	if err != nil {
+		return nil, err
+	}
+	defer pairs.Release()
+	if o.seen != nil {
+		mark(o.seen, pairs.Right)
+	}
+	return o.gather(ctx, b, pairs)
+}
+
+// mark sets the bits of rows.
+func mark(seen memory.Bitmap, rows *memory.Column) {
+	if rows.Type().ID() == arrow.UINT64 {
+		markRows(seen, rows, memory.Values[uint64](rows))
+		return
+	}
+	markRows(seen, rows, memory.Values[uint32](rows))
+}
+
+func markRows[T uint32 | uint64](seen memory.Bitmap, rows *memory.Column, values []T) {
+	if !rows.MayHaveNulls() {
+		for _, v := range values {
+			seen.Set(int64(v))
+		}
+		return
+	}
+	for i, v := range values {
+		if !rows.IsNull(int64(i)) {
+			seen.Set(int64(v))
+		}
+	}
+}
+
+// gather is the result's columns for pairs of a left batch and the build side.
+func (o *joinOp) gather(ctx context.Context, b *Batch, p *kernels.Pairs) (*Batch, error) {
+	var columns []*memory.Column
+	same := identity(p.Left, b.rows)
+	for _, out := range o.node.outputs {
+		var c *memory.Column
+		var err error
+		switch {
+		case out.left == "":
+			c, err = o.r.backend.Take(ctx, o.r.stream, o.build.ColumnNamed(out.right), p.Right, kernels.TakeOptions{Trusted: true})
+		case out.right != "":
+			c, err = o.sharedKey(ctx, b, p, out)
+		case same:
+			c = b.ColumnNamed(out.left).Retain()
+		default:
+			c, err = o.r.backend.Take(ctx, o.r.stream, b.ColumnNamed(out.left), p.Left, kernels.TakeOptions{Trusted: true})
+		}
+		if err != nil {
+			releaseColumns(columns)
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return NewBatch(o.node.out, p.Left.Len(), columns)
+}
+
+// identity reports whether rows are 0, 1, 2, … up to n: the rows as they stand.
+func identity(rows *memory.Column, n int64) bool {
+	if rows.Len() != n || rows.MayHaveNulls() || !rows.Place().HostAccessible() {
+		return false
+	}
+	if rows.Type().ID() == arrow.UINT64 {
+		return counts(memory.Values[uint64](rows))
+	}
+	return counts(memory.Values[uint32](rows))
+}
+
+func counts[T uint32 | uint64](values []T) bool {
+	for i, v := range values {
+		if v != T(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// sharedKey is a key of both sides that has one name: in matched rows it is the
+// same on both, elsewhere it is that of the side that has a row.
+func (o *joinOp) sharedKey(ctx context.Context, b *Batch, p *kernels.Pairs, out joinOutput) (*memory.Column, error) {
+	left, err := o.castLeft(ctx, b, out)
+	if err != nil {
+		return nil, err
+	}
+	l, err := o.r.backend.Take(ctx, o.r.stream, left, p.Left, kernels.TakeOptions{Trusted: true})
+	left.Release()
+	if err != nil || !p.Left.MayHaveNulls() {
+		return l, err
+	}
+	defer l.Release()
+	r, err := o.r.backend.Take(ctx, o.r.stream, o.keys[out.key], p.Right, kernels.TakeOptions{Trusted: true})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Release()
+	return o.r.backend.FillNull(ctx, o.r.stream, l, r)
+}
+
+func (o *joinOp) castLeft(ctx context.Context, b *Batch, out joinOutput) (*memory.Column, error) {
+	c, t := b.ColumnNamed(out.left), o.node.keyTypes[out.key]
+	if arrow.TypeEqual(c.Type(), t) {
+		return c.Retain(), nil
+	}
+	return o.r.backend.Cast(ctx, o.r.stream, c, t, kernels.CastOptions{})
+}
+
+// cross pairs as many left rows with as many right rows as probeRows allows:
+// whole right sides while they are small, else one left row with some of the
+// right rows.
+func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, error) {
+	right := o.build.rows
+	if right == 0 {
+		o.at = b.rows
+		return o.r.empty(o.node.out)
+	}
+	left, some, from := min(max(1, probeRows/right), b.rows-o.at), right, o.row
+	if right > probeRows {
+		some = min(probeRows, right-from)
+	}
+	at := o.at
+	if o.row += some; right <= probeRows || o.row >= right {
+		o.row = 0
+		o.at += left
+	}
+	slice, err := b.Slice(at, left)
+	if err != nil {
+		return nil, err
+	}
+	defer slice.Release()
+	pairs, err := o.r.backend.Cross(ctx, o.r.stream, 0, left, some)
+	if err != nil {
+		return nil, err
+	}
+	defer pairs.Release()
+	whole := o.build
+	if o.build, err = whole.Slice(from, some); err != nil {
+		o.build = whole
+		return nil, err
+	}
+	out, err := o.gather(ctx, slice, pairs)
+	o.build.Release()
+	o.build = whole
+	return out, err
+}
+
+// unmatched is, for right and full joins, the right rows without a match, and
+// then io.EOF.
+func (o *joinOp) unmatched(ctx context.Context) (*Batch, error) {
+	if o.ended || o.seen == nil {
+		return nil, io.EOF
+	}
+	o.ended = true
+	missed := o.build.rows - o.seen.Count(0, o.build.rows)
+	if missed == 0 {
+		return nil, io.EOF
+	}
+	pairs, err := o.missedPairs(missed)
+	if err != nil {
+		return nil, wrapError("join", err)
+	}
+	defer pairs.Release()
+	none, err := o.r.empty(o.node.left.schema())
+	if err != nil {
+		return nil, wrapError("join", err)
+	}
+	defer none.Release()
+	out, err := o.gather(ctx, none, pairs)
+	return out, wrapError("join", err)
+}
+
+// missedPairs are the right rows that no left row matched, each with no left
+// row.
+func (o *joinOp) missedPairs(missed int64) (*kernels.Pairs, error) {
+	alloc, t := o.r.backend.Device.Memory(), kernels.IndexType(o.build.rows)
+	width := int64(memory.Width(t))
+	rows, err := memory.New(alloc, missed*width)
+	if err != nil {
+		return nil, err
+	}
+	k := 0
+	for i := range o.build.rows {
+		if o.seen.Get(i) {
+			continue
+		}
+		if width == 4 {
+			memory.View[uint32](rows)[k] = uint32(i)
+		} else {
+			memory.View[uint64](rows)[k] = uint64(i)
+		}
+		k++
+	}
+	right, err := memory.NewColumn(memory.Parts{Type: t, Len: missed, Buffers: []*memory.Buffer{nil, rows}})
+	if err != nil {
+		return nil, err
+	}
+	left, err := nullRows(alloc, missed)
+	if err != nil {
+		right.Release()
+		return nil, err
+	}
+	return &kernels.Pairs{Left: left, Right: right}, nil
+}
+
+// nullRows is n row numbers that are all null.
+func nullRows(alloc memory.Allocator, n int64) (*memory.Column, error) {
+	valid, err := memory.NewZeroed(alloc, memory.BitmapBytes(n))
+	if err != nil {
+		return nil, err
+	}
+	values, err := memory.NewZeroed(alloc, n*4)
+	if err != nil {
+		valid.Release()
+		return nil, err
+	}
+	return memory.NewColumn(memory.Parts{Type: arrow.PrimitiveTypes.Uint32, Len: n, Nulls: n, Buffers: []*memory.Buffer{valid, values}})
+}

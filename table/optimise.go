@@ -1,0 +1,165 @@
+package table
+
+import (
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+)
+
+// optimise rewrites a resolved plan to one with the same result: conditions go
+// down as far as they can, and into the sources; a head of a sort becomes a
+// top-k, one of a source a limit; then every node is cut to the columns that
+// somebody needs.
+func optimise(n node) node {
+	want := n.schema()
+	n = n.push(nil)
+	n = fuse(n)
+	n = n.prune(namesOf(fieldNames(want)))
+	return exactly(n, want)
+}
+
+// exactly is n with the columns of want, in that order and no others.
+func exactly(n node, want *arrow.Schema) node {
+	list := fieldNames(want)
+	if slices.Equal(fieldNames(n.schema()), list) {
+		return n
+	}
+	p := &projectNode{in: n, out: subset(n.schema(), list)}
+	for _, name := range list {
+		p.items = append(p.items, named{name, expr.Col(name)})
+	}
+	return p
+}
+
+// keep puts conditions that could not go further above n.
+func keep(n node, conds []*expr.Expr) node {
+	if len(conds) == 0 {
+		return n
+	}
+	return &filterNode{in: n, predicate: expr.AllOf(conds...), out: n.schema()}
+}
+
+// split sorts conditions into those that f takes and the others.
+func split(conds []*expr.Expr, f func(*expr.Expr) bool) (yes, no []*expr.Expr) {
+	for _, c := range conds {
+		if f(c) {
+			yes = append(yes, c)
+		} else {
+			no = append(no, c)
+		}
+	}
+	return yes, no
+}
+
+// mayFail reports whether an expression can refuse a row: it must then see no
+// rows that a condition before it took away.
+func mayFail(e *expr.Expr) bool {
+	switch e.Kind() {
+	case expr.KindCast:
+		return true
+	case expr.KindCall:
+		if op := e.Op(); op == expr.OpDiv || op == expr.OpMod || op >= expr.OpAddChecked && op <= expr.OpModChecked {
+			return true
+		}
+	}
+	return slices.ContainsFunc(e.Args(), mayFail)
+}
+
+// reads reports whether a condition reads columns, and only those of set.
+func reads(e *expr.Expr, set names) bool {
+	list := expr.Columns(e)
+	return len(list) > 0 && !slices.ContainsFunc(list, func(n string) bool { return !set[n] })
+}
+
+// through rewrites conditions over named columns to what these are below.
+func through(conds []*expr.Expr, items []named) (below, above []*expr.Expr) {
+	from := map[string]*expr.Expr{}
+	plain := names{}
+	for _, it := range items {
+		e := it.e
+		for e.Kind() == expr.KindAlias {
+			e = e.Args()[0]
+		}
+		if e.Kind() == expr.KindColumn {
+			from[it.name], plain[it.name] = e, true
+		}
+	}
+	below, above = split(conds, func(c *expr.Expr) bool { return reads(c, plain) })
+	for i, c := range below {
+		below[i] = expr.Rewrite(c, func(name string) *expr.Expr { return from[name] })
+	}
+	return below, above
+}
+
+// fuse turns a limit of a sort into a top-k, and hands limits to sources.
+func fuse(n node) node {
+	switch n := n.(type) {
+	case *limitNode:
+		out := *n
+		out.in = fuse(limited(n.in, n.offset+n.n))
+		if s, ok := out.in.(*sortNode); ok && n.offset == 0 && s.limit >= 0 && s.limit <= n.n {
+			return s
+		}
+		return &out
+	case *filterNode:
+		out := *n
+		out.in = fuse(n.in)
+		return &out
+	case *projectNode:
+		out := *n
+		out.in = fuse(n.in)
+		return &out
+	case *groupNode:
+		out := *n
+		out.in = fuse(n.in)
+		return &out
+	case *sortNode:
+		out := *n
+		out.in = fuse(n.in)
+		return &out
+	case *distinctNode:
+		out := *n
+		out.in = fuse(n.in)
+		return &out
+	case *joinNode:
+		out := *n
+		out.left, out.right = fuse(n.left), fuse(n.right)
+		return &out
+	case *unionNode:
+		out := *n
+		out.ins = nil
+		for _, in := range n.ins {
+			out.ins = append(out.ins, fuse(in))
+		}
+		return &out
+	}
+	return n
+}
+
+// limited tells n that only its first rows are needed.
+func limited(n node, rows int64) node {
+	switch n := n.(type) {
+	case *sortNode:
+		out := *n
+		if out.limit < 0 || out.limit > rows {
+			out.limit = rows
+		}
+		return &out
+	case *projectNode:
+		out := *n
+		out.in = limited(n.in, rows)
+		return &out
+	case *scanNode:
+		out := *n
+		if rows > 0 && n.predicate == nil && (out.limit == 0 || out.limit > rows) {
+			out.limit = rows
+		}
+		return &out
+	case *limitNode:
+		out := *n
+		out.n = min(out.n, rows)
+		return &out
+	}
+	return n
+}

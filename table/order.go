@@ -1,0 +1,42 @@
+package table
+
+import "github.com/volley-go/volley/expr"
+
+// Order is one key of Sort. It is a value: NullsFirst gives a changed copy.
+type Order struct {
+	key        *expr.Expr
+	descending bool
+	nullsFirst bool
+	err        error
+}
+
+// Asc orders by a column, given by name, or an expression, from the least on,
+// nulls last and NaNs just before them.
+func Asc(key any) Order {
+	e, err := columnOrExpr(key)
+	return Order{key: e, err: err}
+}
+
+// Desc orders from the greatest on; nulls are last too.
+func Desc(key any) Order {
+	o := Asc(key)
+	o.descending = true
+	return o
+}
+
+// NullsFirst puts nulls, and NaNs after them, before all values.
+func (o Order) NullsFirst() Order {
+	o.nullsFirst = true
+	return o
+}
+
+func (o Order) text() string {
+	s := o.key.String()
+	if o.descending {
+		s += " desc"
+	}
+	if o.nullsFirst {
+		s += " nulls first"
+	}
+	return s
+}

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+)
+
+// node is one operator of a plan. A chain makes nodes; resolve gives copies
+// with schemas, which the optimiser rebuilds and compile turns into operators.
+type node interface {
+	// resolve checks the node and those below it and finds their schemas.
+	resolve(ctx context.Context) (node, error)
+	// schema is the columns of the result, once resolved.
+	schema() *arrow.Schema
+	// inputs are the nodes below.
+	inputs() []node
+	// text is the node's line in Explain.
+	text() string
+	// push moves conditions that rows must meet below the node, or keeps them
+	// above it.
+	push(conds []*expr.Expr) node
+	// prune leaves out columns that nobody above needs. The result has at least
+	// those that are needed.
+	prune(need names) node
+	// compile makes the operator that does it.
+	compile(r *runner) (operator, error)
+}
+
+// named is an expression and the name of its result.
+type named struct {
+	name string
+	e    *expr.Expr
+}
+
+func (n named) text() string {
+	if nameOf(n.e) == n.name && n.e.Kind() == expr.KindColumn {
+		return n.e.String()
+	}
+	if n.e.Kind() == expr.KindAlias {
+		return n.e.Args()[0].As(n.name).String()
+	}
+	return n.e.As(n.name).String()
+}
+
+func listText[T interface{ text() string }](all []T) string {
+	parts := make([]string, len(all))
+	for i, a := range all {
+		parts[i] = a.text()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// names is a set of column names.
+type names map[string]bool
+
+func namesOf(lists ...[]string) names {
+	set := names{}
+	for _, l := range lists {
+		for _, n := range l {
+			set[n] = true
+		}
+	}
+	return set
+}
+
+func fieldNames(s *arrow.Schema) []string {
+	list := make([]string, s.NumFields())
+	for i := range list {
+		list[i] = s.Field(i).Name
+	}
+	return list
+}
+
+// among are the names of the schema that the set has, in the schema's order.
+func (set names) among(s *arrow.Schema) []string {
+	list := []string{}
+	for _, f := range s.Fields() {
+		if set[f.Name] {
+			list = append(list, f.Name)
+		}
+	}
+	return list
+}
+
+// subset is the schema's fields of these names, in the order of the names.
+func subset(s *arrow.Schema, list []string) *arrow.Schema {
+	fields := make([]arrow.Field, len(list))
+	for i, n := range list {
+		fields[i] = s.Field(s.FieldIndices(n)[0])
+	}
+	return arrow.NewSchema(fields, nil)
+}
+
+// schemaOf is the schema of named expressions over in.
+func schemaOf(in *arrow.Schema, items []named) (*arrow.Schema, error) {
+	fields := make([]arrow.Field, len(items))
+	for i, it := range items {
+		b, err := it.e.Bind(in)
+		if err != nil {
+			return nil, err
+		}
+		fields[i] = arrow.Field{Name: it.name, Type: b.TypeOf(0), Nullable: true}
+		if c, ok := b.ColumnOf(0); ok {
+			fields[i].Metadata = in.Field(c).Metadata
+		}
+	}
+	out := arrow.NewSchema(fields, nil)
+	return out, uniqueNames(out)
+}
+
+// plan is the resolved and optimised plan of a query.
+func (q *Query) resolved(ctx context.Context) (node, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	n, err := q.plan.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return optimise(n), nil
+}
+
+// exprsOf are the expressions of named items.
+func exprsOf(items []named) []*expr.Expr {
+	all := make([]*expr.Expr, len(items))
+	for i, it := range items {
+		all[i] = it.e
+	}
+	return all
+}
+
+// wrapError says which operator failed.
+func wrapError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

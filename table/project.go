@@ -1,0 +1,145 @@
+package table
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+)
+
+// projectNode computes named expressions.
+type projectNode struct {
+	in    node
+	items []named
+	out   *arrow.Schema
+}
+
+func (n *projectNode) resolve(ctx context.Context) (node, error) {
+	in, err := n.in.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := schemaOf(in.schema(), n.items)
+	if err != nil {
+		return nil, wrapError("select", err)
+	}
+	return &projectNode{in: in, items: n.items, out: out}, nil
+}
+
+func (n *projectNode) schema() *arrow.Schema { return n.out }
+func (n *projectNode) inputs() []node        { return []node{n.in} }
+func (n *projectNode) text() string          { return "select " + listText(n.items) }
+
+// push lets pass what reads only columns that this node hands on as they are.
+func (n *projectNode) push(conds []*expr.Expr) node {
+	below, above := through(conds, n.items)
+	return keep(&projectNode{in: n.in.push(below), items: n.items, out: n.out}, above)
+}
+
+func (n *projectNode) prune(need names) node {
+	var items []named
+	for _, it := range n.items {
+		if need[it.name] {
+			items = append(items, it)
+		}
+	}
+	below := namesOf(expr.Columns(exprsOf(items)...))
+	return &projectNode{in: n.in.prune(below), items: items, out: subset(n.out, need.among(n.out))}
+}
+
+func (n *projectNode) compile(r *runner) (operator, error) {
+	bound, err := expr.BindAll(n.in.schema(), exprsOf(n.items)...)
+	if err != nil {
+		return nil, err
+	}
+	in, err := n.in.compile(r)
+	if err != nil {
+		return nil, err
+	}
+	return &projectOp{r: r, in: in, bound: bound, out: n.out}, nil
+}
+
+type projectOp struct {
+	r     *runner
+	in    operator
+	bound *expr.Bound
+	out   *arrow.Schema
+}
+
+func (o *projectOp) close() { o.in.close() }
+
+func (o *projectOp) next(ctx context.Context) (*Batch, error) {
+	b, err := o.in.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Release()
+	out, err := o.r.compute(ctx, b, o.bound, o.out)
+	return out, wrapError("select", err)
+}
+
+// compute is the results of bound expressions over a batch, as a batch.
+func (r *runner) compute(ctx context.Context, b *Batch, bound *expr.Bound, schema *arrow.Schema) (*Batch, error) {
+	columns, err := bound.EvalAll(ctx, r.backend, r.stream, b.rows, b.columns)
+	if err != nil {
+		return nil, err
+	}
+	return NewBatch(schema, b.rows, columns)
+}
+
+// editNode adds, renames or drops columns: a projectNode once the columns below
+// are known.
+type editNode struct {
+	in       node
+	add      *named
+	from, to string
+	drop     []string
+}
+
+func (n *editNode) resolve(ctx context.Context) (node, error) {
+	in, err := n.in.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	have := fieldNames(in.schema())
+	gone := namesOf(n.drop)
+	check := n.drop
+	if n.to != "" {
+		check = append(check, n.from)
+	}
+	for _, name := range check {
+		if len(in.schema().FieldIndices(name)) == 0 {
+			return nil, wrapError("select", expr.UnknownColumn(name, have))
+		}
+	}
+	var items []named
+	added := n.add == nil
+	for _, name := range have {
+		switch {
+		case gone[name]:
+		case n.add != nil && n.add.name == name:
+			items, added = append(items, *n.add), true
+		case n.to != "" && name == n.from:
+			items = append(items, named{n.to, expr.Col(name)})
+		default:
+			items = append(items, named{name, expr.Col(name)})
+		}
+	}
+	if !added {
+		items = append(items, *n.add)
+	}
+	out, err := schemaOf(in.schema(), items)
+	if err != nil {
+		return nil, wrapError("select", err)
+	}
+	return &projectNode{in: in, items: items, out: out}, nil
+}
+
+// The rest of node is never asked of an editNode: resolve replaces it.
+
+func (n *editNode) schema() *arrow.Schema             { return nil }
+func (n *editNode) inputs() []node                    { return []node{n.in} }
+func (n *editNode) text() string                      { return "select" }
+func (n *editNode) push([]*expr.Expr) node            { return n }
+func (n *editNode) prune(names) node                  { return n }
+func (n *editNode) compile(*runner) (operator, error) { return n.in.compile(nil) }

@@ -1,0 +1,212 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// operator gives the batches of one node of a plan. It is used by one
+// goroutine.
+type operator interface {
+	// next is the next batch, with at least one row, or io.EOF. The reference
+	// belongs to the caller.
+	next(ctx context.Context) (*Batch, error)
+	// close gives back what the operator holds; it may come at any time, once.
+	close()
+}
+
+// runner is what the operators of one run share.
+type runner struct {
+	backend *kernels.Backend
+	stream  device.Stream
+}
+
+// Batches runs the query and gives its rows batch by batch, as they are made.
+// A batch is released after the loop's body: Retain one to keep it. After an
+// error, which comes with a nil batch, the loop ends.
+func (q *Query) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		err := q.run(ctx, func(b *Batch) bool {
+			defer b.Release()
+			return yield(b, nil)
+		}, nil)
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Collect runs the query and gives its rows as a table on the query's backend,
+// in chunks as they were made.
+func (q *Query) Collect(ctx context.Context) (*Table, error) {
+	var chunks []*Batch
+	var schema *arrow.Schema
+	err := q.run(ctx, func(b *Batch) bool {
+		chunks = append(chunks, b)
+		return true
+	}, &schema)
+	if err != nil {
+		for _, c := range chunks {
+			c.Release()
+		}
+		return nil, err
+	}
+	return NewTable(q.backend, schema, chunks)
+}
+
+// run gives every batch to each, which takes it over and returns false to stop.
+func (q *Query) run(ctx context.Context, each func(*Batch) bool, schema **arrow.Schema) (err error) {
+	plan, err := q.resolved(ctx)
+	if err != nil {
+		return err
+	}
+	if q.backend == nil {
+		return fmt.Errorf("%w: the query says no backend: call On", device.ErrMismatch)
+	}
+	if schema != nil {
+		*schema = plan.schema()
+	}
+	stream, err := q.backend.NewStream()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	op, err := plan.compile(&runner{backend: q.backend, stream: stream})
+	if err != nil {
+		return err
+	}
+	defer op.close()
+	for {
+		if err := device.Canceled(ctx, q.backend.Device.Name(), "query"); err != nil {
+			return err
+		}
+		b, err := op.next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !each(b) {
+			return nil
+		}
+	}
+}
+
+// concat is the batches one after another as one, which takes them over, also
+// when it fails. There must be at least one unless schema says what none is.
+func (r *runner) concat(ctx context.Context, schema *arrow.Schema, batches []*Batch) (*Batch, error) {
+	defer func() {
+		for _, b := range batches {
+			b.Release()
+		}
+	}()
+	switch len(batches) {
+	case 0:
+		return r.empty(schema)
+	case 1:
+		return batches[0].Retain(), nil
+	}
+	var rows int64
+	for _, b := range batches {
+		rows += b.rows
+	}
+	var columns []*memory.Column
+	for i := range schema.NumFields() {
+		parts := make([]*memory.Column, len(batches))
+		for k, b := range batches {
+			parts[k] = b.columns[i]
+		}
+		c, err := r.backend.Concat(ctx, r.stream, parts)
+		if err != nil {
+			releaseColumns(columns)
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return NewBatch(schema, rows, columns)
+}
+
+// empty is a batch without rows.
+func (r *runner) empty(schema *arrow.Schema) (*Batch, error) {
+	var columns []*memory.Column
+	for _, f := range schema.Fields() {
+		c, err := kernels.FromScalars(r.backend.Device.Memory(), f.Type, nil)
+		if err != nil {
+			releaseColumns(columns)
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return NewBatch(schema, 0, columns)
+}
+
+// drain is all that an operator gives, and closes nothing.
+func drain(ctx context.Context, op operator) ([]*Batch, error) {
+	var all []*Batch
+	for {
+		b, err := op.next(ctx)
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			for _, b := range all {
+				b.Release()
+			}
+			return nil, err
+		}
+		all = append(all, b)
+	}
+}
+
+// take gathers rows of columns.
+func (r *runner) take(ctx context.Context, columns []*memory.Column, rows *memory.Column) ([]*memory.Column, error) {
+	var out []*memory.Column
+	for _, c := range columns {
+		t, err := r.backend.Take(ctx, r.stream, c, rows, kernels.TakeOptions{Trusted: true})
+		if err != nil {
+			releaseColumns(out)
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// takeBatch gathers rows of a batch.
+func (r *runner) takeBatch(ctx context.Context, b *Batch, rows *memory.Column) (*Batch, error) {
+	columns, err := r.take(ctx, b.columns, rows)
+	if err != nil {
+		return nil, err
+	}
+	return NewBatch(b.schema, rows.Len(), columns)
+}
+
+// pick are columns of a batch by name, without references.
+func pick(b *Batch, list []string) []*memory.Column {
+	out := make([]*memory.Column, len(list))
+	for i, n := range list {
+		out[i] = b.ColumnNamed(n)
+	}
+	return out
+}
+
+// project is a batch cut to the columns of a schema, by name.
+func project(b *Batch, schema *arrow.Schema) (*Batch, error) {
+	if b.schema == schema {
+		return b.Retain(), nil
+	}
+	columns := pick(b, fieldNames(schema))
+	for _, c := range columns {
+		c.Retain()
+	}
+	return NewBatch(schema, b.rows, columns)
+}

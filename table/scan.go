@@ -1,0 +1,191 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+)
+
+// scanNode reads a source.
+type scanNode struct {
+	source    Source
+	out       *arrow.Schema
+	all       bool // every column of the source
+	predicate *expr.Expr
+	limit     int64
+}
+
+func (n *scanNode) resolve(ctx context.Context) (node, error) {
+	schema, err := n.source.Schema(ctx)
+	if err == nil {
+		err = uniqueNames(schema)
+	}
+	if err != nil {
+		return nil, wrapError(n.source.Name(), err)
+	}
+	return &scanNode{source: n.source, out: schema, all: true}, nil
+}
+
+func (n *scanNode) schema() *arrow.Schema { return n.out }
+func (n *scanNode) inputs() []node        { return nil }
+
+func (n *scanNode) text() string {
+	s := "scan " + n.source.Name()
+	if !n.all {
+		s += " columns [" + strings.Join(fieldNames(n.out), ", ") + "]"
+	}
+	if n.predicate != nil {
+		s += " where " + n.predicate.String()
+	}
+	if n.limit > 0 {
+		s += fmt.Sprintf(" limit %d", n.limit)
+	}
+	return s
+}
+
+// push gives the conditions to the source, which may use them to skip, and
+// keeps them above.
+func (n *scanNode) push(conds []*expr.Expr) node {
+	out := *n
+	out.predicate = expr.AllOf(conds...)
+	return keep(&out, conds)
+}
+
+func (n *scanNode) prune(need names) node {
+	out := *n
+	out.out = subset(n.out, need.among(n.out))
+	out.all = n.all && out.out.NumFields() == n.out.NumFields()
+	return &out
+}
+
+func (n *scanNode) compile(r *runner) (operator, error) {
+	o := ScanOptions{Predicate: n.predicate, Limit: n.limit}
+	if !n.all {
+		o.Columns = fieldNames(n.out)
+	}
+	return &scanOp{r: r, node: n, options: o}, nil
+}
+
+type scanOp struct {
+	r       *runner
+	node    *scanNode
+	options ScanOptions
+	reader  BatchReader
+}
+
+func (o *scanOp) next(ctx context.Context) (*Batch, error) {
+	if o.reader == nil {
+		reader, err := o.node.source.Scan(ctx, o.r.backend, o.options)
+		if err != nil {
+			return nil, wrapError("scan", err)
+		}
+		o.reader = reader
+	}
+	for {
+		b, err := o.reader.Next(ctx)
+		if err == io.EOF || err == nil && b.rows > 0 {
+			return o.checked(b, err)
+		}
+		b.Release()
+		if err != nil {
+			return nil, wrapError("scan", err)
+		}
+		if err := device.Canceled(ctx, o.r.backend.Device.Name(), "scan"); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// checked holds what a source gave against what it promised.
+func (o *scanOp) checked(b *Batch, err error) (*Batch, error) {
+	if err != nil {
+		return nil, err
+	}
+	want := o.node.out
+	ok := b.schema.NumFields() == want.NumFields()
+	for i := 0; ok && i < want.NumFields(); i++ {
+		ok = b.schema.Field(i).Name == want.Field(i).Name && arrow.TypeEqual(b.schema.Field(i).Type, want.Field(i).Type)
+	}
+	if !ok {
+		defer b.Release()
+		return nil, fmt.Errorf("%w: %s gave columns %s, not %s", device.ErrMismatch, o.node.source.Name(), fieldTexts(b.schema), fieldTexts(want))
+	}
+	return b, nil
+}
+
+// fieldTexts lists names and types.
+func fieldTexts(s *arrow.Schema) string {
+	parts := make([]string, s.NumFields())
+	for i, f := range s.Fields() {
+		parts[i] = f.Name + " " + expr.TypeName(f.Type)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func (o *scanOp) close() {
+	if o.reader != nil {
+		_ = o.reader.Close() // what there was to say, Next has said
+	}
+}
+
+// tableNode gives the chunks of a table.
+type tableNode struct {
+	table *Table
+	out   *arrow.Schema
+}
+
+func (n *tableNode) resolve(context.Context) (node, error) {
+	if n.table.refs.Load() <= 0 {
+		return nil, fmt.Errorf("%w: a query over a table that was released", device.ErrClosed)
+	}
+	return n, nil
+}
+
+func (n *tableNode) schema() *arrow.Schema        { return n.out }
+func (n *tableNode) inputs() []node               { return nil }
+func (n *tableNode) push(conds []*expr.Expr) node { return keep(n, conds) }
+
+func (n *tableNode) text() string {
+	return fmt.Sprintf("table of %d rows in %d chunks, columns [%s]", n.table.rows, len(n.table.chunks), strings.Join(fieldNames(n.out), ", "))
+}
+
+func (n *tableNode) prune(need names) node {
+	list := need.among(n.out)
+	if len(list) == n.out.NumFields() {
+		return n
+	}
+	return &tableNode{table: n.table, out: subset(n.out, list)}
+}
+
+func (n *tableNode) compile(*runner) (operator, error) {
+	return &tableOp{node: n, table: n.table.Retain()}, nil
+}
+
+type tableOp struct {
+	node  *tableNode
+	table *Table
+	at    int
+}
+
+func (o *tableOp) next(context.Context) (*Batch, error) {
+	if o.at >= len(o.table.chunks) {
+		return nil, io.EOF
+	}
+	o.at++
+	b := o.table.chunks[o.at-1]
+	if b.schema != o.node.out && o.node.out.NumFields() == b.schema.NumFields() {
+		return b.Retain(), nil
+	}
+	return project(b, o.node.out)
+}
+
+func (o *tableOp) close() { o.table.Release() }
+
+// isEnd reports the regular end of an operator.
+func isEnd(err error) bool { return errors.Is(err, io.EOF) }

@@ -1,0 +1,182 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// sortNode orders rows, and gives the first of them if limit is not negative.
+type sortNode struct {
+	in    node
+	keys  []Order
+	limit int64
+	out   *arrow.Schema
+}
+
+func (n *sortNode) resolve(ctx context.Context) (node, error) {
+	in, err := n.in.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range n.keys {
+		b, err := k.key.Bind(in.schema())
+		if err == nil && !kernels.KeyTypes.Has(b.Type().ID()) {
+			err = fmt.Errorf("%w: %s of type %s has no order", errUnsupported, k.key, expr.TypeName(b.Type()))
+		}
+		if err != nil {
+			return nil, wrapError("sort", err)
+		}
+	}
+	return &sortNode{in: in, keys: n.keys, limit: n.limit, out: in.schema()}, nil
+}
+
+func (n *sortNode) schema() *arrow.Schema { return n.out }
+func (n *sortNode) inputs() []node        { return []node{n.in} }
+
+func (n *sortNode) text() string {
+	if n.limit >= 0 {
+		return fmt.Sprintf("top %d by %s", n.limit, listText(n.keys))
+	}
+	return "sort by " + listText(n.keys)
+}
+
+func (n *sortNode) exprs() []*expr.Expr {
+	all := make([]*expr.Expr, len(n.keys))
+	for i, k := range n.keys {
+		all[i] = k.key
+	}
+	return all
+}
+
+func (n *sortNode) push(conds []*expr.Expr) node {
+	out := *n
+	if n.limit >= 0 {
+		out.in = n.in.push(nil)
+		return keep(&out, conds)
+	}
+	out.in = n.in.push(conds)
+	return &out
+}
+
+func (n *sortNode) prune(need names) node {
+	list := need.among(n.out)
+	out := *n
+	out.in = n.in.prune(namesOf(list, expr.Columns(n.exprs()...)))
+	out.out = subset(n.out, list)
+	return &out
+}
+
+func (n *sortNode) compile(r *runner) (operator, error) {
+	bound, err := expr.BindAll(n.in.schema(), n.exprs()...)
+	if err != nil {
+		return nil, err
+	}
+	in, err := n.in.compile(r)
+	if err != nil {
+		return nil, err
+	}
+	return &sortOp{r: r, in: in, node: n, bound: bound}, nil
+}
+
+type sortOp struct {
+	r     *runner
+	in    operator
+	node  *sortNode
+	bound *expr.Bound
+	done  bool
+}
+
+func (o *sortOp) close() { o.in.close() }
+
+func (o *sortOp) next(ctx context.Context) (*Batch, error) {
+	if o.done {
+		return nil, io.EOF
+	}
+	o.done = true
+	all, err := o.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	if all.rows == 0 {
+		return nil, io.EOF
+	}
+	if o.node.limit < 0 {
+		sorted, err := o.sorted(ctx, all, o.node.out)
+		return sorted, wrapError("sort", err)
+	}
+	return project(all, o.node.out)
+}
+
+// gather is all rows in one batch; of a top-k the rows that it gives, in order.
+func (o *sortOp) gather(ctx context.Context) (*Batch, error) {
+	schema := o.node.in.schema()
+	if o.node.limit < 0 {
+		batches, err := drain(ctx, o.in)
+		if err != nil {
+			return nil, err
+		}
+		return o.r.concat(ctx, schema, batches)
+	}
+	if o.node.limit == 0 {
+		return o.r.empty(schema)
+	}
+	c := &compactor{r: o.r, schema: schema, shrink: func(ctx context.Context, b *Batch) (*Batch, error) {
+		return o.sorted(ctx, b, schema)
+	}}
+	defer c.release()
+	for {
+		b, err := o.in.next(ctx)
+		if err == io.EOF {
+			return c.finish(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.rows > 2*o.node.limit { // shrink a big batch before it is copied
+			top, err := o.sorted(ctx, b, schema)
+			b.Release()
+			if err != nil {
+				return nil, wrapError("sort", err)
+			}
+			b = top
+		}
+		if err := c.add(ctx, b); err != nil {
+			return nil, wrapError("sort", err)
+		}
+	}
+}
+
+// sorted is a batch in order, cut to the columns of schema and to the limit.
+func (o *sortOp) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*Batch, error) {
+	values, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.rows, b.columns)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]kernels.SortKey, len(values))
+	for i, k := range o.node.keys {
+		keys[i] = kernels.SortKey{Values: values[i], Descending: k.descending, NullsFirst: k.nullsFirst}
+	}
+	var rows *memory.Column
+	if o.node.limit >= 0 {
+		rows, err = o.r.backend.TopK(ctx, o.r.stream, keys, o.node.limit)
+	} else {
+		rows, err = o.r.backend.SortIndices(ctx, o.r.stream, keys)
+	}
+	releaseColumns(values)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Release()
+	columns, err := o.r.take(ctx, pick(b, fieldNames(schema)), rows)
+	if err != nil {
+		return nil, err
+	}
+	return NewBatch(schema, rows.Len(), columns)
+}
