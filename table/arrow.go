@@ -1,0 +1,107 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// FromRecords makes a table of arrow-go record batches of one schema, a chunk
+// each, without copying. The table holds references to their buffers. Types
+// that volley has not got are an ErrUnsupported that names the column. Contents
+// are taken as they are: what comes from outside of the process is checked by
+// its reader, or with memory.Column.Validate.
+func FromRecords(b *kernels.Backend, schema *arrow.Schema, records ...arrow.RecordBatch) (*Table, error) {
+	if !b.Device.Place().HostAccessible() {
+		return nil, fmt.Errorf("%w: arrow-go records on %s", errUnsupported, b.Device.Name())
+	}
+	var chunks []*Batch
+	for _, r := range records {
+		c, err := BatchOf(r)
+		if err != nil {
+			for _, c := range chunks {
+				c.Release()
+			}
+			return nil, err
+		}
+		chunks = append(chunks, c)
+	}
+	return NewTable(b, schema, chunks)
+}
+
+// FromRecord makes a table of one record batch, as FromRecords does.
+func FromRecord(b *kernels.Backend, record arrow.RecordBatch) (*Table, error) {
+	return FromRecords(b, record.Schema(), record)
+}
+
+// FromArrowTable makes a table of an arrow-go table without copying, with a
+// chunk wherever one of its columns has one.
+func FromArrowTable(b *kernels.Backend, t arrow.Table) (*Table, error) {
+	reader := array.NewTableReader(t, -1)
+	defer reader.Release()
+	var records []arrow.RecordBatch
+	defer func() {
+		for _, r := range records {
+			r.Release()
+		}
+	}()
+	for reader.Next() {
+		r := reader.RecordBatch()
+		r.Retain()
+		records = append(records, r)
+	}
+	return FromRecords(b, t.Schema(), records...)
+}
+
+// BatchOf makes a batch of an arrow-go record batch without copying.
+func BatchOf(r arrow.RecordBatch) (*Batch, error) {
+	var columns []*memory.Column
+	for i, a := range r.Columns() {
+		c, err := memory.FromArrow(a)
+		if err != nil {
+			releaseColumns(columns)
+			return nil, fmt.Errorf("column %q: %w", r.ColumnName(i), err)
+		}
+		columns = append(columns, c)
+	}
+	return NewBatch(r.Schema(), r.NumRows(), columns)
+}
+
+// Record makes an arrow-go record batch of a batch in host memory, without
+// copying. The caller releases it.
+func (b *Batch) Record() (arrow.RecordBatch, error) {
+	arrays := make([]arrow.Array, 0, len(b.columns))
+	defer func() {
+		for _, a := range arrays {
+			a.Release()
+		}
+	}()
+	for i, c := range b.columns {
+		a, err := memory.ToArrow(c)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", b.schema.Field(i).Name, err)
+		}
+		arrays = append(arrays, a)
+	}
+	return array.NewRecordBatch(b.schema, arrays, b.rows), nil
+}
+
+// ToRecords makes an arrow-go record batch of each chunk, without copying. The
+// caller releases them.
+func (t *Table) ToRecords() ([]arrow.RecordBatch, error) {
+	var all []arrow.RecordBatch
+	for _, c := range t.chunks {
+		r, err := c.Record()
+		if err != nil {
+			for _, r := range all {
+				r.Release()
+			}
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
