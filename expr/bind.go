@@ -28,7 +28,7 @@ func (b *binder) bind(e *Expr) (int, error) {
 		}
 	}
 	if e.kind == KindCast {
-		if _, err := kernels.CastType(b.typ(args[0]), e.typ); err != nil {
+		if err := kernels.CanCast(b.typ(args[0]), e.typ); err != nil {
 			return 0, fmt.Errorf("%w%s: cast of %s to %s: %w", errType, at(e), shown(e.args[0], b.typ(args[0])), TypeName(e.typ), err)
 		}
 		return b.cast(args[0], e.typ), nil
@@ -227,7 +227,11 @@ func (b *binder) unreachable(op kernels.CompareOp, x, y int) (int, bool) {
 		}
 	} else {
 		below = kernels.SignedTypes.Has(id) && v.Int64() < low
-		above = !below && v.Uint64() > high
+		negative := kernels.SignedTypes.Has(id) && v.Int64() < 0
+		above = !negative && v.Uint64() > high
+		if !below && !above {
+			return 0, false
+		}
 	}
 	switch greater := op == kernels.Greater || op == kernels.GreaterEqual; {
 	case op == kernels.Equal || op == kernels.NotEqual:

@@ -168,7 +168,7 @@ func (b *binder) cast(i int, t arrow.DataType) int {
 		return i
 	}
 	if v, ok := b.constant(i); ok {
-		if to, ok := adapt(v, t, true); ok {
+		if to, err := kernels.CastScalar(v, t, kernels.CastOptions{}); err == nil && arrow.TypeEqual(to.Type(), t) {
 			return b.literal(to)
 		}
 	}

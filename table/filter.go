@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -124,6 +125,9 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Bound, schema 
 
 // count is the number of rows of a mask that are true.
 func (r *runner) count(ctx context.Context, mask *memory.Column) (int64, error) {
+	if mask.Place().HostAccessible() && mask.Len() > 0 {
+		return countTrue(mask), nil
+	}
 	sum, err := r.backend.Reduce(ctx, r.stream, kernels.Sum, mask, kernels.AggregateOptions{})
 	if err != nil {
 		return 0, err
@@ -134,4 +138,18 @@ func (r *runner) count(ctx context.Context, mask *memory.Column) (int64, error) 
 		return 0, nil
 	}
 	return v.Int64(), nil
+}
+
+// countTrue counts in host memory, a word at a time.
+func countTrue(mask *memory.Column) int64 {
+	values, valid := mask.Bits(), mask.Validity()
+	if valid == nil {
+		return values.Count(mask.Offset(), mask.Len())
+	}
+	n := 0
+	for i := int64(0); i < mask.Len(); i += 64 {
+		at, k := mask.Offset()+i, min(64, mask.Len()-i)
+		n += bits.OnesCount64(values.Word(at, k) & valid.Word(at, k))
+	}
+	return int64(n)
 }
