@@ -1,0 +1,27 @@
+package table
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+)
+
+// materialised is a node that the optimiser cannot look through: conditions stay
+// above it, and it asks for all columns below.
+type materialised struct{ in node }
+
+func (m materialised) resolve(ctx context.Context) (node, error) {
+	in, err := m.in.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return materialised{in}, nil
+}
+
+func (m materialised) schema() *arrow.Schema               { return m.in.schema() }
+func (m materialised) inputs() []node                      { return []node{m.in} }
+func (m materialised) text() string                        { return "materialised" }
+func (m materialised) push(conds []*expr.Expr) node        { return keep(m, conds) }
+func (m materialised) prune(names) node                    { return m }
+func (m materialised) compile(r *runner) (operator, error) { return m.in.compile(r) }
