@@ -29,7 +29,7 @@ func exactly(n node, want *arrow.Schema) node {
 	for _, name := range list {
 		p.items = append(p.items, named{name, expr.Col(name)})
 	}
-	return p
+	return p.reduced()
 }
 
 // keep puts conditions that could not go further above n.

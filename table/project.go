@@ -44,7 +44,37 @@ func (n *projectNode) prune(need names) node {
 		}
 	}
 	below := namesOf(expr.Columns(exprsOf(items)...))
-	return &projectNode{in: n.in.prune(below), items: items, out: subset(n.out, need.among(n.out))}
+	return (&projectNode{in: n.in.prune(below), items: items, out: subset(n.out, need.among(n.out))}).reduced()
+}
+
+// reduced is the node without what it does not change: itself where it hands on
+// what is below as it stands, and a projection below it that it only picks from.
+func (n *projectNode) reduced() node {
+	for _, it := range n.items {
+		if it.e.Kind() != expr.KindColumn {
+			return n
+		}
+	}
+	if in, ok := n.in.(*projectNode); ok {
+		of := map[string]*expr.Expr{}
+		for _, it := range in.items {
+			of[it.name] = it.e
+		}
+		merged := &projectNode{in: in.in, out: n.out}
+		for _, it := range n.items {
+			merged.items = append(merged.items, named{it.name, of[it.e.Name()]})
+		}
+		return merged.reduced()
+	}
+	for i, f := range n.in.schema().Fields() {
+		if i >= len(n.items) || n.items[i].name != f.Name || n.items[i].e.Name() != f.Name {
+			return n
+		}
+	}
+	if len(n.items) != n.in.schema().NumFields() {
+		return n
+	}
+	return n.in
 }
 
 func (n *projectNode) compile(r *runner) (operator, error) {
