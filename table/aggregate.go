@@ -67,10 +67,10 @@ func (a Aggregate) Name() string { return a.name }
 
 // text is the aggregation as Explain shows it.
 func (a Aggregate) text() string {
-	arg := "*"
-	if a.arg != nil {
-		arg = a.arg.String()
+	if a.arg == nil {
+		return fmt.Sprintf("count(*) as %s", a.name)
 	}
+	arg := a.arg.String()
 	return fmt.Sprintf("%s(%s) as %s", a.op, arg, a.name)
 }
 
