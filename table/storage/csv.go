@@ -77,7 +77,7 @@ func (s *CSVSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOp
 		_, given := s.options.Types[f.Name]
 		scan.columns = append(scan.columns, csvColumn{name: f.Name, number: i + 1, typ: f.Type, parser: p, given: given})
 	}
-	return finishScan(ctx, b, newOrdered(ctx, s.Name(), scan.next, scan.close))
+	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
 }
 
 // csvFile is an open file behind its header.

@@ -58,13 +58,13 @@ type csvTokens struct {
 }
 
 // records cuts a block, up to most records; 0 means all. Empty lines are
-// passed over. A record that is wrong goes to bad: an error that it returns
+// passed over, but where there is one column: there they are an empty field. A record that is wrong goes to bad: an error that it returns
 // ends the work, nil leaves the record out.
 func (t *csvTokens) records(b csvBlock, most int) (*csvRecords, error) {
 	r := &csvRecords{text: b.text, width: t.wanted()}
 	line := b.line
 	for pos := 0; pos < len(b.text) && (most == 0 || r.rows() < most); {
-		if n := emptyLine(b.text[pos:]); n > 0 {
+		if n := emptyLine(b.text[pos:]); n > 0 && len(t.names) != 1 {
 			pos, line = pos+n, line+1
 			continue
 		}

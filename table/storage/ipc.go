@@ -57,7 +57,7 @@ func (s *IPCSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOp
 		return nil, err
 	}
 	scan := &ipcScan{backend: b, paths: s.paths, first: first, want: want}
-	return finishScan(ctx, b, newOrdered(ctx, s.Name(), scan.next, scan.close))
+	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
 }
 
 // ipcInput is an open file or stream.

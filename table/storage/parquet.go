@@ -90,7 +90,7 @@ func (s *ParquetSource) Scan(ctx context.Context, b *kernels.Backend, o table.Sc
 		return nil, err
 	}
 	scan := &parquetScan{backend: b, paths: s.paths, options: o, first: first, want: want}
-	return finishScan(ctx, b, newOrdered(ctx, s.Name(), scan.next, scan.close))
+	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
 }
 
 // parquetScan gives one job for each row group that is not left out.

@@ -57,9 +57,6 @@ func (f *parquetFile) statistics(rg *metadata.RowGroupMetaData, leaf int, t arro
 // bounds are the least and greatest value as scalars of type t. ok is false
 // where they are not those of t's own order.
 func bounds(s metadata.TypedStatistics, leaf *schema.Column, t arrow.DataType) (low, high kernels.Scalar, ok bool) {
-	if d, is := t.(*arrow.DictionaryType); is {
-		t = d.ValueType
-	}
 	switch s := s.(type) {
 	case *metadata.BooleanStatistics:
 		ok = t.ID() == arrow.BOOL && (!s.Min() || s.Max())

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"fmt"
 	"sort"
 	"strings"
@@ -142,7 +141,7 @@ func hostMemory(b *kernels.Backend) memory.Allocator { return b.Device.Pinned() 
 
 // finishScan is the reader of a scan onto a backend: one that is not on the
 // host gets each batch copied there.
-func finishScan(_ context.Context, b *kernels.Backend, o *ordered) (table.BatchReader, error) {
+func finishScan(b *kernels.Backend, o *ordered) (table.BatchReader, error) {
 	if b.Device.Place().HostAccessible() {
 		return o, nil
 	}

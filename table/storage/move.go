@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
@@ -9,21 +10,18 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// uploader copies the batches of a reader to a device, one batch ahead of the
-// host's reading by the order of its stream.
+// uploader copies the batches of a reader to a device.
 type uploader struct {
-	backend *kernels.Backend
-	stream  device.Stream
-	from    table.BatchReader
+	mover
+	from table.BatchReader
 }
 
 func newUploader(b *kernels.Backend, from table.BatchReader) (table.BatchReader, error) {
 	s, err := b.NewStream()
 	if err != nil {
-		from.Close()
-		return nil, err
+		return nil, errors.Join(err, from.Close())
 	}
-	return &uploader{backend: b, stream: s, from: from}, nil
+	return &uploader{mover{s, b.Device.Memory(), b.Device.Place()}, from}, nil
 }
 
 // Next is the next batch, on the device.
@@ -33,6 +31,22 @@ func (u *uploader) Next(ctx context.Context) (*table.Batch, error) {
 		return nil, err
 	}
 	defer b.Release()
+	return u.batch(ctx, b)
+}
+
+// Close ends the reading and the copying.
+func (u *uploader) Close() error {
+	return errors.Join(u.from.Close(), u.stream.Close())
+}
+
+// mover copies batches into the memory of another place.
+type mover struct {
+	stream device.Stream
+	to     memory.Allocator
+	place  memory.Place
+}
+
+func (u *mover) batch(ctx context.Context, b *table.Batch) (*table.Batch, error) {
 	columns := make([]*memory.Column, 0, b.NumColumns())
 	for i := range b.NumColumns() {
 		c, err := u.column(b.Column(i))
@@ -56,8 +70,8 @@ func (u *uploader) Next(ctx context.Context) (*table.Batch, error) {
 }
 
 // column copies a column with all its parts. The window stays as it is.
-func (u *uploader) column(c *memory.Column) (*memory.Column, error) {
-	p := memory.Parts{Type: c.Type(), Len: c.Len(), Offset: c.Offset(), Nulls: c.NullCount(), Place: u.backend.Device.Place()}
+func (u *mover) column(c *memory.Column) (*memory.Column, error) {
+	p := memory.Parts{Type: c.Type(), Len: c.Len(), Offset: c.Offset(), Nulls: c.NullCount(), Place: u.place}
 	fail := func(err error) (*memory.Column, error) {
 		for _, b := range p.Buffers {
 			b.Release()
@@ -94,11 +108,11 @@ func (u *uploader) column(c *memory.Column) (*memory.Column, error) {
 	return memory.NewColumn(p)
 }
 
-func (u *uploader) buffer(b *memory.Buffer) (*memory.Buffer, error) {
+func (u *mover) buffer(b *memory.Buffer) (*memory.Buffer, error) {
 	if b == nil {
 		return nil, nil
 	}
-	to, err := memory.New(u.backend.Device.Memory(), b.Len())
+	to, err := memory.New(u.to, b.Len())
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +121,4 @@ func (u *uploader) buffer(b *memory.Buffer) (*memory.Buffer, error) {
 		return nil, err
 	}
 	return to, nil
-}
-
-// Close ends the reading and the copying.
-func (u *uploader) Close() error {
-	err := u.from.Close()
-	if e := u.stream.Close(); err == nil {
-		err = e
-	}
-	return err
 }
