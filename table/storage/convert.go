@@ -34,7 +34,7 @@ func (a *arena) columnOf(d arrow.ArrayData) (*memory.Column, error) {
 	if layout == memory.LayoutUnknown {
 		return nil, fmt.Errorf("%w: columns of type %s", device.ErrUnsupported, d.DataType())
 	}
-	p := memory.Parts{Type: d.DataType(), Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: memory.UnknownNulls}
+	p := memory.Parts{Type: d.DataType(), Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: memory.UnknownNulls, Place: memory.Host}
 	buffers := d.Buffers()
 	if layout == memory.LayoutNull {
 		buffers = nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 )
 
@@ -101,6 +102,9 @@ func inFile(path, part string, err, kind error) error {
 		if errors.Is(err, k) {
 			kind = nil
 		}
+	}
+	if errors.Is(err, arrow.ErrNotImplemented) {
+		kind = device.ErrUnsupported
 	}
 	return &Error{Path: path, Part: part, Kind: kind, Cause: err}
 }

@@ -1,8 +1,8 @@
 package storage
 
 import (
+	"encoding/base64"
 	"encoding/binary"
-	"runtime"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -151,8 +151,35 @@ func chunkSpan(c *metadata.ColumnChunkMetaData) (start, size int64) {
 	return start, c.TotalCompressedSize()
 }
 
+// checkStoredSchema walks the Arrow schema that a writer may have put into the
+// footer: an IPC message in base64, which the decoder trusts.
+func (p *parquetFile) checkStoredSchema() error {
+	stored := p.meta.KeyValueMetadata().FindValue("ARROW:schema")
+	if stored == nil {
+		return nil
+	}
+	b, err := base64.StdEncoding.DecodeString(*stored)
+	if err != nil {
+		b, err = base64.RawStdEncoding.DecodeString(*stored)
+	}
+	if err == nil && len(b) > 8 && binary.LittleEndian.Uint32(b) == 0xFFFFFFFF {
+		b = b[4:]
+	}
+	if err == nil && len(b) > 4 {
+		n := int64(binary.LittleEndian.Uint32(b))
+		b = b[4:]
+		if kind, body, ok := checkMessage(b[:min(n, int64(len(b)))]); ok && kind == ipcSchema && body == 0 {
+			return nil
+		}
+	}
+	return damaged(p.path, "footer", "the Arrow schema in it is damaged")
+}
+
 // readSchema finds the Arrow fields, and of each the leaf columns.
 func (p *parquetFile) readSchema() error {
+	if err := p.checkStoredSchema(); err != nil {
+		return err
+	}
 	reader, err := p.decoder(&until{in: p.input}, newArena(memory.Heap, 0), 0, 0)
 	if err != nil {
 		return err
@@ -211,6 +238,3 @@ func (p *parquetFile) decoder(r *until, a *arena, rows, page int64) (*pqarrow.Fi
 	// goroutine that arrow-go starts could not be caught.
 	return pqarrow.NewFileReader(reader, pqarrow.ArrowReadProperties{BatchSize: rows}, a)
 }
-
-// workersFor is how many of n tasks run at once.
-func workersFor(n int) int { return min(n, runtime.GOMAXPROCS(0)) }

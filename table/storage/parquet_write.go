@@ -21,8 +21,10 @@ type ParquetOptions struct {
 }
 
 // WriteParquet writes a table to a Parquet file, with statistics and with the
-// Arrow schema, so that the types come back as they were. It replaces the file
-// when all is written. A type that Parquet has not got is an error.
+// Arrow schema, so that the types come back as they were, but for times in
+// seconds, which Parquet has not got and which come back in milliseconds.
+// Durations, which it has not got either, are ErrUnsupported. It replaces the
+// file when all is written.
 func WriteParquet(ctx context.Context, t *table.Table, path string, o ParquetOptions) error {
 	return writeTable(ctx, t, path, nil, o.sink)
 }
@@ -42,6 +44,11 @@ func (o ParquetOptions) sink(w io.Writer, path string, schema *arrow.Schema, a *
 		codec = compress.Codecs.Zstd
 	default:
 		return nil, unsupported(path, "", "compression %s in Parquet", o.Compression)
+	}
+	for _, f := range schema.Fields() {
+		if f.Type.ID() == arrow.DURATION {
+			return nil, unsupported(path, f.Name, "columns of type %s in Parquet: cast it to int64", f.Type)
+		}
 	}
 	rows := o.RowGroupRows
 	if rows <= 0 {

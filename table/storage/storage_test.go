@@ -31,7 +31,7 @@ func backend(t testing.TB) *kernels.Backend {
 
 func backendOn(t testing.TB, from memory.Allocator) *kernels.Backend {
 	t.Helper()
-	counted := memory.Counted(from)
+	counted := memory.NewCounted(from)
 	over, routines := memory.OverReleases(), runtime.NumGoroutine()
 	b, err := cpu.New(host.New(host.WithAllocator(counted)))
 	if err != nil {
@@ -41,8 +41,8 @@ func backendOn(t testing.TB, from memory.Allocator) *kernels.Backend {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		if n := counted.Stats().InUse; n != 0 {
-			t.Errorf("%d bytes are not released", n)
+		if err := counted.Check(); err != nil {
+			t.Error(err)
 		}
 		if n := memory.OverReleases() - over; n != 0 {
 			t.Errorf("%d releases too many", n)
@@ -98,4 +98,22 @@ func wantError(t testing.TB, err, kind error, texts ...string) {
 			t.Errorf("the error does not say %q: %v", s, err)
 		}
 	}
+}
+
+// repeated is the airports forty times over, in as many chunks.
+func repeated(t testing.TB, b *kernels.Backend) *table.Table {
+	t.Helper()
+	once := read(t, b, airports)
+	defer once.Release()
+	var chunks []*table.Batch
+	for range 40 {
+		for _, c := range once.Chunks() {
+			chunks = append(chunks, c.Retain())
+		}
+	}
+	big, err := table.NewTable(b, once.Schema(), chunks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return big
 }
