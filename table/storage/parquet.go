@@ -16,7 +16,8 @@ import (
 // ParquetSource is the rows of one or more Parquet files of the same columns,
 // in the order of the files. It is a table.Source: nothing is read before it
 // is scanned, and then only the columns asked for, and not those row groups
-// whose statistics say that no row of theirs passes the predicate.
+// whose statistics say that no row of theirs passes the predicate. Struct
+// columns, also inside of lists, are ErrUnsupported where they are asked for.
 type ParquetSource struct {
 	paths []string
 	err   error
@@ -165,8 +166,12 @@ func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []
 	}
 	var leaves []int
 	for _, i := range fields {
-		if err := supported(f.path, f.schema.Field(i)); err != nil {
+		field := f.schema.Field(i)
+		if err := supported(f.path, field); err != nil {
 			return err
+		}
+		if hasStruct(field.Type) {
+			return unsupported(f.path, field.Name, "columns of type %s in Parquet; choose columns without it", field.Type)
 		}
 		leaves = append(leaves, f.leaves[i]...)
 	}
@@ -183,6 +188,19 @@ func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []
 		}
 		return emit(b)
 	})
+}
+
+// hasStruct reports whether there are structs in a type. arrow-go reads their
+// fields in goroutines of its own, whose panics over damaged pages would end
+// the process.
+func hasStruct(t arrow.DataType) bool {
+	switch t := t.(type) {
+	case *arrow.StructType:
+		return true
+	case arrow.ListLikeType:
+		return hasStruct(t.Elem())
+	}
+	return false
 }
 
 // checkColumns walks the pages of the leaf columns and returns the largest.
