@@ -1,0 +1,278 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// CSVSource is the rows of one or more CSV files of the same columns, in the
+// order of the files. It is a table.Source. Files are read in blocks of about a
+// megabyte that several workers parse, and of each record only the columns
+// asked for.
+type CSVSource struct {
+	paths   []string
+	options CSVOptions
+	err     error
+}
+
+// CSV is the source of files and globs. What is wrong with them or the options
+// is returned by the first use.
+func CSV(o CSVOptions, paths ...string) *CSVSource {
+	s := &CSVSource{options: o}
+	s.paths, s.err = expand(paths)
+	if s.err == nil {
+		s.err = inFile(s.paths[0], "options", o.check(), nil)
+	}
+	return s
+}
+
+// Name is the file's path, or the first one and how many more there are.
+func (s *CSVSource) Name() string { return nameOf(s.paths) }
+
+// Schema is the columns, by the names in the first file's header or in the
+// options, and by the types in the options or guessed from the first rows:
+// bool, int64, float64, date32, timestamp (in microseconds, or nanoseconds
+// where there are such; with an offset in UTC) or utf8.
+func (s *CSVSource) Schema(ctx context.Context) (*arrow.Schema, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	f, err := s.open(ctx, s.paths[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	return f.guess(&s.options)
+}
+
+// Scan begins to read.
+func (s *CSVSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (table.BatchReader, error) {
+	schema, err := s.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want, err := project(s.Name(), schema, o.Columns)
+	if err != nil {
+		return nil, err
+	}
+	scan := &csvScanner{source: s, backend: b, paths: s.paths, want: want}
+	for i, f := range schema.Fields() {
+		scan.names = append(scan.names, f.Name)
+		scan.slots = append(scan.slots, -1)
+		if len(want.FieldIndices(f.Name)) == 0 {
+			continue
+		}
+		scan.slots[i] = len(scan.columns)
+		p, err := parserOf(f.Type)
+		if err != nil {
+			return nil, inFile(s.Name(), "", err, nil)
+		}
+		_, given := s.options.Types[f.Name]
+		scan.columns = append(scan.columns, csvColumn{name: f.Name, number: i + 1, typ: f.Type, parser: p, given: given})
+	}
+	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
+}
+
+// csvFile is an open file behind its header.
+type csvFile struct {
+	*input
+	split *csvSplitter
+	names []string
+	first csvBlock // what follows the header in its block
+	more  bool     // first is yet to be taken
+}
+
+// open opens a file and reads its header. want, if not nil, are the names that
+// it must have.
+func (s *CSVSource) open(ctx context.Context, path string, want []string) (*csvFile, error) {
+	if err := canceled(ctx, path); err != nil {
+		return nil, err
+	}
+	in, err := openInput(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &csvFile{input: in, split: &csvSplitter{r: &until{ctx: ctx, in: in}, delim: s.options.delimiter(), most: s.options.maxRecord()}}
+	if err := f.readHeader(&s.options); err != nil {
+		in.close()
+		return nil, err
+	}
+	for i := range want {
+		if len(f.names) != len(want) || f.names[i] != want[i] {
+			in.close()
+			return nil, &Error{Path: path, Kind: device.ErrMismatch, Text: fmt.Sprintf("its columns are %q, those of the first file %q", f.names, want)}
+		}
+	}
+	return f, nil
+}
+
+func (f *csvFile) readHeader(o *CSVOptions) error {
+	b, err := f.next()
+	if errors.Is(err, io.EOF) {
+		return damaged(f.path, "", "the file is empty")
+	}
+	if err != nil {
+		return err
+	}
+	t := &csvTokens{path: f.path, delim: o.delimiter()}
+	names, rest, err := t.header(b)
+	if err != nil {
+		return err
+	}
+	if o.NoHeader {
+		for i := range names {
+			names[i] = fmt.Sprintf("f%d", i)
+		}
+		rest = b
+	}
+	if o.Names != nil {
+		if len(o.Names) != len(names) {
+			return &Error{Path: f.path, Line: b.line, Kind: device.ErrMismatch, Text: fmt.Sprintf("%d columns where CSVOptions.Names names %d", len(names), len(o.Names))}
+		}
+		names = o.Names
+	}
+	f.names, f.first, f.more = names, rest, true
+	return nil
+}
+
+// next is the next block of the file.
+func (f *csvFile) next() (csvBlock, error) {
+	if f.more {
+		f.more = false
+		return f.first, nil
+	}
+	b, err := f.split.next()
+	var own *Error
+	if errors.As(err, &own) && own.Path == "" {
+		own.Path = f.path
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = inFile(f.path, "", err, device.ErrUnavailable)
+	}
+	return b, err
+}
+
+// guess is the schema, by the first rows where types are not given.
+func (f *csvFile) guess(o *CSVOptions) (*arrow.Schema, error) {
+	t := &csvTokens{path: f.path, delim: o.delimiter(), names: f.names, bad: func(e *Error) error {
+		if o.Lenient {
+			return nil // counted when the rows are read
+		}
+		return e
+	}}
+	for i := range f.names {
+		t.slots = append(t.slots, i)
+	}
+	r, err := t.records(f.first, o.sampleRows())
+	if err != nil {
+		return nil, err
+	}
+	b := csvBuilder{nulls: o.nulls()}
+	var fields []arrow.Field
+	for k, name := range f.names {
+		typ, given := o.Types[name]
+		if !given {
+			g := newGuess()
+			for row := range r.rows() {
+				if field, quoted := r.field(row, k); !b.isNull(field, quoted) {
+					g.add(field)
+				}
+			}
+			typ = g.dataType()
+		}
+		fields = append(fields, arrow.Field{Name: name, Type: typ, Nullable: true})
+	}
+	schema := arrow.NewSchema(fields, nil)
+	for name := range o.Types {
+		if len(schema.FieldIndices(name)) == 0 {
+			return nil, &Error{Path: f.path, Name: name, Kind: device.ErrMismatch, Text: "a type is given for a column that is not there" + nearest(name, schema)}
+		}
+	}
+	return schema, distinctNames(f.path, schema)
+}
+
+// csvScanner gives a job for each block.
+type csvScanner struct {
+	source  *CSVSource
+	backend *kernels.Backend
+	paths   []string // yet to open
+	want    *arrow.Schema
+	names   []string
+	slots   []int
+	columns []csvColumn
+	file    *csvFile
+}
+
+func (s *csvScanner) next(ctx context.Context) (job, error) {
+	for {
+		if s.file == nil {
+			if len(s.paths) == 0 {
+				return nil, io.EOF
+			}
+			f, err := s.source.open(ctx, s.paths[0], s.names)
+			if err != nil {
+				return nil, err
+			}
+			s.file, s.paths = f, s.paths[1:]
+		}
+		b, err := s.file.next()
+		if errors.Is(err, io.EOF) {
+			s.close()
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		path := s.file.path
+		return func(_ context.Context, emit func(*table.Batch) error) error { return s.parse(path, b, emit) }, nil
+	}
+}
+
+func (s *csvScanner) close() {
+	if s.file != nil {
+		s.file.close()
+		s.file = nil
+	}
+}
+
+// bad is what becomes of a record that is wrong.
+func (s *csvScanner) bad(e *Error) error {
+	if s.source.options.Lenient {
+		s.source.options.Report.add(e)
+		return nil
+	}
+	return e
+}
+
+// parse makes the batch of a block.
+func (s *csvScanner) parse(path string, b csvBlock, emit func(*table.Batch) error) error {
+	o := &s.source.options
+	t := &csvTokens{path: path, delim: o.delimiter(), names: s.names, slots: s.slots, bad: s.bad}
+	r, err := t.records(b, 0)
+	if err != nil {
+		return err
+	}
+	builder := &csvBuilder{path: path, columns: s.columns, nulls: o.nulls(), from: hostMemory(s.backend), bad: s.bad}
+	columns, err := builder.build(r)
+	if err != nil {
+		return inFile(path, fmt.Sprintf("lines from %d", b.line), err, nil)
+	}
+	if r.rows() == 0 {
+		for _, c := range columns {
+			c.Release()
+		}
+		return nil
+	}
+	batch, err := table.NewBatch(s.want, int64(r.rows()), columns)
+	if err != nil {
+		return inFile(path, "", err, nil)
+	}
+	return emit(batch)
+}

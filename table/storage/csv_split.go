@@ -1,0 +1,152 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// csvBlockBytes is about how much text one job parses.
+const csvBlockBytes = 1 << 20
+
+// csvBlock is whole records of a file.
+type csvBlock struct {
+	text []byte
+	line int64 // of its first byte, from 1
+}
+
+// csvSplitter cuts a text into blocks at ends of records, which are ends of
+// lines outside of quotes. It only looks at quotes and what stands before
+// them, which goes at the speed of memory; the workers do the rest.
+type csvSplitter struct {
+	r      io.Reader
+	delim  byte
+	most   int // bytes of a record
+	rest   []byte
+	line   int64
+	opened bool
+	eof    bool
+}
+
+// next is the next block, or io.EOF. A record longer than most is an error.
+func (s *csvSplitter) next() (csvBlock, error) {
+	if !s.opened {
+		s.line = 1
+	}
+	buf := s.rest
+	s.rest = nil
+	scan := csvScan{delim: s.delim}
+	for {
+		if !s.eof {
+			var err error
+			if buf, err = s.fill(buf); err != nil {
+				return csvBlock{}, err
+			}
+		}
+		if !s.opened {
+			s.opened = true
+			if bytes.HasPrefix(buf, []byte("\xff\xfe")) || bytes.HasPrefix(buf, []byte("\xfe\xff")) {
+				return csvBlock{}, fmt.Errorf("%w: the text is UTF-16, not UTF-8", ErrFormat)
+			}
+			buf = bytes.TrimPrefix(buf, []byte("\ufeff"))
+		}
+		if len(buf) == 0 && s.eof {
+			return csvBlock{}, io.EOF
+		}
+		scan.run(buf, s.eof)
+		if s.eof && (!scan.quoted || len(buf) <= s.most) {
+			return s.cut(buf, len(buf)), nil // the tokenizer names a quote that is not closed
+		}
+		if scan.end > 0 {
+			return s.cut(buf, scan.end), nil
+		}
+		if len(buf) > s.most {
+			return csvBlock{}, &Error{Line: s.line, Kind: ErrFormat, Text: fmt.Sprintf("the record that begins here takes more than %d bytes: a quote that is not closed, or see CSVOptions.MaxRecord", s.most)}
+		}
+	}
+}
+
+// fill reads about a block more.
+func (s *csvSplitter) fill(buf []byte) ([]byte, error) {
+	had := len(buf)
+	grown := make([]byte, had+csvBlockBytes)
+	copy(grown, buf)
+	n, err := io.ReadFull(s.r, grown[had:])
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		s.eof, err = true, nil
+	}
+	return grown[:had+n], err
+}
+
+func (s *csvSplitter) cut(buf []byte, end int) csvBlock {
+	b := csvBlock{text: buf[:end:end], line: s.line}
+	s.rest = buf[end:]
+	s.line += int64(bytes.Count(b.text, []byte{'\n'}))
+	return b
+}
+
+// csvScan finds ends of records. A quote opens a quoted field only where a
+// field begins; elsewhere it is a fault that the tokenizer names.
+type csvScan struct {
+	delim  byte
+	quoted bool
+	pos    int // looked at so far
+	end    int // behind the last record that is complete
+	first  bool
+}
+
+// run goes on to the end of buf, whose beginning it has seen.
+func (s *csvScan) run(buf []byte, eof bool) {
+	for s.pos < len(buf) {
+		q := bytes.IndexByte(buf[s.pos:], '"')
+		if !s.quoted {
+			plain := buf[s.pos:]
+			if q >= 0 {
+				plain = plain[:q]
+			}
+			if s.first {
+				if nl := bytes.IndexByte(plain, '\n'); nl >= 0 {
+					s.end = s.pos + nl + 1
+					return
+				}
+			} else if nl := bytes.LastIndexByte(plain, '\n'); nl >= 0 {
+				s.end = s.pos + nl + 1
+			}
+			if q < 0 {
+				s.pos = len(buf)
+				return
+			}
+			at := s.pos + q
+			s.quoted = at == 0 || buf[at-1] == s.delim || buf[at-1] == '\n'
+			s.pos = at + 1
+			continue
+		}
+		if q < 0 {
+			s.pos = len(buf)
+			return
+		}
+		at := s.pos + q
+		switch {
+		case at+1 < len(buf) && buf[at+1] == '"':
+			s.pos = at + 2
+		case at+1 < len(buf) || eof:
+			s.quoted = false
+			s.pos = at + 1
+		default: // whether it is doubled stands in what is not read yet
+			s.pos = at
+			return
+		}
+	}
+}
+
+// recordEnd is where the record that text begins with ends, behind its end of
+// line.
+func recordEnd(text []byte, delim byte) int {
+	s := csvScan{delim: delim, first: true}
+	s.run(text, true)
+	if s.end > 0 {
+		return s.end
+	}
+	return len(text)
+}

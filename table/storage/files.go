@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/volley-go/volley/device"
+)
+
+// expand turns paths and globs into the files they name: each argument's in
+// lexical order. A glob that matches nothing is an error, as a missing file is
+// when it is opened.
+func expand(paths []string) ([]string, error) {
+	var all []string
+	for _, p := range paths {
+		if _, err := os.Lstat(p); err == nil || !strings.ContainsAny(p, "*?[") {
+			all = append(all, p)
+			continue
+		}
+		found, err := filepath.Glob(p)
+		if err != nil {
+			return nil, &Error{Path: p, Kind: device.ErrMismatch, Cause: err}
+		}
+		if len(found) == 0 {
+			return nil, &Error{Path: p, Text: "no file matches", Kind: device.ErrUnavailable, Cause: fs.ErrNotExist}
+		}
+		slices.Sort(found)
+		all = append(all, found...)
+	}
+	if len(all) == 0 {
+		return nil, &Error{Path: "storage", Kind: device.ErrMismatch, Text: "no file given"}
+	}
+	return all, nil
+}
+
+// input is an open file. Its ReadAt may be called from any goroutine.
+type input struct {
+	path string
+	file *os.File
+	size int64
+}
+
+// openInput opens a regular file for reading.
+func openInput(path string) (*input, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err // the path is said once
+		}
+		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("is a directory")
+	}
+	if err != nil {
+		f.Close()
+		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
+	}
+	return &input{path: path, file: f, size: info.Size()}, nil
+}
+
+func (in *input) close() { in.file.Close() }
+
+// readStep is how many bytes are read between two looks at the context.
+const readStep = 4 << 20
+
+// until is the input as a reader for one task: reads fail once ctx has ended.
+type until struct {
+	ctx context.Context
+	in  *input
+	pos int64
+}
+
+// ReadAt reads as *os.File does.
+func (u *until) ReadAt(p []byte, off int64) (int, error) {
+	if err := canceled(u.ctx, u.in.path); err != nil {
+		return 0, err
+	}
+	n := 0
+	for len(p)-n > readStep {
+		k, err := u.in.file.ReadAt(p[n:n+readStep], off+int64(n))
+		n += k
+		if err == nil {
+			err = canceled(u.ctx, u.in.path)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	k, err := u.in.file.ReadAt(p[n:], off+int64(n))
+	return n + k, err
+}
+
+// Read reads from the reader's own position.
+func (u *until) Read(p []byte) (int, error) {
+	n, err := u.ReadAt(p, u.pos)
+	u.pos += int64(n)
+	return n, err
+}
+
+// Seek moves the reader's own position.
+func (u *until) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case 1:
+		offset += u.pos
+	case 2:
+		offset += u.in.size
+	}
+	if offset < 0 {
+		return 0, fs.ErrInvalid
+	}
+	u.pos = offset
+	return offset, nil
+}
+
+// largestBlock is the most that one allocation may take while a file of that
+// size is read: a gigabyte, or 16 times the file.
+func largestBlock(size int64) int64 { return max(1<<30, min(16*size, 1<<40)) }

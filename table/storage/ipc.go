@@ -1,0 +1,193 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// IPCSource is the rows of one or more Arrow IPC files or streams of the same
+// columns, in the order of the files. It is a table.Source. Files are read in
+// parallel by record batch, streams one batch after the other. Buffers that are
+// not compressed are used as they were read; a batch is read whole, whatever
+// columns are asked for, since its body is one block.
+type IPCSource struct {
+	paths []string
+	err   error
+}
+
+// IPC is the source of files and globs. Whether one is a file or a stream is
+// seen from how it begins. What is wrong with them is returned by the first use.
+func IPC(paths ...string) *IPCSource {
+	s := &IPCSource{}
+	s.paths, s.err = expand(paths)
+	return s
+}
+
+// Name is the file's path, or the first one and how many more there are.
+func (s *IPCSource) Name() string { return nameOf(s.paths) }
+
+// Schema is the columns of the first file.
+func (s *IPCSource) Schema(ctx context.Context) (*arrow.Schema, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	f, err := openIPC(ctx, s.paths[0], memory.Heap)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	return f.columns(), nil
+}
+
+// Scan begins to read. The reader's batches are the file's record batches.
+func (s *IPCSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (table.BatchReader, error) {
+	first, err := s.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want, err := project(s.Name(), first, o.Columns)
+	if err != nil {
+		return nil, err
+	}
+	scan := &ipcScan{backend: b, paths: s.paths, first: first, want: want}
+	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
+}
+
+// ipcInput is an open file or stream.
+type ipcInput interface {
+	columns() *arrow.Schema
+	close()
+}
+
+func (f *ipcFile) columns() *arrow.Schema   { return f.schema }
+func (s *ipcStream) columns() *arrow.Schema { return s.schema }
+
+// openIPC opens a file as what it begins as.
+func openIPC(ctx context.Context, path string, from memory.Allocator) (ipcInput, error) {
+	if err := canceled(ctx, path); err != nil {
+		return nil, err
+	}
+	in, err := openInput(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := openIPCInput(ctx, in, from)
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func openIPCInput(ctx context.Context, in *input, from memory.Allocator) (ipcInput, error) {
+	if in.size == 0 {
+		return nil, damaged(in.path, "", "the file is empty")
+	}
+	head := make([]byte, len(ipcMagic))
+	if _, err := in.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, inFile(in.path, "", err, device.ErrUnavailable)
+	}
+	if string(head) == ipcMagic {
+		f, err := openIPCFile(ctx, in, from)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
+	s, err := openIPCStream(ctx, in, from)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ipcScan gives a job for each record batch of a file, and one for a stream.
+type ipcScan struct {
+	backend *kernels.Backend
+	paths   []string // yet to open
+	first   *arrow.Schema
+	want    *arrow.Schema
+
+	file   *ipcFile
+	batch  int
+	opened []ipcInput
+}
+
+func (s *ipcScan) next(ctx context.Context) (job, error) {
+	for {
+		if s.file != nil && s.batch < len(s.file.batches) {
+			f, i := s.file, s.batch
+			s.batch++
+			return func(_ context.Context, emit func(*table.Batch) error) error {
+				rec, err := f.record(i)
+				if err != nil {
+					return err
+				}
+				defer rec.Release()
+				return s.emit(f.path, i, f.arena, rec, emit)
+			}, nil
+		}
+		if len(s.paths) == 0 {
+			return nil, io.EOF
+		}
+		in, err := openIPC(ctx, s.paths[0], hostMemory(s.backend))
+		if err != nil {
+			return nil, err
+		}
+		s.opened = append(s.opened, in)
+		if err := sameColumns(s.paths[0], s.first, in.columns()); err != nil {
+			return nil, err
+		}
+		s.paths, s.file, s.batch = s.paths[1:], nil, 0
+		if stream, ok := in.(*ipcStream); ok {
+			return func(ctx context.Context, emit func(*table.Batch) error) error { return s.readStream(ctx, stream, emit) }, nil
+		}
+		s.file = in.(*ipcFile)
+	}
+}
+
+func (s *ipcScan) readStream(ctx context.Context, in *ipcStream, emit func(*table.Batch) error) error {
+	for i := 0; ; i++ {
+		if err := canceled(ctx, in.path); err != nil {
+			return err
+		}
+		rec, err := in.record(i)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = s.emit(in.path, i, in.arena, rec, emit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// emit hands on the wanted columns of a record.
+func (s *ipcScan) emit(path string, i int, a *arena, rec arrow.RecordBatch, emit func(*table.Batch) error) (err error) {
+	defer guard(path, recordBatch(i), &err)
+	for _, f := range s.want.Fields() {
+		if err := supported(path, f); err != nil {
+			return err
+		}
+	}
+	b, err := batchOf(a, s.want, rec)
+	if err != nil {
+		return inFile(path, recordBatch(i), err, ErrFormat)
+	}
+	return emit(b)
+}
+
+func (s *ipcScan) close() {
+	for _, f := range s.opened {
+		f.close()
+	}
+}

@@ -1,0 +1,118 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+)
+
+// largestPage is the most that a page may hold uncompressed: what arrow-go
+// takes at most by default, too.
+const largestPage = 256 << 20
+
+// largestHeader is the most that a page header may take, with its statistics.
+const largestHeader = 16 << 20
+
+// checkPages walks the page headers of a column chunk before it is decoded.
+// Sizes must fit the chunk, and compressed data must not claim to unpack to
+// more than the header says: the decompressors allocate by that claim.
+func (p *parquetFile) checkPages(ctx context.Context, chunk *metadata.ColumnChunkMetaData, part, name string) (largest int64, err error) {
+	fault := func(format string, args ...any) (int64, error) {
+		err := damaged(p.path, part, format, args...).(*Error)
+		err.Name = name
+		return 0, err
+	}
+	start, size := chunkSpan(chunk)
+	values, buf := int64(0), make([]byte, 1<<12)
+	for at, end := start, start+size; at < end && values < chunk.NumValues(); {
+		if err := canceled(ctx, p.path); err != nil {
+			return 0, err
+		}
+		h, head, err := p.pageAt(&buf, at, end)
+		if err != nil {
+			return fault("page at offset %d: %v", at, err)
+		}
+		body := at + int64(h.size)
+		if h.compressed > end-body || h.uncompressed > largestPage || h.levels > min(h.compressed, h.uncompressed) {
+			return fault("page at offset %d claims %d bytes, %d uncompressed, where %d are left", at, h.compressed, h.uncompressed, end-body)
+		}
+		if h.kind != 1 && !h.plain {
+			claim := unpacked(chunk.Compression(), head[min(h.levels, int64(len(head))):])
+			if claim > h.uncompressed-h.levels {
+				return fault("page at offset %d: its data unpacks to %d bytes, its header says %d", at, claim, h.uncompressed-h.levels)
+			}
+		}
+		if h.kind == 0 || h.kind == 3 {
+			values += h.values
+		}
+		largest = max(largest, h.uncompressed)
+		at = body + h.compressed
+	}
+	return largest, nil
+}
+
+// pageAt reads the header of the page at an offset and, as head, some bytes
+// that follow it.
+func (p *parquetFile) pageAt(buf *[]byte, at, end int64) (h pageHeader, head []byte, err error) {
+	for {
+		b := (*buf)[:min(int64(len(*buf)), end-at)]
+		n, err := p.file.ReadAt(b, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return h, nil, err
+		}
+		h, err = readPageHeader(b[:n])
+		if err == nil {
+			return h, b[h.size:n], nil
+		}
+		if int64(n) == end-at || len(*buf) >= largestHeader {
+			return h, nil, err
+		}
+		*buf = make([]byte, 4*len(*buf))
+	}
+}
+
+// unpacked is how many bytes compressed data claims to become, 0 where its
+// first bytes do not tell.
+func unpacked(codec compress.Compression, b []byte) int64 {
+	switch codec {
+	case compress.Codecs.Snappy:
+		if n, k := binary.Uvarint(b); k > 0 {
+			return int64(min(n, 1<<62))
+		}
+	case compress.Codecs.Zstd:
+		return zstdContent(b)
+	}
+	return 0
+}
+
+// zstdContent is the content size in a Zstandard frame header (RFC 8878,
+// section 3.1.1.1), 0 where there is none.
+func zstdContent(b []byte) int64 {
+	if len(b) < 5 || binary.LittleEndian.Uint32(b) != 0xFD2FB528 {
+		return 0
+	}
+	descriptor := b[4]
+	at := 5
+	if descriptor>>5&1 == 0 {
+		at++ // window descriptor
+	}
+	at += []int{0, 1, 2, 4}[descriptor&3] // dictionary id
+	width := []int{0, 2, 4, 8}[descriptor>>6]
+	if width == 0 && descriptor>>5&1 == 1 {
+		width = 1
+	}
+	if width == 0 || len(b) < at+width {
+		return 0
+	}
+	raw := make([]byte, 8)
+	copy(raw, b[at:at+width])
+	n := binary.LittleEndian.Uint64(raw)
+	if width == 2 {
+		n += 256
+	}
+	return int64(min(n, 1<<62))
+}

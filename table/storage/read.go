@@ -1,0 +1,133 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// ReadOptions tell what to read of a file. The zero value means all of it.
+type ReadOptions struct {
+	// Columns are the names of the columns to read; nil means all. They come in
+	// the file's order.
+	Columns []string
+	// Predicate, if not nil, lets row groups of a Parquet file be left out for
+	// whose rows it cannot be true. Rows of the other row groups all come.
+	Predicate *expr.Expr
+	// BatchRows is how many rows a chunk of the table should have; 0 leaves it
+	// to the format.
+	BatchRows int64
+}
+
+// ReadParquet reads files and globs of Parquet into a table on the backend, in
+// chunks of up to 64 Ki rows. The caller releases the table.
+func ReadParquet(ctx context.Context, b *kernels.Backend, path string, o ReadOptions) (*table.Table, error) {
+	return Read(ctx, b, Parquet(path), o)
+}
+
+// ReadIPC reads files and globs of Arrow IPC, file or stream, into a table on
+// the backend, a chunk for each record batch. The caller releases the table.
+func ReadIPC(ctx context.Context, b *kernels.Backend, path string, o ReadOptions) (*table.Table, error) {
+	return Read(ctx, b, IPC(path), o)
+}
+
+// ReadCSV reads files and globs of CSV into a table on the backend, a chunk for
+// each block of text. The caller releases the table.
+func ReadCSV(ctx context.Context, b *kernels.Backend, path string, csv CSVOptions, o ReadOptions) (*table.Table, error) {
+	return Read(ctx, b, CSV(csv, path), o)
+}
+
+// Read reads all rows of a source into a table on the backend. The caller
+// releases the table.
+func Read(ctx context.Context, b *kernels.Backend, s table.Source, o ReadOptions) (t *table.Table, err error) {
+	schema, err := s.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if schema, err = project(s.Name(), schema, o.Columns); err != nil {
+		return nil, err
+	}
+	r, err := s.Scan(ctx, b, table.ScanOptions{Columns: o.Columns, Predicate: o.Predicate, BatchRows: o.BatchRows})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := r.Close(); err == nil && e != nil {
+			t.Release()
+			t, err = nil, e
+		}
+	}()
+	var chunks []*table.Batch
+	for {
+		c, err := r.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return table.NewTable(b, schema, chunks)
+		}
+		if err != nil {
+			for _, c := range chunks {
+				c.Release()
+			}
+			return nil, err
+		}
+		chunks = append(chunks, c)
+	}
+}
+
+// Open is the source of a file or glob by its extension: .parquet or .pq;
+// .csv, .tsv or .txt, with the types guessed from the first rows; .arrow,
+// .feather, .ipc or .arrows. Another extension is an ErrUnsupported.
+func Open(path string) (table.Source, error) {
+	f, err := formatOf(path)
+	if err != nil {
+		return nil, err
+	}
+	switch f {
+	case formatParquet:
+		return Parquet(path), nil
+	case formatCSV:
+		return CSV(csvByExtension(path), path), nil
+	default:
+		return IPC(path), nil
+	}
+}
+
+type format int
+
+const (
+	formatParquet format = iota
+	formatCSV
+	formatIPC
+	formatIPCStream
+)
+
+func formatOf(path string) (format, error) {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".parquet", ".pq":
+		return formatParquet, nil
+	case ".csv", ".tsv", ".txt":
+		return formatCSV, nil
+	case ".arrow", ".feather", ".ipc":
+		return formatIPC, nil
+	case ".arrows":
+		return formatIPCStream, nil
+	default:
+		return 0, &Error{Path: path, Kind: device.ErrUnsupported,
+			Text: fmt.Sprintf("no format is known by the extension %q; known are .parquet, .pq, .csv, .tsv, .txt, .arrow, .feather, .ipc and .arrows", ext)}
+	}
+}
+
+// csvByExtension has the tab as delimiter for .tsv.
+func csvByExtension(path string) CSVOptions {
+	if strings.EqualFold(filepath.Ext(path), ".tsv") {
+		return CSVOptions{Delimiter: '\t'}
+	}
+	return CSVOptions{}
+}

@@ -1,0 +1,165 @@
+package storage
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// defaultRows is how many rows a batch has where nothing else is asked: small
+// enough that a cancelled context is noticed within milliseconds.
+const defaultRows = 1 << 16
+
+// batchRows is how many rows a batch of that many columns should have.
+func batchRows(asked int64, columns int) int64 {
+	if asked > 0 {
+		return min(asked, 1<<20)
+	}
+	return max(1<<10, min(defaultRows, 1<<22/int64(max(columns, 1))))
+}
+
+func nameOf(paths []string) string {
+	switch len(paths) {
+	case 0:
+		return "storage"
+	case 1:
+		return paths[0]
+	default:
+		return fmt.Sprintf("%s and %d more", paths[0], len(paths)-1)
+	}
+}
+
+// distinctNames checks that no two columns have one name.
+func distinctNames(path string, s *arrow.Schema) error {
+	for _, f := range s.Fields() {
+		if n := len(s.FieldIndices(f.Name)); n > 1 {
+			return &Error{Path: path, Name: f.Name, Kind: device.ErrMismatch, Text: fmt.Sprintf("%d columns have this name", n)}
+		}
+	}
+	return nil
+}
+
+// project is the schema of the named columns in the order of s; nil names are
+// all of them. An unknown name is an ErrMismatch that names the near ones.
+func project(path string, s *arrow.Schema, names []string) (*arrow.Schema, error) {
+	if names == nil {
+		return s, nil
+	}
+	wanted := map[string]bool{}
+	for _, n := range names {
+		if len(s.FieldIndices(n)) == 0 {
+			return nil, &Error{Path: path, Name: n, Kind: device.ErrMismatch, Text: "there is no such column" + nearest(n, s)}
+		}
+		wanted[n] = true
+	}
+	var fields []arrow.Field
+	for _, f := range s.Fields() {
+		if wanted[f.Name] {
+			fields = append(fields, f)
+		}
+	}
+	return arrow.NewSchema(fields, nil), nil
+}
+
+// nearest lists up to three column names that one might have meant.
+func nearest(name string, s *arrow.Schema) string {
+	type near struct {
+		name     string
+		distance int
+	}
+	var found []near
+	for _, f := range s.Fields() {
+		d := distance(strings.ToLower(name), strings.ToLower(f.Name))
+		if d <= max(2, len(name)/3) || strings.Contains(strings.ToLower(f.Name), strings.ToLower(name)) {
+			found = append(found, near{f.Name, d})
+		}
+	}
+	sort.SliceStable(found, func(i, j int) bool { return found[i].distance < found[j].distance })
+	var quoted []string
+	for _, n := range found[:min(3, len(found))] {
+		quoted = append(quoted, fmt.Sprintf("%q", n.name))
+	}
+	if len(quoted) == 0 {
+		return ""
+	}
+	return "; near it: " + strings.Join(quoted, ", ")
+}
+
+// distance is Levenshtein's, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range b {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// sameColumns checks that a further file has the columns of the first, by
+// name and type, in any order.
+func sameColumns(path string, first, s *arrow.Schema) error {
+	for _, f := range first.Fields() {
+		at := s.FieldIndices(f.Name)
+		if len(at) == 0 {
+			return &Error{Path: path, Name: f.Name, Kind: device.ErrMismatch, Text: "the first file has this column and this one has not"}
+		}
+		if g := s.Field(at[0]); !arrow.TypeEqual(f.Type, g.Type) {
+			return &Error{Path: path, Name: f.Name, Kind: device.ErrMismatch, Text: fmt.Sprintf("of type %s here and %s in the first file", g.Type, f.Type)}
+		}
+	}
+	return nil
+}
+
+// supported checks that volley holds columns of the field's type.
+func supported(path string, f arrow.Field) error {
+	if memory.LayoutOf(f.Type) == memory.LayoutUnknown {
+		return unsupported(path, f.Name, "columns of type %s; choose columns without it", f.Type)
+	}
+	return nil
+}
+
+// hostMemory is the allocator that files are read into for a backend: the
+// host's, pinned for the device.
+func hostMemory(b *kernels.Backend) memory.Allocator { return b.Device.Pinned() }
+
+// finishScan is the reader of a scan onto a backend: one that is not on the
+// host gets each batch copied there.
+func finishScan(b *kernels.Backend, o *ordered) (table.BatchReader, error) {
+	if b.Device.Place().HostAccessible() {
+		return o, nil
+	}
+	return newUploader(b, o)
+}
+
+// emitCounts gives batches of rows without columns.
+func emitCounts(schema *arrow.Schema, rows, size int64, emit func(*table.Batch) error) error {
+	for rows > 0 {
+		n := min(rows, size)
+		b, err := table.NewBatch(schema, n, nil)
+		if err == nil {
+			err = emit(b)
+		}
+		if err != nil {
+			return err
+		}
+		rows -= n
+	}
+	return nil
+}
