@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -148,11 +149,7 @@ func castGolden(s *Suite) {
 }
 
 func decimal(t arrow.DataType, unscaled int64) kernels.Scalar {
-	v, err := kernels.CastScalar(kernels.Int64(unscaled), &arrow.Decimal128Type{Precision: 38}, kernels.CastOptions{})
-	if err != nil {
-		panic(err)
-	}
-	return v.As(t)
+	return kernels.Decimal(t, decimal128.FromI64(unscaled))
 }
 
 func castRefuses(s *Suite) {
