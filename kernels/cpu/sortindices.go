@@ -215,22 +215,10 @@ func sortBig[K row, R row](z *sorter[R], w, spare []K, a, b int, at cursor) erro
 }
 
 // skipShared moves a cursor inside of strings over what they have in common.
-func (z *sorter[R]) skipShared(a, b int, at *cursor) error {
-	if at.depth == 0 {
-		return nil
+func (z *sorter[R]) skipShared(a, b int, at *cursor) (err error) {
+	if at.depth > 0 {
+		at.depth, err = sharedBy(z.ctx, z.levels[at.level].text, z.rows[a:b], at.depth)
 	}
-	t := z.levels[at.level].text
-	var mu sync.Mutex
-	least := len(t.at(int64(z.rows[a])))
-	err := parallel(z.ctx, int64(b-a), func(_ int, s span) error {
-		rows := z.rows[a+int(s.from) : a+int(s.to)]
-		k := min(shared(t, rows, at.depth), len(common(t.at(int64(z.rows[a])), t.at(int64(rows[0])), at.depth)))
-		mu.Lock()
-		defer mu.Unlock()
-		least = min(least, k)
-		return nil
-	})
-	at.depth = least
 	return err
 }
 

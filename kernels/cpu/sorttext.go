@@ -2,8 +2,10 @@ package cpu
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"math"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
@@ -123,6 +125,22 @@ func shared[R row](t *text, rows []R, depth int) int {
 		}
 	}
 	return len(first)
+}
+
+// sharedBy is shared on all workers.
+func sharedBy[R row](ctx context.Context, t *text, rows []R, depth int) (int, error) {
+	first := t.at(int64(rows[0]))
+	least := len(first)
+	var mu sync.Mutex
+	err := parallel(ctx, int64(len(rows)), func(_ int, s span) error {
+		part := rows[s.from:s.to]
+		k := min(shared(t, part, depth), len(common(first, t.at(int64(part[0])), depth)))
+		mu.Lock()
+		defer mu.Unlock()
+		least = min(least, k)
+		return nil
+	})
+	return least, err
 }
 
 // common is the part of a that b begins with, given that they agree in the

@@ -16,6 +16,10 @@ import (
 // them is no worse than picking some.
 const topKShare = 16
 
+// topKRows is how many rows are picked at most; more take sorting, which can
+// be interrupted.
+const topKRows = 1 << 17
+
 // topK picks the rows that come first by the first level's words, keeping the
 // least k of each worker in a heap, then among those that tie for the last
 // places by the next level, and sorts what it picked.
@@ -31,7 +35,7 @@ func firstRows[R row](ctx context.Context, s device.Stream, keys []kernels.SortK
 	if k == 0 {
 		return newOut(s, kernels.IndexType(n), 0).column(nil)
 	}
-	if k > n/topKShare {
+	if k > n/topKShare || k > topKRows {
 		all, err := sorted[R](ctx, s, keys, n)
 		if err != nil || k == n {
 			return all, err
@@ -146,10 +150,10 @@ func (p *picker[R]) step(to *[]R, c *candidates[R], at *cursor) (*memory.Buffer,
 	}
 	*c = candidates[R]{rows: rows, n: int64(len(rows))}
 	if t != nil && t.more(bound) {
-		at.depth = shared(t, rows, at.depth+piece)
-	} else {
-		*at = cursor{level: at.level + 1}
+		at.depth, err = sharedBy(p.ctx, t, rows, at.depth+piece)
+		return ties, err
 	}
+	*at = cursor{level: at.level + 1}
 	return ties, nil
 }
 
