@@ -71,11 +71,18 @@ func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.C
 	to, dst := view[T](o, 1), o.parts.Buffers[2].Bytes()
 	return p.each(ctx, func(m span) error {
 		bytes := copier{ctx: ctx}
+		own := dst[:bases[m.index+1]] // what lies behind a string here is written after it
 		err := p.rows(m, func(i int64, row uint64) {
-			if a, n := to[i], to[i+1]-to[i]; n > 0 {
-				from := offsets[row]
-				bytes.copy(dst[a:a+n], src[from:from+n])
+			a, n := to[i], to[i+1]-to[i]
+			if n == 0 {
+				return
 			}
+			from := offsets[row]
+			if n <= 16 && int(from)+16 <= len(src) && int(a)+16 <= len(own) {
+				*(*[16]byte)(own[a:]) = [16]byte(src[from:]) // two moves in place of a call
+				return
+			}
+			bytes.copy(own[a:a+n], src[from:from+n])
 		})
 		if err == nil {
 			err = bytes.end()
