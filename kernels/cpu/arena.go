@@ -15,10 +15,16 @@ type arena struct {
 	alloc memory.Allocator
 	mu    sync.Mutex
 	held  map[*memory.Buffer]struct{}
+	cols  []*memory.Column
 }
 
 func newArena(s device.Stream) *arena {
 	return &arena{alloc: s.Device().Memory(), held: map[*memory.Buffer]struct{}{}}
+}
+
+// scratch is another arena of the same memory, to be freed earlier.
+func (a *arena) scratch() *arena {
+	return &arena{alloc: a.alloc, held: map[*memory.Buffer]struct{}{}}
 }
 
 // free releases all that is still held.
@@ -29,6 +35,10 @@ func (a *arena) free() {
 		b.Release()
 	}
 	clear(a.held)
+	for _, c := range a.cols {
+		c.Release()
+	}
+	a.cols = nil
 }
 
 // drop releases a buffer early; nil is allowed.
@@ -47,6 +57,23 @@ func (a *arena) keep(b *memory.Buffer) *memory.Buffer {
 	return b
 }
 
+// hold makes the arena the owner of a buffer; nil is allowed.
+func (a *arena) hold(b *memory.Buffer) *memory.Buffer {
+	if b != nil {
+		a.mu.Lock()
+		a.held[b] = struct{}{}
+		a.mu.Unlock()
+	}
+	return b
+}
+
+// holdColumn makes the arena the owner of a reference to a column.
+func (a *arena) holdColumn(c *memory.Column) {
+	a.mu.Lock()
+	a.cols = append(a.cols, c)
+	a.mu.Unlock()
+}
+
 // vec is a slice in a buffer of an arena.
 type vec[T any] struct {
 	s []T
@@ -60,10 +87,7 @@ func newVec[T any](a *arena, n int) (vec[T], error) {
 	if err != nil {
 		return vec[T]{}, err
 	}
-	a.mu.Lock()
-	a.held[b] = struct{}{}
-	a.mu.Unlock()
-	return vec[T]{memory.View[T](b), b}, nil
+	return vec[T]{memory.View[T](a.hold(b)), b}, nil
 }
 
 // zeroVec is n zero values.

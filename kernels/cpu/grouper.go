@@ -33,8 +33,8 @@ func newGrouper(a *arena, ks *keyspace) *grouper {
 	return g
 }
 
-// n is the number of groups so far.
-func (g *grouper) n() int { return len(g.firsts.s) }
+// count is the number of groups so far.
+func (g *grouper) count() int { return len(g.firsts.s) }
 
 // resetDense empties the table for words of that many low bits.
 func (g *grouper) resetDense(places int, low uint64) error {
@@ -52,7 +52,7 @@ func (g *grouper) resetHash(n int) error {
 	return g.slots.resize(g.a, size)
 }
 
-// appendGroup makes group n() of a first row.
+// appendGroup makes the next group, of a first row.
 func (g *grouper) appendGroup(row uint32) error {
 	n := len(g.firsts.s)
 	if n == cap(g.firsts.s) {

@@ -58,11 +58,16 @@ func newGrouping(ctx context.Context, a *arena, keys []*memory.Column, dropNulls
 	if err != nil {
 		return nil, err
 	}
+	return groupingOf(ctx, a, ks, n), nil
+}
+
+// groupingOf groups n rows by a keyspace; its own memory is from a.
+func groupingOf(ctx context.Context, a *arena, ks *keyspace, n int64) *grouping {
 	g := &grouping{ctx: ctx, a: a, ks: ks, n: n, guess: estimateGroups(ks, n, ks.card)}
-	for _, k := range keys {
-		g.bytes += rowBytes(k)
+	for _, k := range ks.cols {
+		g.bytes += rowBytes(k.c)
 	}
-	return g, nil
+	return g
 }
 
 // rowBytes is about how many bytes a row of a column takes.
@@ -101,7 +106,7 @@ func (g *grouping) few() (*grouper, error) {
 		t := newGrouper(g.a, g.ks)
 		return worker{t, new(batch)}, reset(t)
 	}}
-	tooMany := func(t *grouper) bool { return g.n > 2*fewGroups && t.n() > fewGroups }
+	tooMany := func(t *grouper) bool { return g.n > 2*fewGroups && t.count() > fewGroups }
 	err := parallel(g.ctx, g.n, func(_ int, s span) error {
 		w, err := tables.get()
 		if err != nil {

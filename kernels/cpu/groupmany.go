@@ -121,7 +121,7 @@ func (m *many) findFirsts(into []uint32) (*ranks, error) {
 			into[row] = firsts[w.ids[j]]
 		}
 	}, func(w *manyWorker, part int) error {
-		m.groups[part] = uint32(w.n())
+		m.groups[part] = uint32(w.count())
 		r.mark(w.firsts.s)
 		return nil
 	})

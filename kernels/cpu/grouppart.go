@@ -108,9 +108,19 @@ func (p *partition) chunks() int {
 	return int((p.n + p.chunk - 1) / p.chunk)
 }
 
-// each calls f for every part with its rows, in order; parts are done by
-// several workers. It may be called again.
+// each calls f for every part that has rows with them, in order; parts are
+// done by several workers. It may be called again.
 func (p *partition) each(f func(part int, rows []uint32) error) error {
+	return p.eachOfAll(func(part int, rows []uint32) error {
+		if len(rows) == 0 {
+			return nil
+		}
+		return f(part, rows)
+	})
+}
+
+// eachOfAll is each for parts without rows too.
+func (p *partition) eachOfAll(f func(part int, rows []uint32) error) error {
 	for from := 0; from < p.parts; {
 		to := from + 1
 		for to < p.parts && p.ends[to]-p.start(from) <= p.room {
@@ -122,9 +132,6 @@ func (p *partition) each(f func(part int, rows []uint32) error) error {
 		base := p.start(from)
 		err := tasks(p.ctx, to-from, func(_, i int) error {
 			part := from + i
-			if p.start(part) == p.ends[part] {
-				return nil
-			}
 			return f(part, p.rows.s[p.start(part)-base:p.ends[part]-base])
 		})
 		if err != nil {

@@ -18,8 +18,11 @@ type integer interface {
 // codeOf settles null and out of range for one row.
 func (k *keyColumn) codeOf(b *batch, j int, valid memory.Bitmap, row uint32, code uint64) (uint64, bool) {
 	if valid != nil && !valid.Get(k.c.Offset()+int64(row)) {
-		b.skip[j] = b.skip[j] || k.drop
-		return k.null, k.drop
+		if k.drop {
+			b.skip[j] = true
+			return 0, true
+		}
+		return k.null, false
 	}
 	if k.probing && code > k.span {
 		b.skip[j] = true
@@ -44,8 +47,9 @@ func encodeNull(k *keyColumn, b *batch, dst []uint64) bool {
 	for j := range dst {
 		if k.drop {
 			b.skip[j] = true
+		} else {
+			dst[j] |= k.null << k.shift
 		}
-		dst[j] |= k.null << k.shift
 	}
 	return k.drop
 }
@@ -236,7 +240,7 @@ func encodeIndices[T integer](k *keyColumn, b *batch, dst []uint64) (skips bool)
 		switch {
 		case null:
 			if code = k.null; k.drop {
-				b.skip[j], skips = true, true
+				b.skip[j], skips, code = true, true, 0
 			}
 		case code == missing:
 			b.skip[j], skips, code = true, true, 0
