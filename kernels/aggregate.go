@@ -52,10 +52,7 @@ func (b *Backend) Aggregate(ctx context.Context, s device.Stream, op Aggregation
 		return nil, b.fail(device.ErrMismatch, call, "%d groups", n)
 	}
 	have, types := b.Set.Aggregate.Func != nil, b.Set.Aggregate.Types
-	if err := b.admit(ctx, s, call, have, types|IntegerTypes, ids); err != nil {
-		return nil, err
-	}
-	if err := b.admit(ctx, s, call, have, types, values); err != nil {
+	if err := b.admit(ctx, s, call, have, types, ids, values); err != nil {
 		return nil, err
 	}
 	if err := b.checkAggregate(call, op, values, ids.Len(), o); err != nil {

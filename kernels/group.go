@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -40,8 +41,9 @@ type GroupOptions struct {
 type GroupFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, o GroupOptions) (*Groups, error)
 
 // checkKeys admits a call whose main argument is a list of key columns: one or
-// more, of one length, of types that can be compared.
-func (b *Backend) checkKeys(ctx context.Context, s device.Stream, call string, have bool, types Types, keys []*memory.Column) error {
+// more, of one length, of types that can be compared. values are further
+// columns, nil ones among them.
+func (b *Backend) checkKeys(ctx context.Context, s device.Stream, call string, have bool, types Types, keys []*memory.Column, values ...*memory.Column) error {
 	if len(keys) == 0 {
 		return b.fail(device.ErrMismatch, call, "no key columns")
 	}
@@ -53,7 +55,7 @@ func (b *Backend) checkKeys(ctx context.Context, s device.Stream, call string, h
 			return b.fail(device.ErrUnsupported, call, "key %d is of type %s", i, k.Type())
 		}
 	}
-	if err := b.admit(ctx, s, call, have, types, keys...); err != nil {
+	if err := b.admit(ctx, s, call, have, types, append(slices.Clone(keys), values...)...); err != nil {
 		return err
 	}
 	return b.sameLength(call, keys...)

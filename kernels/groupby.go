@@ -40,13 +40,14 @@ func (b *Backend) GroupBy(ctx context.Context, s device.Stream, keys []*memory.C
 	const call = "group_by"
 	defer b.guard(call, &err)
 	have, types := b.Set.GroupBy.Func != nil, b.Set.GroupBy.Types
-	if err := b.checkKeys(ctx, s, call, have, types, keys); err != nil {
+	var values []*memory.Column
+	for _, a := range aggs {
+		values = append(values, a.Values)
+	}
+	if err := b.checkKeys(ctx, s, call, have, types, keys, values...); err != nil {
 		return nil, err
 	}
 	for i, a := range aggs {
-		if err := b.admit(ctx, s, call, have, types, a.Values); err != nil {
-			return nil, err
-		}
 		if err := b.checkAggregate(call, a.Op, a.Values, keys[0].Len(), a.Options); err != nil {
 			return nil, fmt.Errorf("aggregate %d: %w", i, err)
 		}

@@ -125,7 +125,8 @@ func (v *vec[T]) grow(a *arena, n int) error {
 	return nil
 }
 
-// stash lends values, one at a time, to workers that come and go.
+// stash lends values, one at a time, to workers that come and go; which of
+// them a worker gets, and what others did with it before, is left to chance.
 type stash[T any] struct {
 	mu   sync.Mutex
 	make func() (T, error)
@@ -152,4 +153,27 @@ func (s *stash[T]) put(v T) {
 	s.mu.Lock()
 	s.idle = append(s.idle, v)
 	s.mu.Unlock()
+}
+
+// perWorker keeps one value for each worker of a loop.
+type perWorker[T any] struct {
+	mu   sync.Mutex
+	make func() (T, error)
+	all  map[int]T
+}
+
+func (p *perWorker[T]) of(worker int) (T, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v, have := p.all[worker]; have {
+		return v, nil
+	}
+	v, err := p.make()
+	if err == nil {
+		if p.all == nil {
+			p.all = map[int]T{}
+		}
+		p.all[worker] = v
+	}
+	return v, err
 }

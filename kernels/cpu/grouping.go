@@ -102,17 +102,17 @@ func (g *grouping) few() (*grouper, error) {
 		*grouper
 		*batch
 	}
-	tables := stash[worker]{make: func() (worker, error) {
+	// A table stays with one worker, which takes morsels in rising order.
+	tables := perWorker[worker]{make: func() (worker, error) {
 		t := newGrouper(g.a, g.ks)
 		return worker{t, new(batch)}, reset(t)
 	}}
 	tooMany := func(t *grouper) bool { return g.n > 2*fewGroups && t.count() > fewGroups }
-	err := parallel(g.ctx, g.n, func(_ int, s span) error {
-		w, err := tables.get()
+	err := parallel(g.ctx, g.n, func(number int, s span) error {
+		w, err := tables.of(number)
 		if err != nil {
 			return err
 		}
-		defer tables.put(w)
 		return batches(w.batch, s.from, s.to, func() error {
 			if tooMany(w.grouper) {
 				return nil
@@ -127,9 +127,9 @@ func (g *grouping) few() (*grouper, error) {
 		return nil, err
 	}
 	return g.merge(func() []*grouper {
-		all := make([]*grouper, len(tables.all))
-		for i, w := range tables.all {
-			all[i] = w.grouper
+		var all []*grouper
+		for _, w := range tables.all {
+			all = append(all, w.grouper)
 		}
 		return all
 	}(), reset, tooMany)

@@ -42,6 +42,15 @@ func joinBuild(s *Suite) {
 		s.Check(call, run)
 		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == LongLength {
 			s.Faults(call, run)
+			call.Note += " build"
+			s.Faults(call, func(e *Env) (Result, error) {
+				table, err := e.JoinBuild(e.Ctx, e.Stream, e.onAll(left), o)
+				if err != nil {
+					return Result{}, err
+				}
+				defer table.Release()
+				return Result{Values: []any{table.Rows()}}, nil
+			})
 		}
 	}
 	s.keysRefused(func(e *Env, keys []*memory.Column) (Result, error) {
