@@ -83,7 +83,7 @@ func (p *aggPlan) start(n int) error {
 // that have states for each piece: few enough for all states together to be
 // small against the rows.
 func aggChunks(rows, groups int64) int64 {
-	return max(1, min(64, int64(morsels(rows)), rows/(32*max(groups, 1))))
+	return max(1, min(64, int64(morsels(rows)), rows/(16*max(groups, 1))))
 }
 
 // aggregateChunks folds chunk after chunk, several at once, into states of

@@ -23,6 +23,7 @@ import (
 const (
 	fewGuess    = 24 << 10 // the first way is tried up to that guess
 	fewGroups   = 64 << 10 // and given up above that many groups
+	fewPlaces   = 1 << 18  // but always taken where words are no more than these
 	manyGroups  = 16 << 10 // groups of a partition
 	mostParts   = 1 << 11
 	densePlaces = 1 << 17 // places of a partition's array
@@ -88,10 +89,10 @@ func (ks *keyspace) small(rows int64) bool {
 // few is the first way: a table of all groups, numbered in order of first
 // appearance, or nil when there are too many.
 func (g *grouping) few() (*grouper, error) {
-	if g.guess > fewGuess && g.n > 2*fewGroups {
+	dense := g.ks.small(g.n) && g.ks.card <= fewPlaces
+	if g.guess > fewGuess && g.n > 2*fewGroups && !dense {
 		return nil, nil
 	}
-	dense := g.ks.small(g.n) && g.ks.card <= 1<<18
 	reset := func(t *grouper) error {
 		if dense {
 			return t.resetDense(int(g.ks.card), ^uint64(0))
@@ -107,7 +108,7 @@ func (g *grouping) few() (*grouper, error) {
 		t := newGrouper(g.a, g.ks)
 		return worker{t, new(batch)}, reset(t)
 	}}
-	tooMany := func(t *grouper) bool { return g.n > 2*fewGroups && t.count() > fewGroups }
+	tooMany := func(t *grouper) bool { return !dense && g.n > 2*fewGroups && t.count() > fewGroups }
 	err := parallel(g.ctx, g.n, func(number int, s span) error {
 		w, err := tables.of(number)
 		if err != nil {
