@@ -21,9 +21,10 @@ import (
 //
 // Which way it goes, and how rows are cut, depends on the data alone.
 const (
-	fewGuess    = 24 << 10 // the first way is tried up to that guess
-	fewGroups   = 64 << 10 // and given up above that many groups
-	fewPlaces   = 1 << 18  // but always taken where words are no more than these
+	fewGuess    = 160 << 10 // the first way is tried up to that guess
+	fewGroups   = 256 << 10 // and given up above that many groups
+	smallRows   = 1 << 17  // but never among so few rows
+	fewPlaces   = 1 << 18  // and always taken where words are no more than these
 	manyGroups  = 16 << 10 // groups of a partition
 	mostParts   = 1 << 11
 	densePlaces = 1 << 17 // places of a partition's array
@@ -90,7 +91,7 @@ func (ks *keyspace) small(rows int64) bool {
 // appearance, or nil when there are too many.
 func (g *grouping) few() (*grouper, error) {
 	dense := g.ks.small(g.n) && g.ks.card <= fewPlaces
-	if g.guess > fewGuess && g.n > 2*fewGroups && !dense {
+	if g.guess > fewGuess && g.n > smallRows && !dense {
 		return nil, nil
 	}
 	reset := func(t *grouper) error {
@@ -108,7 +109,7 @@ func (g *grouping) few() (*grouper, error) {
 		t := newGrouper(g.a, g.ks)
 		return worker{t, new(batch)}, reset(t)
 	}}
-	tooMany := func(t *grouper) bool { return !dense && g.n > 2*fewGroups && t.count() > fewGroups }
+	tooMany := func(t *grouper) bool { return !dense && g.n > smallRows && t.count() > fewGroups }
 	err := parallel(g.ctx, g.n, func(number int, s span) error {
 		w, err := tables.of(number)
 		if err != nil {
