@@ -14,29 +14,29 @@ import (
 func (f *finish) finishExtreme(p *aggPlan, col int) {
 	switch p.cols[col].c.Type().ID() {
 	case arrow.INT8:
-		extreme[int8](f, p, col, math.MinInt8, math.MaxInt8)
+		extremeByGroup[int8](f, p, col, math.MinInt8, math.MaxInt8)
 	case arrow.INT16:
-		extreme[int16](f, p, col, math.MinInt16, math.MaxInt16)
+		extremeByGroup[int16](f, p, col, math.MinInt16, math.MaxInt16)
 	case arrow.INT32, arrow.DATE32, arrow.TIME32:
-		extreme[int32](f, p, col, math.MinInt32, math.MaxInt32)
+		extremeByGroup[int32](f, p, col, math.MinInt32, math.MaxInt32)
 	case arrow.UINT8:
-		extreme[uint8](f, p, col, 0, math.MaxUint8)
+		extremeByGroup[uint8](f, p, col, 0, math.MaxUint8)
 	case arrow.UINT16:
-		extreme[uint16](f, p, col, 0, math.MaxUint16)
+		extremeByGroup[uint16](f, p, col, 0, math.MaxUint16)
 	case arrow.UINT32:
-		extreme[uint32](f, p, col, 0, math.MaxUint32)
+		extremeByGroup[uint32](f, p, col, 0, math.MaxUint32)
 	case arrow.UINT64:
-		extreme[uint64](f, p, col, 0, math.MaxUint64)
+		extremeByGroup[uint64](f, p, col, 0, math.MaxUint64)
 	case arrow.FLOAT32:
-		extreme(f, p, col, float32(math.NaN()), float32(math.NaN()))
+		extremeByGroup(f, p, col, float32(math.NaN()), float32(math.NaN()))
 	case arrow.FLOAT64:
-		extreme(f, p, col, math.NaN(), math.NaN())
+		extremeByGroup(f, p, col, math.NaN(), math.NaN())
 	default:
-		extreme[int64](f, p, col, math.MinInt64, math.MaxInt64)
+		extremeByGroup[int64](f, p, col, math.MinInt64, math.MaxInt64)
 	}
 }
 
-func extreme[T cmp.Ordered](f *finish, p *aggPlan, col int, least, greatest T) {
+func extremeByGroup[T cmp.Ordered](f *finish, p *aggPlan, col int, least, greatest T) {
 	max, worst := f.agg.Op == kernels.Max, greatest
 	if max {
 		worst = least

@@ -192,7 +192,7 @@ func (f *finish) finishNumber(p *aggPlan, col int) error {
 	return nil
 }
 
-func valuesOf[T any](c *memory.Column) []T {
+func numbersOf[T any](c *memory.Column) []T {
 	if c.Type().ID() == arrow.NULL {
 		return nil
 	}
@@ -200,7 +200,7 @@ func valuesOf[T any](c *memory.Column) []T {
 }
 
 func finishInts[T integer](f *finish, p *aggPlan, col int) {
-	values, o := valuesOf[T](p.cols[col].c), f.out
+	values, o := numbersOf[T](p.cols[col].c), f.out
 	switch {
 	case f.agg.Op == kernels.Product:
 		f.main = p.state("product", col, func() state {

@@ -70,7 +70,7 @@ func (p *aggPlan) column(c *memory.Column, numbers bool) (int, error) {
 	}
 	col := &aggColumn{given: c, c: c, nums: numbers}
 	if numbers {
-		decoded, err := decode(p.a, c)
+		decoded, err := decodeValues(p.a, c)
 		if err != nil {
 			return 0, err
 		}

@@ -53,7 +53,7 @@ func aggregateAll(ctx context.Context, s device.Stream, aggs []kernels.Aggregate
 			cols, rest = append(cols, rest[0]), rest[1:]
 			continue
 		}
-		c, err := countDistinct(ctx, a, agg.Values, ids, n)
+		c, err := distinctByGroup(ctx, a, agg.Values, ids, n)
 		if err != nil {
 			for _, c := range append(cols, rest...) {
 				c.Release()
@@ -136,7 +136,7 @@ func aggregateIDs(ctx context.Context, a *arena, p *aggPlan, ids *memory.Column,
 	for n>>shift >= mostParts {
 		shift++
 	}
-	part := &partition{ctx: ctx, a: a, src: src, n: ids.Len(), parts: int((n-1)>>shift) + 1, room: maxRows}
+	part := &rowParts{ctx: ctx, a: a, src: src, n: ids.Len(), parts: int((n-1)>>shift) + 1, room: maxRows}
 	part.of = func(words []uint64, parts []uint32) {
 		for j, w := range words {
 			parts[j] = uint32(w >> shift)
@@ -189,8 +189,8 @@ func aggregateIDs(ctx context.Context, a *arena, p *aggPlan, ids *memory.Column,
 	})
 }
 
-// countDistinct counts the first rows of distinct (group, value) pairs.
-func countDistinct(ctx context.Context, a *arena, values, ids *memory.Column, n int64) (*memory.Column, error) {
+// distinctByGroup counts the first rows of distinct (group, value) pairs.
+func distinctByGroup(ctx context.Context, a *arena, values, ids *memory.Column, n int64) (*memory.Column, error) {
 	g, err := newGrouping(ctx, a, []*memory.Column{ids, values}, true)
 	if err != nil {
 		return nil, err

@@ -133,8 +133,8 @@ func gatherText[T int32 | int64](o *out, c *memory.Column, rows []uint32) error 
 	return nil
 }
 
-// decode is a dictionary column as a plain one; the arena owns its buffers.
-func decode(a *arena, c *memory.Column) (*memory.Column, error) {
+// decodeValues is a dictionary column as a plain one; the arena owns its buffers.
+func decodeValues(a *arena, c *memory.Column) (*memory.Column, error) {
 	rows, err := newVec[uint32](a, int(c.Len()))
 	if err != nil {
 		return nil, err

@@ -23,9 +23,9 @@ import (
 const (
 	fewGuess    = 160 << 10 // the first way is tried up to that guess
 	fewGroups   = 256 << 10 // and given up above that many groups
-	smallRows   = 1 << 17  // but never among so few rows
-	fewPlaces   = 1 << 18  // and always taken where words are no more than these
-	manyGroups  = 16 << 10 // groups of a partition
+	smallRows   = 1 << 17   // but never among so few rows
+	fewPlaces   = 1 << 18   // and always taken where words are no more than these
+	manyGroups  = 16 << 10  // groups of a partition
 	mostParts   = 1 << 11
 	densePlaces = 1 << 17 // places of a partition's array
 	maxRows     = 1<<32 - 2

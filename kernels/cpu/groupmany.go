@@ -9,7 +9,7 @@ import (
 // many is the second way of grouping: by partitions.
 type many struct {
 	*grouping
-	part   *partition
+	part   *rowParts
 	dense  bool
 	places int      // of a dense partition
 	low    uint64   // the bits of a word that tell places of a partition apart
@@ -28,7 +28,7 @@ type manyWorker struct {
 func (g *grouping) newMany(outBytes int64) (*many, error) {
 	m := &many{grouping: g}
 	guess := max(g.guess, manyGroups)
-	p := &partition{ctx: g.ctx, a: g.a, src: g.ks, n: g.n}
+	p := &rowParts{ctx: g.ctx, a: g.a, src: g.ks, n: g.n}
 	if m.dense = g.ks.small(g.n); m.dense {
 		shift := uint(bits.Len64(manyGroups * g.ks.card / uint64(guess)))
 		shift = min(shift, uint(bits.Len(densePlaces)-1))

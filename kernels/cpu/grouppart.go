@@ -6,9 +6,9 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// partition spreads row numbers over parts by their words, in row order within
+// rowParts spreads row numbers over parts by their words, in row order within
 // each part, without ever holding more than room of them.
-type partition struct {
+type rowParts struct {
 	ctx   context.Context
 	a     *arena
 	src   source
@@ -28,7 +28,7 @@ type partition struct {
 const partChunks = 128
 
 // count finds how many rows each part has.
-func (p *partition) count() error {
+func (p *rowParts) count() error {
 	chunks := int64(max(1, min(morsels(p.n), partChunks)))
 	p.chunk = (p.n + chunks - 1) / chunks
 	var err error
@@ -58,7 +58,7 @@ func (p *partition) count() error {
 	return nil
 }
 
-func (p *partition) start(part int) int64 {
+func (p *rowParts) start(part int) int64 {
 	if part == 0 {
 		return 0
 	}
@@ -66,7 +66,7 @@ func (p *partition) start(part int) int64 {
 }
 
 // scan goes over all rows, chunk by chunk, with the part of each.
-func (p *partition) scan(f func(chunk int, parts, rows []uint32)) error {
+func (p *rowParts) scan(f func(chunk int, parts, rows []uint32)) error {
 	type scratch struct {
 		batch
 		parts, numbers [batchRows]uint32
@@ -101,7 +101,7 @@ func (p *partition) scan(f func(chunk int, parts, rows []uint32)) error {
 }
 
 // chunks is the number of chunks.
-func (p *partition) chunks() int {
+func (p *rowParts) chunks() int {
 	if p.n == 0 {
 		return 0
 	}
@@ -110,7 +110,7 @@ func (p *partition) chunks() int {
 
 // each calls f for every part that has rows with them, in order; parts are
 // done by several workers. It may be called again.
-func (p *partition) each(f func(part int, rows []uint32) error) error {
+func (p *rowParts) each(f func(part int, rows []uint32) error) error {
 	return p.eachOfAll(func(part int, rows []uint32) error {
 		if len(rows) == 0 {
 			return nil
@@ -120,7 +120,7 @@ func (p *partition) each(f func(part int, rows []uint32) error) error {
 }
 
 // eachOfAll is each for parts without rows too.
-func (p *partition) eachOfAll(f func(part int, rows []uint32) error) error {
+func (p *rowParts) eachOfAll(f func(part int, rows []uint32) error) error {
 	for from := 0; from < p.parts; {
 		to := from + 1
 		for to < p.parts && p.ends[to]-p.start(from) <= p.room {
@@ -143,7 +143,7 @@ func (p *partition) eachOfAll(f func(part int, rows []uint32) error) error {
 }
 
 // hold gathers the rows of parts [from, to).
-func (p *partition) hold(from, to int) error {
+func (p *rowParts) hold(from, to int) error {
 	if p.held == [2]int{from, to} {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (p *partition) hold(from, to int) error {
 }
 
 // free gives the row numbers back before the end of the call.
-func (p *partition) free() {
+func (p *rowParts) free() {
 	p.a.drop(p.rows.b)
 	p.a.drop(p.starts.b)
 	p.rows, p.starts = vec[uint32]{}, vec[uint32]{}

@@ -11,10 +11,6 @@ import (
 // Each encoder ors the code of every row of a batch, shifted to the column's
 // bits, into dst, and marks rows to be skipped.
 
-type integer interface {
-	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
-}
-
 // codeOf settles null and out of range for one row.
 func (k *keyColumn) codeOf(b *batch, j int, valid memory.Bitmap, row uint32, code uint64) (uint64, bool) {
 	if valid != nil && !valid.Get(k.c.Offset()+int64(row)) {
@@ -183,7 +179,7 @@ func floatCode[T float32 | float64](v T) uint64 {
 
 func encodeDecimals(k *keyColumn, b *batch, dst []uint64) bool {
 	values := memory.Values[[2]uint64](k.c)
-	return k.careful(b, dst, func(row uint32) uint64 { return fold(values[row][0]^mixA, values[row][1]^mixC) })
+	return k.careful(b, dst, func(row uint32) uint64 { return fold128(values[row][0]^mixA, values[row][1]^mixC) })
 }
 
 func encodeStrings[T int32 | int64](k *keyColumn, b *batch, dst []uint64) bool {
@@ -193,7 +189,7 @@ func encodeStrings[T int32 | int64](k *keyColumn, b *batch, dst []uint64) bool {
 		if valid != nil && !valid.Get(k.c.Offset()+int64(row)) {
 			return 0 // its offsets may be read, but its bytes are nobody's
 		}
-		return hashBytes(bytes[offsets[row]:offsets[row+1]])
+		return hashText(bytes[offsets[row]:offsets[row+1]])
 	})
 }
 

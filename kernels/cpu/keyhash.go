@@ -15,21 +15,21 @@ const (
 	mixC = 0x8ebc6af09c88c6e3
 )
 
-func fold(a, b uint64) uint64 {
+func fold128(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }
 
 // mix spreads a word over all 64 bits. The shift keeps words whose low half is
 // always 0 from losing theirs.
-func mix(w uint64) uint64 { return fold(w^w>>32^mixA, mixB) }
+func mix(w uint64) uint64 { return fold128(w^w>>32^mixA, mixB) }
 
-// hashBytes hashes a string.
-func hashBytes(p []byte) uint64 {
+// hashText hashes a string.
+func hashText(p []byte) uint64 {
 	n := len(p)
 	h := uint64(mixC)
 	for len(p) > 16 {
-		h = fold(binary.LittleEndian.Uint64(p)^mixB, binary.LittleEndian.Uint64(p[8:])^h)
+		h = fold128(binary.LittleEndian.Uint64(p)^mixB, binary.LittleEndian.Uint64(p[8:])^h)
 		p = p[16:]
 	}
 	var a, b uint64
@@ -41,5 +41,5 @@ func hashBytes(p []byte) uint64 {
 	case len(p) > 0:
 		a = uint64(p[0])<<16 | uint64(p[len(p)/2])<<8 | uint64(p[len(p)-1])
 	}
-	return fold(mixA^uint64(n), fold(a^mixB, b^h))
+	return fold128(mixA^uint64(n), fold128(a^mixB, b^h))
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-var aggregateOptions = []kernels.AggregateOptions{
+var groupAggregateOptions = []kernels.AggregateOptions{
 	{}, {KeepNulls: true}, {MinCount: -1}, {MinCount: 3, Ddof: 1}, {KeepNulls: true, MinCount: -1, Ddof: 2},
 }
 
-// aggregations are those by group.
-func aggregations() []kernels.Aggregation {
+// groupAggregations are those by group.
+func groupAggregations() []kernels.Aggregation {
 	var all []kernels.Aggregation
 	for op := kernels.Sum; op <= kernels.Last; op++ {
 		all = append(all, op)
@@ -75,14 +75,14 @@ func (s *Suite) ids(c Case, n int) *memory.Column {
 func aggregate(s *Suite) {
 	n := 0
 	for c := range s.Cases(kernels.KeyTypes) {
-		for _, op := range aggregations() {
+		for _, op := range groupAggregations() {
 			if _, err := kernels.AggregateType(op, c.Type); err != nil {
 				continue
 			}
 			if n++; s.brief && n%3 != 0 || c.Length < 100 && c.Length > 9 && n%2 == 0 {
 				continue
 			}
-			o := aggregateOptions[n%len(aggregateOptions)]
+			o := groupAggregateOptions[n%len(groupAggregateOptions)]
 			groups := []int{3, 1, 40, 1000}[n%4]
 			if c.Length == 0 {
 				groups = n % 3

@@ -17,7 +17,7 @@ func groupBy(s *Suite) {
 		aggs := []kernels.Aggregate{{Op: kernels.CountAll}}
 		call.Tol = ZeroSigns
 		for k := range 1 + n%4 {
-			op := aggregations()[(n*3+k)%int(kernels.Last+1)]
+			op := groupAggregations()[(n*3+k)%int(kernels.Last+1)]
 			t := types[s.Rand.IntN(len(types))]
 			if _, err := kernels.AggregateType(op, t); err != nil || op == kernels.CountAll || op == kernels.Product {
 				continue
@@ -26,7 +26,7 @@ func groupBy(s *Suite) {
 				call.Tol = tol
 			}
 			values := s.Column(Case{Type: t, Length: call.Case.Length, Offset: s.DrawOffset(), Nulls: s.DrawPattern(), Domain: domainOf(op, t)})
-			opts := aggregateOptions[s.Rand.IntN(len(aggregateOptions))]
+			opts := groupAggregateOptions[s.Rand.IntN(len(groupAggregateOptions))]
 			aggs = append(aggs, kernels.Aggregate{Op: op, Values: values, Options: opts})
 			call.Note += fmt.Sprintf(" %s(%s %+v)", op, t, opts)
 		}
