@@ -2,7 +2,9 @@ package kernels
 
 import (
 	"context"
+	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -37,3 +39,33 @@ type GroupOptions struct {
 // GroupFunc gives the same number to rows whose keys are all equal, counting
 // from 0 in order of first appearance. NaNs are equal, -0 equals 0.
 type GroupFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, o GroupOptions) (*Groups, error)
+
+// checkKeys admits a call whose main argument is a list of key columns: one or
+// more, of one length, of types that can be compared. values are further
+// columns, nil ones among them.
+func (b *Backend) checkKeys(ctx context.Context, s device.Stream, call string, have bool, types Types, keys []*memory.Column, values ...*memory.Column) error {
+	if len(keys) == 0 {
+		return b.fail(device.ErrMismatch, call, "no key columns")
+	}
+	for i, k := range keys {
+		if k == nil {
+			return b.fail(device.ErrMismatch, call, "key %d is missing", i)
+		}
+		if d, ok := k.Type().(*arrow.DictionaryType); ok && (!types.Has(d.ValueType.ID()) || d.ValueType.ID() == arrow.DICTIONARY) {
+			return b.fail(device.ErrUnsupported, call, "key %d is of type %s", i, k.Type())
+		}
+	}
+	if err := b.admit(ctx, s, call, have, types, append(slices.Clone(keys), values...)...); err != nil {
+		return err
+	}
+	return b.sameLength(call, keys...)
+}
+
+// Group numbers the distinct keys among rows: see GroupFunc.
+func (b *Backend) Group(ctx context.Context, s device.Stream, keys []*memory.Column, o GroupOptions) (g *Groups, err error) {
+	defer b.guard("group", &err)
+	if err := b.checkKeys(ctx, s, "group", b.Set.Group.Func != nil, b.Set.Group.Types, keys); err != nil {
+		return nil, err
+	}
+	return b.Set.Group.Func(ctx, s, keys, o)
+}

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -33,3 +34,23 @@ func (g *Grouped) Release() {
 // GroupByFunc groups and aggregates in one pass, without a group number for
 // every row. It equals Group followed by Aggregate of each.
 type GroupByFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []Aggregate, o GroupOptions) (*Grouped, error)
+
+// GroupBy groups and aggregates in one pass: see GroupByFunc.
+func (b *Backend) GroupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []Aggregate, o GroupOptions) (g *Grouped, err error) {
+	const call = "group_by"
+	defer b.guard(call, &err)
+	have, types := b.Set.GroupBy.Func != nil, b.Set.GroupBy.Types
+	var values []*memory.Column
+	for _, a := range aggs {
+		values = append(values, a.Values)
+	}
+	if err := b.checkKeys(ctx, s, call, have, types, keys, values...); err != nil {
+		return nil, err
+	}
+	for i, a := range aggs {
+		if err := b.checkAggregate(call, a.Op, a.Values, keys[0].Len(), a.Options); err != nil {
+			return nil, fmt.Errorf("aggregate %d: %w", i, err)
+		}
+	}
+	return b.Set.GroupBy.Func(ctx, s, keys, aggs, o)
+}

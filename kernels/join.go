@@ -2,7 +2,11 @@ package kernels
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -65,3 +69,89 @@ type JoinBuildFunc func(ctx context.Context, s device.Stream, keys []*memory.Col
 // CrossFunc pairs each of the left rows [leftFrom, leftFrom+left) with each of
 // right rows, in left order and then right order.
 type CrossFunc func(ctx context.Context, s device.Stream, leftFrom, left, right int64) (*Pairs, error)
+
+// JoinBuild builds the right side of a join: see JoinBuildFunc. The table that
+// it returns checks the arguments of Probe, and after Release it answers
+// ErrClosed.
+func (b *Backend) JoinBuild(ctx context.Context, s device.Stream, keys []*memory.Column, o JoinOptions) (t JoinTable, err error) {
+	const call = "join_build"
+	defer b.guard(call, &err)
+	if err := b.checkKeys(ctx, s, call, b.Set.JoinBuild.Func != nil, b.Set.JoinBuild.Types, keys); err != nil {
+		return nil, err
+	}
+	table, err := b.Set.JoinBuild.Func(ctx, s, keys, o)
+	if err != nil {
+		return nil, err
+	}
+	types := make([]arrow.DataType, len(keys))
+	for i, k := range keys {
+		types[i] = k.Type()
+	}
+	return &checkedTable{backend: b, table: table, types: types}, nil
+}
+
+// checkedTable stands between callers and a backend's table.
+type checkedTable struct {
+	backend *Backend
+	table   JoinTable
+	types   []arrow.DataType
+	closed  atomic.Bool
+}
+
+func (t *checkedTable) Rows() int64 { return t.table.Rows() }
+
+func (t *checkedTable) Release() {
+	if !t.closed.Swap(true) {
+		t.table.Release()
+	}
+}
+
+func (t *checkedTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind JoinKind, o JoinOptions) (p *Pairs, err error) {
+	const call = "join_probe"
+	b := t.backend
+	defer b.guard(call, &err)
+	if t.closed.Load() {
+		return nil, b.fail(device.ErrClosed, call, "the table was released")
+	}
+	if kind < InnerJoin || kind > AntiJoin {
+		return nil, b.fail(device.ErrUnsupported, call, "there is no join kind %d", int(kind))
+	}
+	if err := b.checkKeys(ctx, s, call, true, b.Set.JoinBuild.Types, keys); err != nil {
+		return nil, err
+	}
+	if len(keys) != len(t.types) {
+		return nil, b.fail(device.ErrMismatch, call, "%d keys against a table of %d", len(keys), len(t.types))
+	}
+	for i, k := range keys {
+		if !arrow.TypeEqual(k.Type(), t.types[i]) {
+			return nil, b.fail(device.ErrMismatch, call, "key %d is %s on the left and %s on the right", i, k.Type(), t.types[i])
+		}
+	}
+	return t.table.Probe(ctx, s, keys, kind, o)
+}
+
+// Cross pairs each left row with each right row: see CrossFunc.
+func (b *Backend) Cross(ctx context.Context, s device.Stream, leftFrom, left, right int64) (p *Pairs, err error) {
+	const call = "cross"
+	defer b.guard(call, &err)
+	if err := b.admit(ctx, s, call, b.Set.Cross.Func != nil, b.Set.Cross.Types); err != nil {
+		return nil, err
+	}
+	if leftFrom < 0 || left < 0 || right < 0 || leftFrom > math.MaxInt64-left {
+		return nil, b.fail(device.ErrMismatch, call, "rows [%d, %d+%d) by %d rows", leftFrom, leftFrom, left, right)
+	}
+	if right > 0 && left > math.MaxInt64/8/right {
+		return nil, b.fail(device.ErrOutOfMemory, call, "%d by %d rows are more than can be numbered", left, right)
+	}
+	return b.Set.Cross.Func(ctx, s, leftFrom, left, right)
+}
+
+var joinKindNames = [...]string{"inner", "left", "right", "full", "semi", "anti"}
+
+// String is the name of the kind.
+func (k JoinKind) String() string {
+	if k < 0 || int(k) >= len(joinKindNames) {
+		return fmt.Sprintf("join kind %d", int(k))
+	}
+	return joinKindNames[k]
+}

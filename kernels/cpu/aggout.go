@@ -1,0 +1,68 @@
+package cpu
+
+import (
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/memory"
+)
+
+// aggOut is a column of results in the making. Workers write different rows of
+// it at once; bits of one word are set atomically.
+type aggOut struct {
+	a      *arena
+	t      arrow.DataType
+	n      int
+	nulls  vec[uint32] // a bit for each null
+	values *memory.Buffer
+	bits   vec[uint32]
+	rows   vec[uint32] // results that are the value of a row: row+1, 0 for null
+	of     *memory.Column
+}
+
+// start allocates n results.
+func (o *aggOut) start(n int) (err error) {
+	o.n = n
+	if o.of != nil {
+		o.rows, err = zeroVec[uint32](o.a, n)
+		return err
+	}
+	if o.nulls, err = zeroVec[uint32](o.a, (n+31)/32); err != nil {
+		return err
+	}
+	if o.t.ID() == arrow.BOOL {
+		o.bits, err = zeroVec[uint32](o.a, (n+31)/32)
+		o.values = o.bits.b
+		return err
+	}
+	v, err := newVec[byte](o.a, n*memory.Width(o.t))
+	o.values = v.b
+	return err
+}
+
+func setBit(words []uint32, i uint32) { atomic.OrUint32(&words[i>>5], 1<<(i&31)) }
+
+func (o *aggOut) null(at uint32) {
+	if o.of == nil {
+		setBit(o.nulls.s, at)
+	}
+}
+
+// column is the finished column.
+func (o *aggOut) column() (*memory.Column, error) {
+	if o.of != nil {
+		return gatherValues(o.a, o.of, o.rows.s)
+	}
+	p := memory.Parts{Type: o.t, Len: int64(o.n), Buffers: []*memory.Buffer{nil, nil}}
+	b := o.nulls.b
+	if n := memory.Bitmap(b.Bytes()).Count(0, p.Len); n > 0 {
+		for i := range o.nulls.s {
+			o.nulls.s[i] = ^o.nulls.s[i]
+		}
+		p.Nulls, p.Buffers[0] = n, o.a.keep(b)
+	} else {
+		o.a.drop(b)
+	}
+	p.Buffers[1] = o.a.keep(o.values)
+	return memory.NewColumn(p)
+}

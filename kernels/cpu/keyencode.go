@@ -1,0 +1,247 @@
+package cpu
+
+import (
+	"context"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/memory"
+)
+
+// Each encoder ors the code of every row of a batch, shifted to the column's
+// bits, into dst, and marks rows to be skipped.
+
+// codeOf settles null and out of range for one row.
+func (k *keyColumn) codeOf(b *batch, j int, valid memory.Bitmap, row uint32, code uint64) (uint64, bool) {
+	if valid != nil && !valid.Get(k.c.Offset()+int64(row)) {
+		if k.drop {
+			b.skip[j] = true
+			return 0, true
+		}
+		return k.null, false
+	}
+	if k.probing && code > k.span {
+		b.skip[j] = true
+		return 0, true
+	}
+	return code, false
+}
+
+// careful encodes rows of a column that has nulls, or that is probed with.
+func (k *keyColumn) careful(b *batch, dst []uint64, code func(row uint32) uint64) (skips bool) {
+	valid := k.c.Validity()
+	for j := range dst {
+		row := b.row(j)
+		c, skip := k.codeOf(b, j, valid, row, code(row))
+		skips = skips || skip
+		dst[j] |= c << k.shift
+	}
+	return skips
+}
+
+func encodeNull(k *keyColumn, b *batch, dst []uint64) bool {
+	for j := range dst {
+		if k.drop {
+			b.skip[j] = true
+		} else {
+			dst[j] |= k.null << k.shift
+		}
+	}
+	return k.drop
+}
+
+func encodeBits(k *keyColumn, b *batch, dst []uint64) bool {
+	m, off := k.c.Bits(), k.c.Offset()
+	return k.careful(b, dst, func(row uint32) uint64 {
+		i := off + int64(row)
+		return uint64(m[i>>3] >> (uint(i) & 7) & 1)
+	})
+}
+
+func encodeInts[T integer](k *keyColumn, b *batch, dst []uint64) (skips bool) {
+	values, base, shift := memory.Values[T](k.c), k.base, k.shift
+	switch {
+	case k.nullable && k.c.Validity() != nil:
+		return k.careful(b, dst, func(row uint32) uint64 { return uint64(values[row]) - base })
+	case b.rows != nil:
+		rows := b.rows[:len(dst)]
+		for j := range dst {
+			dst[j] |= (uint64(values[rows[j]]) - base) << shift
+		}
+	default:
+		values = values[b.from:]
+		values = values[:len(dst)]
+		for j := range dst {
+			dst[j] |= (uint64(values[j]) - base) << shift
+		}
+	}
+	if k.probing {
+		return skipBeyond(k, b, dst, values)
+	}
+	return false
+}
+
+// skipBeyond marks the rows whose values are out of the range that the other
+// side has.
+func skipBeyond[T integer](k *keyColumn, b *batch, dst []uint64, values []T) (skips bool) {
+	for j := range dst {
+		v := uint64(0)
+		if b.rows != nil {
+			v = uint64(values[b.rows[j]])
+		} else {
+			v = uint64(values[j])
+		}
+		if v-k.base > k.span {
+			b.skip[j], skips, dst[j] = true, true, 0
+		}
+	}
+	return skips
+}
+
+// planInts finds the range of a column of integers.
+func planInts[T integer](ctx context.Context, k *keyColumn) error {
+	low, high, err := rangeOf[T](ctx, k.c)
+	if err != nil {
+		return err
+	}
+	k.encode = encodeInts[T]
+	if low <= high {
+		k.base, k.span = uint64(low), uint64(high)-uint64(low)
+	}
+	k.withNull()
+	return nil
+}
+
+// rangeOf is the least and the greatest value, the first above the second when
+// there is none.
+func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err error) {
+	values, valid := memory.Values[T](c), c.Validity()
+	lows, highs := make([]T, morsels(c.Len())), make([]T, morsels(c.Len()))
+	any := make([]bool, len(lows))
+	err = parallel(ctx, c.Len(), func(_ int, s span) error {
+		var lo, hi T
+		have := false
+		for i := s.from; i < s.to; i++ {
+			v := values[i]
+			if valid != nil && !valid.Get(c.Offset()+i) {
+				continue
+			}
+			if !have {
+				lo, hi, have = v, v, true
+			}
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		lows[s.index], highs[s.index], any[s.index] = lo, hi, have
+		return nil
+	})
+	low, high = 1, 0
+	for i := range lows {
+		switch {
+		case !any[i]:
+		case low > high:
+			low, high = lows[i], highs[i]
+		default:
+			low, high = min(low, lows[i]), max(high, highs[i])
+		}
+	}
+	return low, high, err
+}
+
+func encodeFloats[T float32 | float64](k *keyColumn, b *batch, dst []uint64) bool {
+	values := memory.Values[T](k.c)
+	if valid := k.c.Validity(); valid != nil {
+		return k.careful(b, dst, func(row uint32) uint64 { return floatCode(values[row]) })
+	}
+	if b.rows == nil {
+		values = values[b.from:]
+		for j, v := range values[:len(dst)] {
+			dst[j] |= floatCode(v) << k.shift
+		}
+		return false
+	}
+	for j, row := range b.rows[:len(dst)] {
+		dst[j] |= floatCode(values[row]) << k.shift
+	}
+	return false
+}
+
+// floatCode is the bits of a float, the same for all NaNs and for both zeros.
+func floatCode[T float32 | float64](v T) uint64 {
+	if v != v {
+		v = T(math.NaN())
+	}
+	v += 0 // makes -0 0
+	if f, single := any(v).(float32); single {
+		return uint64(math.Float32bits(f))
+	}
+	return math.Float64bits(float64(v))
+}
+
+func encodeDecimals(k *keyColumn, b *batch, dst []uint64) bool {
+	values := memory.Values[[2]uint64](k.c)
+	return k.careful(b, dst, func(row uint32) uint64 { return fold128(values[row][0]^mixA, values[row][1]^mixC) })
+}
+
+func encodeStrings[T int32 | int64](k *keyColumn, b *batch, dst []uint64) bool {
+	offsets, bytes := memory.Offsets[T](k.c), bytesOf(k.c)
+	valid := k.c.Validity()
+	return k.careful(b, dst, func(row uint32) uint64 {
+		if valid != nil && !valid.Get(k.c.Offset()+int64(row)) {
+			return 0 // its offsets may be read, but its bytes are nobody's
+		}
+		return hashText(bytes[offsets[row]:offsets[row+1]])
+	})
+}
+
+// bytesOf is the text of a string column, where there is any.
+func bytesOf(c *memory.Column) []byte {
+	if b := c.Buffer(2); b != nil {
+		return b.Bytes()
+	}
+	return nil
+}
+
+func dictionaryEncoder(t arrow.DataType) func(*keyColumn, *batch, []uint64) bool {
+	switch t.(*arrow.DictionaryType).IndexType.ID() {
+	case arrow.INT8:
+		return encodeIndices[int8]
+	case arrow.INT16:
+		return encodeIndices[int16]
+	case arrow.INT32:
+		return encodeIndices[int32]
+	case arrow.INT64:
+		return encodeIndices[int64]
+	case arrow.UINT8:
+		return encodeIndices[uint8]
+	case arrow.UINT16:
+		return encodeIndices[uint16]
+	case arrow.UINT32:
+		return encodeIndices[uint32]
+	default:
+		return encodeIndices[uint64]
+	}
+}
+
+func encodeIndices[T integer](k *keyColumn, b *batch, dst []uint64) (skips bool) {
+	indices, valid, off := memory.Values[T](k.c), k.c.Validity(), k.c.Offset()
+	for j := range dst {
+		row := b.row(j)
+		code := missing
+		null := valid != nil && !valid.Get(off+int64(row))
+		if !null {
+			if code = k.codes[indices[row]]; code == missing {
+				null = k.c.Dictionary().IsNull(int64(indices[row]))
+			}
+		}
+		switch {
+		case null:
+			if code = k.null; k.drop {
+				b.skip[j], skips, code = true, true, 0
+			}
+		case code == missing:
+			b.skip[j], skips, code = true, true, 0
+		}
+		dst[j] |= code << k.shift
+	}
+	return skips
+}

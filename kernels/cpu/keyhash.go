@@ -1,0 +1,45 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The hash inside of group and join tables multiplies to 128 bits and folds
+// them, as wyhash does (Wang Yi, github.com/wangyi-fudan/wyhash): one
+// multiplication for a word, one for each 16 bytes of a string. It is not the
+// Hash kernel and never leaves a call.
+const (
+	mixA = 0xa0761d6478bd642f
+	mixB = 0xe7037ed1a0b428db
+	mixC = 0x8ebc6af09c88c6e3
+)
+
+func fold128(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// mix spreads a word over all 64 bits. The shift keeps words whose low half is
+// always 0 from losing theirs.
+func mix(w uint64) uint64 { return fold128(w^w>>32^mixA, mixB) }
+
+// hashText hashes a string.
+func hashText(p []byte) uint64 {
+	n := len(p)
+	h := uint64(mixC)
+	for len(p) > 16 {
+		h = fold128(binary.LittleEndian.Uint64(p)^mixB, binary.LittleEndian.Uint64(p[8:])^h)
+		p = p[16:]
+	}
+	var a, b uint64
+	switch {
+	case len(p) >= 8:
+		a, b = binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[len(p)-8:])
+	case len(p) >= 4:
+		a, b = uint64(binary.LittleEndian.Uint32(p)), uint64(binary.LittleEndian.Uint32(p[len(p)-4:]))
+	case len(p) > 0:
+		a = uint64(p[0])<<16 | uint64(p[len(p)/2])<<8 | uint64(p[len(p)-1])
+	}
+	return fold128(mixA^uint64(n), fold128(a^mixB, b^h))
+}

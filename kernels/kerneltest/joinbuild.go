@@ -1,0 +1,114 @@
+package kerneltest
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// join builds on one list of keys and probes with another.
+func join(e *Env, left, right []*memory.Column, kind kernels.JoinKind, o kernels.JoinOptions) (Result, error) {
+	table, err := e.JoinBuild(e.Ctx, e.Stream, e.onAll(right), o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer table.Release()
+	p, err := table.Probe(e.Ctx, e.Stream, e.onAll(left), kind, o)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Columns: []*memory.Column{p.Left, p.Right}, Values: []any{table.Rows()}}, nil
+}
+
+func joinBuild(s *Suite) {
+	n := 0
+	for call, left := range s.keySets() {
+		n++
+		kind := kernels.JoinKind(n % 6)
+		o := kernels.JoinOptions{NullsEqual: n/6%2 == 0}
+		size := []int64{9, 33, 0, 1, 100}[n%5]
+		domain := call.Case.Domain
+		if call.Case.Length >= Morsel-1 {
+			domain, size = Wild, 40 // else the pairs would be very many
+		}
+		right := make([]*memory.Column, len(left))
+		for i, k := range left {
+			right[i] = s.Column(Case{Type: k.Type(), Length: size, Offset: s.DrawOffset(), Nulls: s.DrawPattern(), Domain: domain})
+		}
+		call.Note += fmt.Sprintf(" %s with %d rows %+v", kind, size, o)
+		run := func(e *Env) (Result, error) { return join(e, left, right, kind, o) }
+		s.Check(call, run)
+		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == LongLength {
+			s.Faults(call, run)
+			call.Note += " build"
+			s.Faults(call, func(e *Env) (Result, error) {
+				table, err := e.JoinBuild(e.Ctx, e.Stream, e.onAll(left), o)
+				if err != nil {
+					return Result{}, err
+				}
+				defer table.Release()
+				return Result{Values: []any{table.Rows()}}, nil
+			})
+		}
+	}
+	s.keysRefused(func(e *Env, keys []*memory.Column) (Result, error) {
+		return join(e, keys, keys, kernels.InnerJoin, kernels.JoinOptions{})
+	})
+	joinRefuses(s)
+}
+
+func joinRefuses(s *Suite) {
+	i32, i64 := arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64
+	a := s.FromScalars(i64, kernels.Int64(1))
+	b := s.FromScalars(i32, kernels.Int(i32, 1))
+	call := Call{Case: Case{Type: i64, Length: 1}, Note: "types that differ", Text: []string{"key 1", "int64", "int32"}}
+	s.Check(call, func(e *Env) (Result, error) {
+		return join(e, e.onAll([]*memory.Column{a, a}), e.onAll([]*memory.Column{a, b}), kernels.InnerJoin, kernels.JoinOptions{})
+	})
+	call.Note, call.Text = "one key for two", []string{"1 keys", "2"}
+	s.Check(call, func(e *Env) (Result, error) {
+		return join(e, e.onAll([]*memory.Column{a}), e.onAll([]*memory.Column{a, b}), kernels.InnerJoin, kernels.JoinOptions{})
+	})
+	call.Note, call.Text = "no such kind", []string{"kind 6"}
+	s.Check(call, func(e *Env) (Result, error) {
+		return join(e, e.onAll([]*memory.Column{a}), e.onAll([]*memory.Column{a}), kernels.AntiJoin+1, kernels.JoinOptions{})
+	})
+	call.Note, call.Text = "probe after release", []string{"released"}
+	s.Check(call, func(e *Env) (Result, error) {
+		table, err := e.JoinBuild(e.Ctx, e.Stream, []*memory.Column{e.On(a)}, kernels.JoinOptions{})
+		if err != nil {
+			return Result{}, err
+		}
+		table.Release()
+		table.Release()
+		_, err = table.Probe(e.Ctx, e.Stream, []*memory.Column{e.On(a)}, kernels.InnerJoin, kernels.JoinOptions{})
+		return Result{}, err
+	})
+}
+
+func benchJoinBuild(b *Bencher) {
+	for _, size := range []int64{100_000, b.Rows} {
+		size = min(size, b.Rows)
+		for _, spread := range []bool{false, true} {
+			left := b.keys(size, spread)
+			right := b.keys(size, spread)
+			values := memory.Values[int64](right)
+			for i := range values { // distinct, in another order
+				if values[i] = (int64(i)*7919 + 13) % size; spread {
+					values[i] *= 0x9E3779B97F4A7C1
+				}
+			}
+			built, err := right.Slice(0, size)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Own(built)
+			name := b.Name(left.Type(), 0, "build="+count(size), fmt.Sprintf("spread=%v", spread))
+			b.Measure(name, 16*b.Rows+8*size, func(e *Env) (Result, error) {
+				return join(e, []*memory.Column{left}, []*memory.Column{built}, kernels.InnerJoin, kernels.JoinOptions{})
+			})
+		}
+	}
+}
