@@ -118,6 +118,9 @@ func (e *event) Wait(ctx context.Context) error {
 }
 
 func (e *event) Since(start device.Event) (time.Duration, error) {
+	if err := e.alive("since"); err != nil {
+		return 0, err
+	}
 	first, err := hostEvent("since", start)
 	if err != nil {
 		return 0, err
