@@ -11,7 +11,7 @@ import (
 )
 
 // defaultFlights is where the repository keeps its flights.
-const defaultFlights = "testdata/flights-1m.parquet"
+const defaultFlights = "testdata/flights/flights-1m.parquet"
 
 func newFlights(d deps, f *benchFlags) *cobra.Command {
 	var data, airports string
