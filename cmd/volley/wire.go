@@ -1,12 +1,94 @@
 package main
 
-import "github.com/volley-go/volley/bench/report"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
 
-// wire joins the commands to the library. It is the only place where the
-// command names the packages that do its work.
+	"github.com/volley-go/volley"
+	"github.com/volley-go/volley/bench/columnar"
+	"github.com/volley-go/volley/bench/flights"
+	"github.com/volley-go/volley/bench/progress"
+	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/kernels"
+)
+
+// wire joins the commands to the library. It and convert_run.go are the only
+// places where the command names the packages that do its work.
 func wire() deps {
 	return deps{
 		machine:   report.ThisMachine,
 		calibrate: report.Calibrate,
+		devices:   listDevices,
+		flights:   runFlights,
+		columnar:  &columnarSuite{ops: columnar.Names(), run: runColumnar},
+		convert:   &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
+}
+
+func listDevices(context.Context) ([]deviceInfo, error) {
+	var found []deviceInfo
+	for _, d := range volley.Devices() {
+		i := deviceInfo{Device: d.Name}
+		if d.Err != nil {
+			i.Unavailable = d.Err.Error()
+		} else {
+			i.Description, i.Threads, i.MemoryBytes = d.Info.Model, d.Info.Units, d.Info.Memory
+		}
+		found = append(found, i)
+	}
+	return found, nil
+}
+
+// backends opens the devices named, or all that are found. close gives them
+// back.
+func backends(o benchOptions) (all []*kernels.Backend, close func() error, err error) {
+	names := o.Devices
+	if len(names) == 0 {
+		for _, d := range volley.Devices() {
+			if d.Err == nil {
+				names = append(names, d.Name)
+			}
+		}
+	}
+	before := runtime.GOMAXPROCS(o.Threads)
+	close = func() error {
+		runtime.GOMAXPROCS(before)
+		var errs []error
+		for _, b := range all {
+			errs = append(errs, b.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for _, name := range names {
+		b, err := volley.Open(name)
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("--device %s: %w", name, err), close())
+		}
+		all = append(all, b)
+	}
+	return all, close, nil
+}
+
+func runFlights(ctx context.Context, o flightsOptions, to report.Sink, p progress.Progress) error {
+	all, close, err := backends(o.benchOptions)
+	if err != nil {
+		return err
+	}
+	err = flights.Run(ctx, flights.Options{
+		Data: o.Data, Airports: o.Airports, Backends: all, Runs: o.Runs, Threads: o.Threads, Limit: o.Limit,
+	}, to, p)
+	return errors.Join(err, close())
+}
+
+func runColumnar(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
+	all, close, err := backends(o.benchOptions)
+	if err != nil {
+		return err
+	}
+	err = columnar.Run(ctx, columnar.Options{
+		Backends: all, Rows: o.Rows, Ops: o.Ops, Runs: o.Runs, Threads: o.Threads, Limit: o.Limit,
+	}, to, p)
+	return errors.Join(err, close())
 }
