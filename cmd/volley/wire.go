@@ -30,7 +30,7 @@ func wire() deps {
 func listDevices(context.Context) ([]deviceInfo, error) {
 	var found []deviceInfo
 	for _, d := range volley.Devices() {
-		i := deviceInfo{Device: d.Name}
+		i := deviceInfo{Device: nameOf(d)}
 		if d.Err != nil {
 			i.Unavailable = d.Err.Error()
 		} else {
@@ -48,7 +48,7 @@ func backends(o benchOptions) (all []*kernels.Backend, close func() error, err e
 	if len(names) == 0 {
 		for _, d := range volley.Devices() {
 			if d.Err == nil {
-				names = append(names, d.Name)
+				names = append(names, d.Info.Name)
 			}
 		}
 	}
@@ -91,4 +91,12 @@ func runColumnar(ctx context.Context, o columnarOptions, to report.Sink, p progr
 		Backends: all, Rows: o.Rows, Ops: o.Ops, Runs: o.Runs, Threads: o.Threads, Limit: o.Limit,
 	}, to, p)
 	return errors.Join(err, close())
+}
+
+// nameOf is the name that opens a device, or its kind where there is none.
+func nameOf(d volley.Found) string {
+	if d.Info.Name != "" {
+		return d.Info.Name
+	}
+	return d.Kind
 }

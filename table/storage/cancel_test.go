@@ -148,7 +148,7 @@ func TestWriteFails(t *testing.T) {
 	wantError(t, storage.Write(ctx, good, path), device.ErrCanceled, path)
 	wantError(t, storage.WriteParquet(context.Background(), good, path, storage.ParquetOptions{Compression: storage.CompressionLZ4}), device.ErrUnsupported, path, "lz4")
 	broken := file(t, "broken.csv", []byte("a,b\n"+strings.Repeat("1,2\n", 500_000)+"oops\n"))
-	_, err := storage.Convert(context.Background(), b, storage.CSV(storage.CSVOptions{}, broken), path)
+	_, err := storage.Convert(context.Background(), b, storage.CSV(storage.CSVOptions{}, broken), path, "")
 	wantError(t, err, storage.ErrFormat, broken, "line 500002")
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 1 {

@@ -3,12 +3,8 @@ package storage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
-	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
@@ -79,55 +75,4 @@ func Read(ctx context.Context, b *kernels.Backend, s table.Source, o ReadOptions
 		}
 		chunks = append(chunks, c)
 	}
-}
-
-// Open is the source of a file or glob by its extension: .parquet or .pq;
-// .csv, .tsv or .txt, with the types guessed from the first rows; .arrow,
-// .feather, .ipc or .arrows. Another extension is an ErrUnsupported.
-func Open(path string) (table.Source, error) {
-	f, err := formatOf(path)
-	if err != nil {
-		return nil, err
-	}
-	switch f {
-	case formatParquet:
-		return Parquet(path), nil
-	case formatCSV:
-		return CSV(csvByExtension(path), path), nil
-	default:
-		return IPC(path), nil
-	}
-}
-
-type format int
-
-const (
-	formatParquet format = iota
-	formatCSV
-	formatIPC
-	formatIPCStream
-)
-
-func formatOf(path string) (format, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".parquet", ".pq":
-		return formatParquet, nil
-	case ".csv", ".tsv", ".txt":
-		return formatCSV, nil
-	case ".arrow", ".feather", ".ipc":
-		return formatIPC, nil
-	case ".arrows":
-		return formatIPCStream, nil
-	default:
-		return 0, &Error{Path: path, Kind: device.ErrUnsupported,
-			Text: fmt.Sprintf("no format is known by the extension %q; known are .parquet, .pq, .csv, .tsv, .txt, .arrow, .feather, .ipc and .arrows", ext)}
-	}
-}
-
-// csvByExtension has the tab as delimiter for .tsv.
-func csvByExtension(path string) CSVOptions {
-	if strings.EqualFold(filepath.Ext(path), ".tsv") {
-		return CSVOptions{Delimiter: '\t'}
-	}
-	return CSVOptions{}
 }

@@ -371,7 +371,7 @@ func TestConvert(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := filepath.Join(t.TempDir(), "airports"+ext)
-		rows, err := storage.Convert(ctx, b, s, to)
+		rows, err := storage.Convert(ctx, b, s, to, "")
 		if err != nil || rows != 3376 {
 			t.Fatalf("%s: %d rows, %v", ext, rows, err)
 		}

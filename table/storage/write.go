@@ -52,26 +52,26 @@ type sinkOf func(w io.Writer, path string, schema *arrow.Schema, a *arena) (sink
 // Write writes a table to a file in the format of its extension, as Open knows
 // them, with the format's default options.
 func Write(ctx context.Context, t *table.Table, path string) error {
-	f, err := formatOf(path)
+	f, err := FormatOf(path)
 	if err != nil {
 		return err
 	}
 	switch f {
-	case formatParquet:
+	case FormatParquet:
 		return WriteParquet(ctx, t, path, ParquetOptions{})
-	case formatCSV:
+	case FormatCSV:
 		return WriteCSV(ctx, t, path, CSVWriteOptions{Delimiter: csvByExtension(path).Delimiter})
 	default:
-		return WriteIPC(ctx, t, path, IPCOptions{Stream: f == formatIPCStream})
+		return WriteIPC(ctx, t, path, IPCOptions{Stream: f == FormatIPCStream})
 	}
 }
 
-// Convert writes all rows of a source to a file in the format of its
-// extension, without holding them in memory at once, and returns how many they
+// Convert writes all rows of a source to a file in the format to, or in that
+// of the path's extension where to is empty, without holding them in memory at once, and returns how many they
 // were. An Arrow IPC file (not a stream) with a dictionary column whose
 // dictionary changes on the way cannot be written so: that is an error.
-func Convert(ctx context.Context, b *kernels.Backend, from table.Source, path string) (rows int64, err error) {
-	open, err := sinkByExtension(path)
+func Convert(ctx context.Context, b *kernels.Backend, from table.Source, path string, to Format) (rows int64, err error) {
+	open, err := sinkFor(path, to)
 	if err != nil {
 		return 0, err
 	}
@@ -95,20 +95,24 @@ func Convert(ctx context.Context, b *kernels.Backend, from table.Source, path st
 	})
 }
 
-func sinkByExtension(path string) (sinkOf, error) {
-	f, err := formatOf(path)
-	if err != nil {
-		return nil, err
+func sinkFor(path string, f Format) (sinkOf, error) {
+	if f == "" {
+		var err error
+		if f, err = FormatOf(path); err != nil {
+			return nil, err
+		}
 	}
 	switch f {
-	case formatParquet:
+	case FormatParquet:
 		return ParquetOptions{}.sink, nil
-	case formatCSV:
+	case FormatCSV:
 		return CSVWriteOptions{Delimiter: csvByExtension(path).Delimiter}.sink, nil
-	case formatIPCStream:
+	case FormatIPC:
+		return IPCOptions{}.sink, nil
+	case FormatIPCStream:
 		return IPCOptions{Stream: true}.sink, nil
 	default:
-		return IPCOptions{}.sink, nil
+		return nil, unsupported(path, "", "the format %q", string(f))
 	}
 }
 
