@@ -5,9 +5,9 @@ import (
 
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
-	"github.com/volley-go/volley/kernels/kerneltest"
 )
 
+// onlyGroups is a backend of the kernels that group and join.
 func onlyGroups(t testing.TB) *kernels.Backend {
 	d := host.New()
 	t.Cleanup(func() { d.Close() })
@@ -16,9 +16,3 @@ func onlyGroups(t testing.TB) *kernels.Backend {
 	genericJoin(s)
 	return &kernels.Backend{Device: d, Set: s}
 }
-
-func TestGroups(t *testing.T) { kerneltest.Run(t, onlyGroups(t)) }
-
-func TestGroupsPlanted(t *testing.T) { kerneltest.Planted(t, onlyGroups(t)) }
-
-func BenchmarkGroups(b *testing.B) { kerneltest.Bench(b, onlyGroups(b)) }
