@@ -19,7 +19,10 @@ type Query struct {
 }
 
 // Relation is what a query can be joined or united with: a *Table or a *Query.
-type Relation interface{ Query() *Query }
+type Relation interface {
+	// Query is a query of all its rows and columns.
+	Query() *Query
+}
 
 // From is a query of all rows and columns of a table.
 func From(t *Table) *Query { return t.Query() }
