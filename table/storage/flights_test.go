@@ -4,7 +4,9 @@ import (
 	"context"
 	"testing"
 
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
 
@@ -41,6 +43,41 @@ func TestAirports(t *testing.T) {
 	want := "schema:\n  fields: 7\n    - iata: type=utf8, nullable\n    - name: type=utf8, nullable\n    - city: type=utf8, nullable\n    - state: type=utf8, nullable\n    - country: type=utf8, nullable\n    - latitude: type=float64, nullable\n    - longitude: type=float64, nullable"
 	if s := got.Schema().String(); s != want {
 		t.Errorf("the schema is\n%s", s)
+	}
+}
+
+// TestFlightsQuery runs the query that the package is for.
+func TestFlightsQuery(t *testing.T) {
+	b := backend(t)
+	got, err := storage.ScanParquet(flights).On(b).
+		Filter(expr.Col("distance").Ge(500)).
+		Join(storage.ScanCSV(storage.CSVOptions{}, airports), table.Inner, table.Keys("origin", "iata")).
+		GroupBy("state").Agg(table.Count(), table.Mean("delay"), table.Max("delay")).
+		Sort(table.Desc("mean_delay"), table.Asc("state")).
+		Collect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Release()
+	if got.NumRows() != 48 {
+		t.Fatalf("%d states, not 48", got.NumRows())
+	}
+	var rows int64
+	for i := range got.NumColumns() {
+		if got.Schema().Field(i).Name != "count" {
+			continue
+		}
+		for _, c := range got.Chunks() {
+			for _, n := range memory.Values[int64](c.Column(i)) {
+				rows += n
+			}
+		}
+	}
+	if rows != 543_872 {
+		t.Errorf("%d flights in the groups, not 543872", rows)
+	}
+	if first := flatten(t, got, 0); first.ValueStr(0) != "WY" || first.ValueStr(47) != "MT" {
+		t.Errorf("the first state is %s, the last %s", first.ValueStr(0), first.ValueStr(47))
 	}
 }
 

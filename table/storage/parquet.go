@@ -64,7 +64,7 @@ func (s *ParquetSource) Skipped(ctx context.Context, predicate *expr.Expr) (skip
 		if err != nil {
 			return 0, 0, err
 		}
-		may, err := pruner(f.schema, predicate)
+		may, err := pruner(path, f.schema, predicate)
 		for g := 0; err == nil && g < f.meta.NumRowGroups(); g++ {
 			total++
 			if !may(f, g) {
@@ -147,7 +147,7 @@ func (s *parquetScan) open(path string) (err error) {
 	for _, want := range s.want.Fields() {
 		s.fields = append(s.fields, f.schema.FieldIndices(want.Name)[0])
 	}
-	s.may, err = pruner(f.schema, s.options.Predicate)
+	s.may, err = pruner(path, f.schema, s.options.Predicate)
 	return err
 }
 

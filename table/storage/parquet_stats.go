@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 )
@@ -159,6 +160,19 @@ func bigEndian(b []byte) decimal128.Num {
 
 // pruner tells of each row group of a file whether rows of it may pass the
 // predicate. A predicate that does not bind to the columns is an error.
-func pruner(s *arrow.Schema, predicate *expr.Expr) (func(*parquetFile, int) bool, error) {
-	return func(*parquetFile, int) bool { return true }, nil
+func pruner(path string, s *arrow.Schema, predicate *expr.Expr) (func(*parquetFile, int) bool, error) {
+	if predicate == nil {
+		return func(*parquetFile, int) bool { return true }, nil
+	}
+	bound, err := predicate.Bind(s)
+	if err != nil {
+		return nil, inFile(path, "predicate", err, device.ErrMismatch)
+	}
+	return func(f *parquetFile, g int) bool {
+		ranges := f.ranges(g)
+		return bound.MayBeTrue(func(column string) (expr.Range, bool) {
+			r, ok := ranges[column]
+			return r, ok
+		})
+	}, nil
 }
