@@ -14,9 +14,10 @@ import (
 
 // IPCSource is the rows of one or more Arrow IPC files or streams of the same
 // columns, in the order of the files. It is a table.Source. Files are read in
-// parallel by record batch, streams one batch after the other. Buffers that are
-// not compressed are used as they were read; a batch is read whole, whatever
-// columns are asked for, since its body is one block.
+// parallel by record batch; streams, and files with dictionary columns, are
+// decoded one batch after the other. Buffers that are not compressed are used
+// as they were read; a batch is read whole, whatever columns are asked for,
+// since its body is one block.
 type IPCSource struct {
 	paths []string
 	err   error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -23,6 +24,7 @@ type ipcFile struct {
 	reader  *ipc.FileReader
 	schema  *arrow.Schema
 	batches []ipcBlock
+	serial  *sync.Mutex // nil where batches may be decoded in parallel
 }
 
 // openIPCFile reads the footer and the dictionaries of a file. ctx ends later
@@ -49,7 +51,29 @@ func openIPCFile(ctx context.Context, in *input, from memory.Allocator) (f *ipcF
 		return nil, inFile(in.path, "footer", err, ErrFormat)
 	}
 	f = &ipcFile{input: in, arena: a, reader: reader, schema: arrow.NewSchema(reader.Schema().Fields(), nil), batches: batches}
+	for _, field := range f.schema.Fields() {
+		if hasDictionary(field.Type) {
+			// arrow-go says that several goroutines may decode, but looks up
+			// dictionaries through one hash that all of them write.
+			f.serial = new(sync.Mutex)
+		}
+	}
 	return f, distinctNames(in.path, f.schema)
+}
+
+// hasDictionary reports whether there is a dictionary in a type.
+func hasDictionary(t arrow.DataType) bool {
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return true
+	case arrow.NestedType:
+		for _, f := range t.Fields() {
+			if hasDictionary(f.Type) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ipcFooter reads and walks the footer.
@@ -103,6 +127,10 @@ func (f *ipcFile) record(i int) (rec arrow.RecordBatch, err error) {
 	defer guard(f.path, recordBatch(i), &err)
 	if err := checkBlock(f.input, f.batches[i], ipcBatch); err != nil {
 		return nil, inFile(f.path, recordBatch(i), err, ErrFormat)
+	}
+	if f.serial != nil {
+		f.serial.Lock()
+		defer f.serial.Unlock()
 	}
 	rec, err = f.reader.RecordBatchAt(i)
 	return rec, inFile(f.path, recordBatch(i), err, ErrFormat)
