@@ -88,6 +88,7 @@ func measure(ctx context.Context, op operation, b *kernels.Backend, o Options, p
 	}
 	defer j.release()
 	var m *memoryUse
+	trim(b)
 	before, known := int64(0), report.ResetPeakRSS()
 	if known == nil {
 		before, known = report.PeakRSS()
@@ -126,4 +127,12 @@ func measure(ctx context.Context, op operation, b *kernels.Backend, o Options, p
 	}
 	r.SetBytes(j.read+j.written, limit)
 	return r, m, err
+}
+
+// trim makes the backend's pool give back what it keeps of earlier operations,
+// which would hide what this one takes.
+func trim(b *kernels.Backend) {
+	if pool, ok := b.Device.Memory().(interface{ Trim() int64 }); ok {
+		pool.Trim()
+	}
 }

@@ -38,13 +38,15 @@ func (a *allocator) Allocate(size int64) (memory.Block, error) {
 func (a *allocator) Free(b memory.Block) {
 	a.inner.Free(b)
 	if a.device.closed.Load() {
-		a.trim()
+		a.Trim()
 	}
 }
 
-// trim hands cached blocks back where the inner allocator has such.
-func (a *allocator) trim() {
+// Trim hands blocks that are kept for reuse back where the inner allocator has
+// such, and gives their bytes.
+func (a *allocator) Trim() int64 {
 	if cache, ok := a.inner.(interface{ Trim() int64 }); ok {
-		cache.Trim()
+		return cache.Trim()
 	}
+	return 0
 }

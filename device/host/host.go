@@ -75,7 +75,7 @@ func (d *Device) Close() error {
 	for _, s := range open {
 		_ = s.Close()
 	}
-	d.memory.trim()
+	d.memory.Trim()
 	return nil
 }
 
