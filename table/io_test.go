@@ -138,20 +138,20 @@ func TestPrint(t *testing.T) {
 		f    Format
 		want string
 	}{
-		"all": {Format{Types: true, Cell: 12}, `name             n              x
-utf8         int64        float64
-a                1            0.5
-日本語          20  10000000000.0
-tab\there     -300            NaN
-a very long…  null          100.0
-é                5      -0.333333
+		"all": {Format{Types: true, Cell: 12}, `name              n              x
+utf8          int64        float64
+a                 1            0.5
+日本語           20  10000000000.0
+tab\there      -300            NaN
+a very long…   null          100.0
+é                 5      -0.333333
 5 rows × 3 columns
 `},
 		"head and tail": {Format{Head: 1, Tail: 2, Cell: 8, Plain: true}, `name         n          x
 a            1        0.5
 ...
 a ver...  null      100.0
-é            5  -0.333...
+é            5  -0.333333
 5 rows x 3 columns
 `},
 		"narrow": {Format{Head: 1, Width: 12}, "name  n  …\na     1  …\n5 rows × 3 columns\n"},

@@ -19,7 +19,7 @@ type Format struct {
 	Head  int  // rows from the start; 0 is 10, negative none
 	Tail  int  // rows from the end, after a line of dots
 	Width int  // cells of the terminal that a line may take; 0 is 120, negative without bound
-	Cell  int  // cells that one value may take; 0 is 32
+	Cell  int  // cells that one value may take, unless it is a number; 0 is 32
 	Types bool // a line of types below the names
 	Plain bool // ASCII only: "..." for "…"
 }
@@ -139,7 +139,11 @@ func (f Format) layout(t *Table, rows []int64) []printed {
 			c.lines = append(c.lines, f.cut(expr.TypeName(field.Type)))
 		}
 		for _, r := range rows {
-			c.lines = append(c.lines, f.cut(valueText(t.at(r, i))))
+			text := valueText(t.at(r, i))
+			if !c.right { // half a number would be a wrong one
+				text = f.cut(text)
+			}
+			c.lines = append(c.lines, text)
 		}
 		for _, l := range c.lines {
 			c.width = max(c.width, cells(l))
