@@ -14,25 +14,27 @@ import (
 type arena struct {
 	alloc memory.Allocator
 	mu    sync.Mutex
-	held  map[*memory.Buffer]struct{}
+	held  map[*memory.Buffer]int // references: two columns may share a bitmap
 	cols  []*memory.Column
 }
 
 func newArena(s device.Stream) *arena {
-	return &arena{alloc: s.Device().Memory(), held: map[*memory.Buffer]struct{}{}}
+	return &arena{alloc: s.Device().Memory(), held: map[*memory.Buffer]int{}}
 }
 
 // scratch is another arena of the same memory, to be freed earlier.
 func (a *arena) scratch() *arena {
-	return &arena{alloc: a.alloc, held: map[*memory.Buffer]struct{}{}}
+	return &arena{alloc: a.alloc, held: map[*memory.Buffer]int{}}
 }
 
 // free releases all that is still held.
 func (a *arena) free() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for b := range a.held {
-		b.Release()
+	for b, n := range a.held {
+		for range n {
+			b.Release()
+		}
 	}
 	clear(a.held)
 	for _, c := range a.cols {
@@ -52,7 +54,9 @@ func (a *arena) drop(b *memory.Buffer) {
 // keep takes a buffer out of the arena: it belongs to the caller now.
 func (a *arena) keep(b *memory.Buffer) *memory.Buffer {
 	a.mu.Lock()
-	delete(a.held, b)
+	if a.held[b]--; a.held[b] <= 0 {
+		delete(a.held, b)
+	}
 	a.mu.Unlock()
 	return b
 }
@@ -61,7 +65,7 @@ func (a *arena) keep(b *memory.Buffer) *memory.Buffer {
 func (a *arena) hold(b *memory.Buffer) *memory.Buffer {
 	if b != nil {
 		a.mu.Lock()
-		a.held[b] = struct{}{}
+		a.held[b]++
 		a.mu.Unlock()
 	}
 	return b
