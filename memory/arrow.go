@@ -68,13 +68,22 @@ func fromArrowBuffer(b *arrowmem.Buffer) *Buffer {
 
 // ToArrow makes an arrow-go array of a host column without copying. The array
 // holds references to the column's buffers until its last Release. A column on
-// another device is an ErrMismatch: copy it to the host first.
-func ToArrow(c *Column) (arrow.Array, error) {
+// another device is an ErrMismatch: copy it to the host first; so is one whose
+// offsets contradict its bytes (see Validate).
+func ToArrow(c *Column) (a arrow.Array, err error) {
 	if !c.place.HostAccessible() {
 		return nil, mismatch("a column on %s as a host array", c.place)
 	}
+	if err := c.checkEnds(); err != nil {
+		return nil, err
+	}
 	d := toData(c)
 	defer d.Release()
+	defer func() {
+		if p := recover(); p != nil { // arrow-go's way to refuse what checkEnds let pass
+			a, err = nil, mismatch("a column of %s as an array: %v", c.typ, p)
+		}
+	}()
 	return array.MakeFromData(d), nil
 }
 

@@ -233,3 +233,23 @@ func TestArraysWithoutALayoutAreRefused(t *testing.T) {
 	}
 	a.Release()
 }
+
+func TestColumnsThatContradictThemselvesAreRefused(t *testing.T) {
+	count := memory.NewTraced(memory.Heap)
+	offsets, err := memory.NewZeroed(count, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(memory.View[int32](offsets), []int32{0, 5, 99})
+	col, err := memory.NewColumn(memory.Parts{Type: arrow.BinaryTypes.String, Len: 2, Buffers: []*memory.Buffer{nil, offsets, memory.Wrap(make([]byte, 5), nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := memory.ToArrow(col); !errors.Is(err, memory.ErrMismatch) || !strings.Contains(err.Error(), "utf8") {
+		t.Error(err)
+	}
+	col.Release()
+	if err := count.Check(); err != nil {
+		t.Error(err)
+	}
+}
