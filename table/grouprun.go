@@ -10,9 +10,13 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// groupOp aggregates. One batch is aggregated as it stands. Of more, each is
-// aggregated by itself as it comes, and what comes of these partial aggregates
-// is merged; where an aggregate cannot be made of parts, the columns that are
+// pieceRows is how many rows are put together before they are aggregated:
+// small batches would each have most of the groups again.
+const pieceRows = 1 << 20
+
+// groupOp aggregates. Rows that fit one piece are aggregated as they stand. Of
+// more, each piece is aggregated by itself as it comes, and what comes of these
+// partial aggregates is merged; where an aggregate cannot be made of parts, the columns that are
 // needed are put together first.
 type groupOp struct {
 	r     *runner
@@ -23,6 +27,7 @@ type groupOp struct {
 
 	values []int // of each aggregation: its result of bound, or -1
 	parts  []part
+	ended  bool // the input gave its last batch
 	split  bool // every aggregate can be made of parts
 }
 
@@ -33,29 +38,27 @@ func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 		return nil, io.EOF
 	}
 	o.done = true
-	first, err := o.in.next(ctx)
-	if err == io.EOF {
-		if len(o.node.keys) > 0 {
-			return nil, io.EOF
-		}
-		first, err = o.r.empty(o.node.in.schema())
-	}
+	first, more, err := o.piece(ctx)
 	if err != nil {
 		return nil, err
 	}
-	second, err := o.in.next(ctx)
+	if first == nil {
+		if len(o.node.keys) > 0 {
+			return nil, io.EOF
+		}
+		if first, err = o.r.empty(o.node.in.schema()); err != nil {
+			return nil, err
+		}
+	}
 	var out *Batch
 	switch {
-	case err == io.EOF:
+	case !more:
 		out, err = o.whole(ctx, first)
 		first.Release()
-	case err != nil:
-		first.Release()
-		return nil, err
 	case o.split:
-		out, err = o.partwise(ctx, first, second)
+		out, err = o.partwise(ctx, first)
 	default:
-		out, err = o.together(ctx, first, second)
+		out, err = o.together(ctx, first)
 	}
 	if err != nil {
 		return nil, wrapError("group by", err)
@@ -65,6 +68,32 @@ func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 		return nil, io.EOF
 	}
 	return out, nil
+}
+
+// piece puts batches together until they have pieceRows, or there are no more:
+// nil if there were none. more is false when the input is known to be at its
+// end. A batch that is large enough by itself is not copied.
+func (o *groupOp) piece(ctx context.Context) (b *Batch, more bool, err error) {
+	var batches []*Batch
+	for rows := int64(0); rows < pieceRows; {
+		next, err := o.in.next(ctx)
+		if err == io.EOF {
+			o.ended = true
+			break
+		}
+		if err != nil {
+			for _, b := range batches {
+				b.Release()
+			}
+			return nil, false, err
+		}
+		batches, rows = append(batches, next), rows+next.rows
+	}
+	if len(batches) == 0 {
+		return nil, false, nil
+	}
+	b, err = o.r.concat(ctx, o.node.in.schema(), batches)
+	return b, !o.ended, err
 }
 
 // whole aggregates one batch.

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
@@ -65,37 +64,28 @@ func (o *groupOp) partials() error {
 	return nil
 }
 
-// partwise aggregates batch by batch and merges.
-func (o *groupOp) partwise(ctx context.Context, batches ...*Batch) (*Batch, error) {
-	defer func() {
-		for _, b := range batches {
-			b.Release()
-		}
-	}()
+// partwise aggregates piece by piece and merges.
+func (o *groupOp) partwise(ctx context.Context, b *Batch) (*Batch, error) {
+	defer func() { b.Release() }()
 	if err := o.partials(); err != nil {
 		return nil, err
 	}
 	c := &compactor{r: o.r, schema: o.partSchema(), shrink: o.merge}
 	defer c.release()
-	for {
-		var b *Batch
-		if len(batches) > 0 {
-			b, batches = batches[0], batches[1:]
-		} else {
-			var err error
-			if b, err = o.in.next(ctx); err == io.EOF {
-				break
-			} else if err != nil {
-				return nil, err
-			}
-		}
+	for b != nil {
 		p, err := o.partial(ctx, b, c.schema)
 		b.Release()
+		b = nil
 		if err != nil {
 			return nil, err
 		}
 		if err := c.add(ctx, p); err != nil {
 			return nil, err
+		}
+		if !o.ended {
+			if b, _, err = o.piece(ctx); err != nil {
+				return nil, err
+			}
 		}
 	}
 	all, err := c.finish(ctx)
