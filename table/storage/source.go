@@ -2,11 +2,11 @@ package storage
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -69,47 +69,17 @@ func project(path string, s *arrow.Schema, names []string) (*arrow.Schema, error
 
 // nearest lists up to three column names that one might have meant.
 func nearest(name string, s *arrow.Schema) string {
-	type near struct {
-		name     string
-		distance int
-	}
-	var found []near
+	var names, quoted []string
 	for _, f := range s.Fields() {
-		d := distance(strings.ToLower(name), strings.ToLower(f.Name))
-		if d <= max(2, len(name)/3) || strings.Contains(strings.ToLower(f.Name), strings.ToLower(name)) {
-			found = append(found, near{f.Name, d})
-		}
+		names = append(names, f.Name)
 	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].distance < found[j].distance })
-	var quoted []string
-	for _, n := range found[:min(3, len(found))] {
-		quoted = append(quoted, fmt.Sprintf("%q", n.name))
+	for _, n := range expr.Near(name, names) {
+		quoted = append(quoted, fmt.Sprintf("%q", n))
 	}
 	if len(quoted) == 0 {
 		return ""
 	}
 	return "; near it: " + strings.Join(quoted, ", ")
-}
-
-// distance is Levenshtein's, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range b {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // sameColumns checks that a further file has the columns of the first, by
