@@ -20,8 +20,8 @@ type Range struct {
 }
 
 // MayBeTrue is false only where the first result, a bool, is surely true of no
-// row, by what ranges tells about columns; it returns false for a column that
-// nothing is known of. No value is read.
+// row, by what ranges tells about columns; ranges returns false for a column
+// that nothing is known of, which then rules nothing out. No value is read.
 func (b *Bound) MayBeTrue(ranges func(column string) (Range, bool)) bool {
 	p := &pruner{bound: b, ranges: ranges}
 	return p.truth(b.roots[0]).isTrue

@@ -38,7 +38,10 @@ func (b *Backend) checkAggregate(call string, op Aggregation, values *memory.Col
 	return err
 }
 
-// Aggregate aggregates values by group: see AggregateFunc.
+// Aggregate aggregates values by group into a column of n rows of AggregateType.
+// ids, of uint32 or uint64 as Group gives them, are as long as values, and each
+// is less than n or null. ArgMin and ArgMax are ErrUnsupported by group; lengths
+// and types that disagree are an ErrMismatch.
 func (b *Backend) Aggregate(ctx context.Context, s device.Stream, op Aggregation, values, ids *memory.Column, n int64, o AggregateOptions) (c *memory.Column, err error) {
 	const call = "aggregate"
 	defer b.guard(call, &err)

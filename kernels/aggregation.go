@@ -21,18 +21,19 @@ const (
 	CountAll      // rows, int64; takes no values
 	CountDistinct // distinct values that are not null, int64
 	Mean
-	Var
-	Std
-	Any // Kleene or: null only if nothing is true and something is null while SkipNulls is off
-	All
-	First // the first value that is not null
-	Last
+	Var    // sum of squared differences from the mean, over count - Ddof
+	Std    // square root of Var
+	Any    // Kleene or: with KeepNulls null if nothing is true and something is null
+	All    // Kleene and: with KeepNulls null if nothing is false and something is null
+	First  // the first value that is not null
+	Last   // the last value that is not null
 	ArgMin // row (IndexType) of the first least value; over a whole column only
-	ArgMax
+	ArgMax // row of the first greatest value
 )
 
-// AggregateOptions are those of Arrow's scalar aggregates. The zero value is
-// the usual one: nulls are skipped, one value is enough, ddof 0.
+// AggregateOptions are those of Arrow's scalar aggregates, KeepNulls being the
+// opposite of Arrow's skip_nulls. The zero value is the usual one: nulls are
+// skipped, one value is enough, ddof 0.
 type AggregateOptions struct {
 	// KeepNulls makes the result null when any value is null.
 	KeepNulls bool

@@ -176,7 +176,9 @@ func difference(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// Arithmetic is an ArithmeticFunc.
+// Arithmetic computes x op y row by row, as ArithmeticFunc says: x and y are
+// columns of one length, or one of them a Scalar. The result is of
+// ArithmeticType, whose errors it returns, and null where x or y is null.
 func (b *Backend) Arithmetic(ctx context.Context, s device.Stream, op ArithmeticOp, x, y Datum, o ArithmeticOptions) (out *memory.Column, err error) {
 	const call = "arithmetic"
 	defer b.guard(call, &err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -104,17 +103,4 @@ func mismatch(format string, args ...any) error {
 // unsupported is the error of a combination that volley does not define.
 func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{device.ErrUnsupported}, args...)...)
-}
-
-// storage strips what does not change how values compare and move: a temporal
-// type is its integer.
-func storage(t arrow.DataType) arrow.DataType {
-	switch t.ID() {
-	case arrow.DATE32, arrow.TIME32:
-		return arrow.PrimitiveTypes.Int32
-	case arrow.DATE64, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
-		return arrow.PrimitiveTypes.Int64
-	default:
-		return t
-	}
 }

@@ -167,7 +167,9 @@ func CastScalar(v Scalar, to arrow.DataType, o CastOptions) (Scalar, error) {
 	}
 }
 
-// Cast is a CastFunc.
+// Cast converts c to another type, as CastScalar says value by value; nulls stay
+// null. A pair of types that CanCast refuses is an ErrUnsupported, a value that
+// does not fit an ErrValue that names its row.
 func (b *Backend) Cast(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataType, o CastOptions) (out *memory.Column, err error) {
 	const call = "cast"
 	defer b.guard(call, &err)

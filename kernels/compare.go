@@ -69,7 +69,9 @@ func CompareType(op CompareOp, a, b arrow.DataType) (arrow.DataType, error) {
 	return arrow.FixedWidthTypes.Boolean, nil
 }
 
-// Compare is a CompareFunc.
+// Compare compares x and y row by row to a bool column, null where either is
+// null: columns of one length, or one of them a Scalar, of types that
+// CompareType allows (ErrMismatch, for nested types ErrUnsupported).
 func (b *Backend) Compare(ctx context.Context, s device.Stream, op CompareOp, x, y Datum) (out *memory.Column, err error) {
 	const call = "compare"
 	defer b.guard(call, &err)

@@ -37,7 +37,8 @@ type GroupOptions struct {
 }
 
 // GroupFunc gives the same number to rows whose keys are all equal, counting
-// from 0 in order of first appearance. NaNs are equal, -0 equals 0.
+// from 0 in order of first appearance. NaNs are equal, -0 equals 0, and nulls
+// are equal to each other unless o.DropNullKeys leaves their rows out.
 type GroupFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, o GroupOptions) (*Groups, error)
 
 // checkKeys admits a call whose main argument is a list of key columns: one or
@@ -61,7 +62,8 @@ func (b *Backend) checkKeys(ctx context.Context, s device.Stream, call string, h
 	return b.sameLength(call, keys...)
 }
 
-// Group numbers the distinct keys among rows: see GroupFunc.
+// Group numbers the distinct keys among rows, as GroupFunc says. keys are one or
+// more columns of one length (ErrMismatch) and of KeyTypes (ErrUnsupported).
 func (b *Backend) Group(ctx context.Context, s device.Stream, keys []*memory.Column, o GroupOptions) (g *Groups, err error) {
 	defer b.guard("group", &err)
 	if err := b.checkKeys(ctx, s, "group", b.Set.Group.Func != nil, b.Set.Group.Types, keys); err != nil {

@@ -35,7 +35,10 @@ func (g *Grouped) Release() {
 // every row. It equals Group followed by Aggregate of each.
 type GroupByFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []Aggregate, o GroupOptions) (*Grouped, error)
 
-// GroupBy groups and aggregates in one pass: see GroupByFunc.
+// GroupBy groups by keys, as Group does, and gives each aggregate's value for each
+// group, as Aggregate does; groups are in the order of Group. The values of the
+// aggregates have as many rows as the keys (ErrMismatch), and types that
+// AggregateType allows (ErrUnsupported).
 func (b *Backend) GroupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []Aggregate, o GroupOptions) (g *Grouped, err error) {
 	const call = "group_by"
 	defer b.guard(call, &err)

@@ -21,7 +21,9 @@ import (
 // null as the one byte 0xff, which is no UTF-8.
 type HashFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint64) (*memory.Column, error)
 
-// Hash is a HashFunc.
+// Hash hashes each row over all keys, one or more columns of one length, to
+// uint64 without nulls, as HashFunc says. No keys, or lengths that differ, are
+// an ErrMismatch.
 func (b *Backend) Hash(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint64) (out *memory.Column, err error) {
 	const call = "hash"
 	defer b.guard(call, &err)

@@ -13,7 +13,10 @@ import (
 // result is of MixType of the two.
 type IfElseFunc func(ctx context.Context, s device.Stream, cond *memory.Column, a, b Datum) (*memory.Column, error)
 
-// IfElse is an IfElseFunc. A condition that is not bool is an ErrMismatch.
+// IfElse is x where cond is true, y where it is false and null where it is null.
+// x and y are columns of cond's length or Scalars; the result is of MixType of
+// the two, whose errors it returns. A condition that is not bool is an
+// ErrMismatch.
 func (b *Backend) IfElse(ctx context.Context, s device.Stream, cond *memory.Column, x, y Datum) (out *memory.Column, err error) {
 	const call = "if else"
 	defer b.guard(call, &err)

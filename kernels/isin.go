@@ -12,8 +12,9 @@ import (
 // same type. The result has no nulls: a null is found if set holds a null.
 type IsInFunc func(ctx context.Context, s device.Stream, c, set *memory.Column) (*memory.Column, error)
 
-// IsIn tells for each value of c whether it is among those of set: see
-// IsInFunc.
+// IsIn tells for each value of c whether it is among those of set: a bool column
+// without nulls, since a null is found where set holds one. NaNs are equal, -0
+// equals 0. Types that differ are an ErrMismatch.
 func (b *Backend) IsIn(ctx context.Context, s device.Stream, c, set *memory.Column) (mask *memory.Column, err error) {
 	const call = "is_in"
 	defer b.guard(call, &err)

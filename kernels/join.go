@@ -70,9 +70,9 @@ type JoinBuildFunc func(ctx context.Context, s device.Stream, keys []*memory.Col
 // right rows, in left order and then right order.
 type CrossFunc func(ctx context.Context, s device.Stream, leftFrom, left, right int64) (*Pairs, error)
 
-// JoinBuild builds the right side of a join: see JoinBuildFunc. The table that
-// it returns checks the arguments of Probe, and after Release it answers
-// ErrClosed.
+// JoinBuild builds the right side of a join from its keys, one or more columns of
+// one length. The table that it returns is probed with as many left keys of the
+// same types (ErrMismatch), and after Release it answers ErrClosed.
 func (b *Backend) JoinBuild(ctx context.Context, s device.Stream, keys []*memory.Column, o JoinOptions) (t JoinTable, err error) {
 	const call = "join_build"
 	defer b.guard(call, &err)
@@ -130,7 +130,9 @@ func (t *checkedTable) Probe(ctx context.Context, s device.Stream, keys []*memor
 	return t.table.Probe(ctx, s, keys, kind, o)
 }
 
-// Cross pairs each left row with each right row: see CrossFunc.
+// Cross pairs each of the left rows [leftFrom, leftFrom+left) with each of right
+// rows, in left order and then right order. Numbers below 0 are an ErrMismatch,
+// more pairs than memory can number an ErrOutOfMemory.
 func (b *Backend) Cross(ctx context.Context, s device.Stream, leftFrom, left, right int64) (p *Pairs, err error) {
 	const call = "cross"
 	defer b.guard(call, &err)

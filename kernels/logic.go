@@ -40,7 +40,8 @@ func LogicType(op LogicOp, a, b arrow.DataType) (arrow.DataType, error) {
 	return a, nil
 }
 
-// Logic is a LogicFunc.
+// Logic combines x and y row by row by Kleene logic: bool columns of one length,
+// or one of them a Scalar. Other types are an ErrMismatch.
 func (b *Backend) Logic(ctx context.Context, s device.Stream, op LogicOp, x, y Datum) (out *memory.Column, err error) {
 	const call = "logic"
 	defer b.guard(call, &err)
@@ -58,7 +59,8 @@ func (b *Backend) Logic(ctx context.Context, s device.Stream, op LogicOp, x, y D
 	return e.Func(ctx, s, op, x, y)
 }
 
-// Not is a NotFunc. A column that is not bool is an ErrMismatch.
+// Not turns true to false and back; null stays null. A column that is not bool
+// is an ErrMismatch.
 func (b *Backend) Not(ctx context.Context, s device.Stream, c *memory.Column) (out *memory.Column, err error) {
 	const call = "not"
 	defer b.guard(call, &err)

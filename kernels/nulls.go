@@ -49,7 +49,8 @@ func MixType(a, b arrow.DataType) (arrow.DataType, error) {
 	}
 }
 
-// IsNull is an IsNullFunc.
+// IsNull answers q for each row of c, of any type that the set takes, with a bool
+// column without nulls.
 func (b *Backend) IsNull(ctx context.Context, s device.Stream, q NullTest, c *memory.Column) (out *memory.Column, err error) {
 	const call = "is null"
 	defer b.guard(call, &err)
@@ -66,7 +67,9 @@ func (b *Backend) IsNull(ctx context.Context, s device.Stream, q NullTest, c *me
 	return e.Func(ctx, s, q, c)
 }
 
-// FillNull is a FillNullFunc.
+// FillNull is c with the value of fill, a Scalar or a column of c's length, where
+// c is null. The result is of c's type; a fill of another is an ErrMismatch, but
+// a dictionary takes values of its own.
 func (b *Backend) FillNull(ctx context.Context, s device.Stream, c *memory.Column, fill Datum) (out *memory.Column, err error) {
 	const call = "fill null"
 	defer b.guard(call, &err)

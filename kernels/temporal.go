@@ -126,7 +126,8 @@ func Days(year int64, month, day int) int64 {
 	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy - 719468
 }
 
-// Temporal is a TemporalFunc.
+// Temporal extracts a field of each date, time or timestamp of c as int64; nulls
+// stay null. A field that the type has not got is an ErrUnsupported.
 func (b *Backend) Temporal(ctx context.Context, s device.Stream, f TemporalField, c *memory.Column) (out *memory.Column, err error) {
 	const call = "temporal"
 	defer b.guard(call, &err)

@@ -69,7 +69,9 @@ func UnaryType(op UnaryOp, t arrow.DataType) (arrow.DataType, error) {
 	return nil, unsupported("%s of %s", op, t)
 }
 
-// Unary is a UnaryFunc.
+// Unary computes op of each value of c; nulls stay null. The result is of
+// UnaryType, whose errors it returns; with o.Checked what does not fit is an
+// ErrValue that names the row.
 func (b *Backend) Unary(ctx context.Context, s device.Stream, op UnaryOp, c *memory.Column, o ArithmeticOptions) (out *memory.Column, err error) {
 	const call = "unary"
 	defer b.guard(call, &err)

@@ -117,7 +117,8 @@ func Min(arg any) Aggregate { return aggregate(kernels.Min, arg) }
 // Max is the greatest value.
 func Max(arg any) Aggregate { return aggregate(kernels.Max, arg) }
 
-// Var is the variance as float64, of the population unless Ddof says else.
+// Var is the variance as float64, of the population (ddof 0) unless the Ddof
+// of With says else.
 func Var(arg any) Aggregate { return aggregate(kernels.Var, arg) }
 
 // Std is the standard deviation as float64, the root of Var.

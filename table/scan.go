@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -186,6 +185,3 @@ func (o *tableOp) next(context.Context) (*Batch, error) {
 }
 
 func (o *tableOp) close() { o.table.Release() }
-
-// isEnd reports the regular end of an operator.
-func isEnd(err error) bool { return errors.Is(err, io.EOF) }

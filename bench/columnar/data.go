@@ -39,7 +39,7 @@ func upload[T number](ctx context.Context, b *kernels.Backend, v []T) (*memory.C
 		if err != nil {
 			return nil, err
 		}
-		if err := s.Copy(there, 0, data, 0, data.Len()); err == nil {
+		if err = s.Copy(there, 0, data, 0, data.Len()); err == nil {
 			err = s.Wait(ctx)
 		}
 		if err != nil {

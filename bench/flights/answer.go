@@ -104,7 +104,7 @@ func (a *Answer) sameFit(want *Answer) error {
 		}
 	}
 	if !near(a.R2, want.R2, fitBound) {
-		return fmt.Errorf("R² is %.16g, not %.16g", a.R2, want.R2)
+		return fmt.Errorf("the R² is %.16g, not %.16g", a.R2, want.R2)
 	}
 	return nil
 }

@@ -13,10 +13,8 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// terms are the columns of the fit: the five of the model, then the delay.
-var terms = []string{"one", "distance", "hour", "latitude", "longitude", "delay"}
-
-// design joins every flight with its origin and computes the terms as float64.
+// design joins every flight with its origin and computes the terms of the fit as
+// float64: the five of the model, then the delay.
 func design(ctx context.Context, flights, airports *table.Table) (*table.Table, error) {
 	f64 := arrow.PrimitiveTypes.Float64
 	return table.From(flights).

@@ -29,12 +29,6 @@ func newOut(s device.Stream, t arrow.DataType, n int64) *out {
 	return &out{s.Device().Memory(), memory.Parts{Type: t, Len: n, Buffers: make([]*memory.Buffer, 3), Place: memory.Host}}
 }
 
-// newFixed allocates the values of n rows of a fixed-width type (of a
-// dictionary its indices), undefined.
-func newFixed(s device.Stream, t arrow.DataType, n int64) (*memory.Buffer, error) {
-	return memory.New(s.Device().Memory(), n*int64(memory.Width(t)))
-}
-
 // newBits allocates a bitmap of n bits, undefined but for those after the last
 // one, which are 0.
 func newBits(a memory.Allocator, n int64) (*memory.Buffer, error) {
