@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,15 +11,8 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/table/storage"
 )
-
-// formats gives the format that each ending of a file name stands for.
-var formats = map[string]string{
-	".parquet": "parquet", ".pq": "parquet",
-	".csv":   "csv",
-	".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", // Arrow IPC file
-	".arrows": "arrows", // Arrow IPC stream
-}
 
 func newConvert(d deps) *cobra.Command {
 	var o convertOptions
@@ -30,9 +22,9 @@ func newConvert(d deps) *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Convert a file of columns into another format",
 		Long: `convert reads the file IN and writes its columns and rows to the file OUT, which
-is replaced if it is there. The ending of a name says its format: .parquet, .pq,
-.csv, .arrow (.feather, .ipc) for the Arrow IPC file format, .arrows for the
-stream format.`,
+is replaced if it is there. The ending of a name says its format: .parquet, .pq;
+.csv, .txt, .tsv; .arrow, .feather, .ipc for the Arrow IPC file format; .arrows
+for the stream format.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.In, o.Out = args[0], args[1]
@@ -66,10 +58,11 @@ func (o *convertOptions) settle(known []string) error {
 		format     *string
 	}{{"--from", o.In, &o.From}, {"--to", o.Out, &o.To}} {
 		if *f.format == "" {
-			*f.format = formats[strings.ToLower(filepath.Ext(f.path))]
-			if *f.format == "" {
+			ending, err := storage.FormatOf(f.path)
+			if err != nil {
 				return usagef("%s: the ending tells no format, name it with %s", f.path, f.flag)
 			}
+			*f.format = string(ending)
 		}
 		if !slices.Contains(known, *f.format) {
 			return usagef("%s: unknown format %q, known are %s", f.flag, *f.format, strings.Join(known, ", "))

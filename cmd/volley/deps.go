@@ -63,7 +63,7 @@ type columnarOptions struct {
 }
 
 // converter converts files between the formats whose names it gives, a subset
-// of those in [formats].
+// of those of package storage.
 type converter struct {
 	formats []string
 	run     func(ctx context.Context, o convertOptions, p progress.Progress) (convertResult, error)
