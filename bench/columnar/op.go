@@ -14,6 +14,8 @@ const seed = 42
 type job struct {
 	// run does the operation once and gives back what it made.
 	run func(ctx context.Context) (result, error)
+	// input is the bytes of input in memory.
+	input int64
 	// read is the bytes of input that the operation has to read, written those
 	// of the output that it has to write.
 	read, written int64

@@ -17,14 +17,14 @@ type tableResult struct {
 
 func (r tableResult) check() error { return r.holds(r.Table) }
 
-// onTable makes the job that collects a query over t.
+// onTable makes the job that collects a query over t, all of which it reads.
 func onTable(t *table.Table, q *table.Query, read, written int64, holds func(t *table.Table) error) *job {
 	return &job{
 		run: func(ctx context.Context) (result, error) {
 			got, err := q.Collect(ctx)
 			return tableResult{got, holds}, err
 		},
-		read: read, written: written, release: t.Release,
+		input: read, read: read, written: written, release: t.Release,
 	}
 }
 

@@ -104,7 +104,7 @@ func measure(ctx context.Context, op operation, b *kernels.Backend, o Options, p
 			return r, nil, err
 		}
 		r.PeakRSSBytes = report.Of(peak)
-		m = &memoryUse{j.read, j.written, peak - before}
+		m = &memoryUse{j.input, j.written, peak - before}
 	}
 	wrong := got.check()
 	got.Release()

@@ -35,9 +35,13 @@ func onColumn(ctx context.Context, b *kernels.Backend, n, written int64,
 	return &job{
 		run: func(ctx context.Context) (result, error) {
 			columns, err := f(ctx, c)
-			return columnResult{columns, func(got []*memory.Column) error { return holds(v, got) }}, err
+			if err != nil {
+				columnResult{columns: columns}.Release()
+				return nil, err
+			}
+			return columnResult{columns, func(got []*memory.Column) error { return holds(v, got) }}, nil
 		},
-		read: 8 * n, written: written, release: c.Release,
+		input: 8 * n, read: 8 * n, written: written, release: c.Release,
 	}, nil
 }
 

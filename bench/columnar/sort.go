@@ -56,7 +56,9 @@ func topK(ctx context.Context, b *kernels.Backend, n int64) (*job, error) {
 		return nil, err
 	}
 	m := min(n, 100)
-	return onTable(t, table.From(t).Sort(table.Asc("k")).Head(m), 8*n, 16*m, firstRows(k, v, m)), nil
+	j := onTable(t, table.From(t).Sort(table.Asc("k")).Head(m), 8*n, 16*m, firstRows(k, v, m))
+	j.input = 16 * n // of the payload only m values are read
+	return j, nil
 }
 
 // firstRows checks that a table holds the first m rows in sorted order.
@@ -94,6 +96,6 @@ func argsort(ctx context.Context, b *kernels.Backend, n int64) (*job, error) {
 				return nil
 			}}, err
 		},
-		read: 8 * n, written: 4 * n, release: c.Release,
+		input: 8 * n, read: 8 * n, written: 4 * n, release: c.Release,
 	}, s), nil
 }

@@ -3,13 +3,10 @@ package flights
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/kernels"
-	"github.com/volley-go/volley/table"
-	"github.com/volley-go/volley/table/storage"
 )
 
 // Options are what to run and on what.
@@ -17,6 +14,7 @@ type Options struct {
 	Data     string             // Parquet file of flights: date, delay, distance, origin
 	Airports string             // CSV file of airports: iata, state, latitude, longitude
 	Backends []*kernels.Backend // the devices to run on
+	Host     *kernels.Backend   // reads for devices with memory of their own, and runs the reference loops
 	Runs     int                // timed runs of each step
 	Threads  int                // threads that the CPU has, for the records
 	Limit    report.Bandwidth   // what the machine's memory can do
@@ -36,13 +34,11 @@ func (o *Options) engines() []engine {
 	for _, b := range o.Backends {
 		all = append(all, engine{"volley", b, o.Runs})
 	}
-	for _, b := range o.Backends {
-		if b.Device.Place().HostAccessible() {
-			return append(all, engine{"reference", &kernels.Backend{Device: b.Device, Set: kernels.Reference()}, 1})
-		}
-	}
-	return all
+	return append(all, engine{"reference", &kernels.Backend{Device: o.Host.Device, Set: kernels.Reference()}, 1})
 }
+
+// moves reports whether the engine works on other memory than the host's.
+func (e engine) moves() bool { return !e.backend.Device.Info().Unified }
 
 // suite is a run of the suite.
 type suite struct {
@@ -51,6 +47,7 @@ type suite struct {
 	p      progress.Progress
 	golden *Answer // nil when the data are not the known ones
 	first  *Answer // of the first engine, which the others are held against
+	notes  []string
 }
 
 // Run runs the suite: for each engine the steps read, transfer, query and fit.
@@ -59,6 +56,9 @@ type suite struct {
 // step's record false; anything else that goes wrong ends the suite. It stops
 // within 100 ms of the end of ctx.
 func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) error {
+	if o.Host == nil || len(o.Backends) == 0 {
+		return fmt.Errorf("flights: no device to run on, or none to read the files on")
+	}
 	known, err := golden(o.Data, o.Airports)
 	if err != nil {
 		return fmt.Errorf("flights: %w", err)
@@ -73,6 +73,9 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) er
 		}
 		agree = agree && ok
 		names = append(names, e.name+" on "+e.backend.Device.Name())
+		if e.name == "volley" && !e.moves() {
+			s.notes = append(s.notes, e.backend.Device.Name()+" works on host memory: nothing to transfer.")
+		}
 	}
 	return s.verdict(agree, names)
 }
@@ -89,11 +92,16 @@ func (s *suite) verdict(agree bool, names []string) error {
 	} else if agree {
 		query.Note += " They are the known ones."
 	}
+	for _, n := range s.notes {
+		query.Note += " " + n
+	}
 	if err := s.to.Answer(report.Answer{Suite: "flights", Value: struct {
 		*Answer
 		Engines []string `json:"engines"`
 		Agree   bool     `json:"agree"`
-	}{s.first, names, agree}, Grid: query}); err != nil {
+		Known   bool     `json:"known"` // whether there is an answer by other software to hold them against
+		Notes   []string `json:"notes,omitempty"`
+	}{s.first, names, agree, s.golden != nil, s.notes}, Grid: query}); err != nil {
 		return err
 	}
 	return s.to.Answer(report.Answer{Suite: "flights", Value: map[string]any{"coefficients": s.first.Coefficients, "r2": s.first.R2}, Grid: fit})
@@ -117,20 +125,14 @@ func list(names []string) string {
 // engine runs the steps on one engine and reports whether its answers are
 // right.
 func (s *suite) engine(ctx context.Context, e engine) (bool, error) {
-	flights, err := s.read(ctx, e)
+	d, err := s.load(ctx, e)
 	if err != nil {
 		return false, err
 	}
-	defer flights.Release()
-	airports, err := storage.ReadCSV(ctx, e.backend, s.Airports, storage.CSVOptions{}, storage.ReadOptions{})
-	if err != nil {
-		return false, err
-	}
-	defer airports.Release()
-
+	defer d.release()
+	flights, airports := d.flights, d.airports
 	a := &Answer{Rows: flights.NumRows()}
-	width := bytesOf(flights)
-	queried, err := s.step(ctx, e, "query", a.Rows, width, func(ctx context.Context) (err error) {
+	queried, err := s.step(ctx, e, "query", a.Rows, d.width, func(ctx context.Context) (err error) {
 		a.States, err = query(ctx, flights, airports)
 		return err
 	}, func() error {
@@ -143,7 +145,7 @@ func (s *suite) engine(ctx context.Context, e engine) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	fitted, err := s.step(ctx, e, "fit", a.Rows, width, func(ctx context.Context) (err error) {
+	fitted, err := s.step(ctx, e, "fit", a.Rows, d.width, func(ctx context.Context) (err error) {
 		a.Coefficients, a.R2, err = fit(ctx, flights, airports)
 		return err
 	}, func() error { return s.hold(a, (*Answer).sameFit) })
@@ -168,44 +170,6 @@ func (s *suite) hold(a *Answer, differs func(a, want *Answer) error) error {
 	return nil
 }
 
-// columns are those of the flights that the suite needs.
-var columns = []string{"date", "delay", "distance", "origin"}
-
-// read reads the flights into the memory of the engine's device, timed.
-func (s *suite) read(ctx context.Context, e engine) (*table.Table, error) {
-	info, err := os.Stat(s.Data)
-	if err != nil {
-		return nil, err
-	}
-	var t *table.Table
-	load := func(ctx context.Context) error {
-		t.Release()
-		t, err = storage.ReadParquet(ctx, e.backend, s.Data, storage.ReadOptions{Columns: columns})
-		return err
-	}
-	if e.name == "reference" { // reading is not a kernel: nothing to compare
-		return t, load(ctx)
-	}
-	s.p.Start("read "+s.Data, int64(s.Runs))
-	timing, err := report.Measure(ctx, s.Runs, func(ctx context.Context) error {
-		defer s.p.Add(1)
-		return load(ctx)
-	})
-	s.p.Done()
-	if err != nil {
-		t.Release()
-		return nil, err
-	}
-	r := s.record(e, "read", t.NumRows())
-	r.SetTiming(timing)
-	r.SetBytes(info.Size(), 0)
-	if err := s.to.Record(r); err != nil {
-		t.Release()
-		return nil, err
-	}
-	return t, nil
-}
-
 func (s *suite) record(e engine, op string, rows int64) report.Record {
 	return report.Record{
 		Suite: "flights", Op: op, Engine: e.name, Version: report.Version(),
@@ -226,7 +190,7 @@ func (s *suite) step(ctx context.Context, e engine, op string, rows, bytes int64
 	})
 	s.p.Done()
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", op, err)
+		return false, fmt.Errorf("%s of %s and %s: %w", op, s.Data, s.Airports, err)
 	}
 	wrong := check()
 	if wrong != nil {

@@ -15,11 +15,22 @@ import (
 
 // states reads the rows of the query's result.
 func states(ctx context.Context, t *table.Table) ([]State, error) {
-	want := []arrow.Type{arrow.STRING, arrow.INT64, arrow.FLOAT64, arrow.INT64, arrow.FLOAT64}
+	want := []func(arrow.Type) bool{isText, arrow.IsInteger, isFloat, arrow.IsInteger, isFloat}
 	for i, f := range t.Schema().Fields() {
-		if i >= len(want) || f.Type.ID() != want[i] {
+		if i >= len(want) || !want[i](f.Type.ID()) {
 			return nil, fmt.Errorf("column %d of the answer, %s, is of type %s", i, f.Name, f.Type)
 		}
+	}
+	if b := t.Backend(); !b.Device.Place().HostAccessible() {
+		s, err := b.NewStream()
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close() // its failures are those of the copies waited for
+		if t, _, err = toHost(b, s).copyTable(ctx, t); err != nil {
+			return nil, err
+		}
+		defer t.Release()
 	}
 	var out []State
 	for _, chunk := range t.Chunks() {

@@ -8,8 +8,13 @@ import (
 	"time"
 )
 
+// every is the least time between two lines about one piece of work, so that
+// short pieces take two lines.
+const every = time.Second
+
 // Lines returns a Progress that prints a line to w when a piece of work
-// begins, at each further tenth of it, and when it ends with the time it took.
+// begins, at further tenths of it but not more than once a second, and when it
+// ends with the time it took.
 // Of a piece whose total is not known only the beginning and the end are
 // printed.
 func Lines(w io.Writer) Progress { return &lines{w: w, now: time.Now} }
@@ -24,6 +29,7 @@ type lines struct {
 	done  int64
 	tenth int64 // tenths printed
 	start time.Time
+	last  time.Time // when a line was printed
 }
 
 func (l *lines) Start(name string, total int64) {
@@ -31,6 +37,7 @@ func (l *lines) Start(name string, total int64) {
 	defer l.mu.Unlock()
 	l.end()
 	l.open, l.name, l.total, l.done, l.tenth, l.start = true, clean(name), total, 0, 0, l.now()
+	l.last = l.start
 	fmt.Fprintf(l.w, "%s\n", l.name)
 }
 
@@ -47,8 +54,11 @@ func (l *lines) Add(n int64) {
 	// The last tenth is told by the line that ends the work. In floating point,
 	// since ten times a count of bytes need not fit into an int64.
 	t := min(int64(float64(l.done)/float64(l.total)*10), 9)
-	if t > l.tenth {
-		l.tenth = t
+	if t <= l.tenth {
+		return
+	}
+	if now := l.now(); now.Sub(l.last) >= every {
+		l.tenth, l.last = t, now
 		fmt.Fprintf(l.w, "%s: %d %%\n", l.name, t*10)
 	}
 }

@@ -15,7 +15,7 @@ func TestLines(t *testing.T) {
 	var b bytes.Buffer
 	l := Lines(&b).(*lines)
 	clock := time.Unix(0, 0)
-	l.now = func() time.Time { clock = clock.Add(1500 * time.Millisecond); return clock }
+	l.now = func() time.Time { clock = clock.Add(600 * time.Millisecond); return clock }
 	l.Add(1)
 	l.Done()
 	l.Start("read\n\x1b[2J", 100)
@@ -26,7 +26,8 @@ func TestLines(t *testing.T) {
 	l.Add(7)
 	l.Done()
 	l.Done()
-	want := "read  [2J\nread  [2J: 20 %\nread  [2J: 50 %\nread  [2J: 70 %\nread  [2J: 90 %\nread  [2J: done in 1.500 s\nsort\nsort: done in 1.500 s\n"
+	// The quarters come 0.6 s apart: a line for every second one.
+	want := "read  [2J\nread  [2J: 50 %\nread  [2J: 90 %\nread  [2J: done in 3.000 s\nsort\nsort: done in 0.600 s\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
@@ -34,7 +35,9 @@ func TestLines(t *testing.T) {
 
 func TestLinesOfHugeTotal(t *testing.T) {
 	var b bytes.Buffer
-	l := Lines(&b)
+	l := Lines(&b).(*lines)
+	clock := time.Unix(0, 0)
+	l.now = func() time.Time { clock = clock.Add(time.Second); return clock }
 	l.Start("huge", math.MaxInt64)
 	l.Add(math.MaxInt64 / 2)
 	l.Add(math.MaxInt64 / 4)

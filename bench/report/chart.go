@@ -14,6 +14,7 @@ type Chart struct {
 	Axis   string               // what the bars measure, with its unit
 	Groups []string             // names of the groups, from top to bottom
 	Series []Series             // one bar per group each, at most eight for the colours to differ
+	Whole  float64              // what the axis reaches at least, such as 100 for a share in per cent; 0 for the longest bar
 	Log    bool                 // logarithmic axis; values must then be above zero
 	Print  func(float64) string // prints a value at the end of its bar; nil prints three digits
 }
@@ -50,7 +51,7 @@ func Charts(records []Record) []Chart {
 		}
 		share := Chart{
 			Name: s + "-limit", Title: s + ": share of what the machine's memory can do, longer is better",
-			Axis: "share of the limit, per cent", Print: func(v float64) string { return threeDigits(v) + " %" },
+			Axis: "share of the limit, per cent", Whole: 100, Print: func(v float64) string { return threeDigits(v) + " %" },
 		}
 		share.fill(of, func(r *Record) *float64 {
 			if r.ShareOfLimit == nil {
@@ -156,14 +157,14 @@ func (c *Chart) span() (lo, hi float64) {
 
 // axis returns the ends of the value axis: from zero, or from the power of ten
 // below the shortest bar, to beyond the longest, which leaves room for its
-// printed value.
+// printed value, or to the whole of which the bars are shares.
 func (c *Chart) axis() (lo, hi float64) {
 	lo, hi = c.span()
 	if !c.Log {
-		if hi <= 0 {
+		if hi <= 0 && c.Whole <= 0 {
 			return 0, 1
 		}
-		return 0, hi * 1.15
+		return 0, max(hi*1.15, c.Whole)
 	}
 	lo = math.Pow(10, math.Floor(math.Log10(lo*0.8)))
 	return lo, hi * math.Pow(hi/lo, 0.15)

@@ -13,7 +13,7 @@ import (
 // script from a server.
 func (c *Chart) option() map[string]any {
 	bar := charts.NewBar().XYReversal().SetXAxis(c.Groups)
-	lo, _ := c.axis()
+	lo, hi := c.axis()
 	kind := "value"
 	if c.Log {
 		kind = "log"
@@ -21,6 +21,9 @@ func (c *Chart) option() map[string]any {
 	values := opts.XAxis{
 		Type: kind, Name: c.Axis, NameLocation: "middle", NameGap: 28, Min: lo,
 		AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)},
+	}
+	if c.Whole > 0 && hi == c.Whole {
+		values.Max = hi // else the script ends the axis at a round number beyond the longest bar
 	}
 	bar.SetGlobalOptions(
 		charts.WithAnimation(false),

@@ -76,10 +76,14 @@ func runFlights(ctx context.Context, o flightsOptions, to report.Sink, p progres
 	if err != nil {
 		return err
 	}
+	host, err := volley.Open("cpu")
+	if err != nil {
+		return errors.Join(err, close())
+	}
 	err = flights.Run(ctx, flights.Options{
-		Data: o.Data, Airports: o.Airports, Backends: all, Runs: o.Runs, Threads: o.Threads, Limit: o.Limit,
+		Data: o.Data, Airports: o.Airports, Backends: all, Host: host, Runs: o.Runs, Threads: o.Threads, Limit: o.Limit,
 	}, to, p)
-	return errors.Join(err, close())
+	return errors.Join(err, host.Close(), close())
 }
 
 func runColumnar(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
