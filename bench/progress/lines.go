@@ -48,11 +48,10 @@ func (l *lines) Add(n int64) {
 		return
 	}
 	l.done += n
-	if l.total <= 0 {
+	if l.total <= 0 || l.done >= l.total { // the end has its own line
 		return
 	}
-	// The last tenth is told by the line that ends the work. In floating point,
-	// since ten times a count of bytes need not fit into an int64.
+	// In floating point, since ten times a count of bytes need not fit into an int64.
 	t := min(int64(float64(l.done)/float64(l.total)*10), 9)
 	if t <= l.tenth {
 		return

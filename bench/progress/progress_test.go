@@ -26,8 +26,8 @@ func TestLines(t *testing.T) {
 	l.Add(7)
 	l.Done()
 	l.Done()
-	// The quarters come 0.6 s apart: a line for every second one.
-	want := "read  [2J\nread  [2J: 50 %\nread  [2J: 90 %\nread  [2J: done in 3.000 s\nsort\nsort: done in 0.600 s\n"
+	// The quarters come 0.6 s apart: a line for the second, none for the last.
+	want := "read  [2J\nread  [2J: 50 %\nread  [2J: done in 2.400 s\nsort\nsort: done in 0.600 s\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
