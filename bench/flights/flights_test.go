@@ -166,7 +166,7 @@ func TestWrongKernels(t *testing.T) {
 			right := s.GEMM.Func
 			s.GEMM.Func = func(ctx context.Context, st device.Stream, ta, tb bool, alpha float64, a, b kernels.Matrix, beta float64, c kernels.Matrix) error {
 				err := right(ctx, st, ta, tb, alpha, a, b, beta, c)
-				memory.View[float64](c.Data)[len(terms)-1] *= 1.001
+				memory.View[float64](c.Data)[c.Cols-1] *= 1.001
 				return err
 			}
 		},
