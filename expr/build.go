@@ -94,7 +94,7 @@ func call(op Op, args ...*Expr) *Expr {
 	if info := ops[op]; len(args) < info.min || info.max >= 0 && len(args) > info.max {
 		e.err = fmt.Errorf("%w: %s takes %s, not %d", errType, op, info.operands(), len(args))
 	}
-	return e
+	return e.sized()
 }
 
 func (o opInfo) operands() string {
@@ -230,12 +230,12 @@ func (c Case) End() *Expr { return c.Else(nil) }
 
 // Cast is e converted to t; a value that does not fit is an error.
 func (e *Expr) Cast(t arrow.DataType) *Expr {
-	return &Expr{kind: KindCast, args: []*Expr{e}, typ: t}
+	return (&Expr{kind: KindCast, args: []*Expr{e}, typ: t}).sized()
 }
 
 // As names the result. The name inside of a larger expression means nothing.
 func (e *Expr) As(name string) *Expr {
-	return &Expr{kind: KindAlias, args: []*Expr{e}, name: name}
+	return (&Expr{kind: KindAlias, args: []*Expr{e}, name: name}).sized()
 }
 
 // Alias is As.

@@ -45,6 +45,8 @@ type Expr struct {
 	args  []*Expr
 	pos   Pos
 	err   error
+	depth int // of the tree below and with the node
+	size  int // its nodes, one with several parents counted for each
 }
 
 // Kind is the kind of the node.
@@ -185,8 +187,8 @@ var turned = [...]kernels.CompareOp{
 // Rewrite gives e with each column f knows replaced by what f returns; f
 // returns nil to leave a column as it is.
 func Rewrite(e *Expr, f func(name string) *Expr) *Expr {
-	if e == nil {
-		return nil
+	if e == nil || e.err != nil {
+		return e
 	}
 	if e.kind == KindColumn {
 		if to := f(e.name); to != nil {
@@ -205,5 +207,5 @@ func Rewrite(e *Expr, f func(name string) *Expr) *Expr {
 	}
 	out := *e
 	out.args = args
-	return &out
+	return out.sized()
 }

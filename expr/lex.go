@@ -44,7 +44,16 @@ type ParseError struct {
 
 // Error says where, what was expected and what was found.
 func (e *ParseError) Error() string {
-	return fmt.Sprintf("%v at %v: expected %s, found %s", errSyntax, e.Pos, e.Expected, e.Found)
+	return fmt.Sprintf("%v at %v: expected %s, found %s", errSyntax, e.Pos, e.Expected, shortened(e.Found))
+}
+
+// shortened is a text with its end left out where it is long for a message.
+func shortened(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // Unwrap gives the kind of the error.
@@ -68,7 +77,9 @@ func lex(text string) ([]token, error) {
 		}
 		if t.kind != tokenEnd {
 			t.raw, t.pos = text[i:i+n], pos
-			tokens = append(tokens, t)
+			if tokens = append(tokens, t); len(tokens) > maxTokens {
+				return nil, fmt.Errorf("%w at %v: an expression of more than %d words", errSyntax, pos, maxTokens)
+			}
 		}
 		for _, r := range text[i : i+n] {
 			if pos.Column++; r == '\n' {

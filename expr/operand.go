@@ -135,7 +135,7 @@ func (p *parser) caseWhen(pos Pos) (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		c = c.When(cond, value)
+		c.args = append(c.args, cond, value) // When would copy those before it
 	}
 	if len(c.args) == 0 {
 		return nil, p.expected("'when'")

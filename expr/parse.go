@@ -8,12 +8,6 @@ import (
 	"github.com/volley-go/volley/kernels"
 )
 
-// Limits that keep a text from taking the stack or the memory.
-const (
-	maxDepth  = 500
-	maxTokens = 100_000
-)
-
 // Parse reads an expression as SQL writes it:
 //
 //	delay > 15 and (state = 'WY' or state is null) and hour(at) between 6 and 9
@@ -30,12 +24,12 @@ const (
 //
 // The tree equals that of the builder. Errors are *ParseError or say the place.
 func Parse(text string) (*Expr, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("%w: an expression of %d bytes, which is more than %d", errSyntax, len(text), maxText)
+	}
 	tokens, err := lex(text)
 	if err != nil {
 		return nil, err
-	}
-	if len(tokens) > maxTokens {
-		return nil, fmt.Errorf("%w: an expression of more than %d words", errSyntax, maxTokens)
 	}
 	p := &parser{tokens: tokens}
 	e, err := p.named()

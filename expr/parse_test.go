@@ -95,6 +95,12 @@ func TestParseErrors(t *testing.T) {
 		strings.Repeat("(", 600):       "nested deeper than 500",
 		strings.Repeat("not ", 600):    "nested deeper than 500",
 		strings.Repeat("-", 600) + "1": "nested deeper than 500",
+		strings.Repeat("(", 1e6):       "more than 100000 words",
+		strings.Repeat("abs(", 1e6):    "more than 100000 words",
+		strings.Repeat("9", 1e6):       "found 999",
+		strings.Repeat("x", 17<<20):    "an expression of 17825792 bytes",
+		"decimal(9, 2) '" + strings.Repeat("9", 1e6) + "'": "is no value of type decimal(9, 2)",
+		"a" + strings.Repeat(" between 1 and 2", 60):       "more than 1048576 operations",
 	} {
 		e, err := Parse(text)
 		if err == nil {
@@ -104,6 +110,42 @@ func TestParseErrors(t *testing.T) {
 		if !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestTreesOfEverySize: chains as long as a text may have bind and print, and
+// what the builder makes too deep or too large is an error of Bind.
+func TestTreesOfEverySize(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "a", Type: arrow.PrimitiveTypes.Int64}, {Name: "c", Type: arrow.FixedWidthTypes.Boolean}}, nil)
+	for _, text := range []string{"a" + strings.Repeat(" + a", 30_000), "c" + strings.Repeat(" and c", 30_000), "c" + strings.Repeat(" is null", 400)} {
+		e, err := Parse(text)
+		if err != nil {
+			t.Fatalf("%.20q: %v", text, err)
+		}
+		if _, err := e.Bind(schema); err != nil {
+			t.Errorf("%.20q: %v", text, err)
+		}
+		if again, err := Parse(e.String()); err != nil || !Equal(e, again) {
+			t.Errorf("%.20q does not read back: %v", text, err)
+		}
+	}
+	deep, wide := Col("a"), Col("a")
+	for range 200_000 {
+		deep = deep.Neg()
+	}
+	for range 1000 {
+		wide = wide.Add(wide)
+	}
+	for want, e := range map[string]*Expr{
+		"nested deeper than 100000": deep.As("x"), "more than 1048576 operations": Rewrite(wide.Gt(1), func(string) *Expr { return Col("b") }),
+	} {
+		if _, err := e.Bind(schema); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	var none *Expr
+	if _, err := none.Add(1).Bind(schema); !errors.Is(err, device.ErrMismatch) {
+		t.Errorf("no expression: %v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ func floorDiv(a, b int64) int64 {
 // the value as it is stored.
 func parseValue(t arrow.DataType, text string) (kernels.Scalar, error) {
 	fail := func() (kernels.Scalar, error) {
-		return kernels.Scalar{}, fmt.Errorf("%w: %s is no value of type %s", errType, quoteText(text), TypeName(t))
+		return kernels.Scalar{}, fmt.Errorf("%w: %s is no value of type %s", errType, quoteText(shortened(text)), TypeName(t))
 	}
 	id := t.ID()
 	switch {
@@ -124,6 +124,9 @@ func parseValue(t arrow.DataType, text string) (kernels.Scalar, error) {
 // parseDecimal reads a decimal exactly: digits past the scale must be zeros.
 func parseDecimal(text string, precision, scale int32) (decimal128.Num, bool) {
 	digits, negative, point, seen := "", false, -1, false
+	if len(text) > 300 {
+		return decimal128.Num{}, false
+	}
 	for i, c := range []byte(text) {
 		switch {
 		case (c == '-' || c == '+') && i == 0:
