@@ -1,6 +1,7 @@
 package table
 
 import (
+	"math"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -97,7 +98,7 @@ func fuse(n node) node {
 	switch n := n.(type) {
 	case *limitNode:
 		out := *n
-		out.in = fuse(limited(n.in, n.offset+n.n))
+		out.in = fuse(limited(n.in, n.offset+min(n.n, math.MaxInt64-n.offset)))
 		if s, ok := out.in.(*sortNode); ok && n.offset == 0 && s.limit >= 0 && s.limit <= n.n {
 			return s
 		}
