@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -30,9 +31,23 @@ func (heap) Allocate(size int64) (Block, error) {
 	if size >= large && size > systemTotal() {
 		return Block{}, &OutOfMemory{Place: Host, Requested: size, InUse: -1, Limit: systemTotal()}
 	}
-	raw := make([]byte, Padded(size)+Alignment)
+	raw := room(int(Padded(size) + Alignment))
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) & (Alignment - 1)
 	return Block{Bytes: raw[skip:][:size:Padded(size)], Size: size}, nil
+}
+
+// room is n bytes of Go memory, large ones as they are: make would clear them,
+// on one thread and with nobody able to interrupt it, for longer than a query
+// may take to stop. A strings.Builder is how Go gives bytes that it has not
+// cleared. No string of it is kept, so nothing that is immutable changes.
+func room(n int) []byte {
+	if n < large {
+		return make([]byte, n)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), n)
 }
 
 func (heap) Free(b Block) {
