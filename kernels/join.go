@@ -31,6 +31,29 @@ type JoinOptions struct {
 	NullsEqual bool
 	// AnyOrder allows the pairs in any order. It is read when probing.
 	AnyOrder bool
+	// MaxPairs, if not 0, bounds the pairs of one Probe: more are a PairsError,
+	// told before memory is taken for any.
+	MaxPairs int64
+}
+
+// PairsError is a Probe of more pairs than JoinOptions.MaxPairs allows. It is a
+// device.ErrOutOfMemory.
+type PairsError struct{ Pairs, Max int64 }
+
+// Error says how many pairs there would be.
+func (e *PairsError) Error() string {
+	return fmt.Sprintf("%v: %d pairs where %d are allowed", device.ErrOutOfMemory, e.Pairs, e.Max)
+}
+
+// Unwrap gives the kind of the error.
+func (e *PairsError) Unwrap() error { return device.ErrOutOfMemory }
+
+// Check is a PairsError where pairs are more than the options allow.
+func (o JoinOptions) Check(pairs int64) error {
+	if o.MaxPairs > 0 && pairs > o.MaxPairs {
+		return &PairsError{Pairs: pairs, Max: o.MaxPairs}
+	}
+	return nil
 }
 
 // Pairs are the rows that a join puts together.

@@ -46,7 +46,7 @@ func (t *referenceTable) Release() {
 	}
 }
 
-func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind JoinKind, _ JoinOptions) (*Pairs, error) {
+func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind JoinKind, o JoinOptions) (*Pairs, error) {
 	var left, right []int64
 	met := make([]bool, t.Rows())
 	var buf []byte
@@ -69,6 +69,9 @@ func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*mem
 		case len(matches) == 0 && (kind == LeftJoin || kind == FullJoin):
 			left, right = append(left, i), append(right, -1)
 		}
+		if err := o.Check(int64(len(left) + len(matches))); err != nil {
+			return nil, err
+		}
 		for _, r := range matches {
 			left, right = append(left, i), append(right, r)
 			met[r] = true
@@ -80,6 +83,9 @@ func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*mem
 				left, right = append(left, -1), append(right, int64(r))
 			}
 		}
+	}
+	if err := o.Check(int64(len(left))); err != nil {
+		return nil, err
 	}
 	if kind == SemiJoin || kind == AntiJoin {
 		l, err := indexColumn(s, keys[0].Len(), left)

@@ -90,6 +90,9 @@ func (c *Column) checkPlaces() error {
 	if c.dict != nil {
 		found = append(found, c.dict.place)
 	}
+	if len(found) == 0 && c.place == (Place{}) {
+		c.place = Host
+	}
 	for i, p := range found {
 		if p != found[0] {
 			return mismatch("a column of %s has parts on %s and on %s", c.typ, found[0], found[i])

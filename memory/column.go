@@ -38,7 +38,8 @@ type Parts struct {
 	Children []*Column
 	// Dictionary holds the values of a dictionary column.
 	Dictionary *Column
-	// Place is only read where there is no buffer and no child to ask.
+	// Place is only read where there is no buffer and no child to ask; the zero
+	// Place is then Host.
 	Place Place
 }
 

@@ -29,6 +29,9 @@ type OutOfMemory struct {
 
 // Error says what was asked for and what there was.
 func (e *OutOfMemory) Error() string {
+	if e.InUse < 0 && e.Limit >= 0 {
+		return fmt.Sprintf("%s: out of memory: %d bytes requested, %d or less free, which is all there is", e.Place, e.Requested, e.Limit)
+	}
 	if e.Limit < 0 {
 		return fmt.Sprintf("%s: out of memory: %d bytes requested", e.Place, e.Requested)
 	}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -29,7 +30,7 @@ func TestHeapRefusesWhatTheMachineHasNot(t *testing.T) {
 	for _, size := range []int64{1 << 45, 1 << 50, 1<<63 - 1} {
 		_, err := Heap.Allocate(size)
 		var oom *OutOfMemory
-		if !errors.Is(err, ErrOutOfMemory) || !errors.As(err, &oom) || oom.Requested != size {
+		if !errors.Is(err, ErrOutOfMemory) || !errors.As(err, &oom) || oom.Requested != size || strings.Contains(err.Error(), "-1") {
 			t.Fatalf("%d: %v", size, err)
 		}
 	}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -16,6 +17,11 @@ import (
 // they gather, then take memory for these rows only.
 const probeRows = 1 << 20
 
+// probePairs is how many pairs a slice of left rows may give before it is cut
+// in halves, down to one row: where keys repeat on both sides the pairs are many
+// times the rows.
+const probePairs = 16 * probeRows
+
 // joinOp probes a built right side with the left side, slice by slice.
 type joinOp struct {
 	r                   *runner
@@ -29,6 +35,7 @@ type joinOp struct {
 	seen  memory.Bitmap // right rows that matched, for right and full joins
 	batch *Batch        // the left batch in work, from row at on
 	at    int64
+	step  int64 // left rows of a slice, where pairs are many; 0 is probeRows
 	row   int64 // of a cross join: the right row to go on with
 	ended bool
 }
@@ -67,9 +74,17 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 		} else {
 			out, err = o.probe(ctx, slice)
 		}
+		rows := slice.rows
 		slice.Release()
+		if errors.Is(err, device.ErrOutOfMemory) && rows > 1 && o.node.kind != Cross {
+			o.at, o.step = o.at-rows, rows/2 // the same rows again, fewer at a time
+			continue
+		}
 		if err != nil {
 			return nil, wrapError("join", err)
+		}
+		if o.step > 0 && out.rows < probePairs/4 {
+			o.step *= 2
 		}
 		if out.rows > 0 {
 			return out, nil
@@ -109,6 +124,9 @@ func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
 		o.batch = b
 	}
 	n := min(probeRows, o.batch.rows-o.at)
+	if o.step > 0 {
+		n = min(n, o.step)
+	}
 	if o.node.kind == Cross { // cross goes on by itself
 		return o.batch.Retain(), nil
 	}
@@ -130,7 +148,11 @@ func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
 	case Full:
 		kind = kernels.LeftJoin
 	}
-	pairs, err := o.table.Probe(ctx, o.r.stream, keys, kind, kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder})
+	options := kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder}
+	if b.rows > 1 {
+		options.MaxPairs = probePairs
+	}
+	pairs, err := o.table.Probe(ctx, o.r.stream, keys, kind, options)
 	releaseColumns(keys)
 	if err != nil {
 		return nil, err

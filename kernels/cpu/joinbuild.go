@@ -44,7 +44,7 @@ func (t *joinTable) Release() {
 // Probe goes over the left rows twice: to count what each morsel gives, and
 // then to write it where it belongs, so that beside the result only a bit for
 // each row is needed.
-func (t *joinTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind kernels.JoinKind, _ kernels.JoinOptions) (*kernels.Pairs, error) {
+func (t *joinTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind kernels.JoinKind, o kernels.JoinOptions) (*kernels.Pairs, error) {
 	n := keys[0].Len()
 	if err := tooLong(n); err != nil {
 		return nil, err
@@ -63,6 +63,9 @@ func (t *joinTable) Probe(ctx context.Context, s device.Stream, keys []*memory.C
 		pairs:   kind != kernels.SemiJoin && kind != kernels.AntiJoin,
 	}
 	if err := p.count(); err != nil {
+		return nil, err
+	}
+	if err := o.Check(p.total + p.rest); err != nil {
 		return nil, err
 	}
 	if err := p.write(); err != nil {

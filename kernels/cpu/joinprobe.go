@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -161,6 +162,9 @@ func (p *probe) write() (err error) {
 		defer p.batches.put(b)
 		at := p.counts[s.index]
 		for from := s.from; from < s.to; from += batchRows {
+			if p.ctx.Err() != nil { // a batch may give many pairs
+				return device.Canceled(p.ctx, "cpu", "join_probe")
+			}
 			n := int(min(batchRows, s.to-from))
 			switch {
 			case p.kind == kernels.SemiJoin:
