@@ -24,6 +24,4 @@ func TestGeneric(t *testing.T) {
 	kerneltest.Run(t, generic(t), kerneltest.Support("testdata/generic/support.txt"))
 }
 
-func TestGenericPlanted(t *testing.T) { kerneltest.Planted(t, generic(t)) }
-
 func BenchmarkGeneric(b *testing.B) { kerneltest.Bench(b, generic(b)) }

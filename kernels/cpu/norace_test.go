@@ -1,0 +1,6 @@
+//go:build !race
+
+package cpu
+
+// raceDetector says that the tests run under it.
+const raceDetector = false
