@@ -27,11 +27,16 @@ type groupOp struct {
 
 	values []int // of each aggregation: its result of bound, or -1
 	parts  []part
-	ended  bool // the input gave its last batch
-	split  bool // every aggregate can be made of parts
+	ended  bool   // the input gave its last batch
+	ahead  *Batch // read and not yet used
+	split  bool   // every aggregate can be made of parts
 }
 
-func (o *groupOp) close() { o.in.close() }
+func (o *groupOp) close() {
+	o.ahead.Release()
+	o.ahead = nil
+	o.in.close()
+}
 
 func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 	if o.done {
@@ -71,29 +76,52 @@ func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 }
 
 // piece puts batches together until they have pieceRows, or there are no more:
-// nil if there were none. more is false when the input is known to be at its
-// end. A batch that is large enough by itself is not copied.
+// nil if there were none. more says whether there are any after it, for which
+// it reads one batch ahead: a piece that is all there is needs no merging. A
+// batch that is large enough by itself is not copied.
 func (o *groupOp) piece(ctx context.Context) (b *Batch, more bool, err error) {
 	var batches []*Batch
 	for rows := int64(0); rows < pieceRows; {
-		next, err := o.in.next(ctx)
-		if err == io.EOF {
-			o.ended = true
-			break
-		}
+		next, err := o.read(ctx)
 		if err != nil {
 			for _, b := range batches {
 				b.Release()
 			}
 			return nil, false, err
 		}
+		if next == nil {
+			break
+		}
 		batches, rows = append(batches, next), rows+next.rows
 	}
 	if len(batches) == 0 {
 		return nil, false, nil
 	}
-	b, err = o.r.concat(ctx, o.node.in.schema(), batches)
-	return b, !o.ended, err
+	if b, err = o.r.concat(ctx, o.node.in.schema(), batches); err != nil {
+		return nil, false, err
+	}
+	if o.ahead, err = o.read(ctx); err != nil {
+		b.Release()
+		return nil, false, err
+	}
+	return b, o.ahead != nil, nil
+}
+
+// read is the next batch, nil after the last.
+func (o *groupOp) read(ctx context.Context) (*Batch, error) {
+	if b := o.ahead; b != nil {
+		o.ahead = nil
+		return b, nil
+	}
+	if o.ended {
+		return nil, nil
+	}
+	b, err := o.in.next(ctx)
+	if err == io.EOF {
+		o.ended = true
+		return nil, nil
+	}
+	return b, err
 }
 
 // whole aggregates one batch.
@@ -116,6 +144,10 @@ func (o *groupOp) whole(ctx context.Context, b *Batch) (*Batch, error) {
 
 // together aggregates all batches after putting the columns in one.
 func (o *groupOp) together(ctx context.Context, batches ...*Batch) (*Batch, error) {
+	if o.ahead != nil {
+		batches = append(batches, o.ahead)
+		o.ahead = nil
+	}
 	rest, err := drain(ctx, o.in)
 	if err != nil {
 		for _, b := range batches {

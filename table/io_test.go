@@ -222,16 +222,33 @@ func TestPeakMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer small.Release()
+	var batches []*Batch
+	for at := int64(0); at < big.NumRows(); at += 1 << 16 {
+		part, err := big.Chunks()[0].Slice(at, min(1<<16, big.NumRows()-at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, part)
+	}
+	chunked, err := NewTable(b, big.Schema(), batches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer chunked.Release()
 	input := int64(3 * 8 * rows)
+	distinct := int64(2*8+3*8) * int64(rows) / 4 // a quarter of id and v, and of as many groups
 	side := int64(2 * 8 * len(keys))
 	for name, c := range map[string]struct {
 		q     *Query
 		bound int64 // beyond the output
 	}{
-		"filter":     {From(big).Filter("v < 900 and k > 3"), input / 4},
-		"group":      {From(big).GroupBy("k").Agg(Count(), Mean("v"), Max("v")), input / 4},
-		"inner join": {From(big).Join(small, Inner, On("id")), 2 * side},
-		"left join":  {From(big).Join(small, Left, On("id")), 2 * side},
+		"filter":                           {From(big).Filter("v < 900 and k > 3"), input / 4},
+		"group":                            {From(big).GroupBy("k").Agg(Count(), Mean("v"), Max("v")), input / 4},
+		"group of chunks":                  {From(chunked).GroupBy("k").Agg(Count(), Mean("v"), Max("v")), input / 4},
+		"group of distinct keys":           {From(big).GroupBy("id").Agg(Count(), Sum("v")), distinct},
+		"group of distinct keys in chunks": {From(chunked).GroupBy("id").Agg(Count(), Sum("v")), distinct + 2*8*int64(rows)}, // its columns are put together
+		"inner join":                       {From(big).Join(small, Inner, On("id")), 2 * side},
+		"left join":                        {From(big).Join(small, Left, On("id")), 2 * side},
 	} {
 		counted.Reset()
 		before := counted.Stats().Bytes

@@ -64,7 +64,9 @@ func (o *groupOp) partials() error {
 	return nil
 }
 
-// partwise aggregates piece by piece and merges.
+// partwise aggregates piece by piece and merges. Where the first piece has more
+// than half as many groups as rows, parts would be no smaller than the rows and
+// be grouped again for nothing: the rows are put together then.
 func (o *groupOp) partwise(ctx context.Context, b *Batch) (*Batch, error) {
 	defer func() { b.Release() }()
 	if err := o.partials(); err != nil {
@@ -74,18 +76,20 @@ func (o *groupOp) partwise(ctx context.Context, b *Batch) (*Batch, error) {
 	defer c.release()
 	for b != nil {
 		p, err := o.partial(ctx, b, c.schema)
-		b.Release()
-		b = nil
 		if err != nil {
 			return nil, err
 		}
+		if c.rows == 0 && 2*p.rows > b.rows {
+			p.Release()
+			return o.together(ctx, b.Retain())
+		}
+		b.Release()
+		b = nil
 		if err := c.add(ctx, p); err != nil {
 			return nil, err
 		}
-		if !o.ended {
-			if b, _, err = o.piece(ctx); err != nil {
-				return nil, err
-			}
+		if b, _, err = o.piece(ctx); err != nil {
+			return nil, err
 		}
 	}
 	all, err := c.finish(ctx)
