@@ -16,8 +16,8 @@ const pieceRows = 1 << 20
 
 // groupOp aggregates. Rows that fit one piece are aggregated as they stand. Of
 // more, each piece is aggregated by itself as it comes, and what comes of these
-// partial aggregates is merged; where an aggregate cannot be made of parts, the columns that are
-// needed are put together first.
+// partial aggregates is merged; where an aggregate cannot be made of parts, the
+// columns that are needed are put together first.
 type groupOp struct {
 	r     *runner
 	in    operator

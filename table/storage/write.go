@@ -156,7 +156,7 @@ func writeFile(ctx context.Context, path string, to func(io.Writer) error) (err 
 	if old, e := os.Stat(path); e == nil {
 		mode = old.Mode().Perm()
 	}
-	buf := bufio.NewWriterSize(f, 1<<18)
+	buf := bufio.NewWriterSize(&steady{file: f}, 1<<18)
 	if err = to(buf); err != nil {
 		return err
 	}
@@ -169,6 +169,27 @@ func writeFile(ctx context.Context, path string, to func(io.Writer) error) (err 
 		}
 	}
 	return nil
+}
+
+// syncEvery is how many bytes are written between two calls of Sync.
+const syncEvery = 8 << 20
+
+// steady writes to a file and has the system take what was written to the disk
+// now and then. All of it at the end would be one long call that nothing can
+// stop.
+type steady struct {
+	file  *os.File
+	since int // bytes written since the last Sync
+}
+
+// Write implements io.Writer.
+func (s *steady) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	if s.since += n; err == nil && s.since >= syncEvery {
+		s.since = 0
+		err = s.file.Sync()
+	}
+	return n, err
 }
 
 // writeTo writes batches, defaultRows rows at a time, until next gives io.EOF.
