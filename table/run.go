@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -54,12 +55,27 @@ func (q *Query) Collect(ctx context.Context) (*Table, error) {
 		return true
 	}, &schema)
 	if err != nil {
-		for _, c := range chunks {
-			c.Release()
-		}
+		releaseSoon(chunks)
 		return nil, err
 	}
 	return NewTable(q.backend, schema, chunks)
+}
+
+// releaseSoon releases batches and waits for it, but no longer than half of the
+// time in which a call has to stop: handing many GB back takes the system
+// longer, and the rest of it happens behind the caller.
+func releaseSoon(batches []*Batch) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, b := range batches {
+			b.Release()
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(50 * time.Millisecond):
+	}
 }
 
 // run gives every batch to each, which takes it over and returns false to stop.

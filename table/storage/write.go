@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -148,7 +149,7 @@ func writeFile(ctx context.Context, path string, to func(io.Writer) error) (err 
 	defer func() {
 		if err != nil {
 			f.Close()
-			os.Remove(f.Name())
+			removeSoon(f.Name())
 		}
 	}()
 	// A temporary file is for its owner alone; this one becomes an ordinary file.
@@ -169,6 +170,21 @@ func writeFile(ctx context.Context, path string, to func(io.Writer) error) (err 
 		}
 	}
 	return nil
+}
+
+// removeSoon removes a file and waits for it, but no longer than half of the
+// time in which a call has to stop: for hundreds of MB a file system takes
+// longer. It then has the order, which it fulfils even if the process ends.
+func removeSoon(path string) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		os.Remove(path)
+	}()
+	select {
+	case <-done:
+	case <-time.After(50 * time.Millisecond):
+	}
 }
 
 // syncEvery is how many bytes are written between two calls of Sync.
