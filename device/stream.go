@@ -24,8 +24,10 @@ type Stream interface {
 	Copy(dst *memory.Buffer, dstOffset int64, src *memory.Buffer, srcOffset, n int64) error
 	// Fill sets n bytes from offset to value.
 	Fill(dst *memory.Buffer, offset, n int64, value byte) error
-	// Launch runs a function of a module of the same device over a grid. Buffers
-	// and columns among args are kept alive until it is done.
+	// Launch runs a function of a module of the same device over a grid. Buffers,
+	// Bases and columns among args are kept alive until it is done. A GPU takes
+	// buffers, Bases, and numbers of the Go types of 8 to 64 bits, which must be
+	// those of the kernel's parameters in order.
 	Launch(f Function, grid Grid, args ...any) error
 	// Call runs f on the host in the order of the stream. f must not call
 	// methods of the stream. An error, or a panic, of f becomes the stream's.

@@ -63,6 +63,8 @@ func hold(args []any) {
 		switch a := a.(type) {
 		case *memory.Buffer:
 			a.Retain()
+		case device.Base:
+			a.Buffer.Retain()
 		case *memory.Column:
 			a.Retain()
 		}
@@ -75,6 +77,8 @@ func drop(args []any) {
 		switch a := a.(type) {
 		case *memory.Buffer:
 			a.Release()
+		case device.Base:
+			a.Buffer.Release()
 		case *memory.Column:
 			a.Release()
 		}
