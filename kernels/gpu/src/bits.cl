@@ -1,0 +1,35 @@
+// Bitmaps in Arrow's order. Each item makes 32 bits; moves n/8 bytes in and out.
+#include "group.h"
+
+// 32 bits of a bitmap from bit `at` on, those from `end` on zero. No byte is read that holds none of the bits wanted. A null bitmap is all ones.
+FN u32 bits_word(GLOBAL const u8 *bits, i64 at, i64 end) {
+  i64 left = end - at;
+  u32 keep = left >= 32 ? 0xffffffffu : (1u << left) - 1u;
+  if (!bits) return keep;
+  i64 b = at >> 3, last = (MIN(end, at + 32) + 7) >> 3;
+  u64 word = 0;
+  for (int k = 0; k < 5 && b + k < last; k++) word |= (u64)bits[b + k] << (8 * k);
+  return (u32)(word >> (at & 7)) & keep;
+}
+
+// out = a: n bits from bit a0 of a.
+KERNEL(GROUP) bits_copy(GLOBAL const u8 *a, i64 a0, GLOBAL u32 *out, i64 n) {
+  i64 i = GID * 32;
+  if (i < n) out[GID] = bits_word(a, a0 + i, a0 + n);
+}
+
+// out = a & b.
+KERNEL(GROUP) bits_and(GLOBAL const u8 *a, i64 a0, GLOBAL const u8 *b, i64 b0, GLOBAL u32 *out, i64 n) {
+  i64 i = GID * 32;
+  if (i < n) out[GID] = bits_word(a, a0 + i, a0 + n) & bits_word(b, b0 + i, b0 + n);
+}
+
+// Adds to *count the ones among n bits of a from bit a0 on.
+KERNEL(GROUP) bits_count(GLOBAL const u8 *a, i64 a0, i64 n, GLOBAL u64 *count) {
+  SHARED u32 scratch[GROUP];
+  u32 mine = 0;
+  for (i64 i = GID * 32; i < n; i += GSIZE * 32) mine += POPCOUNT32(bits_word(a, a0 + i, a0 + n));
+  u32 all;
+  group_scan_u32(scratch, mine, &all);
+  if (TID == 0) ATOMIC_ADD64(count, (u64)all);
+}
