@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/apache/arrow/go/v15 v15.0.2
+	github.com/ebitengine/purego v0.11.3
 	github.com/go-echarts/go-echarts/v2 v2.6.7
 	github.com/klauspost/cpuid/v2 v2.4.0
 	github.com/schollz/progressbar/v3 v3.19.1
