@@ -6,5 +6,6 @@ import "github.com/volley-go/volley/kernels"
 func (e *Engine) set() *kernels.Set {
 	return &kernels.Set{
 		Name: e.dialect.Name,
+		Hash: kernels.Entry[kernels.HashFunc]{Func: e.hash, Types: kernels.KeyTypes},
 	}
 }
