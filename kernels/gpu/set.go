@@ -5,7 +5,13 @@ import "github.com/volley-go/volley/kernels"
 // set is the kernels of this device: a line for each.
 func (e *Engine) set() *kernels.Set {
 	return &kernels.Set{
-		Name: e.dialect.Name,
-		Hash: kernels.Entry[kernels.HashFunc]{Func: e.hash, Types: kernels.KeyTypes},
+		Name:     e.dialect.Name,
+		Compare:  kernels.Entry[kernels.CompareFunc]{Func: e.compare, Types: kernels.KeyTypes},
+		Logic:    kernels.Entry[kernels.LogicFunc]{Func: e.logic, Types: kernels.BoolTypes},
+		Not:      kernels.Entry[kernels.NotFunc]{Func: e.not, Types: kernels.BoolTypes},
+		IsNull:   kernels.Entry[kernels.IsNullFunc]{Func: e.isNull, Types: kernels.AllTypes},
+		FillNull: kernels.Entry[kernels.FillNullFunc]{Func: e.fillNull, Types: kernels.KeyTypes},
+		IfElse:   kernels.Entry[kernels.IfElseFunc]{Func: e.ifElse, Types: kernels.KeyTypes},
+		Hash:     kernels.Entry[kernels.HashFunc]{Func: e.hash, Types: kernels.KeyTypes},
 	}
 }
