@@ -112,6 +112,13 @@ func overlap(a, b Matrix) bool {
 	if a.Rows == 0 || a.Cols == 0 || b.Rows == 0 || b.Cols == 0 || a.Data.Place() != b.Data.Place() {
 		return false
 	}
+	if a.Data.Place().Type == memory.OpenCL { // whose handles are no addresses
+		one, _ := a.Data.Handle()
+		other, _ := b.Data.Handle()
+		if one != other {
+			return false
+		}
+	}
 	fromA, toA := a.extent()
 	fromB, toB := b.extent()
 	if toA <= fromB || toB <= fromA {

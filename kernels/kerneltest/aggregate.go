@@ -79,7 +79,7 @@ func aggregate(s *Suite) {
 			if _, err := kernels.AggregateType(op, c.Type); err != nil {
 				continue
 			}
-			if n++; s.brief && n%3 != 0 || c.Length < 100 && c.Length > 9 && n%2 == 0 {
+			if n++; s.extent <= Brief && n%3 != 0 || c.Length < 100 && c.Length > 9 && n%2 == 0 {
 				continue
 			}
 			o := groupAggregateOptions[n%len(groupAggregateOptions)]
@@ -103,7 +103,7 @@ func aggregate(s *Suite) {
 				return One(e.Aggregate(e.Ctx, e.Stream, op, e.On(given), e.On(ids), int64(groups), o))
 			}
 			s.Check(call, run)
-			if c.Length == 65 && n%7 == 0 || c.Length == LongLength && op != kernels.CountAll {
+			if c.Length == 65 && n%7 == 0 || c.Length == s.Long() && op != kernels.CountAll {
 				s.Faults(call, run)
 			}
 		}

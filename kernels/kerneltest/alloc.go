@@ -1,16 +1,17 @@
 package kerneltest
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
-	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/guard"
 	"github.com/volley-go/volley/memory"
 )
 
-// tally wraps an allocator: it counts what is live, fills blocks with garbage
-// when they are given out and when they come back, and fails on demand.
+// tally wraps an allocator: it counts what is live, fills blocks that the host
+// can address with garbage when they are given out and when they come back, and
+// fails on demand.
 type tally struct {
 	memory.Allocator
 	live   atomic.Int64 // blocks given out and not yet back
@@ -55,46 +56,21 @@ func garbage(b []byte, v byte) {
 	}
 }
 
-// testDevice is a device whose memory is counted.
-type testDevice struct {
-	device.Device
-	memory *tally
-}
-
-// newTestDevice counts the memory of a device; guarded, a host device gets
-// memory whose every block ends against unmapped memory.
-func newTestDevice(d device.Device, guarded bool) *testDevice {
-	m := d.Memory()
-	if guarded && d.Place() == memory.Host {
-		m = guard.New(guard.Tail)
-	}
-	return &testDevice{Device: d, memory: &tally{Allocator: m}}
-}
-
-// close tells what went wrong round the blocks of guarded memory.
-func (a *tally) close() error {
-	if g, guarded := a.Allocator.(*guard.Allocator); guarded {
-		return g.Close()
+// settle tells what went wrong behind blocks of a device that were freed.
+func (a *tally) settle() error {
+	if f, fenced := a.Allocator.(*fenced); fenced {
+		return f.settle()
 	}
 	return nil
 }
 
-// Memory is the counted allocator.
-func (d *testDevice) Memory() memory.Allocator { return d.memory }
-
-// NewStream makes a stream that belongs to the counted device.
-func (d *testDevice) NewStream() (device.Stream, error) {
-	s, err := d.Device.NewStream()
-	if err != nil {
-		return nil, err
+// close tells what went wrong round the blocks of guarded memory.
+func (a *tally) close() error {
+	switch m := a.Allocator.(type) {
+	case *guard.Allocator:
+		return m.Close()
+	case *fenced:
+		return errors.Join(m.settle(), m.stream.Close())
 	}
-	return &testStream{s, d}, nil
+	return nil
 }
-
-type testStream struct {
-	device.Stream
-	device *testDevice
-}
-
-// Device is the counted device.
-func (s *testStream) Device() device.Device { return s.device }

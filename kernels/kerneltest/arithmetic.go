@@ -14,7 +14,7 @@ func arithmetic(s *Suite) {
 	for c := range s.Cases(kernels.NumberTypes | kernels.DecimalTypes | kernels.TemporalTypes) {
 		op, a, b := s.arithmeticTypes(c.Type)
 		o := kernels.ArithmeticOptions{Checked: s.Rand.IntN(2) == 0}
-		if c.Length == LongLength {
+		if c.Length == s.Long() {
 			op, o.Checked = kernels.Add, false
 		}
 		c.Domain = s.DrawDomain()
@@ -23,14 +23,14 @@ func arithmetic(s *Suite) {
 		if !arrow.TypeEqual(a, b) && arrow.TypeEqual(b, c.Type) || s.Rand.IntN(4) == 0 {
 			x, y = s.Side(s.Another(c), a, s.Rand.IntN(3) == 0), s.Side(c, b, false)
 		}
-		if c.Length == LongLength {
+		if c.Length == s.Long() {
 			x, y = s.Column(c), s.Column(s.Another(c))
 		}
 		call := Call{Case: c, Types: []arrow.DataType{a, b}, Note: fmt.Sprintf("%s %s %s %+v", form(x), op, form(y), o)}
 		run := func(e *Env) (Result, error) {
 			return One(e.Arithmetic(e.Ctx, e.Stream, op, e.Datum(x), e.Datum(y), o))
 		}
-		if works := s.CheckRow(call, run); works && (c.Length == 65 && s.Rand.IntN(8) == 0 || c.Length == LongLength) {
+		if works := s.CheckRow(call, run); works && (c.Length == 65 && s.Rand.IntN(8) == 0 || c.Length == s.Long()) {
 			s.Faults(call, run)
 		}
 	}

@@ -32,7 +32,7 @@ func Bench(b *testing.B, backend *kernels.Backend) {
 			continue
 		}
 		b.Run(f.Kernel+"/dev="+backend.Device.Name(), func(b *testing.B) {
-			s := newSuite(b, backend, backend, false, false)
+			s := newSuite(b, backend, backend, false, Full)
 			s.begin(f.Kernel, defaultSeed)
 			defer s.release(0)
 			f.Bench(&Bencher{b, backend, rows, s})
@@ -81,7 +81,7 @@ func (b *Bencher) Measure(name string, bytes int64, f func(*Env) (Result, error)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &Env{Backend: b.Backend, Ctx: context.Background(), Stream: stream}
+		e := &Env{Backend: b.Backend, Ctx: context.Background(), Stream: stream, side: b.suite.tested}
 		t.SetBytes(bytes)
 		t.ReportAllocs()
 		for t.Loop() {

@@ -52,18 +52,6 @@ func (c Case) String() string {
 	return fmt.Sprintf("type=%s length=%d offset=%d nulls=%q domain=%d", c.Type, c.Length, c.Offset, c.Nulls, c.Domain)
 }
 
-// Lengths are the lengths that every type is tried at: around bytes, words,
-// vectors, and blocks of them.
-var Lengths = []int64{0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 255, 256, 257}
-
-// LongLength is that of the one case of several morsels that every kernel has,
-// of the first type: make it one of those for Faults, which then holds the call
-// to looking at its context between morsels.
-const LongLength = 3*Morsel + 17
-
-// Morsel is the number of rows around which the CPU cuts work.
-const Morsel = 65536
-
 var offsets = []int64{0, 1, 3, 7, 8, 64, 65}
 
 // Cases samples columns of the given types as far as the backend's entry for
@@ -89,18 +77,9 @@ func (s *Suite) Cases(types kernels.Types) iter.Seq[Case] {
 func (s *Suite) SmallCases(types kernels.Types) iter.Seq[Case] {
 	return func(yield func(Case) bool) {
 		for _, t := range s.Types(types) {
-			for _, n := range Lengths {
-				for draw := range 3 {
-					if s.brief && draw > 0 && n < 63 {
-						break
-					}
-					c := Case{Type: t, Length: n}
-					if draw > 0 || s.brief {
-						c.Nulls, c.Offset = s.DrawPattern(), s.DrawOffset()
-					}
-					if !s.scope(func() bool { return yield(c) }) {
-						return
-					}
+			for _, c := range s.extent.cases(s.Rand, t) {
+				if !s.scope(func() bool { return yield(c) }) {
+					return
 				}
 			}
 		}
@@ -112,12 +91,12 @@ func (s *Suite) LargeCases(types kernels.Types) iter.Seq[Case] {
 	return func(yield func(Case) bool) {
 		all := s.Types(types)
 		for i, t := range all {
-			if s.brief && i%8 != 0 {
+			if s.extent == Brief && i%8 != 0 || s.extent == Tiny && i > 0 {
 				continue
 			}
-			c := Case{Type: t, Length: Morsel - 1 + int64(s.Rand.IntN(3)), Nulls: s.DrawPattern(), Offset: s.DrawOffset()}
+			c := Case{Type: t, Length: s.Morsel() - 1 + int64(s.Rand.IntN(3)), Nulls: s.DrawPattern(), Offset: s.DrawOffset()}
 			if i == 0 {
-				c.Length, c.Nulls = LongLength, Tenth
+				c.Length, c.Nulls = s.Long(), Tenth
 			}
 			if !s.scope(func() bool { return yield(c) }) {
 				return

@@ -18,12 +18,12 @@ func cast(s *Suite) {
 		for range 2 {
 			to := targets[s.Rand.IntN(len(targets))]
 			o := kernels.CastOptions{Wrap: s.Rand.IntN(2) == 0}
-			if c.Length == LongLength {
+			if c.Length == s.Long() {
 				to, o.Wrap = arrow.PrimitiveTypes.Float64, true
 			}
 			call := Call{Case: c, Note: fmt.Sprintf("to %s %+v", to, o)}
 			run := castTo(column, to, o)
-			if works := s.CheckRow(call, run); works && (c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == LongLength) {
+			if works := s.CheckRow(call, run); works && (c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == s.Long()) {
 				s.Faults(call, run)
 			}
 			if c.Length > 1000 {

@@ -42,6 +42,7 @@ func (s *Suite) Check(c Call, f func(*Env) (Result, error)) {
 		got.Release()
 	}()
 	switch {
+	case without(gotErr, wantErr):
 	case wantErr != nil && gotErr != nil:
 		s.sameError(what, c, gotErr, wantErr)
 	case wantErr != nil:
@@ -59,6 +60,7 @@ func (s *Suite) Check(c Call, f func(*Env) (Result, error)) {
 		s.repeat(what, c, got, f)
 	}
 	s.untouched(what)
+	s.unchanged(what)
 	got.Release()
 	want.Release()
 	got, want = Result{}, Result{}
@@ -79,44 +81,12 @@ func (s *Suite) Refuses(c Call, kind error, f func(*Env) (Result, error)) {
 	r.Release()
 	if err == nil {
 		s.Errorf("%s: got a result, want an error of the kind %q", what, kind)
-	} else {
+	} else if !without(err, nil) {
 		s.sameError(what, c, err, kind)
 	}
 	s.untouched(what)
+	s.unchanged(what)
 	s.noLeak(what, s.tested)
-}
-
-// call runs f once on a stream of its own.
-func (b *side) call(ctx context.Context, f func(*Env) (Result, error)) (r Result, err error) {
-	stream, err := b.backend.NewStream()
-	if err != nil {
-		return Result{}, err
-	}
-	e := &Env{Backend: b.backend, Ctx: ctx, Stream: stream}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		for _, c := range e.held {
-			c.Release()
-		}
-		if closed := stream.Close(); err == nil && closed != nil {
-			r.Release()
-			r, err = Result{}, closed
-		}
-	}()
-	r, err = f(e)
-	if e.err != nil {
-		r.Release()
-		return Result{}, e.err
-	}
-	if err == nil {
-		err = stream.Wait(context.Background())
-	}
-	if err == nil {
-		r, err = toHost(e, r)
-	}
-	return r, err
 }
 
 func compare(got, want Result, tol Tolerance) error {
@@ -166,11 +136,22 @@ func (s *Suite) sameError(what string, c Call, got, want error) {
 
 var threadsMu sync.Mutex
 
-// repeat makes a large call again with other numbers of threads: results must
-// agree to the bit.
+// repeat makes a large call again, on the host with other numbers of threads:
+// results must agree to the bit.
 func (s *Suite) repeat(what string, c Call, first Result, f func(*Env) (Result, error)) {
 	s.Helper()
-	if c.Case.Length < Morsel || s.planted || s.tested.backend.Device.Place() != memory.Host {
+	if c.Case.Length < s.Morsel() || s.planted {
+		return
+	}
+	if !s.tested.onHost() {
+		r, err := s.tested.call(context.Background(), f)
+		if err == nil {
+			err = compare(r, first, Tolerance{})
+		}
+		r.Release()
+		if err != nil {
+			s.Errorf("%s: made again: %v", what, err)
+		}
 		return
 	}
 	threadsMu.Lock() // the number of threads is the process's
@@ -192,6 +173,9 @@ func (s *Suite) repeat(what string, c Call, first Result, f func(*Env) (Result, 
 // noLeak reports memory that is still held.
 func (s *Suite) noLeak(what string, b *side) {
 	s.Helper()
+	if err := b.memory.settle(); err != nil {
+		s.Errorf("%s: %v", what, err)
+	}
 	if n := b.memory.live.Swap(0); n != 0 {
 		s.Errorf("%s: the %s backend leaked %d blocks", what, b.backend.Set.Name, n)
 	}

@@ -26,14 +26,14 @@ func compareKernel(s *Suite) {
 		run := func(e *Env) (Result, error) {
 			return One(e.Compare(e.Ctx, e.Stream, op, e.Datum(x), e.Datum(y)))
 		}
-		if c.Length == LongLength {
+		if c.Length == s.Long() {
 			y = s.Column(s.Another(c))
 			if _, scalar := x.(kernels.Scalar); scalar {
 				x = s.Column(c)
 			}
 		}
 		s.Check(call, run)
-		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == LongLength {
+		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

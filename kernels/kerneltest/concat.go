@@ -30,7 +30,7 @@ func concat(s *Suite) {
 			return One(e.Concat(e.Ctx, e.Stream, on))
 		}
 		s.Check(call, run)
-		if c.Length == 65 || c.Length == LongLength {
+		if c.Length == 65 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}
@@ -61,7 +61,7 @@ func concatTooLong(s *Suite) {
 		}
 		call := Call{Case: Case{Type: t, Length: 1}, Note: "2 GiB", Text: []string{"2147483648", "large_utf8"}}
 		s.Refuses(call, device.ErrValue, func(e *Env) (Result, error) {
-			return One(e.Concat(e.Ctx, e.Stream, cols))
+			return One(e.Concat(e.Ctx, e.Stream, e.onAll(cols)))
 		})
 	}
 }

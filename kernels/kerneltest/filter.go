@@ -21,7 +21,7 @@ func filter(s *Suite) {
 			return One(e.Filter(e.Ctx, e.Stream, e.On(values), e.On(mask), o))
 		}
 		s.Check(call, run)
-		if c.Length == 65 || c.Length == LongLength {
+		if c.Length == 65 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

@@ -27,11 +27,6 @@ func (s *Suite) matrix(t arrow.DataType, rows, cols int64, wild bool) (kernels.M
 	return m, s.FromScalars(t, v...)
 }
 
-// copyOf is a copy of a column on the call's device, for the call to write to.
-func (e *Env) copyOf(c *memory.Column) (*memory.Column, error) {
-	return transfer(e.Stream, e.Device.Memory(), c)
-}
-
 // over is a matrix on the call's device.
 func over(m kernels.Matrix, c *memory.Column) kernels.Matrix {
 	m.Data = c.Buffer(1)
@@ -41,7 +36,7 @@ func over(m kernels.Matrix, c *memory.Column) kernels.Matrix {
 // matrixTolerance is for backends that do not keep the reference's shape of
 // sums; those on the host do, to the bit.
 func (s *Suite) matrixTolerance(t arrow.DataType, depth int64) Tolerance {
-	if s.tested.backend.Device.Place() == memory.Host {
+	if s.tested.onHost() {
 		return Tolerance{}
 	}
 	eps := 0x1p-52

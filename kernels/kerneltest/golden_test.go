@@ -96,7 +96,7 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"another error", "no ErrCanceled", func(e *Env) (Result, error) { return Result{}, e.Ctx.Err() }},
 	} {
 		said := record(func(r Reporter) {
-			s := newSuite(r, b, b, false, true)
+			s := newSuite(r, b, b, false, Brief)
 			s.begin("Filter", 1)
 			s.Faults(Call{Case: Case{Type: arrow.PrimitiveTypes.Int8, Length: 1}}, c.call)
 		})

@@ -19,7 +19,7 @@ func (s *Suite) keySets() iter.Seq2[Call, []*memory.Column] {
 		n := 0
 		for c := range s.Cases(kernels.KeyTypes) {
 			n++
-			if c.Domain = Keys; n%4 == 0 || c.Length == LongLength {
+			if c.Domain = Keys; n%4 == 0 || c.Length == s.Long() {
 				c.Domain = Wild
 			}
 			if !yield(Call{Case: c}, []*memory.Column{s.Column(c)}) {
@@ -28,13 +28,13 @@ func (s *Suite) keySets() iter.Seq2[Call, []*memory.Column] {
 		}
 		all := s.Types(kernels.KeyTypes)
 		for draw := range 60 {
-			if s.brief && draw%4 != 0 {
+			if s.extent <= Brief && draw%4 != 0 {
 				continue
 			}
 			more := s.scope(func() bool {
 				call := Call{Case: Case{Length: []int64{9, 65, 257, 1000}[draw%4], Domain: Keys}}
-				if draw == 0 && !s.brief {
-					call.Case.Length = Morsel + 1
+				if draw == 0 && s.extent > Brief {
+					call.Case.Length = s.Morsel() + 1
 				}
 				keys := make([]*memory.Column, 2+draw%3)
 				for i := range keys {
@@ -56,15 +56,6 @@ func (s *Suite) keySets() iter.Seq2[Call, []*memory.Column] {
 	}
 }
 
-// onAll is On for a list of columns.
-func (e *Env) onAll(cols []*memory.Column) []*memory.Column {
-	there := make([]*memory.Column, len(cols))
-	for i, c := range cols {
-		there[i] = e.On(c)
-	}
-	return there
-}
-
 func group(s *Suite) {
 	n := 0
 	for call, keys := range s.keySets() {
@@ -79,7 +70,7 @@ func group(s *Suite) {
 			return Result{Columns: []*memory.Column{g.IDs, g.First}, Values: []any{g.N}}, nil
 		}
 		s.Check(call, run)
-		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == LongLength {
+		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

@@ -40,7 +40,7 @@ func groupBy(s *Suite) {
 			return grouped(e.GroupBy(e.Ctx, e.Stream, e.onAll(keys), there, o))
 		}
 		s.Check(call, run)
-		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == LongLength {
+		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

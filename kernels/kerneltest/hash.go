@@ -24,7 +24,7 @@ func hash(s *Suite) {
 		call := Call{Case: c, Note: fmt.Sprintf("%d keys, seed %d", len(keys), seed)}
 		run := hashOf(seed, keys...)
 		s.Check(call, run)
-		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == LongLength {
+		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

@@ -22,7 +22,7 @@ func ifElse(s *Suite) {
 			return One(e.IfElse(e.Ctx, e.Stream, e.On(cond), e.Datum(x), e.Datum(y)))
 		}
 		s.Check(call, run)
-		if c.Length == 65 && s.Rand.IntN(3) == 0 || c.Length == LongLength {
+		if c.Length == 65 && s.Rand.IntN(3) == 0 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

@@ -30,7 +30,7 @@ func joinBuild(s *Suite) {
 		o := kernels.JoinOptions{NullsEqual: n/6%2 == 0}
 		size := []int64{9, 33, 0, 1, 100}[n%5]
 		domain := call.Case.Domain
-		if call.Case.Length >= Morsel-1 {
+		if call.Case.Length >= s.Morsel()-1 {
 			domain, size = Wild, 40 // else the pairs would be very many
 		}
 		right := make([]*memory.Column, len(left))
@@ -40,7 +40,7 @@ func joinBuild(s *Suite) {
 		call.Note += fmt.Sprintf(" %s with %d rows %+v", kind, size, o)
 		run := func(e *Env) (Result, error) { return join(e, left, right, kind, o) }
 		s.Check(call, run)
-		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == LongLength {
+		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == s.Long() {
 			s.Faults(call, run)
 			call.Note += " build"
 			s.Faults(call, func(e *Env) (Result, error) {

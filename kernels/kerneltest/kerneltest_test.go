@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -74,7 +75,7 @@ func TestColumns(t *testing.T) {
 	d := host.New()
 	defer d.Close()
 	b := &kernels.Backend{Device: d, Set: kernels.Reference()}
-	s := newSuite(t, b, b, true, false)
+	s := newSuite(t, b, b, true, Full)
 	s.begin("Filter", 1)
 	s.entryTypes = kernels.AllTypes
 	stream, err := d.NewStream()
@@ -103,7 +104,7 @@ func TestColumns(t *testing.T) {
 				t.Errorf("%s: %d nulls", c, nulls)
 			}
 		}
-		moved, err := transfer(stream, d.Memory(), x)
+		moved, err := device.Move(t.Context(), stream, d.Memory(), x)
 		if err != nil {
 			t.Fatal(err)
 		}

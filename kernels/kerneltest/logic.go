@@ -21,7 +21,7 @@ func logic(s *Suite) {
 				return One(e.Logic(e.Ctx, e.Stream, op, e.Datum(x), e.Datum(y)))
 			}
 			s.Check(call, run)
-			if c.Length == 65 || c.Length == LongLength {
+			if c.Length == 65 || c.Length == s.Long() {
 				s.Faults(call, run)
 			}
 		}
@@ -80,7 +80,7 @@ func not(s *Suite) {
 		column := s.Column(c)
 		run := func(e *Env) (Result, error) { return One(e.Not(e.Ctx, e.Stream, e.On(column))) }
 		s.Check(Call{Case: c}, run)
-		if c.Length == 65 || c.Length == LongLength {
+		if c.Length == 65 || c.Length == s.Long() {
 			s.Faults(Call{Case: c}, run)
 		}
 	}

@@ -18,6 +18,7 @@ type mutation struct {
 	before  func(*mutant, []reflect.Value) (args []reflect.Value, after func())
 	values  func([]kernels.Scalar) ([]kernels.Scalar, bool)
 	inPlace bool // also for kernels that write to a matrix
+	onHost  bool // only there: elsewhere nothing looks into what was launched
 }
 
 var mutations = []mutation{
@@ -28,7 +29,7 @@ var mutations = []mutation{
 	{name: "the offset ignored", before: ignoreOffset},
 	{name: "an argument changed", before: changeArgument},
 	{name: "a leak", before: leak},
-	{name: "the context ignored", before: ignoreContext},
+	{name: "the context ignored", before: ignoreContext, onHost: true},
 }
 
 // mutant is one call being made wrong.
@@ -101,14 +102,24 @@ func (m *mutant) spoil(v reflect.Value) bool {
 const spoilRows = 1000 // larger results are left alone: the small ones are wrong enough
 
 func (m *mutant) spoilColumn(c *memory.Column) (*memory.Column, bool) {
-	if c == nil || c.Len() == 0 || c.Len() > spoilRows || !c.Place().HostAccessible() {
+	if c == nil || c.Len() == 0 || c.Len() > spoilRows {
 		return c, false
 	}
-	values, ok := m.values(kernels.Scalars(c))
+	host, err := device.Move(context.Background(), m.stream, memory.Heap, c)
+	if err != nil {
+		return c, false
+	}
+	values, ok := m.values(kernels.Scalars(host))
+	host.Release()
 	if !ok {
 		return c, false
 	}
-	bad, err := kernels.FromScalars(m.stream.Device().Memory(), c.Type(), values)
+	wrong, err := kernels.FromScalars(memory.Heap, c.Type(), values)
+	if err != nil {
+		return c, false
+	}
+	defer wrong.Release()
+	bad, err := device.Move(context.Background(), m.stream, m.stream.Device().Memory(), wrong)
 	if err != nil {
 		return c, false
 	}
@@ -119,15 +130,32 @@ func (m *mutant) spoilColumn(c *memory.Column) (*memory.Column, bool) {
 
 func (m *mutant) spoilMatrix(v reflect.Value) {
 	x, ok := v.Interface().(kernels.Matrix)
-	if !ok || !m.inPlace || x.Rows == 0 || x.Cols == 0 || x.Data.Bytes() == nil {
+	if !ok || !m.inPlace || x.Rows == 0 || x.Cols == 0 {
 		return
 	}
-	*m.hits++
-	at := x.Offset + (x.Rows-1)*x.Stride + x.Cols - 1
-	if x.Type.ID() == arrow.FLOAT32 {
-		memory.View[float32](x.Data)[at] += 1 + memory.View[float32](x.Data)[at]
-	} else {
-		memory.View[float64](x.Data)[at] += 1 + memory.View[float64](x.Data)[at]
+	at, width := x.Offset+(x.Rows-1)*x.Stride+x.Cols-1, int64(memory.Width(x.Type))
+	m.edit(x.Data, at*width, width, func(b *memory.Buffer) {
+		if x.Type.ID() == arrow.FLOAT32 {
+			memory.View[float32](b)[0] += 1 + memory.View[float32](b)[0]
+		} else {
+			memory.View[float64](b)[0] += 1 + memory.View[float64](b)[0]
+		}
+	})
+}
+
+// edit changes n bytes of a buffer wherever it lives.
+func (m *mutant) edit(b *memory.Buffer, at, n int64, f func(*memory.Buffer)) {
+	part, err := memory.New(memory.Heap, n)
+	if err != nil {
+		return
+	}
+	defer part.Release()
+	if m.stream.Copy(part, 0, b, at, n) != nil || m.stream.Wait(context.Background()) != nil {
+		return
+	}
+	f(part)
+	if m.stream.Copy(b, at, part, 0, n) == nil && m.stream.Wait(context.Background()) == nil {
+		*m.hits++
 	}
 }
 
@@ -287,20 +315,19 @@ func changeArgument(m *mutant, args []reflect.Value) ([]reflect.Value, func()) {
 			if v.Kind() == reflect.Slice && v.Len() > 0 && v.Type().Elem() == columnType {
 				v = v.Index(0)
 			}
-			var b []byte
+			var b *memory.Buffer
 			switch x := v.Interface().(type) {
 			case *memory.Column:
-				if x != nil && x.Buffer(1) != nil {
-					b = x.Buffer(1).Bytes()
+				if x != nil {
+					b = x.Buffer(1)
 				}
 			case kernels.Matrix:
-				b = x.Data.Bytes()
+				b = x.Data
 			}
-			if len(b) == 0 {
+			if b == nil || b.Len() == 0 {
 				continue
 			}
-			b[len(b)-1] ^= 1
-			*m.hits++
+			m.edit(b, b.Len()-1, 1, func(part *memory.Buffer) { part.Bytes()[0] ^= 1 })
 			return
 		}
 	}

@@ -18,7 +18,7 @@ func isNull(s *Suite) {
 		call := Call{Case: c, Note: q.String()}
 		run := func(e *Env) (Result, error) { return One(e.IsNull(e.Ctx, e.Stream, q, e.On(column))) }
 		s.Check(call, run)
-		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == LongLength {
+		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}
@@ -29,7 +29,7 @@ func fillNull(s *Suite) {
 		c.Domain = s.DrawDomain()
 		column := s.Column(c)
 		fill := s.Side(s.Another(c), c.Type, s.Rand.IntN(2) == 0)
-		if c.Length == LongLength {
+		if c.Length == s.Long() {
 			fill = s.Column(s.Another(c))
 		}
 		call := Call{Case: c, Note: "with " + form(fill)}
@@ -37,7 +37,7 @@ func fillNull(s *Suite) {
 			return One(e.FillNull(e.Ctx, e.Stream, e.On(column), e.Datum(fill)))
 		}
 		s.Check(call, run)
-		if c.Length == 65 && s.Rand.IntN(3) == 0 || c.Length == LongLength {
+		if c.Length == 65 && s.Rand.IntN(3) == 0 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

@@ -23,7 +23,7 @@ func partition(s *Suite) {
 	for c := range s.Cases(kernels.KeyTypes) {
 		c.Domain = []Domain{Wild, Keys}[s.Rand.IntN(2)]
 		scheme := kernels.PartitionScheme(n % 3)
-		if c.Length == LongLength {
+		if c.Length == s.Long() {
 			scheme = kernels.ByRange
 		}
 		n++
@@ -38,11 +38,11 @@ func partition(s *Suite) {
 		s.partition(c, keys, o)
 	}
 	s.scope(func() bool { // by hash in several morsels too
-		c := Case{Type: arrow.PrimitiveTypes.Int64, Length: LongLength, Nulls: Tenth, Offset: 3}
+		c := Case{Type: arrow.PrimitiveTypes.Int64, Length: s.Long(), Nulls: Tenth, Offset: 3}
 		s.partition(c, []*memory.Column{s.Column(c)}, kernels.PartitionOptions{Scheme: kernels.ByHash, Parts: 300})
 		return true
 	})
-	for _, rows := range append([]int64{LongLength}, Lengths...) {
+	for _, rows := range append([]int64{s.Long()}, s.Lengths()...) {
 		for _, count := range counts {
 			o := kernels.PartitionOptions{Scheme: kernels.ByRoundRobin, Parts: count, Rows: rows}
 			s.partition(Case{Type: arrow.Null, Length: rows}, nil, o)
@@ -67,7 +67,7 @@ func (s *Suite) partition(c Case, keys []*memory.Column, o kernels.PartitionOpti
 		return partitions(e.Partition(e.Ctx, e.Stream, on, o))
 	}
 	s.Check(call, run)
-	if c.Length == 65 || c.Length == LongLength {
+	if c.Length == 65 || c.Length == s.Long() {
 		s.Faults(call, run)
 	}
 }

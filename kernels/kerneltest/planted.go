@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 )
 
 // Planted puts one error at a time into each kernel of a backend, runs the
@@ -12,7 +13,7 @@ import (
 // row too few, a wrong null, two rows swapped, an offset ignored, an argument
 // changed, a leak, a context ignored.
 func Planted(t *testing.T, b *kernels.Backend) {
-	seed := seedOf(t.Fatalf)
+	seed, extent := seedOf(t.Fatalf), min(Brief, extentOf(t.Fatalf, b.Device, nil))
 	t.Run("Planted", func(t *testing.T) { // ends when all its parallel parts have
 		for _, f := range families {
 			if !has(b.Set, f.Kernel) {
@@ -22,10 +23,13 @@ func Planted(t *testing.T, b *kernels.Backend) {
 				t.Parallel()
 				took := 0
 				for _, m := range mutations {
+					if m.onHost && b.Device.Place() != memory.Host {
+						continue
+					}
 					hits := 0
 					bad := &kernels.Backend{Device: b.Device, Set: plant(b.Set, f.Kernel, m, &hits)}
 					failure := record(func(r Reporter) {
-						s := newSuite(r, bad, referenceBackend(t), false, true)
+						s := newSuite(r, bad, referenceBackend(t), false, extent)
 						s.planted = true
 						s.ran = &pairs{set: map[kernels.Support]bool{}}
 						f.run(s, seed)

@@ -24,7 +24,7 @@ var aggregateOptions = []kernels.AggregateOptions{
 // sumTolerance is for backends that keep another shape of float sums than the
 // reference; those on the host keep it to the bit.
 func (s *Suite) sumTolerance(c Case) Tolerance {
-	if s.tested.backend.Device.Place() == memory.Host {
+	if s.tested.onHost() {
 		return ZeroSigns // of the values that are least, -0 and 0 are equal
 	}
 	return Tolerance{Abs: 1e-10 * 100 * float64(c.Length+1), Rel: 1e-10}
@@ -35,7 +35,7 @@ func reduce(s *Suite) {
 	for c := range s.Cases(kernels.KeyTypes) {
 		n++
 		c.Domain = []Domain{Wild, Small, Keys}[n%3]
-		if s.tested.backend.Device.Place() != memory.Host {
+		if !s.tested.onHost() {
 			c.Domain = Small // where the order of a float sum hardly matters
 		}
 		column := s.Column(c)
@@ -50,7 +50,7 @@ func reduce(s *Suite) {
 			call := Call{Case: c, Note: fmt.Sprintf("%s, %+v", op, o), Tol: s.sumTolerance(c)}
 			run := func(e *Env) (Result, error) { return One(e.Reduce(e.Ctx, e.Stream, op, e.On(column), o)) }
 			s.Check(call, run)
-			if c.Length == 65 || c.Length == LongLength && op == kernels.Sum {
+			if c.Length == 65 || c.Length == s.Long() && op == kernels.Sum {
 				o = kernels.AggregateOptions{}
 				s.Faults(call, run)
 			}
@@ -65,7 +65,7 @@ func reduce(s *Suite) {
 func reduceShape(s *Suite) {
 	for _, t := range s.Types(kernels.FloatTypes) {
 		for _, nulls := range []Pattern{NoBitmap, Tenth, Runs} {
-			c := Case{Type: t, Length: 2*Morsel + 1000 + int64(s.Rand.IntN(600)), Offset: 3, Nulls: nulls, Domain: Small}
+			c := Case{Type: t, Length: 2*s.Morsel() + 1000 + int64(s.Rand.IntN(600)), Offset: 3, Nulls: nulls, Domain: Small}
 			s.scope(func() bool {
 				column := s.Column(c)
 				values := kernels.Scalars(column)
@@ -77,7 +77,7 @@ func reduceShape(s *Suite) {
 				column = s.FromScalars(t, values...)
 				for _, op := range []kernels.Aggregation{kernels.Sum, kernels.Product, kernels.Mean, kernels.Var, kernels.Std} {
 					call := Call{Case: c, Note: "shape of " + op.String()}
-					if s.tested.backend.Device.Place() != memory.Host {
+					if !s.tested.onHost() {
 						call.Tol = Tolerance{Rel: 1e-6}
 					}
 					s.Check(call, func(e *Env) (Result, error) {

@@ -56,11 +56,19 @@ var families = []Family{
 // Option is an option of Run.
 type Option func(*options)
 
-type options struct{ golden string }
+type options struct {
+	golden string
+	extent *Extent
+}
 
 // Support holds what the backend supports against a golden file, as Golden
 // does, after the kernels were run.
 func Support(path string) Option { return func(o *options) { o.golden = path } }
+
+// Size says how much to run; without it that follows from the device and the
+// test's flags. The environment variable VOLLEY_KERNELTEST (tiny, brief, full)
+// overrides it.
+func Size(e Extent) Option { return func(o *options) { o.extent = &e } }
 
 const defaultSeed = 20261120
 
@@ -85,7 +93,7 @@ func Run(t *testing.T, b *kernels.Backend, opts ...Option) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	seed := seedOf(t.Fatalf)
+	seed, extent := seedOf(t.Fatalf), extentOf(t.Fatalf, b.Device, o.extent)
 	byName := map[string][]Family{}
 	var names []string
 	for _, f := range families {
@@ -102,7 +110,7 @@ func Run(t *testing.T, b *kernels.Backend, opts ...Option) {
 				}
 				t.Run(f.Kernel, func(t *testing.T) {
 					t.Parallel()
-					s := newSuite(t, b, referenceBackend(t), true, testing.Short() || raceDetector)
+					s := newSuite(t, b, referenceBackend(t), true, extent)
 					f.run(s, seed)
 				})
 			}
@@ -123,27 +131,44 @@ func (f Family) run(s *Suite, seed uint64) {
 			s.Errorf("%s: %d blocks of arguments are still held (seed %d)", s.kernel, n, s.seed)
 		}
 	}
-	for _, m := range append(s.inputs, s.tested.memory) {
+	if a := s.tested.arguments; a != nil && a.live.Load() != 0 {
+		s.Errorf("%s: %d blocks of arguments on the device are still held (seed %d)", s.kernel, a.live.Load(), s.seed)
+	}
+	for _, m := range s.inputs {
 		if err := m.close(); err != nil {
 			s.Errorf("%s: %v (seed %d)", s.kernel, err, s.seed)
 		}
 	}
+	if err := s.tested.close(); err != nil {
+		s.Errorf("%s: %v (seed %d)", s.kernel, err, s.seed)
+	}
 }
 
 // newSuite holds b against reference. Guarded, arguments and results lie
-// against unmapped memory; brief, there are fewer cases.
-func newSuite(r Reporter, b, reference *kernels.Backend, guarded, brief bool) *Suite {
+// against unmapped memory, or on another device before a fence.
+func newSuite(r Reporter, b, reference *kernels.Backend, guarded bool, extent Extent) *Suite {
 	inputs := []*tally{{Allocator: memory.Heap}}
 	if guarded {
 		inputs = []*tally{{Allocator: guard.New(guard.Tail)}, {Allocator: guard.New(guard.Head)}}
 	}
+	tested, err := newSide(b, guarded)
+	if err != nil {
+		r.Fatalf("streams of %s: %v", b.Device.Name(), err)
+		return nil
+	}
+	ref, err := newSide(reference, false)
+	if err != nil {
+		r.Fatalf("streams of %s: %v", reference.Device.Name(), err)
+		return nil
+	}
 	return &Suite{
 		Reporter:  r,
-		brief:     brief,
-		tested:    newSide(b, guarded),
-		reference: newSide(reference, false),
+		extent:    extent,
+		tested:    tested,
+		reference: ref,
 		inputs:    inputs,
 		ran:       pairsOf(b.Set),
+		faulted:   map[string]bool{},
 
 		overReleases: memory.OverReleases(),
 	}

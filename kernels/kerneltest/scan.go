@@ -13,7 +13,7 @@ func scan(s *Suite) {
 	for c := range s.Cases(kernels.ScanTypes) {
 		n++
 		c.Domain = []Domain{Small, Wild, Keys}[n%3]
-		host := s.tested.backend.Device.Place() == memory.Host
+		host := s.tested.onHost()
 		if !host && c.Domain == Wild {
 			c.Domain = Small
 		}
@@ -29,7 +29,7 @@ func scan(s *Suite) {
 			}
 			run := func(e *Env) (Result, error) { return One(e.Scan(e.Ctx, e.Stream, op, e.On(column), o)) }
 			s.Check(call, run)
-			if op.Types().Has(c.Type.ID()) && !o.Checked && (c.Length == 65 || c.Length == LongLength && !o.KeepNulls) {
+			if op.Types().Has(c.Type.ID()) && !o.Checked && (c.Length == 65 || c.Length == s.Long() && !o.KeepNulls) {
 				s.Faults(call, run)
 			}
 		}

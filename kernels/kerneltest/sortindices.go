@@ -43,7 +43,7 @@ func sortIndices(s *Suite) {
 	order(s, func(c Call, keys []kernels.SortKey) {
 		run := func(e *Env) (Result, error) { return One(e.SortIndices(e.Ctx, e.Stream, e.keys(keys))) }
 		s.Check(c, run)
-		if c.Case.Length == 65 || c.Case.Length == LongLength {
+		if c.Case.Length == 65 || c.Case.Length == s.Long() {
 			s.Faults(c, run)
 		}
 	})
@@ -60,8 +60,11 @@ func sortIndices(s *Suite) {
 // way, equal throughout, long strings that differ late, all 64 bits used with
 // nulls beside them.
 func hardOrders(s *Suite, n int) [][]kernels.SortKey {
-	if s.Brief() {
-		n = 4000
+	switch s.extent {
+	case Brief:
+		n = min(n, 4000)
+	case Tiny:
+		n = min(n, 1500)
 	}
 	i64, text := arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String
 	column := func(t arrow.DataType, f func(i int) kernels.Scalar) *memory.Column {
@@ -124,7 +127,7 @@ func orderRefuses(s *Suite, f func(*Env, []kernels.SortKey) (Result, error)) {
 		{"a list", []kernels.SortKey{{Values: list}}, []string{"list"}},
 	} {
 		c := Call{Case: Case{Type: i64, Length: 2}, Note: bad.note, Text: bad.text}
-		s.Check(c, func(e *Env) (Result, error) { return f(e, bad.keys) })
+		s.Check(c, func(e *Env) (Result, error) { return f(e, e.keys(bad.keys)) })
 	}
 	s.Check(Call{Case: Case{Type: i64, Length: 2}, Note: "no stream", Text: []string{"stream"}}, func(e *Env) (Result, error) {
 		var none device.Stream

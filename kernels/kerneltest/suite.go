@@ -2,13 +2,11 @@ package kerneltest
 
 import (
 	"bytes"
-	"context"
 	"hash/fnv"
 	"math/rand/v2"
 	"reflect"
 	"testing"
 
-	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -23,8 +21,9 @@ type Suite struct {
 	kernel     string
 	entryTypes kernels.Types
 	seed       uint64
-	brief      bool // fewer cases: -short, the race detector, Planted
-	planted    bool // listening for a planted error: the first round is enough
+	extent     Extent
+	faulted    map[string]bool // what Tiny had under faults
+	planted    bool            // listening for a planted error: the first round is enough
 	tested     *side
 	reference  *side
 	inputs     []*tally // drawn from for every buffer of an argument
@@ -47,21 +46,10 @@ func (s *Suite) Errorf(format string, args ...any) {
 	s.Reporter.Errorf(format, args...)
 }
 
-// side is one backend with its memory counted.
-type side struct {
-	backend *kernels.Backend
-	memory  *tally
-}
-
 // input is an argument with the bytes that it had when it was made.
 type input struct {
 	column *memory.Column
 	before [][]byte
-}
-
-func newSide(b *kernels.Backend, guarded bool) *side {
-	d := newTestDevice(b.Device, guarded)
-	return &side{&kernels.Backend{Device: d, Set: b.Set}, d.memory}
 }
 
 func (s *Suite) begin(kernel string, seed uint64) {
@@ -71,6 +59,9 @@ func (s *Suite) begin(kernel string, seed uint64) {
 	s.Rand = rand.New(rand.NewPCG(seed, h.Sum64()))
 	entry := reflect.ValueOf(s.tested.backend.Set).Elem().FieldByName(kernel)
 	s.entryTypes = entry.FieldByName("Types").Interface().(kernels.Types)
+	s.tested.types = s.entryTypes
+	entry = reflect.ValueOf(s.reference.backend.Set).Elem().FieldByName(kernel)
+	s.reference.types = entry.FieldByName("Types").Interface().(kernels.Types)
 }
 
 // Run runs f as a subtest of its own name.
@@ -88,10 +79,6 @@ func (s *Suite) Run(name string, f func(*Suite)) {
 		f(&sub)
 	})
 }
-
-// Brief reports whether fewer cases are wanted: under -short and the race
-// detector, and while planted errors are looked for.
-func (s *Suite) Brief() bool { return s.brief }
 
 func (s *Suite) must(err error) {
 	s.Helper()
@@ -142,6 +129,14 @@ func (s *Suite) untouched(what string) {
 	}
 }
 
+// unchanged reports arguments on the device that a call changed.
+func (s *Suite) unchanged(what string) {
+	s.Helper()
+	if err := s.tested.changed(); err != nil {
+		s.Errorf("%s: %v", what, err)
+	}
+}
+
 // over reports whether a planted error was seen: then nothing is left to do.
 func (s *Suite) over() bool { return s.planted && s.Failed() }
 
@@ -160,30 +155,9 @@ func (s *Suite) release(mark int) {
 		in.column.Release()
 	}
 	s.owned = s.owned[:mark]
-}
-
-// Env is where a call runs: a backend and what to call it with.
-type Env struct {
-	*kernels.Backend
-	Ctx    context.Context
-	Stream device.Stream
-	held   []*memory.Column
-	err    error // of On
-}
-
-// On is a host column on the call's device, for the time of the call. Where it
-// cannot be brought there it is nil, and the call is taken as failed.
-func (e *Env) On(c *memory.Column) *memory.Column {
-	if c == nil || e.Device.Place() == memory.Host {
-		return c
+	if err := s.tested.forget(s.owned); err != nil {
+		s.Errorf("%s: arguments on the device: %v (seed %d)", s.kernel, err, s.seed)
 	}
-	moved, err := transfer(e.Stream, e.Device.Memory(), c)
-	if err != nil {
-		e.err = err
-		return nil
-	}
-	e.held = append(e.held, moved)
-	return moved
 }
 
 // Result is what a call gave: columns, compared by Equal, and other values,

@@ -23,7 +23,7 @@ func temporal(s *Suite) {
 		call := Call{Case: c, Note: f.String()}
 		run := func(e *Env) (Result, error) { return One(e.Temporal(e.Ctx, e.Stream, f, e.On(column))) }
 		s.Check(call, run)
-		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == LongLength {
+		if c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

@@ -21,7 +21,7 @@ func topK(s *Suite) {
 		if c.Case.Length == 65 {
 			s.Faults(c, run)
 		}
-		if c.Case.Length == LongLength {
+		if c.Case.Length == s.Long() {
 			c.Note = "k=100 " + c.Note
 			s.Faults(c, func(e *Env) (Result, error) { return One(e.TopK(e.Ctx, e.Stream, e.keys(keys), 100)) })
 		}

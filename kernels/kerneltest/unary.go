@@ -11,11 +11,11 @@ import (
 func unary(s *Suite) {
 	for c := range s.Cases(kernels.NumberTypes | kernels.DecimalTypes | kernels.TypesOf(arrow.DURATION)) {
 		op := kernels.UnaryOp(s.Rand.IntN(int(kernels.Round) + 1))
-		if _, err := kernels.UnaryType(op, c.Type); err != nil || c.Length == LongLength {
+		if _, err := kernels.UnaryType(op, c.Type); err != nil || c.Length == s.Long() {
 			op = kernels.Negate
 		}
 		c.Domain = s.DrawDomain()
-		o := kernels.ArithmeticOptions{Checked: s.Rand.IntN(2) == 0 && c.Length < LongLength}
+		o := kernels.ArithmeticOptions{Checked: s.Rand.IntN(2) == 0 && c.Length < s.Long()}
 		column := s.Column(c)
 		call := Call{Case: c, Note: fmt.Sprintf("%s %+v", op, o)}
 		if op == kernels.Exp || op == kernels.Log {
@@ -25,7 +25,7 @@ func unary(s *Suite) {
 			}
 		}
 		run := func(e *Env) (Result, error) { return One(e.Unary(e.Ctx, e.Stream, op, e.On(column), o)) }
-		if works := s.CheckRow(call, run); works && (c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == LongLength) {
+		if works := s.CheckRow(call, run); works && (c.Length == 65 && s.Rand.IntN(4) == 0 || c.Length == s.Long()) {
 			s.Faults(call, run)
 		}
 	}

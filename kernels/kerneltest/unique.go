@@ -15,7 +15,7 @@ func unique(s *Suite) {
 		call.Note += fmt.Sprintf(" %+v", o)
 		run := func(e *Env) (Result, error) { return One(e.Unique(e.Ctx, e.Stream, e.onAll(keys), o)) }
 		s.Check(call, run)
-		if call.Case.Length == 65 && n%5 == 0 || call.Case.Length == LongLength {
+		if call.Case.Length == 65 && n%5 == 0 || call.Case.Length == s.Long() {
 			s.Faults(call, run)
 		}
 	}

@@ -1,0 +1,151 @@
+package kerneltest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// side is one backend with its memory counted.
+type side struct {
+	backend *kernels.Backend
+	types   kernels.Types // of the entry at hand
+	memory  *tally        // what kernels allocate
+	// What follows is for a device that the host's columns must be moved to, and
+	// nil on the host: memory that never fails, so that failures are the kernels'.
+	arguments *tally
+	stream    device.Stream
+	moved     map[*memory.Column]*memory.Column // by the host's column, which is kept
+}
+
+func newSide(b *kernels.Backend, guarded bool) (*side, error) {
+	d, err := newTestDevice(b.Device, guarded)
+	if err != nil {
+		return nil, err
+	}
+	s := &side{backend: &kernels.Backend{Device: d, Set: b.Set}, memory: d.memory}
+	if s.onHost() {
+		return s, nil
+	}
+	more, err := newTestDevice(b.Device, guarded)
+	if err != nil {
+		return nil, errors.Join(err, d.memory.close())
+	}
+	s.arguments, s.moved = more.memory, map[*memory.Column]*memory.Column{}
+	if s.stream, err = b.Device.NewStream(); err != nil {
+		return nil, errors.Join(err, d.memory.close(), more.memory.close())
+	}
+	return s, nil
+}
+
+// onHost tells whether the backend's kernels run on the host's memory.
+func (b *side) onHost() bool { return b.backend.Device.Place() == memory.Host }
+
+// there is a host column on the side's device, until forget.
+func (b *side) there(c *memory.Column) (*memory.Column, error) {
+	if moved := b.moved[c]; moved != nil {
+		return moved, nil
+	}
+	moved, err := device.Move(context.Background(), b.stream, b.arguments, c)
+	if err == nil {
+		b.moved[c.Retain()] = moved
+	}
+	return moved, err
+}
+
+// changed is an error where an argument on the device is not what the host's
+// column is any more. It is moved anew when it is asked for again.
+func (b *side) changed() error {
+	var all []error
+	for c, moved := range b.moved {
+		back, err := device.Move(context.Background(), b.stream, memory.Heap, moved)
+		if err != nil {
+			all = append(all, err)
+			continue
+		}
+		var want [][]byte
+		eachBuffer(c, func(b []byte) { want = append(want, b) })
+		k := 0
+		var differs error
+		eachBuffer(back, func(b []byte) {
+			if !bytes.Equal(b, want[k]) {
+				differs = fmt.Errorf("the call changed buffer %d of an argument of type %s on the device", k, c.Type())
+			}
+			k++
+		})
+		back.Release()
+		if differs != nil {
+			all = append(all, differs)
+			delete(b.moved, c)
+			moved.Release()
+			c.Release()
+		}
+	}
+	return errors.Join(all...)
+}
+
+// forget drops the moved columns but for those of inputs that are still owned.
+func (b *side) forget(owned []input) error {
+	if len(b.moved) == 0 {
+		return nil
+	}
+	keep := map[*memory.Column]bool{}
+	for _, in := range owned {
+		keep[in.column] = true
+	}
+	for c, moved := range b.moved {
+		if !keep[c] {
+			delete(b.moved, c)
+			moved.Release()
+			c.Release()
+		}
+	}
+	return b.arguments.settle()
+}
+
+// close ends the side, once its backend is not called any more.
+func (b *side) close() error {
+	if b.onHost() {
+		return b.memory.close()
+	}
+	return errors.Join(b.forget(nil), b.memory.close(), b.arguments.close(), b.stream.Close())
+}
+
+// lacking is the refusal of a type that the entry at hand has not got, which is
+// the golden list's to say and no failure.
+type lacking struct{ error }
+
+// Unwrap gives the refusal.
+func (l *lacking) Unwrap() error { return l.error }
+
+// lacks tells whether err is the refusal of one of the columns for its type,
+// or for that of its dictionary.
+func (b *side) lacks(err error, given []*memory.Column) bool {
+	if !errors.Is(err, device.ErrUnsupported) {
+		return false
+	}
+	for _, c := range given {
+		t := c.Type()
+		has := b.types.Has(t.ID())
+		if d, ok := t.(*arrow.DictionaryType); ok {
+			has = has && b.types.Has(d.ValueType.ID())
+		}
+		if !has && strings.Contains(err.Error(), "is of type "+t.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// without tells whether got is the refusal of a type that only the reference has.
+func without(got, want error) bool {
+	var g, w *lacking
+	return errors.As(got, &g) && !errors.As(want, &w)
+}
