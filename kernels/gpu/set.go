@@ -12,6 +12,7 @@ func (e *Engine) set() *kernels.Set {
 		IsNull:   kernels.Entry[kernels.IsNullFunc]{Func: e.isNull, Types: kernels.AllTypes},
 		FillNull: kernels.Entry[kernels.FillNullFunc]{Func: e.fillNull, Types: kernels.KeyTypes},
 		IfElse:   kernels.Entry[kernels.IfElseFunc]{Func: e.ifElse, Types: kernels.KeyTypes},
+		Reduce:   kernels.Entry[kernels.ReduceFunc]{Func: e.reduce, Types: kernels.KeyTypes},
 		Hash:     kernels.Entry[kernels.HashFunc]{Func: e.hash, Types: kernels.KeyTypes},
 	}
 }

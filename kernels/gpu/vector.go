@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"encoding/binary"
+
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -133,4 +135,13 @@ func (c *call) give(col *memory.Column) *memory.Column {
 		}
 	}
 	return col
+}
+
+// words64 is little-endian bytes as 64-bit words.
+func words64(b []byte) []uint64 {
+	out := make([]uint64, len(b)/8)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return out
 }

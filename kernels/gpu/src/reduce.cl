@@ -1,0 +1,262 @@
+// Reductions of a column: each group reduces what it strides over to a few words, and the host joins those. Every entry moves the values and
+// the validity once; sums of floats write one f64 for each 512 rows besides.
+#include "scalar.h"
+#include "compare.h"
+#include "bits.h"
+#include "group.h"
+
+#define COLUMN i32 kind, GLOBAL const u8 *x, i64 x0, GLOBAL const u8 *valid, i64 valid0
+#define AHEAD 4 // rows that an item has in flight
+
+// Integers, bools and decimals: the exact sum as 192 bits, and the product as 64.
+KERNEL(GROUP) reduce_sum(COLUMN, i64 n, GLOBAL u64 *out) {
+  SHARED u64 low[GROUP], high[GROUP], top[GROUP];
+  u64 a = 0, b = 0, c = 0;
+  i64 step = GSIZE;
+  for (i64 i = GID; i < n; i += step * AHEAD) {
+    u64 lo[AHEAD], hi[AHEAD];
+    for (int k = 0; k < AHEAD; k++) {
+      i64 r = i + k * step;
+      lo[k] = hi[k] = 0;
+      if (r < n && valid_at(valid, valid0 + r)) {
+        if (kind == KIND_WIDE) {
+          lo[k] = ((GLOBAL const u64 *)x)[2 * (x0 + r)];
+          hi[k] = ((GLOBAL const u64 *)x)[2 * (x0 + r) + 1];
+        } else {
+          lo[k] = load_word(x, kind, x0 + r);
+          hi[k] = kind <= KIND_I64 ? (u64)((i64)lo[k] >> 63) : 0;
+        }
+      }
+    }
+    for (int k = 0; k < AHEAD; k++) {
+      u64 s = a + lo[k], carry = s < a;
+      u64 t = b + hi[k], over = t < b;
+      u64 u = t + carry;
+      over += u < t;
+      a = s;
+      b = u;
+      c += (u64)((i64)hi[k] >> 63) + over;
+    }
+  }
+  low[TID] = a;
+  high[TID] = b;
+  top[TID] = c;
+  BARRIER();
+  for (int d = GROUP / 2; d > 0; d >>= 1) {
+    if (TID < d) {
+      u64 s = low[TID] + low[TID + d], carry = s < low[TID];
+      u64 t = high[TID] + high[TID + d], over = t < high[TID];
+      u64 u = t + carry;
+      over += u < t;
+      low[TID] = s;
+      high[TID] = u;
+      top[TID] += top[TID + d] + over;
+    }
+    BARRIER();
+  }
+  if (TID == 0) {
+    out[3 * BID] = low[0];
+    out[3 * BID + 1] = high[0];
+    out[3 * BID + 2] = top[0];
+  }
+}
+
+#define TIMES(a, b) ((a) * (b))
+GROUP_REDUCE(group_product, u64, TIMES)
+
+KERNEL(GROUP) reduce_product(COLUMN, i64 n, GLOBAL u64 *out) {
+  SHARED u64 scratch[GROUP];
+  u64 p = 1;
+  for (i64 i = GID; i < n; i += GSIZE)
+    if (valid_at(valid, valid0 + i)) p *= load_word(x, kind, x0 + i);
+  p = group_product(scratch, p);
+  if (TID == 0) out[BID] = p;
+}
+
+// The row of the first least value, or with greatest of the first greatest one: three words a group, the value's two order words and the row,
+// which is I64_MAX where there is no value. A NaN gives way to anything else.
+FN u32 pick_before(u64 ah, u64 al, i64 ar, u64 bh, u64 bl, i64 br) {
+  if ((ar == I64_MAX) != (br == I64_MAX)) return br == I64_MAX;
+  if (ah != bh) return ah < bh;
+  if (al != bl) return al < bl;
+  return ar < br;
+}
+
+KERNEL(GROUP) reduce_pick(i32 greatest, COLUMN, i64 n, GLOBAL u64 *out) {
+  SHARED u64 high[GROUP], low[GROUP];
+  SHARED i64 row[GROUP];
+  u64 bh = U64_MAX, bl = U64_MAX;
+  i64 best = I64_MAX;
+  for (i64 i = GID; i < n; i += GSIZE) {
+    if (!valid_at(valid, valid0 + i)) continue;
+    u64 h, l = 0;
+    if (kind == KIND_WIDE) {
+      h = ((GLOBAL const u64 *)x)[2 * (x0 + i) + 1] ^ SIGN64;
+      l = ((GLOBAL const u64 *)x)[2 * (x0 + i)];
+    } else {
+      h = load_word(x, kind, x0 + i);
+    }
+    if (is_float(kind) && is_nan_word(h)) {
+      h = U64_MAX;
+    } else {
+      if (kind != KIND_WIDE) h = order_word(kind, key_word(kind, h));
+      if (greatest) {
+        h = ~h;
+        l = ~l;
+      }
+    }
+    if (pick_before(h, l, i, bh, bl, best)) {
+      bh = h;
+      bl = l;
+      best = i;
+    }
+  }
+  high[TID] = bh;
+  low[TID] = bl;
+  row[TID] = best;
+  BARRIER();
+  for (int d = GROUP / 2; d > 0; d >>= 1) {
+    if (TID < d && pick_before(high[TID + d], low[TID + d], row[TID + d], high[TID], low[TID], row[TID])) {
+      high[TID] = high[TID + d];
+      low[TID] = low[TID + d];
+      row[TID] = row[TID + d];
+    }
+    BARRIER();
+  }
+  if (TID == 0) {
+    out[3 * BID] = high[0];
+    out[3 * BID + 1] = low[0];
+    out[3 * BID + 2] = (u64)row[0];
+  }
+}
+
+// The same for text, one row a group. With rows, only those n rows are looked at, in their order.
+KERNEL(GROUP) reduce_pick_text(i32 greatest, COLUMN, GLOBAL const u8 *text, i64 text0, GLOBAL const i64 *rows, i64 n, GLOBAL i64 *out) {
+  SHARED i64 row[GROUP];
+  i64 best = I64_MAX;
+  for (i64 i = GID; i < n; i += GSIZE) {
+    i64 r = rows ? rows[i] : i;
+    if (r == I64_MAX || !valid_at(valid, valid0 + r)) continue;
+    i32 order = -1;
+    if (best != I64_MAX) {
+      i64 p = offset_at(x, kind, x0 + r), q = offset_at(x, kind, x0 + best);
+      order = compare_text(text + text0 + p, offset_at(x, kind, x0 + r + 1) - p, text + text0 + q, offset_at(x, kind, x0 + best + 1) - q);
+      if (greatest) order = -order;
+    }
+    if (order < 0 || (order == 0 && r < best)) best = r;
+  }
+  row[TID] = best;
+  BARRIER();
+  for (int d = GROUP / 2; d > 0; d >>= 1) {
+    if (TID < d && row[TID + d] != I64_MAX) {
+      i64 r = row[TID + d], have = row[TID];
+      i32 order = -1;
+      if (have != I64_MAX) {
+        i64 p = offset_at(x, kind, x0 + r), q = offset_at(x, kind, x0 + have);
+        order = compare_text(text + text0 + p, offset_at(x, kind, x0 + r + 1) - p, text + text0 + q, offset_at(x, kind, x0 + have + 1) - q);
+        if (greatest) order = -order;
+      }
+      if (order < 0 || (order == 0 && r < have)) row[TID] = r;
+    }
+    BARRIER();
+  }
+  if (TID == 0) out[BID] = row[0];
+}
+
+// The first and the last one among n bits, and the first zero: found[0] and found[2] begin as all ones, found[1] counts from 1 and begins as 0.
+KERNEL(GROUP) reduce_edges(GLOBAL const u8 *bits, i64 bits0, i64 n, GLOBAL u64 *found) {
+  u64 first = U64_MAX, last = 0, zero = U64_MAX;
+  for (i64 i = GID * 32; i < n; i += GSIZE * 32) {
+    u32 w = bits_word(bits, bits0 + i, bits0 + n), z = ~w & bits_word(0, i, n);
+    if (w) {
+      if (first == U64_MAX) first = (u64)(i + 31 - CLZ32(w & (0u - w)));
+      last = (u64)(i + 32 - CLZ32(w));
+    }
+    if (z && zero == U64_MAX) zero = (u64)(i + 31 - CLZ32(z & (0u - z)));
+  }
+  if (first != U64_MAX) ATOMIC_MIN64(&found[0], first);
+  if (last) ATOMIC_MAX64(&found[1], last);
+  if (zero != U64_MAX) ATOMIC_MIN64(&found[2], zero);
+}
+
+// The ones among n bits and the ones that are valid too: count[0] of valid rows, count[1] of those that are true.
+KERNEL(GROUP) reduce_truth(GLOBAL const u8 *x, i64 x0, GLOBAL const u8 *valid, i64 valid0, i64 n, GLOBAL u64 *count) {
+  u64 rows = 0, ones = 0;
+  for (i64 i = GID * 32; i < n; i += GSIZE * 32) {
+    u32 v = bits_word(valid, valid0 + i, valid0 + n);
+    rows += POPCOUNT32(v);
+    ones += POPCOUNT32(v & bits_word(x, x0 + i, x0 + n));
+  }
+  if (rows) ATOMIC_ADD64(&count[0], rows);
+  if (ones) ATOMIC_ADD64(&count[1], ones);
+}
+
+// Sums and products as f64 in the shape of kernels.ReduceFunc, bit for bit: an item is one lane of a block of 512 rows, a group 32 blocks.
+// op 0 is the sum, 1 the product, 2 the sum of the differences from mean and, in squares, of their squares.
+FN f64 number_at(i32 kind, GLOBAL const u8 *x, i64 i, f64 scale) {
+  if (kind == KIND_F32 || kind == KIND_F64) return F64_BITS(load_word(x, kind, i));
+  if (kind == KIND_U64) return (f64)((GLOBAL const u64 *)x)[i];
+  if (kind == KIND_WIDE) {
+    GLOBAL const u64 *w = (GLOBAL const u64 *)x + 2 * i;
+    u64 lo = w[0], hi = w[1];
+    f64 sign = 1.0;
+    if (hi >> 63) { // the magnitude, so that small negative numbers lose nothing
+      lo = ~lo + 1;
+      hi = ~hi + (lo == 0);
+      sign = -1.0;
+    }
+    return sign * ((f64)hi * 18446744073709551616.0 + (f64)lo) / scale;
+  }
+  return (f64)(i64)load_word(x, kind, i);
+}
+
+FN f64 shape_join(i32 op, f64 a, f64 b) { return op == 1 ? a * b : a + b; }
+
+// The lanes of a block joined as ((0+4)+(2+6)) + ((1+5)+(3+7)).
+FN f64 join_lanes(i32 op, LOCAL const f64 *l) {
+  return shape_join(op, shape_join(op, shape_join(op, l[0], l[4]), shape_join(op, l[2], l[6])),
+                    shape_join(op, shape_join(op, l[1], l[5]), shape_join(op, l[3], l[7])));
+}
+
+KERNEL(GROUP) reduce_blocks(i32 op, COLUMN, f64 scale, f64 mean, i64 n, GLOBAL f64 *out, GLOBAL f64 *squares) {
+  SHARED f64 lanes[GROUP];
+  SHARED f64 lanes2[GROUP];
+  i64 block = BID * (GROUP / 8) + (TID >> 3);
+  f64 sum = op == 1 ? 1.0 : 0.0, sum2 = 0.0;
+  i64 end = MIN(n, (block + 1) * 512);
+  for (i64 r = block * 512 + (TID & 7); r < end; r += 8) {
+    if (!valid_at(valid, valid0 + r)) continue;
+    f64 v = number_at(kind, x, x0 + r, scale);
+    if (op == 2) {
+      v = v - mean;
+      sum2 += v * v;
+    }
+    sum = shape_join(op, sum, v);
+  }
+  lanes[TID] = sum;
+  lanes2[TID] = sum2;
+  BARRIER();
+  if ((TID & 7) == 0 && block * 512 < n) {
+    out[block] = join_lanes(op, &lanes[TID]);
+    if (op == 2) squares[block] = join_lanes(op, &lanes2[TID]);
+  }
+}
+
+// The next nine levels of the tree over blocks: a group joins 512 neighbours to one; one without a neighbour goes up as it is.
+KERNEL(GROUP) reduce_tree(i32 op, GLOBAL const f64 *in, i64 n, GLOBAL f64 *out) {
+  SHARED f64 s[2 * GROUP];
+  i64 first = BID * 2 * GROUP;
+  i32 count = (i32)MIN((i64)(2 * GROUP), n - first);
+  for (int k = TID; k < count; k += GROUP) s[k] = in[first + k];
+  BARRIER();
+  while (count > 1) {
+    f64 v = 0.0;
+    i32 half = (count + 1) / 2;
+    if (TID < half) v = 2 * TID + 1 < count ? shape_join(op, s[2 * TID], s[2 * TID + 1]) : s[2 * TID];
+    BARRIER();
+    if (TID < half) s[TID] = v;
+    BARRIER();
+    count = half;
+  }
+  if (TID == 0) out[BID] = s[0];
+}
