@@ -13,6 +13,7 @@ func (e *Engine) set() *kernels.Set {
 		FillNull: kernels.Entry[kernels.FillNullFunc]{Func: e.fillNull, Types: kernels.KeyTypes},
 		IfElse:   kernels.Entry[kernels.IfElseFunc]{Func: e.ifElse, Types: kernels.KeyTypes},
 		Reduce:   kernels.Entry[kernels.ReduceFunc]{Func: e.reduce, Types: kernels.KeyTypes},
+		Scan:     kernels.Entry[kernels.ScanFunc]{Func: e.scan, Types: kernels.ScanTypes},
 		Hash:     kernels.Entry[kernels.HashFunc]{Func: e.hash, Types: kernels.KeyTypes},
 	}
 }
