@@ -112,11 +112,13 @@ func (s *Suite) DrawPattern() Pattern { return Pattern(s.Rand.IntN(int(patternCo
 func (s *Suite) DrawOffset() int64 { return offsets[s.Rand.IntN(len(offsets))] }
 
 // Types lists types of the given ids, as far as the backend's entry for the
-// kernel at hand takes them: parametric types in several forms.
+// kernel at hand takes them: parametric types in several forms, dictionaries of
+// values that it takes too.
 func (s *Suite) Types(ids kernels.Types) []arrow.DataType {
 	var some []arrow.DataType
 	for _, t := range instances {
-		if (ids & s.entryTypes).Has(t.ID()) {
+		d, dict := t.(*arrow.DictionaryType)
+		if (ids & s.entryTypes).Has(t.ID()) && (!dict || s.entryTypes.Has(d.ValueType.ID())) {
 			some = append(some, t)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -15,7 +16,7 @@ type Env struct {
 	Ctx    context.Context
 	Stream device.Stream
 	side   *side
-	given  []*memory.Column // to On
+	given  []arrow.DataType // of what the call was made with
 	err    error            // of On
 }
 
@@ -25,7 +26,7 @@ func (e *Env) On(c *memory.Column) *memory.Column {
 	if c == nil {
 		return nil
 	}
-	e.given = append(e.given, c)
+	e.given = append(e.given, c.Type())
 	if e.side.onHost() || c.Place() == e.Device.Place() {
 		return c
 	}
@@ -47,14 +48,18 @@ func (e *Env) onAll(cols []*memory.Column) []*memory.Column {
 
 // Datum is a column on the call's device, or a scalar as it is.
 func (e *Env) Datum(d kernels.Datum) kernels.Datum {
-	if c, ok := d.(*memory.Column); ok {
-		return e.On(c)
+	switch x := d.(type) {
+	case *memory.Column:
+		return e.On(x)
+	case kernels.Scalar:
+		e.given = append(e.given, x.Type())
 	}
 	return d
 }
 
 // copyOf is a copy of a column on the call's device, for the call to write to.
 func (e *Env) copyOf(c *memory.Column) (*memory.Column, error) {
+	e.given = append(e.given, c.Type())
 	to := e.Device.Memory()
 	if !e.side.onHost() {
 		to = e.side.arguments

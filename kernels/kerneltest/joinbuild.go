@@ -1,6 +1,8 @@
 package kerneltest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -57,6 +59,48 @@ func joinBuild(s *Suite) {
 		return join(e, keys, keys, kernels.InnerJoin, kernels.JoinOptions{})
 	})
 	joinRefuses(s)
+	joinBounded(s)
+}
+
+// joinBounded holds a probe to JoinOptions.MaxPairs: as many are no error, one
+// more is a PairsError with the number there would be, and takes no memory for
+// them.
+func joinBounded(s *Suite) {
+	for _, t := range s.Types(kernels.KeyTypes) {
+		s.scope(func() bool {
+			left := s.Column(Case{Type: t, Length: 257, Nulls: s.DrawPattern(), Offset: s.DrawOffset(), Domain: Keys})
+			right := s.Column(Case{Type: t, Length: 300, Nulls: s.DrawPattern(), Offset: s.DrawOffset(), Domain: Keys})
+			for kind := kernels.InnerJoin; kind <= kernels.AntiJoin; kind++ {
+				run := func(most int64) func(*Env) (Result, error) {
+					return func(e *Env) (Result, error) {
+						o := kernels.JoinOptions{NullsEqual: true, MaxPairs: most}
+						return join(e, []*memory.Column{e.On(left)}, []*memory.Column{e.On(right)}, kind, o)
+					}
+				}
+				all, err := s.reference.call(context.Background(), run(0))
+				s.must(err)
+				n := all.Columns[0].Len()
+				all.Release()
+				if n == 0 {
+					continue
+				}
+				call := Call{Case: Case{Type: t, Length: 257}, Note: fmt.Sprintf("%s of at most %d pairs", kind, n)}
+				s.Check(call, run(n))
+				if n == 1 {
+					continue // a bound of 0 is none
+				}
+				call.Note, call.Text = fmt.Sprintf("%s of fewer than %d pairs", kind, n), []string{fmt.Sprint(n), fmt.Sprint(n - 1)}
+				s.Check(call, run(n-1))
+				r, err := s.tested.call(context.Background(), run(n-1))
+				r.Release()
+				var pairs *kernels.PairsError
+				if !without(err, nil) && (!errors.As(err, &pairs) || pairs.Pairs != n || pairs.Max != n-1) {
+					s.Errorf("%s(%s) of %s: got the error %v, want a PairsError of %d pairs", s.kernel, call.Note, t, err, n)
+				}
+			}
+			return true
+		})
+	}
 }
 
 func joinRefuses(s *Suite) {

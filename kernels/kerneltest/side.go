@@ -125,20 +125,24 @@ type lacking struct{ error }
 // Unwrap gives the refusal.
 func (l *lacking) Unwrap() error { return l.error }
 
-// lacks tells whether err is the refusal of one of the columns for its type,
-// or for that of its dictionary.
-func (b *side) lacks(err error, given []*memory.Column) bool {
+// lacks tells whether err is the refusal of one of the given types, or of what
+// is in its dictionary.
+func (b *side) lacks(err error, given []arrow.DataType) bool {
 	if !errors.Is(err, device.ErrUnsupported) {
 		return false
 	}
-	for _, c := range given {
-		t := c.Type()
-		has := b.types.Has(t.ID())
-		if d, ok := t.(*arrow.DictionaryType); ok {
-			has = has && b.types.Has(d.ValueType.ID())
+	for _, of := range given {
+		if of == nil {
+			continue
 		}
-		if !has && strings.Contains(err.Error(), "is of type "+t.String()) {
-			return true
+		all := []arrow.DataType{of}
+		if d, ok := of.(*arrow.DictionaryType); ok {
+			all = append(all, d.ValueType)
+		}
+		for _, t := range all {
+			if !b.types.Has(t.ID()) && (strings.Contains(err.Error(), " of "+t.String()) || strings.Contains(err.Error(), " of type "+of.String())) {
+				return true
+			}
 		}
 	}
 	return false
