@@ -154,7 +154,7 @@ func benchAggregate(b *Bencher) {
 				memory.Values[uint32](ids)[i] = uint32(b.Rand().Int64N(groups))
 			}
 			b.Measure(b.Name(values.Type(), 0, "op="+op.String(), "groups="+count(groups)), 12*b.Rows+8*groups, func(e *Env) (Result, error) {
-				return One(e.Aggregate(e.Ctx, e.Stream, op, values, ids, groups, kernels.AggregateOptions{}))
+				return One(e.Aggregate(e.Ctx, e.Stream, op, e.On(values), e.On(ids), groups, kernels.AggregateOptions{}))
 			})
 		}
 	}

@@ -142,7 +142,7 @@ func benchArithmetic(b *Bencher) {
 						bytes += Bytes(y)
 					}
 					b.Measure(b.Name(t, nulls, fmt.Sprintf("add=%s/checked=%v", shape(right), o.Checked)), bytes, func(e *Env) (Result, error) {
-						return One(e.Arithmetic(e.Ctx, e.Stream, kernels.Add, x, right, o))
+						return One(e.Arithmetic(e.Ctx, e.Stream, kernels.Add, e.On(x), e.Datum(right), o))
 					})
 				}
 			}

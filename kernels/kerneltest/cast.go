@@ -167,7 +167,7 @@ func benchCast(b *Bencher) {
 	for _, pair := range [][2]arrow.DataType{{p.Int64, p.Float64}, {p.Float64, p.Int32}, {p.Int64, arrow.BinaryTypes.String}, {arrow.FixedWidthTypes.Date32, arrow.FixedWidthTypes.Timestamp_us}} {
 		c := b.Column(pair[0], Small, 0)
 		b.Measure(b.Name(pair[0], 0, "to="+short(pair[1])), Bytes(c), func(e *Env) (Result, error) {
-			return One(e.Cast(e.Ctx, e.Stream, c, pair[1], kernels.CastOptions{Wrap: true}))
+			return One(e.Cast(e.Ctx, e.Stream, e.On(c), pair[1], kernels.CastOptions{Wrap: true}))
 		})
 	}
 }

@@ -81,11 +81,11 @@ func benchCompare(b *Bencher) {
 		for _, nulls := range []int{0, 10} {
 			x, y := b.Column(t, Keys, nulls), b.Column(t, Keys, nulls)
 			b.Measure(b.Name(t, nulls, "right=column"), Bytes(x)+Bytes(y)+memory.BitmapBytes(b.Rows), func(e *Env) (Result, error) {
-				return One(e.Compare(e.Ctx, e.Stream, kernels.Less, x, y))
+				return One(e.Compare(e.Ctx, e.Stream, kernels.Less, e.On(x), e.On(y)))
 			})
 			v := kernels.ScalarAt(y, 1)
 			b.Measure(b.Name(t, nulls, "right=scalar"), Bytes(x)+memory.BitmapBytes(b.Rows), func(e *Env) (Result, error) {
-				return One(e.Compare(e.Ctx, e.Stream, kernels.Less, x, v))
+				return One(e.Compare(e.Ctx, e.Stream, kernels.Less, e.On(x), v))
 			})
 		}
 	}

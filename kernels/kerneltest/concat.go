@@ -111,7 +111,7 @@ func benchConcat(b *Bencher) {
 			values := b.Column(t, Small, nulls)
 			cols := []*memory.Column{values, values, values, values}
 			b.Measure(b.Name(t, nulls, "columns=4"), 8*Bytes(values), func(e *Env) (Result, error) {
-				return One(e.Concat(e.Ctx, e.Stream, cols))
+				return One(e.Concat(e.Ctx, e.Stream, e.onAll(cols)))
 			})
 		}
 	}

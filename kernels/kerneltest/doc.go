@@ -23,6 +23,16 @@
 // backends; s.Faults runs the same call under failing allocations and
 // contexts.
 //
+// A backend may be on a device whose memory the host cannot address. Arguments
+// are then made on the host, moved there by Env.On, and looked at again after
+// the call; results come back to be compared. A kernel gets a stream whose
+// Device is the suite's: it allocates from that device's Memory, which is counted
+// and fails on demand, while modules are loaded on the device inside and launched
+// on the stream as they are. Blocks are full of garbage and have a fence behind
+// them. Types that an entry's mask leaves out are not tried; refusing them is no
+// failure.
+//
 // The environment variable VOLLEY_SEED gives another seed than the fixed one;
-// each failure prints the seed it was found with.
+// each failure prints the seed it was found with. VOLLEY_KERNELTEST (tiny,
+// brief, full) says how much to run: see Extent.
 package kerneltest

@@ -71,7 +71,7 @@ func benchFilter(b *Bencher) {
 				values, mask := b.Column(t, Small, nulls), b.Mask(percent)
 				bytes := memory.BitmapBytes(b.Rows) + Bytes(values)*int64(percent)/50
 				b.Measure(b.Name(t, nulls, fmt.Sprintf("kept=%d%%", percent)), bytes, func(e *Env) (Result, error) {
-					return One(e.Filter(e.Ctx, e.Stream, values, mask, kernels.FilterOptions{}))
+					return One(e.Filter(e.Ctx, e.Stream, e.On(values), e.On(mask), kernels.FilterOptions{}))
 				})
 			}
 		}

@@ -185,7 +185,7 @@ func benchGEMM(b *Bencher) {
 			c, cc := b.suite.matrix(t, m, n, false)
 			name := fmt.Sprintf("type=%s/m=%d/n=%d/k=%d", short(t), m, n, k)
 			b.Measure(name, (m*k+k*n+m*n)*int64(memory.Width(t)), func(e *Env) (Result, error) {
-				return Result{}, e.GEMM(e.Ctx, e.Stream, true, false, 1, over(a, ca), over(x, cx), 0, over(c, cc))
+				return Result{}, e.GEMM(e.Ctx, e.Stream, true, false, 1, over(a, e.On(ca)), over(x, e.On(cx)), 0, over(c, e.On(cc)))
 			})
 		}
 	}

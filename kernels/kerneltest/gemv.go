@@ -95,7 +95,7 @@ func benchGEMV(b *Bencher) {
 				y, cy := b.suite.matrix(t, ny, 1, false)
 				name := fmt.Sprintf("type=%s/rows=%s/cols=%d/trans=%v", short(t), count(rows), cols, trans)
 				b.Measure(name, (rows*cols+nx+ny)*int64(memory.Width(t)), func(e *Env) (Result, error) {
-					return Result{}, e.GEMV(e.Ctx, e.Stream, trans, 1, over(a, ca), over(x, cx), 0, over(y, cy))
+					return Result{}, e.GEMV(e.Ctx, e.Stream, trans, 1, over(a, e.On(ca)), over(x, e.On(cx)), 0, over(y, e.On(cy)))
 				})
 			}
 		}

@@ -131,7 +131,7 @@ func (b *Bencher) eachKeys(f func(name string, keys *memory.Column)) {
 func benchGroup(b *Bencher) {
 	b.eachKeys(func(name string, keys *memory.Column) {
 		b.Measure(name, 12*b.Rows, func(e *Env) (Result, error) {
-			g, err := e.Group(e.Ctx, e.Stream, []*memory.Column{keys}, kernels.GroupOptions{})
+			g, err := e.Group(e.Ctx, e.Stream, []*memory.Column{e.On(keys)}, kernels.GroupOptions{})
 			if err != nil {
 				return Result{}, err
 			}

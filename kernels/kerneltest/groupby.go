@@ -8,6 +8,16 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
+// aggregates is aggregates with their columns on the call's device.
+func (e *Env) aggregates(aggs []kernels.Aggregate) []kernels.Aggregate {
+	there := make([]kernels.Aggregate, len(aggs))
+	for i, a := range aggs {
+		there[i] = a
+		there[i].Values = e.On(a.Values)
+	}
+	return there
+}
+
 func groupBy(s *Suite) {
 	n := 0
 	types := s.Types(kernels.KeyTypes)
@@ -32,12 +42,7 @@ func groupBy(s *Suite) {
 		}
 		call.Note += fmt.Sprintf(" %+v", o)
 		run := func(e *Env) (Result, error) {
-			there := make([]kernels.Aggregate, len(aggs))
-			for i, a := range aggs {
-				there[i] = a
-				there[i].Values = e.On(a.Values)
-			}
-			return grouped(e.GroupBy(e.Ctx, e.Stream, e.onAll(keys), there, o))
+			return grouped(e.GroupBy(e.Ctx, e.Stream, e.onAll(keys), e.aggregates(aggs), o))
 		}
 		s.Check(call, run)
 		if call.Case.Length == 65 && n%3 == 0 || call.Case.Length == s.Long() {
@@ -68,11 +73,11 @@ func benchGroupBy(b *Bencher) {
 	aggs := []kernels.Aggregate{{Op: kernels.Sum, Values: values}, {Op: kernels.CountAll}}
 	b.eachKeys(func(name string, keys *memory.Column) {
 		b.Measure(name, 16*b.Rows, func(e *Env) (Result, error) {
-			return grouped(e.GroupBy(e.Ctx, e.Stream, []*memory.Column{keys}, aggs, kernels.GroupOptions{}))
+			return grouped(e.GroupBy(e.Ctx, e.Stream, []*memory.Column{e.On(keys)}, e.aggregates(aggs), kernels.GroupOptions{}))
 		})
 	})
 	text := b.Column(arrow.BinaryTypes.String, Keys, 0)
 	b.Measure(b.Name(text.Type(), 0, "groups=8"), Bytes(text)+8*b.Rows, func(e *Env) (Result, error) {
-		return grouped(e.GroupBy(e.Ctx, e.Stream, []*memory.Column{text}, aggs, kernels.GroupOptions{}))
+		return grouped(e.GroupBy(e.Ctx, e.Stream, []*memory.Column{e.On(text)}, e.aggregates(aggs), kernels.GroupOptions{}))
 	})
 }

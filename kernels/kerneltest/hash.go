@@ -95,7 +95,7 @@ func benchHash(b *Bencher) {
 		for _, nulls := range []int{0, 10} {
 			c := b.Column(t, Keys, nulls)
 			b.Measure(b.Name(t, nulls), Bytes(c)+8*b.Rows, func(e *Env) (Result, error) {
-				return One(e.Hash(e.Ctx, e.Stream, []*memory.Column{c}, 0))
+				return One(e.Hash(e.Ctx, e.Stream, []*memory.Column{e.On(c)}, 0))
 			})
 		}
 	}

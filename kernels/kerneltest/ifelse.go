@@ -49,7 +49,7 @@ func benchIfElse(b *Bencher) {
 	for _, t := range []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String} {
 		x, y, cond := b.Column(t, Keys, 0), b.Column(t, Keys, 0), b.Mask(50)
 		b.Measure(b.Name(t, 0, "true=50%"), 2*Bytes(x)+Bytes(cond), func(e *Env) (Result, error) {
-			return One(e.IfElse(e.Ctx, e.Stream, cond, x, y))
+			return One(e.IfElse(e.Ctx, e.Stream, e.On(cond), e.On(x), e.On(y)))
 		})
 	}
 }

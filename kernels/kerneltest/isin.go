@@ -44,7 +44,7 @@ func benchIsIn(b *Bencher) {
 		}
 		b.Own(set)
 		b.Measure(b.Name(values.Type(), 0, "set="+count(size)), 8*b.Rows+memory.BitmapBytes(b.Rows), func(e *Env) (Result, error) {
-			return One(e.IsIn(e.Ctx, e.Stream, values, set))
+			return One(e.IsIn(e.Ctx, e.Stream, e.On(values), e.On(set)))
 		})
 	}
 }

@@ -74,7 +74,7 @@ func joinBounded(s *Suite) {
 				run := func(most int64) func(*Env) (Result, error) {
 					return func(e *Env) (Result, error) {
 						o := kernels.JoinOptions{NullsEqual: true, MaxPairs: most}
-						return join(e, []*memory.Column{e.On(left)}, []*memory.Column{e.On(right)}, kind, o)
+						return join(e, []*memory.Column{left}, []*memory.Column{right}, kind, o)
 					}
 				}
 				all, err := s.reference.call(context.Background(), run(0))

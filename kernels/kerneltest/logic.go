@@ -93,7 +93,7 @@ func benchLogic(b *Bencher) {
 	for _, nulls := range []int{0, 10} {
 		x, y := b.Column(t, Wild, nulls), b.Column(t, Wild, nulls)
 		b.Measure(b.Name(t, nulls, "op=and"), 2*Bytes(x)+Bytes(y), func(e *Env) (Result, error) {
-			return One(e.Logic(e.Ctx, e.Stream, kernels.And, x, y))
+			return One(e.Logic(e.Ctx, e.Stream, kernels.And, e.On(x), e.On(y)))
 		})
 	}
 }

@@ -77,7 +77,7 @@ func benchFillNull(b *Bencher) {
 		c := b.Column(t, Keys, 10)
 		v := kernels.ScalarAt(b.Column(t, Keys, 0), 0)
 		b.Measure(b.Name(t, 10), 2*Bytes(c), func(e *Env) (Result, error) {
-			return One(e.FillNull(e.Ctx, e.Stream, c, v))
+			return One(e.FillNull(e.Ctx, e.Stream, e.On(c), v))
 		})
 	}
 }

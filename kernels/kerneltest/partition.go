@@ -117,7 +117,7 @@ func benchPartition(b *Bencher) {
 		values := b.Column(t, Wild, 0)
 		for _, parts := range []int{8, 256} {
 			b.Measure(b.Name(t, 0, "scheme=hash", fmt.Sprintf("parts=%d", parts)), Bytes(values)+4*b.Rows, func(e *Env) (Result, error) {
-				return partitions(e.Partition(e.Ctx, e.Stream, []*memory.Column{values}, kernels.PartitionOptions{Scheme: kernels.ByHash, Parts: parts}))
+				return partitions(e.Partition(e.Ctx, e.Stream, []*memory.Column{e.On(values)}, kernels.PartitionOptions{Scheme: kernels.ByHash, Parts: parts}))
 			})
 		}
 	}

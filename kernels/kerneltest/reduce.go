@@ -124,7 +124,7 @@ func benchReduce(b *Bencher) {
 					continue
 				}
 				b.Measure(b.Name(t, nulls, "op="+op.String()), Bytes(column), func(e *Env) (Result, error) {
-					return One(e.Reduce(e.Ctx, e.Stream, op, column, kernels.AggregateOptions{}))
+					return One(e.Reduce(e.Ctx, e.Stream, op, e.On(column), kernels.AggregateOptions{}))
 				})
 			}
 		}

@@ -27,6 +27,10 @@ func TestSuiteOnRemoteDevice(t *testing.T) {
 	kerneltest.Run(t, remote(t, cpu.Generic()), kerneltest.Size(kerneltest.Tiny))
 }
 
+func BenchmarkRemoteDevice(b *testing.B) {
+	kerneltest.Bench(b, kerneltest.Remote(memory.Place{Type: memory.OpenCL, ID: 3}, cpu.Generic()))
+}
+
 func TestPlantedOnRemoteDevice(t *testing.T) { kerneltest.Planted(t, remote(t, cpu.Generic())) }
 
 // A backend that has kernels for some types only is held to those.

@@ -79,7 +79,7 @@ func benchScan(b *Bencher) {
 			column := b.Column(t, Small, nulls)
 			for _, op := range []kernels.ScanOp{kernels.CumulativeSum, kernels.CumulativeMax} {
 				b.Measure(b.Name(t, nulls, "op="+op.String()), 2*Bytes(column), func(e *Env) (Result, error) {
-					return One(e.Scan(e.Ctx, e.Stream, op, column, kernels.ScanOptions{}))
+					return One(e.Scan(e.Ctx, e.Stream, op, e.On(column), kernels.ScanOptions{}))
 				})
 			}
 		}

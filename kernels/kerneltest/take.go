@@ -124,7 +124,7 @@ func benchTake(b *Bencher) {
 			for _, it := range indexTypes[:2] {
 				indices := b.suite.Indices(it, b.Rows, b.Rows, NoBitmap, 0)
 				b.Measure(b.Name(t, nulls, "index="+short(it)), 2*Bytes(values)+Bytes(indices), func(e *Env) (Result, error) {
-					return One(e.Take(e.Ctx, e.Stream, values, indices, kernels.TakeOptions{}))
+					return One(e.Take(e.Ctx, e.Stream, e.On(values), e.On(indices), kernels.TakeOptions{}))
 				})
 			}
 		}

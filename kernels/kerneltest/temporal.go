@@ -73,7 +73,7 @@ func benchTemporal(b *Bencher) {
 		c := b.Column(t, Wild, 0)
 		for _, f := range []kernels.TemporalField{kernels.Hour, kernels.Year} {
 			b.Measure(b.Name(t, 0, "field="+f.String(), "zone="+zone), 2*Bytes(c), func(e *Env) (Result, error) {
-				return One(e.Temporal(e.Ctx, e.Stream, f, c))
+				return One(e.Temporal(e.Ctx, e.Stream, f, e.On(c)))
 			})
 		}
 	}

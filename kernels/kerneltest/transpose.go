@@ -66,7 +66,7 @@ func benchTranspose(b *Bencher) {
 			c, cc := b.suite.matrix(t, shape[1], shape[0], false)
 			name := fmt.Sprintf("type=%s/rows=%s/cols=%d", short(t), count(shape[0]), shape[1])
 			b.Measure(name, 2*shape[0]*shape[1]*int64(memory.Width(t)), func(e *Env) (Result, error) {
-				return Result{}, e.Transpose(e.Ctx, e.Stream, over(a, ca), over(c, cc))
+				return Result{}, e.Transpose(e.Ctx, e.Stream, over(a, e.On(ca)), over(c, e.On(cc)))
 			})
 		}
 	}

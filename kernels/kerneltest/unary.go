@@ -69,7 +69,7 @@ func benchUnary(b *Bencher) {
 	c := b.Column(t, Small, 0)
 	for _, op := range []kernels.UnaryOp{kernels.Negate, kernels.Sqrt, kernels.Log, kernels.Round} {
 		b.Measure(b.Name(t, 0, "op="+op.String()), 2*Bytes(c), func(e *Env) (Result, error) {
-			return One(e.Unary(e.Ctx, e.Stream, op, c, kernels.ArithmeticOptions{}))
+			return One(e.Unary(e.Ctx, e.Stream, op, e.On(c), kernels.ArithmeticOptions{}))
 		})
 	}
 }

@@ -27,7 +27,7 @@ func unique(s *Suite) {
 func benchUnique(b *Bencher) {
 	b.eachKeys(func(name string, keys *memory.Column) {
 		b.Measure(name, 8*b.Rows, func(e *Env) (Result, error) {
-			return One(e.Unique(e.Ctx, e.Stream, []*memory.Column{keys}, kernels.GroupOptions{}))
+			return One(e.Unique(e.Ctx, e.Stream, []*memory.Column{e.On(keys)}, kernels.GroupOptions{}))
 		})
 	})
 }
