@@ -94,7 +94,7 @@ func TestFakeLosesTheDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fn, err := m.Function("double")
+	fn, err := m.Function("twice")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestFakeLosesTheDevice(t *testing.T) {
 	}
 	lost := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, device.ErrLost) || !strings.Contains(err.Error(), "double") {
+		if !errors.Is(err, device.ErrLost) || !strings.Contains(err.Error(), "twice") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

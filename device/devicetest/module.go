@@ -16,11 +16,11 @@ import (
 //
 //	ordinals(out) sets int64 number n of out to n, for n = the number of a
 //	              work-item in the grid, counted with dimension 0 fastest
-//	double(out)   doubles int64 number n of out
+//	twice(out)    doubles int64 number n of out
 func Kernels() device.Source {
 	return device.Source{Name: "devicetest", Host: map[string]device.HostFunction{
 		"ordinals": eachItem(func(n int64, _ int64) int64 { return n }),
-		"double":   eachItem(func(_ int64, v int64) int64 { return 2 * v }),
+		"twice":    eachItem(func(_ int64, v int64) int64 { return 2 * v }),
 	}}
 }
 
@@ -64,7 +64,7 @@ func (b *bench) function(name string) device.Function {
 
 func testLaunch(b *bench) {
 	s := b.stream()
-	ordinals, double := b.function("ordinals"), b.function("double")
+	ordinals, twice := b.function("ordinals"), b.function("twice")
 	if ordinals.Name() != "ordinals" || ordinals.Device() != b.d {
 		b.Fatalf("%s on %s", ordinals.Name(), ordinals.Device().Name())
 	}
@@ -80,7 +80,7 @@ func testLaunch(b *bench) {
 		}
 		out := b.device(s, make([]byte, 8*n))
 		b.must(s.Launch(ordinals, grid, out))
-		b.must(s.Launch(double, grid, out))
+		b.must(s.Launch(twice, grid, out))
 		got := b.read(s, out)
 		for i := range n {
 			if v := binary.NativeEndian.Uint64(got[8*i:]); v != uint64(2*i) {
@@ -95,16 +95,16 @@ func testLaunch(b *bench) {
 // owner before the launch runs.
 func testLaunchOrder(b *bench) {
 	s := b.stream()
-	double := b.function("double")
+	twice := b.function("twice")
 	one := make([]byte, 8)
 	binary.NativeEndian.PutUint64(one, 1)
 	x, h := b.device(s, one), b.host(make([]byte, 8))
 	g := b.gate(s)
 	for range 10 {
-		b.must(s.Launch(double, device.Grid{}, x))
+		b.must(s.Launch(twice, device.Grid{}, x))
 	}
 	b.must(s.Copy(h, 0, x, 0, 8))
-	b.must(s.Launch(double, device.Grid{}, x))
+	b.must(s.Launch(twice, device.Grid{}, x))
 	x.Release()
 	<-g.entered
 	close(g.open)
@@ -117,7 +117,7 @@ func testLaunchOrder(b *bench) {
 
 func testLaunchRefuses(b *bench) {
 	s := b.stream()
-	f := b.function("double")
+	f := b.function("twice")
 	x := b.device(s, make([]byte, 8))
 	for _, grid := range []device.Grid{
 		{Groups: [3]int64{-1}}, {Items: [3]int{0, -1}}, {Local: -1}, {Groups: [3]int64{1 << 40, 1 << 40, 1 << 40}},
@@ -149,11 +149,11 @@ func testModules(b *bench) {
 	if !errors.As(err, &e) || e.Device != b.d.Name() || !strings.Contains(err.Error(), "nowhere") {
 		b.Fatalf("the error does not name the function: %v", err)
 	}
-	f, err := m.Function("double")
+	f, err := m.Function("twice")
 	b.must(err)
 	b.must(m.Close())
 	b.must(m.Close())
-	_, err = m.Function("double")
+	_, err = m.Function("twice")
 	b.is(err, device.ErrClosed, "a function of a closed module")
 	s := b.stream()
 	b.is(s.Launch(f, device.Grid{}), device.ErrClosed, "a launch of a closed module's function")
