@@ -1,0 +1,168 @@
+// variants: word words text
+// A hash table of keys in global memory: open addressing with linear probing, no deletions. Slot s is the two words slots[2s], all ones where
+// it is empty, and slots[2s+1], the first row with that key. Of keys of one word (word) the first is the key itself. Of longer ones (words)
+// and of texts it is 24 bits of the hash over 40 of a row that has the key; the row's words or bytes decide. Two slots stand behind the
+// others: for the key that looks like an empty slot, and for null.
+//
+// One row costs one random access of 16 bytes where the key is of one word, which bounds the kernels by the memory's transactions of 32 bytes
+// once the table is larger than the cache; below, by the words read and the slots written.
+#include "group.h"
+#include "keys.h"
+
+#define ROW_BITS 40
+#define ROW_MASK (((u64)1 << ROW_BITS) - 1)
+#define PER_ITEM 4
+
+#ifdef V_text
+// Rows a of one column of texts and b of another.
+FN u32 text_same(GLOBAL const u8 *offsets_a, GLOBAL const u8 *bytes_a, GLOBAL const u8 *offsets_b, GLOBAL const u8 *bytes_b, i32 wide, i64 a, i64 b) {
+  i64 p, q, n, m;
+  if (wide) {
+    p = ((GLOBAL const i64 *)offsets_a)[a], n = ((GLOBAL const i64 *)offsets_a)[a + 1] - p;
+    q = ((GLOBAL const i64 *)offsets_b)[b], m = ((GLOBAL const i64 *)offsets_b)[b + 1] - q;
+  } else {
+    p = ((GLOBAL const i32 *)offsets_a)[a], n = ((GLOBAL const i32 *)offsets_a)[a + 1] - p;
+    q = ((GLOBAL const i32 *)offsets_b)[b], m = ((GLOBAL const i32 *)offsets_b)[b + 1] - q;
+  }
+  if (n != m) return 0;
+  for (i64 k = 0; k < n; k++) {
+    if (bytes_a[p + k] != bytes_b[q + k]) return 0;
+  }
+  return 1;
+}
+#endif
+
+// What the rows given and the rows of the table are read from, and whether the key of row i is that of a slot.
+#ifdef V_text
+#define KEYS                                                                                                                                    \
+  GLOBAL const u64 *words, i64 words_at, i64 k, GLOBAL const u8 *offsets, i64 offsets_at, i32 texts_wide, GLOBAL const u8 *bytes, i64 bytes_at, \
+      GLOBAL const u8 *there_offsets, i64 there_offsets_at, GLOBAL const u8 *there_bytes, i64 there_bytes_at
+#define SAME(i, tag, have)                                                                                                                 \
+  ((have) >> ROW_BITS == (tag) >> ROW_BITS && text_same(offsets, bytes + bytes_at, there_offsets, there_bytes + there_bytes_at, texts_wide, \
+                                                        offsets_at + (i), there_offsets_at + (i64)((have) & ROW_MASK)))
+#else
+#define KEYS GLOBAL const u64 *words, i64 words_at, i64 k, GLOBAL const u64 *there, i64 there_at
+#ifdef V_words
+FN u32 words_same(GLOBAL const u64 *a, GLOBAL const u64 *b, i64 k) {
+  for (i64 w = 0; w < k; w++) {
+    if (a[w] != b[w]) return 0;
+  }
+  return 1;
+}
+#define SAME(i, tag, have) \
+  ((have) >> ROW_BITS == (tag) >> ROW_BITS && words_same(words + words_at + (i) * k, there + there_at + (i64)((have) & ROW_MASK) * k, k))
+#else
+#define SAME(i, tag, have) ((have) == (tag))
+#endif
+#endif
+
+FN u64 row_hash(GLOBAL const u64 *words, i64 at, i64 k, i64 i) {
+#ifdef V_text
+  return words[at + i];
+#else
+  u64 h = 0;
+  for (i64 w = 0; w < k; w++) h = key_mix(h ^ words[at + i * k + w]) + (u64)0x9e3779b97f4a7c15;
+  return h;
+#endif
+}
+
+// Claims slot s, which counts as a new one where it was empty.
+FN void table_claim(GLOBAL u64 *slots, i64 s, LOCAL u32 *fresh) {
+  if (LOAD64(&slots[2 * s]) == EMPTY && ATOMIC_CAS64(&slots[2 * s], EMPTY, (u64)0) == EMPTY) ATOMIC_ADD32(fresh, 1u);
+}
+
+// Puts the keys of n rows into a table and writes each row's slot (no slot for a row that is left out), unless out is null; with `first` it
+// keeps the first row of each key. state[0] counts the keys. With more than `most` keys, or more than `limit` slots looked at for one, the
+// table is too small: state[1] is set and the call gives up.
+KERNEL(GROUP) K(table_insert)(KEYS, GLOBAL const u8 *live, i64 live_from, i32 nulls, GLOBAL u64 *slots, i64 mask, i64 limit, u64 most, i32 first,
+                              GLOBAL u8 *out, i32 wide, i64 n, GLOBAL u64 *state) {
+  SHARED u32 fresh;
+  SHARED u32 full;
+  for (i64 base = BID * GROUP * PER_ITEM; base < n; base += GDIM * GROUP * PER_ITEM) {
+    if (TID == 0) {
+      fresh = 0;
+      full = LOAD64(&state[1]) != 0;
+    }
+    BARRIER();
+    if (full) break;
+    for (int j = 0; j < PER_ITEM; j++) {
+      i64 i = base + j * GROUP + TID;
+      if (i >= n) break;
+      i64 s = -1;
+      if (live && !bit_at(live, live_from + i)) {
+        if (nulls) {
+          s = mask + 2;
+          table_claim(slots, s, &fresh);
+        }
+      } else {
+        u64 h = row_hash(words, words_at, k, i);
+#ifdef V_word
+        u64 mine = words[words_at + i];
+#else
+        u64 mine = (h & ~ROW_MASK) | (u64)i;
+#endif
+        if (mine == EMPTY) {
+          s = mask + 1;
+          table_claim(slots, s, &fresh);
+        } else {
+          i64 at = (i64)h & mask;
+          for (i64 looked = 0; looked <= limit; looked++) {
+            u64 have = LOAD64(&slots[2 * at]);
+            if (have == EMPTY) {
+              have = ATOMIC_CAS64(&slots[2 * at], EMPTY, mine);
+              if (have == EMPTY) {
+                ATOMIC_ADD32(&fresh, 1u);
+                s = at;
+                break;
+              }
+            }
+            if (SAME(i, mine, have)) {
+              s = at;
+              break;
+            }
+            at = (at + 1) & mask;
+          }
+          if (s < 0) STORE64(&state[1], (u64)1);
+        }
+      }
+      if (first && s >= 0 && (u64)i < LOAD64(&slots[2 * s + 1])) ATOMIC_MIN64(&slots[2 * s + 1], (u64)i);
+      if (out) slot_store(out, i, wide, s < 0 ? NO_SLOT : (u64)s);
+    }
+    BARRIER();
+    if (TID == 0 && fresh && ATOMIC_ADD64(&state[0], (u64)fresh) + fresh > most) STORE64(&state[1], (u64)1);
+    BARRIER();
+  }
+}
+
+// Writes the slot of each row's key in a table, no slot where the table has not got the key.
+KERNEL(GROUP) K(table_find)(KEYS, GLOBAL const u8 *live, i64 live_from, i32 nulls, GLOBAL const u64 *slots, i64 mask, GLOBAL u8 *out, i32 wide, i64 n) {
+  for (i64 i = GID; i < n; i += GSIZE) {
+    u64 s = NO_SLOT;
+    if (live && !bit_at(live, live_from + i)) {
+      if (nulls && slots[2 * (mask + 2)] != EMPTY) s = (u64)(mask + 2);
+    } else {
+      u64 h = row_hash(words, words_at, k, i);
+#ifdef V_word
+      u64 mine = words[words_at + i];
+#else
+      u64 mine = h & ~ROW_MASK;
+#endif
+#ifdef V_word
+      if (mine == EMPTY) {
+        if (slots[2 * (mask + 1)] != EMPTY) s = (u64)(mask + 1);
+      } else
+#endif
+      {
+        for (i64 at = (i64)h & mask;; at = (at + 1) & mask) {
+          u64 have = slots[2 * at];
+          if (have == EMPTY) break;
+          if (SAME(i, mine, have)) {
+            s = (u64)at;
+            break;
+          }
+        }
+      }
+    }
+    slot_store(out, i, wide, s);
+  }
+}
