@@ -20,10 +20,6 @@ func (e *Engine) concat(context.Context, device.Stream, []*memory.Column) (*memo
 	return nil, device.ErrUnsupported
 }
 
-func (e *Engine) group(context.Context, device.Stream, []*memory.Column, kernels.GroupOptions) (*kernels.Groups, error) {
-	return nil, device.ErrUnsupported
-}
-
 func (e *Engine) cast(context.Context, device.Stream, *memory.Column, arrow.DataType, kernels.CastOptions) (*memory.Column, error) {
 	return nil, device.ErrUnsupported
 }

@@ -15,5 +15,8 @@ func (e *Engine) set() *kernels.Set {
 		Reduce:   kernels.Entry[kernels.ReduceFunc]{Func: e.reduce, Types: kernels.KeyTypes},
 		Scan:     kernels.Entry[kernels.ScanFunc]{Func: e.scan, Types: kernels.ScanTypes},
 		Hash:     kernels.Entry[kernels.HashFunc]{Func: e.hash, Types: kernels.KeyTypes},
+		Group:    kernels.Entry[kernels.GroupFunc]{Func: e.group, Types: kernels.KeyTypes},
+		Unique:   kernels.Entry[kernels.UniqueFunc]{Func: e.unique, Types: kernels.KeyTypes},
+		IsIn:     kernels.Entry[kernels.IsInFunc]{Func: e.isIn, Types: kernels.KeyTypes},
 	}
 }

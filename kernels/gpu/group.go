@@ -1,0 +1,108 @@
+package gpu
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// grouping is the distinct keys among rows: a table with the number of its
+// group in every slot.
+type grouping struct {
+	table *keyTable
+	slots *memory.Buffer // of each row; nil where they were not wanted
+	live  vector         // rows that are not dropped
+	first *memory.Column // owned by the call
+	n     int64          // groups
+	rows  int64
+}
+
+// groupKeys finds the distinct keys; with ids also the group of each row can be
+// asked for.
+func (c *call) groupKeys(keys []*memory.Column, o kernels.GroupOptions, ids bool) *grouping {
+	_, rows := c.keySpaceOf(keys, o.DropNullKeys, false)
+	return c.groupRows(rows, o.DropNullKeys, ids)
+}
+
+func (c *call) groupRows(rows keyRows, dropNulls, ids bool) *grouping {
+	g := &grouping{rows: rows.n}
+	if dropNulls {
+		g.live = rows.live
+	}
+	g.table, g.slots = c.buildTable(rows, tableOptions{nulls: !dropNulls, first: true, count: true, bare: !ids})
+	g.n = g.table.distinct
+	if !c.ok() {
+		return g
+	}
+	words := (rows.n + 31) / 32
+	marks, counts := c.zeroed(4*words), c.temp(4*words)
+	size := g.table.size()
+	c.launch("group", "group_mark", c.strided(size), g.table.slots, size, marks)
+	c.launch("group", "group_count", c.strided(words), marks, counts, words)
+	before := c.prefix(counts, 4, words)
+	c.drop(counts)
+	t := kernels.IndexType(rows.n)
+	first := c.result(int64(memory.Width(t)) * g.n)
+	c.launch("group", "group_number", c.strided(size), g.table.slots, size, marks, before, first, boolArg(memory.Width(t) == 8))
+	c.drop(marks)
+	c.drop(before)
+	g.first = c.column(memory.Parts{Type: t, Len: g.n, Buffers: []*memory.Buffer{nil, first}})
+	return g
+}
+
+// ids is the group of each row, null for rows dropped.
+func (c *call) groupIDs(g *grouping) *memory.Column {
+	t := kernels.IndexType(g.rows)
+	width := int64(memory.Width(t))
+	ids := c.result(width * g.rows)
+	c.launch("group", "group_ids", c.strided(g.rows), g.slots, boolArg(g.table.wide()), g.table.slots, ids, boolArg(width == 8), g.rows)
+	p := memory.Parts{Type: t, Len: g.rows, Buffers: []*memory.Buffer{nil, ids}}
+	if g.live.buffer != nil {
+		p.Nulls, p.Buffers[0] = memory.UnknownNulls, c.copyBits(g.live, g.rows)
+	}
+	return c.column(p)
+}
+
+// group is the GPU's GroupFunc.
+func (e *Engine) group(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.GroupOptions) (_ *kernels.Groups, err error) {
+	c := e.begin(ctx, s)
+	defer c.end(&err)
+	g := c.groupKeys(keys, o, true)
+	if !c.ok() {
+		return nil, c.err
+	}
+	ids := c.groupIDs(g)
+	if !c.ok() {
+		return nil, c.err
+	}
+	return &kernels.Groups{IDs: c.give(ids), First: c.give(g.first), N: g.n}, nil
+}
+
+// unique is the GPU's UniqueFunc.
+func (e *Engine) unique(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.GroupOptions) (_ *memory.Column, err error) {
+	c := e.begin(ctx, s)
+	defer c.end(&err)
+	g := c.groupKeys(keys, o, false)
+	if !c.ok() {
+		return nil, c.err
+	}
+	return c.give(g.first), nil
+}
+
+// isIn is the GPU's IsInFunc: the set becomes a table, in which the values are
+// looked up.
+func (e *Engine) isIn(ctx context.Context, s device.Stream, col, set *memory.Column) (_ *memory.Column, err error) {
+	c := e.begin(ctx, s)
+	defer c.end(&err)
+	space, members := c.keySpaceOf([]*memory.Column{set}, false, true)
+	t, _ := c.buildTable(members, tableOptions{nulls: true, bare: true})
+	rows := c.keysIn(space, []*memory.Column{col})
+	slots := c.find(t, rows)
+	n := col.Len()
+	out := c.result(bitBytes(n))
+	c.launch("group", "group_found", c.strided(n), slots, boolArg(t.wide()), out, n)
+	return c.give(c.column(memory.Parts{Type: arrow.FixedWidthTypes.Boolean, Len: n, Buffers: []*memory.Buffer{nil, out}})), c.err
+}
