@@ -20,7 +20,7 @@ const fakePTX = `//
 	.param .u64 ordinals_param_0
 )
 { ret; }
-.visible .entry double(.param .u64 .ptr .global .align 8 double_param_0)
+.visible .entry twice(.param .u64 .ptr .global .align 8 twice_param_0)
 { ret; }
 .visible .entry mixed(
 	.param .u64 mixed_param_0,
