@@ -1,0 +1,59 @@
+package opencl_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/volley-go/volley/device"
+	driver "github.com/volley-go/volley/device/opencl"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/kernels/opencl"
+)
+
+// backends are the OpenCL devices that are here, each with its kernels. Without
+// any there is nothing to run on; VOLLEY_REQUIRE=opencl makes that a failure.
+func backends(t testing.TB) []*kernels.Backend {
+	t.Helper()
+	infos, err := driver.List()
+	switch {
+	case err == nil:
+	case !errors.Is(err, device.ErrUnavailable):
+		t.Fatal(err)
+	case strings.Contains(","+os.Getenv("VOLLEY_REQUIRE")+",", ",opencl,"):
+		t.Fatalf("VOLLEY_REQUIRE asks for OpenCL: %v", err)
+	default:
+		t.Logf("no OpenCL here: %v", err)
+	}
+	var all []*kernels.Backend
+	for i := range infos {
+		d, err := driver.Open(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		all = append(all, opencl.New(d))
+	}
+	return all
+}
+
+// TestConformance holds every device to the reference.
+func TestConformance(t *testing.T) {
+	for _, b := range backends(t) {
+		t.Run(b.Device.Name(), func(t *testing.T) {
+			kerneltest.Run(t, b, kerneltest.Support("testdata/support.txt"))
+		})
+	}
+}
+
+func BenchmarkKernels(b *testing.B) {
+	for _, backend := range backends(b) {
+		b.Run(backend.Device.Name(), func(b *testing.B) { kerneltest.Bench(b, backend) })
+	}
+}
