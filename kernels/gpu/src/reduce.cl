@@ -251,12 +251,12 @@ KERNEL(GROUP) reduce_tree(i32 op, GLOBAL const f64 *in, i64 n, GLOBAL f64 *out) 
   BARRIER();
   while (count > 1) {
     f64 v = 0.0;
-    i32 half = (count + 1) / 2;
-    if (TID < half) v = 2 * TID + 1 < count ? shape_join(op, s[2 * TID], s[2 * TID + 1]) : s[2 * TID];
+    i32 pairs = (count + 1) / 2;
+    if (TID < pairs) v = 2 * TID + 1 < count ? shape_join(op, s[2 * TID], s[2 * TID + 1]) : s[2 * TID];
     BARRIER();
-    if (TID < half) s[TID] = v;
+    if (TID < pairs) s[TID] = v;
     BARRIER();
-    count = half;
+    count = pairs;
   }
   if (TID == 0) out[BID] = s[0];
 }
