@@ -123,9 +123,9 @@ func (c *call) own(col *memory.Column) *memory.Column {
 }
 
 // give hands a column that the call owns to the caller: `return c.give(col), c.err`
-// is how a call returns its result.
+// is how a call returns its result. A call that failed keeps it.
 func (c *call) give(col *memory.Column) *memory.Column {
-	if col == nil {
+	if col == nil || c.err != nil {
 		return nil
 	}
 	for i, have := range c.columns {
