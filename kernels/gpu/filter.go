@@ -24,6 +24,16 @@ type filterRows struct {
 	rows *memory.Buffer
 }
 
+// numbers are the row numbers of what is kept.
+func (k *filterRows) numbers(c *call) rows {
+	r := rows{width: rowWidth(k.n), n: k.count, nullable: k.emit != 0}
+	if k.rows == nil {
+		k.rows = c.keptRows(k.kept, r.width)
+	}
+	r.vector = vector{k.rows, 0}
+	return r
+}
+
 func (c *call) filterColumn(col *memory.Column, k *filterRows) *memory.Column {
 	if !c.ok() {
 		return nil
@@ -45,12 +55,15 @@ func (c *call) filterColumn(col *memory.Column, k *filterRows) *memory.Column {
 		for i := range col.NumChildren() {
 			p.Children = append(p.Children, c.filterColumn(c.own(col.Field(i)), k))
 		}
+	case memory.LayoutBinary, memory.LayoutLargeBinary:
+		return c.gatherRows(col, k.numbers(c))
+	case memory.LayoutList, memory.LayoutLargeList:
+		r := k.numbers(c)
+		offsets, total := c.gatherOffsets(col, r)
+		p.Buffers = []*memory.Buffer{c.filterValidity(col, k), offsets}
+		p.Children = []*memory.Column{c.filterItems(col, k, total)}
 	default:
-		width := rowWidth(k.n)
-		if k.rows == nil {
-			k.rows = c.keptRows(k.kept, width)
-		}
-		return c.gather(col, k.rows, width, k.count, k.emit != 0)
+		c.failf(device.ErrUnsupported, "columns of type %s", p.Type)
 	}
 	return c.column(p)
 }

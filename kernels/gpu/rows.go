@@ -63,16 +63,21 @@ func (c *call) keep(mask, known vector, emit bool, n int64) kept {
 	if emit && known.buffer != nil {
 		k.emit = 1
 	}
-	tiles := groupsFor(n, selectTile)
-	if tiles == 0 || !c.ok() {
+	if n == 0 {
 		return k
 	}
+	c.keepStarts(&k)
+	k.count = c.readInt64(k.starts, groupsFor(n, selectTile))
+	return k
+}
+
+// keepStarts counts what is kept tile by tile.
+func (c *call) keepStarts(k *kept) {
+	tiles := groupsFor(k.n, selectTile)
 	counts := c.temp(4 * tiles)
-	c.launch("rows.u32", "rows_count", tiles, mask, known, k.emit, counts, n)
+	c.launch("rows.u32", "rows_count", tiles, k.mask, k.known, k.emit, counts, k.n)
 	k.starts = c.prefix(counts, 4, tiles)
 	c.drop(counts)
-	k.count = c.readInt64(k.starts, tiles)
-	return k
 }
 
 // keptRows is the numbers of the rows kept, all ones for a null row.

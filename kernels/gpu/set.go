@@ -18,7 +18,7 @@ func (e *Engine) set() *kernels.Set {
 		Group:    kernels.Entry[kernels.GroupFunc]{Func: e.group, Types: kernels.KeyTypes},
 		Unique:   kernels.Entry[kernels.UniqueFunc]{Func: e.unique, Types: kernels.KeyTypes},
 		IsIn:     kernels.Entry[kernels.IsInFunc]{Func: e.isIn, Types: kernels.KeyTypes},
-		Filter:   kernels.Entry[kernels.FilterFunc]{Func: e.filter, Types: kernels.KeyTypes &^ kernels.BinaryTypes},
-		Take:     kernels.Entry[kernels.TakeFunc]{Func: e.take, Types: kernels.KeyTypes &^ kernels.BinaryTypes},
+		Filter:   kernels.Entry[kernels.FilterFunc]{Func: e.filter, Types: kernels.AllTypes},
+		Take:     kernels.Entry[kernels.TakeFunc]{Func: e.take, Types: kernels.AllTypes},
 	}
 }
