@@ -38,7 +38,7 @@ var Packages = []Package{
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
 	{Path: "kernels", May: bytesAndDevices, Tests: theCPU},
 	{Path: "kernels/cpu", May: join(columns, []string{"device/host"})},
-	{Path: "kernels/gpu", May: columns},
+	{Path: "kernels/gpu", May: columns, Tests: []string{"device/opencl"}},
 	{Path: "kernels/cuda", May: join(columns, []string{"device/cuda", "kernels/gpu"})},
 	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"})},
 	{Path: "kernels/kerneltest", May: join(columns, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},

@@ -53,18 +53,12 @@ func (c *call) radixSort(keys *memory.Buffer, keyBits int, rows *memory.Buffer, 
 	keysTo, rowsTo := c.temp(int64(keyWidth)*n), c.temp(int64(rowWidth)*n)
 	for i, digit := range passes {
 		c.fill(state, 0)
-		var keysOut any = keysTo
-		if !keep && i == len(passes)-1 {
-			keysOut = null()
-		}
-		var rowsIn any = rows
-		if rows == nil {
-			rowsIn = null()
-		}
-		c.launch(module, "radix_scatter", tiles, keys, rowsIn, keysOut, rowsTo, n, int32(8*digit), bases, int64(digit*radixBins), state)
-		if rows == nil {
+		given, kept := rows != nil, keep || i < len(passes)-1
+		if !given {
 			rows = c.temp(int64(rowWidth) * n)
 		}
+		c.launch(module, "radix_scatter", tiles, keys, rows, keysTo, rowsTo, n, int32(8*digit), boolArg(given), boolArg(kept), bases,
+			int64(digit*radixBins), state)
 		keys, keysTo, rows, rowsTo = keysTo, keys, rowsTo, rows
 	}
 	c.drop(state)

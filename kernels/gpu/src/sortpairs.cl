@@ -64,35 +64,10 @@ FN u64 bin_look_back(GLOBAL u64 *state, i64 tile, u64 sum) {
   return before;
 }
 
-#if !HAVE_WARP
-// Orders slots, the places in the tile, by four bits of their digits: every item counts its own PER_ITEM slots in 16 bins (Satish, Harris and
-// Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009).
-FN void order_nibble(LOCAL const u8 *digit, LOCAL u16 *slots, LOCAL u16 *counts, LOCAL u32 *scratch, int by) {
-  u16 slot[PER_ITEM], place[PER_ITEM];
-  for (int b = 0; b < 16; b++) counts[b * GROUP + TID] = 0;
-  for (int k = 0; k < PER_ITEM; k++) {
-    slot[k] = slots[TID * PER_ITEM + k];
-    place[k] = counts[((digit[slot[k]] >> by) & 15) * GROUP + TID]++;
-  }
-  BARRIER();
-  u32 mine = 0, all;
-  for (int b = 0; b < 16; b++) mine += counts[TID * 16 + b];
-  u32 at = group_scan_u32(scratch, mine, &all);
-  for (int b = 0; b < 16; b++) {
-    u32 count = counts[TID * 16 + b];
-    counts[TID * 16 + b] = (u16)at;
-    at += count;
-  }
-  BARRIER();
-  for (int k = 0; k < PER_ITEM; k++) slots[counts[((digit[slot[k]] >> by) & 15) * GROUP + TID] + place[k]] = slot[k];
-  BARRIER();
-}
-#endif
-
 // One pass by the digit at shift. bases[base0 + d] is the number of keys with smaller digits; state is a word for each tile and bin, and one
 // for the ticket, all 0. Without rows the rows are 0, 1, 2, …; without keys_out the keys are not kept.
-KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBAL T *keys_out, GLOBAL U *rows_out, i64 n, i32 shift, GLOBAL const u64 *bases,
-                               i64 base0, GLOBAL u64 *state) {
+KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBAL T *keys_out, GLOBAL U *rows_out, i64 n, i32 shift, i32 given,
+                               i32 keep, GLOBAL const u64 *bases, i64 base0, GLOBAL u64 *state) {
   SHARED u32 scratch[GROUP];
   SHARED u64 to[BINS]; // where a bin's first key of this tile goes, less its slot
   SHARED u32 word;
@@ -155,8 +130,38 @@ KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBA
   BARRIER();
   for (int k = 0; k < PER_ITEM; k++) ((T *)pool)[place[k]] = key[k];
 #else
-  order_nibble(digit, slots, counts, scratch, 0);
-  order_nibble(digit, slots, counts, scratch, 4);
+  // Orders the slots by the lower and then the upper four bits of their digits: every item counts PER_ITEM slots in 16 bins of its own (Satish,
+  // Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009).
+  for (int by = 0; by <= 4; by += 4) {
+    u16 slot[PER_ITEM], place[PER_ITEM];
+    for (int b = 0; b < 16; b++) counts[b * GROUP + TID] = 0;
+    for (int k = 0; k < PER_ITEM; k++) {
+      slot[k] = slots[TID * PER_ITEM + k];
+      int at = ((digit[slot[k]] >> by) & 15) * GROUP + TID;
+      place[k] = counts[at];
+      counts[at] = (u16)(place[k] + 1);
+    }
+    BARRIER();
+    u32 mine = 0;
+    for (int b = 0; b < 16; b++) mine += counts[TID * 16 + b];
+    scratch[TID] = mine; // group_scan_u32 by hand: LLVM 15 in PoCL dies of inlining it into a loop
+    BARRIER();
+    for (int d = 1; d < GROUP; d <<= 1) {
+      u32 before = TID >= d ? scratch[TID - d] : 0;
+      BARRIER();
+      scratch[TID] += before;
+      BARRIER();
+    }
+    u32 next = scratch[TID] - mine;
+    for (int b = 0; b < 16; b++) {
+      u32 count = counts[TID * 16 + b];
+      counts[TID * 16 + b] = (u16)next;
+      next += count;
+    }
+    BARRIER();
+    for (int k = 0; k < PER_ITEM; k++) slots[counts[((digit[slot[k]] >> by) & 15) * GROUP + TID] + place[k]] = slot[k];
+    BARRIER();
+  }
 #endif
   to[TID] = bases[base0 + TID] + bin_look_back(state, tile, sum) - start;
   BARRIER();
@@ -166,12 +171,12 @@ KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBA
     i32 s = k * GROUP + TID;
     T v = ((T *)pool)[s];
     d[k] = (u8)DIGIT(v);
-    if (keys_out && s < rest) keys_out[to[d[k]] + s] = v;
+    if (keep && s < rest) keys_out[to[d[k]] + s] = v;
   }
   BARRIER();
   for (int k = 0; k < PER_ITEM; k++) {
     i64 i = first + mine + k * 32;
-    ((U *)pool)[place[k]] = rows && i < n ? rows[i] : (U)i;
+    ((U *)pool)[place[k]] = given && i < n ? rows[i] : (U)i;
   }
   BARRIER();
   for (int k = 0; k < PER_ITEM; k++) {
@@ -182,8 +187,8 @@ KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBA
   for (i32 s = TID; s < rest; s += GROUP) {
     i64 i = first + slots[s];
     u64 at = to[digit[slots[s]]] + s;
-    if (keys_out) keys_out[at] = keys[i];
-    rows_out[at] = rows ? rows[i] : (U)i;
+    if (keep) keys_out[at] = keys[i];
+    rows_out[at] = given ? rows[i] : (U)i;
   }
 #endif
 }
