@@ -57,6 +57,7 @@ func openCore(p *processor) (*core, error) {
 
 func newCore(p *processor) (*core, error) {
 	c := &core{drv: p.drv, proc: p}
+	defer restoreSignals(p.drv)()
 	var st status
 	if c.context, st = p.drv.createContext(p.id); st != success {
 		return nil, c.failed("clCreateContext", st)
@@ -169,6 +170,9 @@ func (c *core) wait(call string, event handle, done func()) error {
 	st := c.await(event, done)
 	if st == success {
 		return nil
+	}
+	if st == waitListFailed { // what it waited for has failed, and tells why
+		return c.failedAs(call, st, nil)
 	}
 	return c.failedAs(call, st, st.runKind())
 }

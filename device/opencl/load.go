@@ -12,8 +12,10 @@ import (
 // load loads OpenCL's loader library and binds its functions. Where there is
 // none, or one without a function that is needed, the error is an
 // ErrUnavailable that says what was tried.
-func load() (*driver, error) {
-	lib, err := dl.Open(dl.OpenCL(runtime.GOOS)...)
+func load() (*driver, error) { return loadFrom(dl.OpenCL(runtime.GOOS)...) }
+
+func loadFrom(names ...string) (*driver, error) {
+	lib, err := dl.Open(names...)
 	if err != nil {
 		return nil, &device.Error{Device: "opencl", Call: "load", Kind: device.ErrUnavailable, Text: "no OpenCL loader: " + err.Error(), Cause: err}
 	}

@@ -2,9 +2,6 @@ package opencl
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,12 +20,10 @@ type module struct {
 	functions []*function
 }
 
-// standard is what kernels are built as; later versions of OpenCL C take out
-// what the shared dialect needs on none of them.
-const standard = "-cl-std=CL1.2"
-
-// LoadModule builds src.Text with src.Defines, or takes it from the cache on
-// disk. A failed build is an ErrUnsupported with the compiler's log.
+// LoadModule builds src.Text with src.Defines as macros, or takes what was
+// built from the same for the same device and driver from the cache on disk: a
+// folder of the user's, or of VOLLEY_CACHE, which may be "off". A failed build
+// is an ErrUnsupported with the compiler's log.
 func (d *Device) LoadModule(ctx context.Context, src device.Source) (device.Module, error) {
 	const call = "load module"
 	if err := d.alive(call); err != nil {
@@ -40,50 +35,11 @@ func (d *Device) LoadModule(ctx context.Context, src device.Source) (device.Modu
 	if src.Text == "" {
 		return nil, device.Errorf(device.ErrUnsupported, d.Name(), call, "%q has no text in OpenCL C", src.Name)
 	}
-	program, err := d.core.build(src)
+	program, err := d.core.build(ctx, src)
 	if err != nil {
 		return nil, err
 	}
 	return &module{device: d, name: src.Name, program: program, uses: 1}, nil
-}
-
-// build makes a program of the source text.
-func (c *core) build(src device.Source) (handle, error) {
-	program, st := c.drv.createProgramWithSource(c.context, src.Text)
-	if st != success {
-		return 0, c.failed("clCreateProgramWithSource", st)
-	}
-	if st := c.drv.buildProgram(program, c.proc.id, buildOptions(src.Defines)); st != success {
-		log := c.drv.getProgramBuildLog(program, c.proc.id)
-		c.drv.releaseProgram(program)
-		return 0, c.buildFailed(src.Name, st, log)
-	}
-	return program, nil
-}
-
-// buildFailed is the error of a build: its text is the compiler's log.
-func (c *core) buildFailed(name string, st status, log string) error {
-	kind := st.kind()
-	if kind == nil {
-		kind = device.ErrUnsupported
-	}
-	err := c.failedAs("build "+name, st, kind).(*device.Error)
-	if log != "" {
-		err.Text += "\n" + log
-	}
-	return err
-}
-
-// buildOptions are the options of a build, in an order that does not change.
-func buildOptions(defines map[string]string) string {
-	options := []string{standard}
-	for _, name := range slices.Sorted(maps.Keys(defines)) {
-		if value := defines[name]; value != "" {
-			name += "=" + value
-		}
-		options = append(options, "-D", name)
-	}
-	return strings.Join(options, " ")
 }
 
 func (m *module) alive(call string) error {

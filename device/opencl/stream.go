@@ -218,6 +218,9 @@ func (s *stream) finish(o *op) {
 	if o.event != 0 {
 		err = s.device.core.wait(o.call, o.event, o.done)
 	}
+	if e, ok := err.(*device.Error); ok && o.run != nil && e.Code == int(waitListFailed) {
+		err = nil // run tells the failure of what was waited for
+	}
 	if err == nil && o.run != nil && s.failed.Load() == nil {
 		err = o.run()
 	}
