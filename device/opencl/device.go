@@ -3,6 +3,7 @@ package opencl
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type Device struct {
 
 	mu      sync.Mutex
 	streams map[*stream]struct{}
+	modules map[*module]struct{}
 }
 
 var _ device.Device = (*Device)(nil)
@@ -97,7 +99,7 @@ func (s *system) open(index int, opts ...Option) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{core: c, ctx: o.ctx, streams: make(map[*stream]struct{})}
+	d := &Device{core: c, ctx: o.ctx, streams: make(map[*stream]struct{}), modules: make(map[*module]struct{})}
 	d.memory = allocator{c.pool, d}
 	if o.limit >= 0 {
 		d.memory.inner = memory.NewLimited(c.pool, o.limit)
@@ -112,22 +114,22 @@ func (d *Device) Name() string { return d.core.proc.name }
 // Place is where the device's memory is.
 func (d *Device) Place() memory.Place { return d.core.proc.place() }
 
-// Close waits for the work of all streams, closes them, and gives back what is
-// kept for reuse when no other opening of the device is left. Buffers that are
-// still held stay valid until their Release. Closing twice is allowed; the
-// error is always nil, as failures belong to streams.
+// Close waits for the work of all streams, closes them and the modules, and
+// gives back what is kept for reuse when no other opening of the device is
+// left. Buffers that are still held stay valid until their Release. Closing
+// twice is allowed; the error is always nil, as failures belong to streams.
 func (d *Device) Close() error {
 	if !d.closed.CompareAndSwap(false, true) {
 		return nil
 	}
 	d.mu.Lock()
-	open := make([]*stream, 0, len(d.streams))
-	for s := range d.streams {
-		open = append(open, s)
-	}
+	streams, modules := slices.Collect(maps.Keys(d.streams)), slices.Collect(maps.Keys(d.modules))
 	d.mu.Unlock()
-	for _, s := range open {
+	for _, s := range streams {
 		_ = s.Close()
+	}
+	for _, m := range modules {
+		_ = m.Close()
 	}
 	d.core.closeDevice()
 	return nil

@@ -39,7 +39,15 @@ func (d *Device) LoadModule(ctx context.Context, src device.Source) (device.Modu
 	if err != nil {
 		return nil, err
 	}
-	return &module{device: d, name: src.Name, program: program, uses: 1}, nil
+	m := &module{device: d, name: src.Name, program: program, uses: 1}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed.Load() {
+		m.release()
+		return nil, d.alive(call)
+	}
+	d.modules[m] = struct{}{}
+	return m, nil
 }
 
 func (m *module) alive(call string) error {
@@ -79,6 +87,9 @@ func (m *module) Function(want string) (device.Function, error) {
 // Close gives the program back when launches that wait to be issued are.
 func (m *module) Close() error {
 	if m.closed.CompareAndSwap(false, true) {
+		m.device.mu.Lock()
+		delete(m.device.modules, m)
+		m.device.mu.Unlock()
 		m.release()
 	}
 	return nil

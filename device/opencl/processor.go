@@ -54,6 +54,7 @@ func newSystem(drv *driver) (*system, error) {
 	unavailable := func(call string, st status, text string) error {
 		return &device.Error{Device: "opencl", Call: call, Code: int(st), Kind: device.ErrUnavailable, Text: text}
 	}
+	defer restoreSignals(drv)()
 	platforms, st := drv.getPlatformIDs()
 	if st != success && st != platformNotFound {
 		return nil, unavailable("clGetPlatformIDs", st, drv.path+": "+st.String())
