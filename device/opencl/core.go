@@ -25,24 +25,24 @@ type core struct {
 	refs, devices int // guarded by cores.mu; blocks and openings, and openings alone
 }
 
-// cores are the contexts of this process, one for each device of a driver.
+// cores are the contexts of this process, one for each device of a system.
 var cores = struct {
 	mu   sync.Mutex
 	live map[coreKey]*core
 }{live: make(map[coreKey]*core)}
 
 type coreKey struct {
-	drv   *driver
-	index int
+	system *system
+	index  int
 }
 
-func (c *core) key() coreKey { return coreKey{c.drv, c.proc.index} }
+func (c *core) key() coreKey { return coreKey{c.proc.system, c.proc.index} }
 
 // openCore finds the core of a device or makes it, and counts an opening.
 func openCore(p *processor) (*core, error) {
 	cores.mu.Lock()
 	defer cores.mu.Unlock()
-	c := cores.live[coreKey{p.drv, p.index}]
+	c := cores.live[coreKey{p.system, p.index}]
 	if c == nil {
 		var err error
 		if c, err = newCore(p); err != nil {
@@ -85,7 +85,7 @@ func (c *core) find(place memory.Place) *core {
 	}
 	cores.mu.Lock()
 	defer cores.mu.Unlock()
-	return cores.live[coreKey{c.drv, int(place.ID)}]
+	return cores.live[coreKey{c.proc.system, int(place.ID)}]
 }
 
 // closeDevice ends an opening.

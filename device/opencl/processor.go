@@ -14,6 +14,7 @@ import (
 
 // processor is a device as the driver lists it, with what is asked of it once.
 type processor struct {
+	system   *system
 	drv      *driver
 	index    int
 	name     string // "opencl:0"
@@ -64,6 +65,7 @@ func newSystem(drv *driver) (*system, error) {
 	}
 	s := &system{}
 	for _, platform := range platforms {
+		drv := drv
 		name := drv.platformString(platform, platformName)
 		if version := drv.platformString(platform, platformVersion); !atLeast(version, 1, 2) {
 			s.refused = append(s.refused, fmt.Sprintf("%s: %q is too old, OpenCL 1.2 is needed", name, version))
@@ -77,8 +79,11 @@ func newSystem(drv *driver) (*system, error) {
 		if len(ids) == 0 {
 			s.refused = append(s.refused, name+": no device")
 		}
+		if name == "Oclgrind" {
+			drv = drv.oneAtATime()
+		}
 		for _, id := range ids {
-			p := &processor{drv: drv, platform: platform, id: id, platformText: name}
+			p := &processor{system: s, drv: drv, platform: platform, id: id, platformText: name}
 			if why := p.describe(); why != "" {
 				s.refused = append(s.refused, fmt.Sprintf("%s: %s: %s", name, p.info.Model, why))
 				continue
