@@ -348,7 +348,7 @@ var fakeKernels = map[string]struct {
 	run   func(f *fake, n int64, params []uint64)
 }{
 	"ordinals": {[]int64{8}, func(f *fake, n int64, p []uint64) { *f.word(p[0], n) = n }},
-	"twice":   {[]int64{8}, func(f *fake, n int64, p []uint64) { *f.word(p[0], n) *= 2 }},
+	"twice":    {[]int64{8}, func(f *fake, n int64, p []uint64) { *f.word(p[0], n) *= 2 }},
 	"mixed":    {[]int64{8, 4, 1, 2, 8}, func(f *fake, n int64, p []uint64) { *f.word(p[0], n) += int64(p[1] + p[2] + p[3] + p[4]) }},
 }
 
