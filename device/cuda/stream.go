@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -142,9 +141,7 @@ func (s *stream) issue(o op) {
 	if o.run == nil && o.after == nil {
 		return // a wait, which is no work
 	}
-	if s.tail.add(o) {
-		time.AfterFunc(reapDelay, s.reap)
-	}
+	s.add(o)
 }
 
 // next takes the first op off the queue.

@@ -39,7 +39,8 @@ type tail struct {
 	last     uint64   // the number of the latest work
 	done     uint64   // all up to this number is done
 	current  launched // a launch that is being given
-	reaping  bool     // a timer or a goroutine sees to the end of work
+	reaping  bool     // a timer or its goroutine sees to the end of work
+	timer    *time.Timer
 	stopping bool
 	reaped   sync.Cond // reaping became false
 
@@ -60,16 +61,18 @@ func (t *tail) launching(name string) {
 	t.mu.Unlock()
 }
 
-// add puts work at the end; true when somebody has to begin to reap.
-func (t *tail) add(o op) bool {
+// add puts work at the end and sees to it that somebody will reap.
+func (s *stream) add(o op) {
+	t := &s.tail
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
 	t.work = append(t.work, given{t.last, o.call, t.current, o.after})
 	t.current = launched{}
-	begin := !t.reaping && !t.stopping
-	t.reaping = t.reaping || begin
-	return begin
+	if !t.reaping && !t.stopping {
+		t.reaping = true
+		t.timer = time.AfterFunc(reapDelay, s.reap)
+	}
 }
 
 // launches names the launches that may not be done.
@@ -199,6 +202,9 @@ func (t *tail) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stopping = true
+	if t.reaping && t.timer.Stop() {
+		t.reaping = false
+	}
 	for t.reaping {
 		t.reaped.Wait()
 	}
