@@ -12,10 +12,6 @@ import (
 // The functions below are replaced one by one: whoever adds the kernel removes
 // the function here.
 
-func (e *Engine) concat(context.Context, device.Stream, []*memory.Column) (*memory.Column, error) {
-	return nil, device.ErrUnsupported
-}
-
 func (e *Engine) cast(context.Context, device.Stream, *memory.Column, arrow.DataType, kernels.CastOptions) (*memory.Column, error) {
 	return nil, device.ErrUnsupported
 }

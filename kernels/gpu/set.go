@@ -20,5 +20,6 @@ func (e *Engine) set() *kernels.Set {
 		IsIn:     kernels.Entry[kernels.IsInFunc]{Func: e.isIn, Types: kernels.KeyTypes},
 		Filter:   kernels.Entry[kernels.FilterFunc]{Func: e.filter, Types: kernels.AllTypes},
 		Take:     kernels.Entry[kernels.TakeFunc]{Func: e.take, Types: kernels.AllTypes},
+		Concat:   kernels.Entry[kernels.ConcatFunc]{Func: e.concat, Types: kernels.AllTypes},
 	}
 }
