@@ -33,9 +33,15 @@ func checkExits(t *Tree) []Finding {
 	return found
 }
 
+// programFolders hold the programs: the last ones are those that scripts run.
+var programFolders = []string{"cmd/", "examples/", "cgo/", "internal/cuemu/build/", "internal/ptxgen/"}
+
 // isProgram reports whether the file is of a main package in one of the folders of programs.
 func isProgram(f *File) bool {
-	inFolder := strings.HasPrefix(f.Path, "cmd/") || strings.HasPrefix(f.Path, "examples/") || strings.HasPrefix(f.Path, "cgo/") || f.Nested
+	inFolder := f.Nested
+	for _, folder := range programFolders {
+		inFolder = inFolder || strings.HasPrefix(f.Path, folder)
+	}
 	return inFolder && f.Syntax.Name.Name == "main"
 }
 

@@ -10,7 +10,7 @@ type Package struct {
 }
 
 // testKits may be imported by the test files of every package.
-var testKits = []string{"device/devicetest", "internal/guard", "kernels/kerneltest"}
+var testKits = []string{"device/devicetest", "internal/cuemu", "internal/guard", "kernels/kerneltest"}
 
 var (
 	bytesAndDevices = []string{"memory", "device"}
@@ -39,6 +39,8 @@ var Packages = []Package{
 	{Path: "kernels", May: bytesAndDevices, Tests: theCPU},
 	{Path: "kernels/cpu", May: join(columns, []string{"device/host"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/opencl"}},
+	{Path: "internal/cuemu", May: []string{"kernels/gpu"}},
+	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},
 	{Path: "kernels/cuda", May: join(columns, []string{"device/cuda", "kernels/gpu"})},
 	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"})},
 	{Path: "kernels/kerneltest", May: join(columns, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},

@@ -1,0 +1,98 @@
+package cuemu
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/volley-go/volley/kernels/gpu"
+)
+
+// Environment variables that name the libraries to load instead of the system's.
+const (
+	driverVariable = "VOLLEY_CUDA_LIBRARY"
+	nvrtcVariable  = "VOLLEY_NVRTC_LIBRARY"
+)
+
+// Start builds the emulator and this module's kernels, both cached in the folder
+// .cache of the clone, and sets the environment so that package device/cuda loads
+// it. Call it before the first use of CUDA, in TestMain. Where the environment
+// names a driver already, nothing is done.
+func Start(ctx context.Context) error {
+	if os.Getenv(driverVariable) != "" {
+		return nil
+	}
+	variables, err := Prepare(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range variables {
+		if err := os.Setenv(v.Name, v.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Variable is one of the environment.
+type Variable struct{ Name, Value string }
+
+// Prepare builds as Start does and returns the variables to set.
+func Prepare(ctx context.Context) ([]Variable, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	modules, err := ownModules(root)
+	if err != nil {
+		return nil, err
+	}
+	lib, err := BuildLibrary(ctx, filepath.Join(root, ".cache", "cuemu"))
+	if err != nil {
+		return nil, err
+	}
+	kernels, err := lib.BuildModules(ctx, modules)
+	if err != nil {
+		return nil, err
+	}
+	return []Variable{{driverVariable, lib.Driver}, {nvrtcVariable, lib.NVRTC}, {"CUEMU_KERNELS", kernels}}, nil
+}
+
+// ownModules are the kernels of this module in CUDA C. The prelude is read from
+// the clone, so that the tests of kernels/cuda can use this package.
+func ownModules(root string) ([]Module, error) {
+	prelude, err := os.ReadFile(filepath.Join(root, "kernels", "cuda", "prelude.h"))
+	if err != nil {
+		return nil, err
+	}
+	var modules []Module
+	for _, name := range gpu.Modules() {
+		text, err := gpu.Assemble(string(prelude), name)
+		if err != nil {
+			return nil, err
+		}
+		modules = append(modules, Module{name, text})
+	}
+	return modules, nil
+}
+
+// moduleRoot is the folder of go.mod, looked for from the working folder up.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
+			return "", err
+		}
+		dir = parent
+	}
+}
