@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -73,7 +74,7 @@ func WithNVRTC(path string) Option { return func(o *options) { o.nvrtc = path } 
 func WithMemoryLimit(bytes int64) Option { return func(o *options) { o.limit = bytes } }
 
 func collect(opts []Option) options {
-	o := options{limit: -1}
+	o := options{limit: -1, library: os.Getenv("VOLLEY_CUDA_LIBRARY"), nvrtc: os.Getenv("VOLLEY_NVRTC_LIBRARY")}
 	for _, set := range opts {
 		set(&o)
 	}

@@ -3,9 +3,12 @@ package cuemu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/volley-go/volley/kernels/gpu"
 )
@@ -16,10 +19,33 @@ const (
 	nvrtcVariable  = "VOLLEY_NVRTC_LIBRARY"
 )
 
+// Run is m.Run after Start, for TestMain. On a machine where the emulator cannot
+// be built the tests run without it, and find the machine's CUDA or none;
+// VOLLEY_REQUIRE=cuda (a list with commas) makes that a failure.
+func Run(m interface{ Run() int }) int {
+	why := Missing()
+	switch {
+	case os.Getenv(driverVariable) != "" || why == "":
+		if err := Start(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	case Required():
+		fmt.Fprintln(os.Stderr, "VOLLEY_REQUIRE asks for CUDA: "+why)
+		return 1
+	}
+	return m.Run()
+}
+
+// Required reports whether VOLLEY_REQUIRE says that tests must find CUDA.
+func Required() bool {
+	return slices.Contains(strings.Split(os.Getenv("VOLLEY_REQUIRE"), ","), "cuda")
+}
+
 // Start builds the emulator and this module's kernels, both cached in the folder
 // .cache of the clone, and sets the environment so that package device/cuda loads
-// it. Call it before the first use of CUDA, in TestMain. Where the environment
-// names a driver already, nothing is done.
+// it; call it before the first use of CUDA. Where the environment names a driver
+// already (VOLLEY_CUDA_LIBRARY=libcuda.so.1 is the machine's own), nothing is done.
 func Start(ctx context.Context) error {
 	if os.Getenv(driverVariable) != "" {
 		return nil
