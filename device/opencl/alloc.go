@@ -72,7 +72,7 @@ func (m *deviceMemory) Allocate(size int64) (memory.Block, error) {
 	}
 	padded := memory.Padded(size)
 	if padded < size || padded > c.proc.maxAllocate {
-		return memory.Block{}, c.outOfMemory(m.Place(), call, size, 0, fmtLimit(c.proc.maxAllocate))
+		return memory.Block{}, c.outOfMemory(m.Place(), call, size, 0, limitText(c.proc.maxAllocate))
 	}
 	if c.inUse.Add(padded) > c.proc.info.Memory {
 		c.inUse.Add(-padded)
@@ -147,7 +147,7 @@ func (m *pinnedMemory) Allocate(size int64) (memory.Block, error) {
 	}
 	take := memory.Padded(size) + memory.Alignment // drivers align to 64 bytes and more, but need not
 	if take < size || take > c.proc.maxAllocate {
-		return memory.Block{}, c.outOfMemory(m.Place(), call, size, 0, fmtLimit(c.proc.maxAllocate))
+		return memory.Block{}, c.outOfMemory(m.Place(), call, size, 0, limitText(c.proc.maxAllocate))
 	}
 	mem, st := c.drv.createBuffer(c.context, memReadWrite|memAllocHostPtr, uintptr(take))
 	if st != success {
@@ -158,10 +158,14 @@ func (m *pinnedMemory) Allocate(size int64) (memory.Block, error) {
 		c.drv.releaseMemObject(mem)
 		return memory.Block{}, m.refused(call, size, st)
 	}
-	shift := -uintptr(at) % memory.Alignment
-	bytes := unsafe.Slice((*byte)(at), take)[shift:][:size:memory.Padded(size)]
 	c.retain()
-	return memory.Block{Bytes: bytes, Size: size, Tag: &pinned{mem, at}}, nil
+	return memory.Block{Bytes: aligned(at, size, take), Size: size, Tag: &pinned{mem, at}}, nil
+}
+
+// aligned is size bytes, with their padding, of the take bytes at an address.
+func aligned(at unsafe.Pointer, size, take int64) []byte {
+	shift := -uintptr(at) % memory.Alignment
+	return unsafe.Slice((*byte)(at), take)[shift:][:size:memory.Padded(size)]
 }
 
 func (m *pinnedMemory) refused(call string, size int64, st status) error {
@@ -185,6 +189,7 @@ func (m *pinnedMemory) Free(b memory.Block) {
 	c.release()
 }
 
-func fmtLimit(bytes int64) string {
+// limitText says how large a buffer may be.
+func limitText(bytes int64) string {
 	return fmt.Sprintf("the device allows %d bytes for one buffer", bytes)
 }

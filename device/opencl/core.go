@@ -21,6 +21,8 @@ type core struct {
 
 	pool   *memory.Caching // of device memory
 	pinned *memory.Caching // of host memory
+	svm    *memory.Caching // of shared virtual memory
+	shared *sharedMemory   // what svm takes from
 
 	refs, devices int // guarded by cores.mu; blocks and openings, and openings alone
 }
@@ -71,6 +73,8 @@ func newCore(p *processor) (*core, error) {
 		keep = hostCache(p.info.Memory)
 	}
 	c.pool = memory.NewCaching(&deviceMemory{c}, keep)
+	c.shared = &sharedMemory{core: c}
+	c.svm = memory.NewCaching(c.shared, hostCache(p.info.Memory))
 	c.pinned = memory.NewCaching(&pinnedMemory{c}, hostCache(p.info.Memory))
 	return c, nil
 }
@@ -100,7 +104,7 @@ func (c *core) closeDevice() {
 	c.release()
 }
 
-func (c *core) trim() int64 { return c.pool.Trim() + c.pinned.Trim() }
+func (c *core) trim() int64 { return c.pool.Trim() + c.pinned.Trim() + c.svm.Trim() }
 
 func (c *core) retain() {
 	cores.mu.Lock()

@@ -95,6 +95,9 @@ func (s *system) open(index int, opts ...Option) (*Device, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
+	if o.svm && s.processors[index].svm&svmFineGrainBuffer == 0 {
+		return nil, device.Errorf(device.ErrUnsupported, s.processors[index].name, "open", "the device has no fine-grained shared virtual memory")
+	}
 	c, err := openCore(s.processors[index])
 	if err != nil {
 		return nil, err
@@ -105,6 +108,9 @@ func (s *system) open(index int, opts ...Option) (*Device, error) {
 		d.memory.inner = memory.NewLimited(c.pool, o.limit)
 	}
 	d.pinned = allocator{c.pinned, d}
+	if o.svm {
+		d.pinned.inner = c.svm
+	}
 	return d, nil
 }
 

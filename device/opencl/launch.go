@@ -147,6 +147,9 @@ func (l *launch) argument(i uint32, a any) error {
 	size := uintptr(8)
 	switch v := a.(type) {
 	case *memory.Buffer:
+		if done, err := l.shared(i, v, false); done {
+			return err
+		}
 		mem, err := l.buffer(int(i), v, false)
 		if err != nil {
 			return err
@@ -154,6 +157,9 @@ func (l *launch) argument(i uint32, a any) error {
 		word = uint64(mem)
 		size = unsafe.Sizeof(mem)
 	case device.Base:
+		if done, err := l.shared(i, v.Buffer, true); done {
+			return err
+		}
 		mem, err := l.buffer(int(i), v.Buffer, true)
 		if err != nil {
 			return err
