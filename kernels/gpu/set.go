@@ -15,6 +15,7 @@ func (e *Engine) set() *kernels.Set {
 	s.Filter = kernels.Entry[kernels.FilterFunc]{Func: e.filter, Types: kernels.AllTypes}
 	s.Take = kernels.Entry[kernels.TakeFunc]{Func: e.take, Types: kernels.AllTypes}
 	s.Concat = kernels.Entry[kernels.ConcatFunc]{Func: e.concat, Types: kernels.AllTypes}
+	s.Partition = kernels.Entry[kernels.PartitionFunc]{Func: e.partition, Types: kernels.KeyTypes}
 	s.Reduce = kernels.Entry[kernels.ReduceFunc]{Func: e.reduce, Types: kernels.KeyTypes}
 	s.Scan = kernels.Entry[kernels.ScanFunc]{Func: e.scan, Types: kernels.ScanTypes}
 	s.Group = kernels.Entry[kernels.GroupFunc]{Func: e.group, Types: kernels.KeyTypes}
