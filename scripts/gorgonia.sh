@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Vets device/cuda with the tag gorgonia_cu and builds its tests: the CUDA driver through gorgonia.org/cu. They are not run here: that package
+# ends a program in its init where there is no NVIDIA GPU. GORGONIA_DRIVER=FOLDER runs them with the libcuda.so.1 of that folder.
+# Installs: CUDA 12's headers from PyPI into .cuda of this clone, with a stub of libcuda to link to; gcc with apt-get where there is none
+# (see compiler.sh). Needs python3 with pip.
+. "$(dirname "$0")/lib.sh"
+. scripts/compiler.sh
+
+wheel=nvidia-cuda-runtime-cu12==12.9.79
+home=$PWD/.cuda
+include=$home/nvidia/cuda_runtime/include
+
+headers() {
+	[ -f "$include/cuda.h" ] && return 0
+	command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1 || { why="no python3 with pip to fetch CUDA's headers with"; return 1; }
+	mkdir -p "$home/wheels"
+	python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d "$home/wheels" "$wheel" ||
+		{ why="pip could not download $wheel"; return 1; }
+	python3 -m zipfile -e "$home"/wheels/nvidia_cuda_runtime_cu12-*.whl "$home"
+	[ -f "$include/cuda.h" ] || { why="$wheel has no cuda.h"; return 1; }
+}
+
+# A library with every function of the driver that the package calls, each of which fails: enough to link to.
+stub() {
+	local package names
+	package=$(go list -tags gorgonia_cu -f '{{.Dir}}' gorgonia.org/cu)
+	names=$(cat "$package"/*.go "$package"/*.c | grep -oE '\bcu[A-Z][A-Za-z0-9_]*[(]' | tr -d '(' | sort -u)
+	# cuda.h gives some names their version: cuMemAlloc is cuMemAlloc_v2.
+	{ echo '#include <cuda.h>'; sed 's/.*/symbol: &/' <<<"$names"; } |
+		$(go env CC) -E -P -I"$include" - | awk '$1 == "symbol:" { print "int " $2 "(void) { return 999; }" }' | sort -u >"$home/stub.c"
+	$(go env CC) -shared -fPIC -w -Wl,-soname,libcuda.so.1 -o "$home/libcuda.so" "$home/stub.c"
+}
+
+section "gorgonia.org/cu: headers and stub"
+if ! c_compiler; then
+	leave_out "the tag gorgonia_cu" "$why_no_compiler"
+elif ! headers; then
+	leave_out "the tag gorgonia_cu" "$why"
+else
+	stub
+	export CGO_ENABLED=1 CGO_CFLAGS="-I$include" CGO_LDFLAGS="-L$home"
+	section "gorgonia.org/cu: vet"
+	go vet -tags gorgonia_cu ./device/cuda
+	section "gorgonia.org/cu: build of the tests"
+	go test -tags gorgonia_cu -c -o "$home/cuda.test" ./device/cuda
+	if [ -n "${GORGONIA_DRIVER:-}" ]; then
+		section "gorgonia.org/cu: tests with $GORGONIA_DRIVER/libcuda.so.1"
+		(cd device/cuda && LD_LIBRARY_PATH=$GORGONIA_DRIVER "$home/cuda.test")
+	fi
+fi
+finish
