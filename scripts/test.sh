@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change goes in: house rules, vet, staticcheck, builds for every system, tests, tests under the race
 # detector, and the main job with its answers checked. Stops at the first section that fails.
-# Installs: Go modules into Go's module cache; CUDA's headers into .cuda (see gorgonia.sh); gcc and libc6-dev with apt-get where the race detector has no C compiler (see compiler.sh).
+# Installs: Go modules into Go's module cache; CUDA's headers into .cuda (see gorgonia.sh); gcc and libc6-dev with apt-get where the race
+# detector has no C compiler (see compiler.sh).
 # CI=true makes leaving anything out a failure.
 . "$(dirname "$0")/lib.sh"
 . scripts/compiler.sh
