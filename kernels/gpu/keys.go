@@ -189,34 +189,33 @@ func keyKind(t arrow.DataType) (kind int32, width int) {
 
 // keyDictionary looks up the values of a dictionary's rows.
 func (c *call) keyDictionary(p *keyPart, col *memory.Column) keySource {
-	d, n := col.Dictionary(), col.Len()
-	v := c.keySource(p, d)
+	return c.dictionaryWords(col, c.keySource(p, col.Dictionary()))
+}
+
+// dictionaryWords looks up the words of a dictionary's rows; v is those of the
+// dictionary itself.
+func (c *call) dictionaryWords(col *memory.Column, v keySource) keySource {
+	n := col.Len()
 	index, width := keyKind(col.Type().(*arrow.DictionaryType).IndexType)
 	valid := c.validity(col)
-	out := keySource{kind: key64, values: vector{c.temp(8 * n), 0}}
-	if v.kind == keyNone {
-		out.kind = keyNone
-	}
-	if p.bits == 128 {
-		out.kind, out.high = keyLow, vector{c.temp(8 * n), 0}
-	}
-	var live *memory.Buffer
+	out := keySource{kind: key64}
+	live := null()
 	if valid.buffer != nil || v.valid.buffer != nil {
-		live = c.temp(bitBytes(n))
-		out.valid = vector{live, 0}
+		out.valid = vector{c.temp(bitBytes(n)), 0}
+		live = out.valid.buffer
 	}
-	look := func(values vector, kind int32, to *memory.Buffer, live any) {
+	look := func(values vector, kind int32, live any) vector {
+		to := c.temp(8 * n)
 		c.launch("keys", "keys_dictionary", c.strided(n), c.values(col, width/8), index, valid,
-			values, kind, v.valid, d.Len(), to, live, n)
+			values, kind, v.valid, col.Dictionary().Len(), to, live, n)
+		return vector{to, 0}
 	}
-	if live != nil {
-		look(v.values, v.kind, out.values.buffer, live)
-	} else {
-		look(v.values, v.kind, out.values.buffer, null())
-	}
-	if p.bits == 128 {
-		look(v.high, keyHigh, out.high.buffer, null())
-		out.kind = key64 // each half is a column of words now
+	out.values = look(v.values, v.kind, live)
+	switch v.kind {
+	case keyNone:
+		out.kind = keyNone
+	case keyLow: // each half is a column of words now
+		out.high = look(v.high, keyHigh, null())
 	}
 	return out
 }

@@ -13,7 +13,7 @@ const tableLeast = 1 << 17
 
 // tableLimit is how many slots a key may be away from its place in a table that
 // can still grow.
-const tableLimit = 256
+const tableLimit = 64
 
 // keyTable is a hash table of keys in device memory: see keytable.cl. It lives
 // as long as the call, or longer with keep.

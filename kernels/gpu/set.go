@@ -19,6 +19,8 @@ func (e *Engine) set() *kernels.Set {
 	s.Reduce = kernels.Entry[kernels.ReduceFunc]{Func: e.reduce, Types: kernels.KeyTypes}
 	s.Scan = kernels.Entry[kernels.ScanFunc]{Func: e.scan, Types: kernels.ScanTypes}
 	s.Group = kernels.Entry[kernels.GroupFunc]{Func: e.group, Types: kernels.KeyTypes}
+	s.Aggregate = kernels.Entry[kernels.AggregateFunc]{Func: e.aggregate, Types: kernels.KeyTypes}
+	s.GroupBy = kernels.Entry[kernels.GroupByFunc]{Func: e.groupBy, Types: kernels.KeyTypes}
 	s.Unique = kernels.Entry[kernels.UniqueFunc]{Func: e.unique, Types: kernels.KeyTypes}
 	s.IsIn = kernels.Entry[kernels.IsInFunc]{Func: e.isIn, Types: kernels.KeyTypes}
 	s.JoinBuild = kernels.Entry[kernels.JoinBuildFunc]{Func: e.joinBuild, Types: kernels.KeyTypes}
