@@ -25,5 +25,7 @@ func (e *Engine) set() *kernels.Set {
 	s.IsIn = kernels.Entry[kernels.IsInFunc]{Func: e.isIn, Types: kernels.KeyTypes}
 	s.JoinBuild = kernels.Entry[kernels.JoinBuildFunc]{Func: e.joinBuild, Types: kernels.KeyTypes}
 	s.Cross = kernels.Entry[kernels.CrossFunc]{Func: e.cross}
+	s.SortIndices = kernels.Entry[kernels.SortIndicesFunc]{Func: e.sortIndices, Types: kernels.KeyTypes}
+	s.TopK = kernels.Entry[kernels.TopKFunc]{Func: e.topK, Types: kernels.KeyTypes}
 	return s
 }
