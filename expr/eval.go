@@ -86,7 +86,7 @@ func (e *evaluation) constants(ctx context.Context) error {
 			continue
 		}
 		if n.op == OpIn && n.kind == KindCall {
-			if err := e.set(i, n); err != nil {
+			if err := e.set(ctx, i, n); err != nil {
 				return err
 			}
 		}
@@ -105,20 +105,23 @@ func (e *evaluation) constants(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		v := kernels.ScalarAt(c, 0)
+		v, err := e.backend.Scalar(ctx, e.stream, c, 0)
 		c.Release()
+		if err != nil {
+			return err
+		}
 		e.known[i] = &v
 	}
 	return nil
 }
 
 // set builds the list of an "in" as a column.
-func (e *evaluation) set(i int, n node) error {
+func (e *evaluation) set(ctx context.Context, i int, n node) error {
 	var values []kernels.Scalar
 	for _, a := range n.args[1:] {
 		values = append(values, e.bound.nodes[a].value)
 	}
-	c, err := kernels.FromScalars(e.backend.Device.Memory(), e.bound.nodes[n.args[0]].typ, values)
+	c, err := e.backend.FromScalars(ctx, e.stream, e.bound.nodes[n.args[0]].typ, values)
 	e.sets[i] = c
 	return err
 }
@@ -126,7 +129,7 @@ func (e *evaluation) set(i int, n node) error {
 // one computes a step of scalars: the first as a column of one row.
 func (e *evaluation) one(ctx context.Context, i int, args []kernels.Datum) (*memory.Column, error) {
 	first := args[0].(kernels.Scalar)
-	c, err := kernels.FromScalars(e.backend.Device.Memory(), first.Type(), []kernels.Scalar{first})
+	c, err := e.backend.FromScalars(ctx, e.stream, first.Type(), []kernels.Scalar{first})
 	if err != nil {
 		return nil, err
 	}
@@ -196,13 +199,12 @@ func (e *evaluation) repeat(ctx context.Context, v kernels.Scalar, t arrow.DataT
 	if t.ID() == arrow.NULL {
 		return memory.NewColumn(memory.Parts{Type: t, Len: rows, Nulls: rows, Place: e.backend.Device.Place()})
 	}
-	alloc := e.backend.Device.Memory()
-	one, err := kernels.FromScalars(alloc, t, []kernels.Scalar{v})
+	one, err := e.backend.FromScalars(ctx, e.stream, t, []kernels.Scalar{v})
 	if err != nil {
 		return nil, err
 	}
 	defer one.Release()
-	zeros, err := memory.NewZeroed(alloc, rows)
+	zeros, err := e.zeros(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -212,4 +214,20 @@ func (e *evaluation) repeat(ctx context.Context, v kernels.Scalar, t arrow.DataT
 	}
 	defer indices.Release()
 	return e.backend.Take(ctx, e.stream, one, indices, kernels.TakeOptions{Trusted: true})
+}
+
+// zeros is a buffer of n zero bytes.
+func (e *evaluation) zeros(n int64) (*memory.Buffer, error) {
+	alloc := e.backend.Device.Memory()
+	if alloc.Place().HostAccessible() {
+		return memory.NewZeroed(alloc, n)
+	}
+	b, err := memory.New(alloc, n)
+	if err == nil {
+		if err = e.stream.Fill(b, 0, n, 0); err != nil {
+			b.Release()
+			return nil, err
+		}
+	}
+	return b, err
 }

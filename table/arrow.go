@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -10,14 +11,12 @@ import (
 )
 
 // FromRecords makes a table of arrow-go record batches of one schema, a chunk
-// each, without copying. The table holds references to their buffers. Types
+// each. On the host nothing is copied: the table holds references to their
+// buffers; to another device they are copied before the call returns. Types
 // that volley has not got are an ErrUnsupported that names the column. Contents
 // are taken as they are: what comes from outside of the process is checked by
 // its reader, or with memory.Column.Validate.
 func FromRecords(b *kernels.Backend, schema *arrow.Schema, records ...arrow.RecordBatch) (*Table, error) {
-	if !b.Device.Place().HostAccessible() {
-		return nil, fmt.Errorf("%w: arrow-go records on %s", errUnsupported, b.Device.Name())
-	}
 	var chunks []*Batch
 	for _, r := range records {
 		c, err := BatchOf(r)
@@ -29,7 +28,7 @@ func FromRecords(b *kernels.Backend, schema *arrow.Schema, records ...arrow.Reco
 		}
 		chunks = append(chunks, c)
 	}
-	return NewTable(b, schema, chunks)
+	return tableOnDevice(b, schema, chunks)
 }
 
 // FromRecord makes a table of one record batch, as FromRecords does.
@@ -37,7 +36,7 @@ func FromRecord(b *kernels.Backend, record arrow.RecordBatch) (*Table, error) {
 	return FromRecords(b, record.Schema(), record)
 }
 
-// FromArrowTable makes a table of an arrow-go table without copying, with a
+// FromArrowTable makes a table of an arrow-go table as FromRecords does, with a
 // chunk wherever one of its columns has one.
 func FromArrowTable(b *kernels.Backend, t arrow.Table) (*Table, error) {
 	reader := array.NewTableReader(t, -1)
@@ -89,11 +88,16 @@ func (b *Batch) Record() (arrow.RecordBatch, error) {
 	return array.NewRecordBatch(b.schema, arrays, b.rows), nil
 }
 
-// ToRecords makes an arrow-go record batch of each chunk, without copying. The
-// caller releases them.
+// ToRecords makes an arrow-go record batch of each chunk, without copying where
+// the table is on the host. The caller releases them.
 func (t *Table) ToRecords() ([]arrow.RecordBatch, error) {
+	host, err := t.onHost(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer host.Release()
 	var all []arrow.RecordBatch
-	for _, c := range t.chunks {
+	for _, c := range host.chunks {
 		r, err := c.Record()
 		if err != nil {
 			for _, r := range all {

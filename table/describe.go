@@ -59,6 +59,10 @@ func (q *Query) Describe(ctx context.Context) (*Table, error) {
 		return nil, err
 	}
 	defer result.Release()
+	if result, err = result.onHost(ctx); err != nil {
+		return nil, err
+	}
+	defer result.Release()
 	cells := make([][]float64, len(fields))
 	valid := make([][]bool, len(fields))
 	for i := range fields {

@@ -107,7 +107,7 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Bound, schema 
 	}
 	switch kept {
 	case 0:
-		return r.empty(schema)
+		return r.empty(ctx, schema)
 	case b.rows:
 		return project(b, schema)
 	}
@@ -133,9 +133,9 @@ func (r *runner) count(ctx context.Context, mask *memory.Column) (int64, error) 
 		return 0, err
 	}
 	defer sum.Release()
-	v := kernels.ScalarAt(sum, 0)
-	if !v.Valid() {
-		return 0, nil
+	v, err := r.backend.Scalar(ctx, r.stream, sum, 0)
+	if err != nil || !v.Valid() {
+		return 0, err
 	}
 	return v.Int64(), nil
 }

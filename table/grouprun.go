@@ -51,7 +51,7 @@ func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 		if len(o.node.keys) > 0 {
 			return nil, io.EOF
 		}
-		if first, err = o.r.empty(o.node.in.schema()); err != nil {
+		if first, err = o.r.empty(ctx, o.node.in.schema()); err != nil {
 			return nil, err
 		}
 	}
@@ -191,7 +191,7 @@ func (r *runner) reduce(ctx context.Context, schema *arrow.Schema, rows int64, a
 		var c *memory.Column
 		var err error
 		if a.Op == kernels.CountAll {
-			c, err = kernels.FromScalars(r.backend.Device.Memory(), arrow.PrimitiveTypes.Int64, []kernels.Scalar{kernels.Int64(rows)})
+			c, err = r.backend.FromScalars(ctx, r.stream, arrow.PrimitiveTypes.Int64, []kernels.Scalar{kernels.Int64(rows)})
 		} else {
 			c, err = r.backend.Reduce(ctx, r.stream, a.Op, a.Values, a.Options)
 		}

@@ -159,7 +159,12 @@ func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
 	}
 	defer pairs.Release()
 	if o.seen != nil {
-		mark(o.seen, pairs.Right)
+		right, err := o.r.backend.OnHost(ctx, o.r.stream, pairs.Right)
+		if err != nil {
+			return nil, err
+		}
+		mark(o.seen, right)
+		right.Release()
 	}
 	return o.gather(ctx, b, pairs)
 }
@@ -269,7 +274,7 @@ func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, error) {
 	right := o.build.rows
 	if right == 0 {
 		o.at = b.rows
-		return o.r.empty(o.node.out)
+		return o.r.empty(ctx, o.node.out)
 	}
 	left, some, from := min(max(1, probeRows/right), b.rows-o.at), right, o.row
 	if right > probeRows {
@@ -312,12 +317,12 @@ func (o *joinOp) unmatched(ctx context.Context) (*Batch, error) {
 	if missed == 0 {
 		return nil, io.EOF
 	}
-	pairs, err := o.missedPairs(missed)
+	pairs, err := o.missedPairs(ctx, missed)
 	if err != nil {
 		return nil, wrapError("join", err)
 	}
 	defer pairs.Release()
-	none, err := o.r.empty(o.node.left.schema())
+	none, err := o.r.empty(ctx, o.node.left.schema())
 	if err != nil {
 		return nil, wrapError("join", err)
 	}
@@ -328,8 +333,8 @@ func (o *joinOp) unmatched(ctx context.Context) (*Batch, error) {
 
 // missedPairs are the right rows that no left row matched, each with no left
 // row.
-func (o *joinOp) missedPairs(missed int64) (*kernels.Pairs, error) {
-	alloc, t := o.r.backend.Device.Memory(), kernels.IndexType(o.build.rows)
+func (o *joinOp) missedPairs(ctx context.Context, missed int64) (*kernels.Pairs, error) {
+	alloc, t := o.r.backend.Device.Pinned(), kernels.IndexType(o.build.rows)
 	width := int64(memory.Width(t))
 	rows, err := memory.New(alloc, missed*width)
 	if err != nil {
@@ -347,16 +352,25 @@ func (o *joinOp) missedPairs(missed int64) (*kernels.Pairs, error) {
 		}
 		k++
 	}
-	right, err := memory.NewColumn(memory.Parts{Type: t, Len: missed, Buffers: []*memory.Buffer{nil, rows}})
+	right, err := memory.NewColumn(memory.Parts{Type: t, Len: missed, Buffers: []*memory.Buffer{nil, rows}, Place: alloc.Place()})
 	if err != nil {
 		return nil, err
 	}
+	defer right.Release()
 	left, err := nullRows(alloc, missed)
 	if err != nil {
-		right.Release()
 		return nil, err
 	}
-	return &kernels.Pairs{Left: left, Right: right}, nil
+	defer left.Release()
+	p := &kernels.Pairs{}
+	if p.Left, err = o.r.backend.OnDevice(ctx, o.r.stream, left); err == nil {
+		p.Right, err = o.r.backend.OnDevice(ctx, o.r.stream, right)
+	}
+	if err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
 }
 
 // nullRows is n row numbers that are all null.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"fmt"
 	"time"
 	"unsafe"
@@ -39,17 +40,18 @@ func (s Series) Of(t arrow.DataType) Series {
 
 // New makes a table of columns of one length. Slices of numbers and durations
 // are not copied: the table reads the slice, which must not be changed while
-// the table lives. Others are copied. The backend must be one whose memory the
-// host can address, else it is an ErrUnsupported.
+// the table lives. Others are copied, and all are where the backend is not on the
+// host: they are on its device when New returns.
 func New(b *kernels.Backend, columns ...Series) (*Table, error) {
-	if !b.Device.Place().HostAccessible() {
-		return nil, fmt.Errorf("%w: a table of Go slices on %s", errUnsupported, b.Device.Name())
+	alloc := b.Device.Memory()
+	if !alloc.Place().HostAccessible() {
+		alloc = b.Device.Pinned()
 	}
 	var fields []arrow.Field
 	var made []*memory.Column
 	rows := int64(0)
 	for i, s := range columns {
-		c, err := s.column(b.Device.Memory())
+		c, err := s.column(alloc)
 		if err == nil && i > 0 && c.Len() != rows {
 			err = fmt.Errorf("%w: %d rows where column %q has %d", device.ErrMismatch, c.Len(), columns[0].name, rows)
 			c.Release()
@@ -67,7 +69,17 @@ func New(b *kernels.Backend, columns ...Series) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewTable(b, schema, []*Batch{batch})
+	return tableOnDevice(b, schema, []*Batch{batch})
+}
+
+// tableOnDevice is NewTable of chunks on the host or on the backend's device,
+// which are moved there.
+func tableOnDevice(b *kernels.Backend, schema *arrow.Schema, chunks []*Batch) (*Table, error) {
+	t, err := NewTable(b, schema, chunks)
+	if err != nil {
+		return nil, err
+	}
+	return t.onDevice(context.Background())
 }
 
 // column lays the values out as Arrow does.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -25,25 +26,34 @@ type Format struct {
 }
 
 // String shows the first ten rows with names and types, aligned, and the number
-// of rows and columns.
+// of rows and columns; of a device that fails, that failure.
 func (t *Table) String() string {
 	var b strings.Builder
-	_ = t.Print(&b, Format{Types: true}) // a Builder does not fail
+	if err := t.Print(&b, Format{Types: true}); err != nil { // a Builder does not fail
+		return err.Error()
+	}
 	return b.String()
 }
 
 // Print writes the table as text. Numbers stand to the right. Values that are
 // too long, and columns that do not fit, are cut off with dots. Control
-// characters are shown as Go escapes them.
+// characters are shown as Go escapes them. From another device than the host the
+// rows that are shown are copied.
 func (t *Table) Print(w io.Writer, f Format) error {
-	if !t.backend.Device.Place().HostAccessible() {
-		_, err := fmt.Fprintf(w, "%d rows × %d columns on %s\n", t.rows, t.NumColumns(), t.backend.Device.Name())
-		return err
-	}
 	f = f.filled()
 	rows, gap := f.rows(t.rows)
+	host, err := t.rowsOnHost(context.Background(), rows)
+	if err != nil {
+		return err
+	}
+	defer host.Release()
+	if host.rows != t.rows { // just those
+		for i := range rows {
+			rows[i] = int64(i)
+		}
+	}
 	var b strings.Builder
-	columns := f.layout(t, rows)
+	columns := f.layout(host, rows)
 	for line := range len(rows) + 1 + f.typeLine() {
 		for i, c := range columns {
 			if i > 0 {
@@ -61,7 +71,7 @@ func (t *Table) Print(w io.Writer, f Format) error {
 		cross = "x"
 	}
 	fmt.Fprintf(&b, "%d rows %s %d columns\n", t.rows, cross, t.NumColumns())
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 

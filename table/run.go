@@ -127,7 +127,7 @@ func (r *runner) concat(ctx context.Context, schema *arrow.Schema, batches []*Ba
 	}()
 	switch len(batches) {
 	case 0:
-		return r.empty(schema)
+		return r.empty(ctx, schema)
 	case 1:
 		return batches[0].Retain(), nil
 	}
@@ -152,10 +152,10 @@ func (r *runner) concat(ctx context.Context, schema *arrow.Schema, batches []*Ba
 }
 
 // empty is a batch without rows.
-func (r *runner) empty(schema *arrow.Schema) (*Batch, error) {
+func (r *runner) empty(ctx context.Context, schema *arrow.Schema) (*Batch, error) {
 	var columns []*memory.Column
 	for _, f := range schema.Fields() {
-		c, err := kernels.FromScalars(r.backend.Device.Memory(), f.Type, nil)
+		c, err := r.backend.FromScalars(ctx, r.stream, f.Type, nil)
 		if err != nil {
 			releaseColumns(columns)
 			return nil, err

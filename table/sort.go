@@ -125,7 +125,7 @@ func (o *sortOp) gather(ctx context.Context) (*Batch, error) {
 		return o.r.concat(ctx, schema, batches)
 	}
 	if o.node.limit == 0 {
-		return o.r.empty(schema)
+		return o.r.empty(ctx, schema)
 	}
 	c := &compactor{r: o.r, schema: schema, shrink: func(ctx context.Context, b *Batch) (*Batch, error) {
 		return o.sorted(ctx, b, schema)

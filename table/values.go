@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -18,8 +19,8 @@ type Value interface {
 // Values are the values of a column as a Go slice: of numbers in the column's
 // own type (temporal ones as int32 or int64 too), of bools, of strings from
 // text and binary columns and dictionaries of them, of time.Time from dates and
-// timestamps. Numbers of a table of one chunk are not copied: the slice is valid
-// while the table lives, and must not be changed. A null is an ErrMismatch that
+// timestamps. Numbers of a table of one chunk on the host are not copied: the
+// slice is valid while the table lives, and must not be changed. A null is an ErrMismatch that
 // names its row: see NullableValues. Another type is an ErrMismatch too.
 func Values[T Value](t *Table, column string) ([]T, error) {
 	out, valid, err := NullableValues[T](t, column)
@@ -42,17 +43,19 @@ func NullableValues[T Value](t *Table, column string) (values []T, valid []bool,
 		return nil, nil, expr.UnknownColumn(column, fieldNames(t.schema))
 	}
 	typ := t.schema.Field(at[0]).Type
-	if !t.backend.Device.Place().HostAccessible() {
-		return nil, nil, fmt.Errorf("%w: values of a table on %s", errUnsupported, t.backend.Device.Name())
-	}
 	if !readable[T](typ) {
 		var zero T
 		return nil, nil, fmt.Errorf("%w: column %q of type %s as %T", errMismatch, column, expr.TypeName(typ), zero)
 	}
-	for _, chunk := range t.chunks {
-		c := chunk.columns[at[0]]
+	host, err := t.columnOnHost(context.Background(), at[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	defer host.Release()
+	for _, chunk := range host.chunks {
+		c := chunk.columns[0]
 		part := valuesOf[T](c)
-		if len(t.chunks) == 1 {
+		if len(t.chunks) == 1 && c == t.chunks[0].columns[at[0]] {
 			values = part
 		} else {
 			values = append(values, part...)
@@ -168,13 +171,23 @@ func (t *Table) Value(row int64, column string) (kernels.Scalar, error) {
 	if row < 0 || row >= t.rows {
 		return kernels.Scalar{}, fmt.Errorf("%w: row %d of a table of %d", errMismatch, row, t.rows)
 	}
-	if !t.backend.Device.Place().HostAccessible() {
-		return kernels.Scalar{}, fmt.Errorf("%w: a value of a table on %s", errUnsupported, t.backend.Device.Name())
-	}
-	return t.at(row, at[0]), nil
+	return t.read(context.Background(), row, at[0])
 }
 
-// at is the value in a row of column i.
+// read is the value in a row of column i, from wherever the table is.
+func (t *Table) read(ctx context.Context, row int64, i int) (kernels.Scalar, error) {
+	host, err := t.rowsOnHost(ctx, []int64{row})
+	if err != nil {
+		return kernels.Scalar{}, err
+	}
+	defer host.Release()
+	if host.rows != t.rows {
+		row = 0
+	}
+	return host.at(row, i), nil
+}
+
+// at is the value in a row of column i of a table on the host.
 func (t *Table) at(row int64, i int) kernels.Scalar {
 	for _, c := range t.chunks {
 		if row < c.rows {

@@ -12,18 +12,10 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// testDevice is a device whose memory is counted. Modules are loaded on the
-// device inside and launched on its streams as they are: only the memory that
-// a kernel takes comes from here.
-type testDevice struct {
-	device.Device
-	memory *tally
-}
-
-// newTestDevice counts the memory of a device. Guarded, a host device gets
+// newTally counts the memory of a device. Guarded, a host device gets
 // memory whose every block ends against unmapped memory, another device blocks
 // of garbage with a fence behind them.
-func newTestDevice(d device.Device, guarded bool) (*testDevice, error) {
+func newTally(d device.Device, guarded bool) (*tally, error) {
 	m := d.Memory()
 	switch {
 	case guarded && d.Place() == memory.Host:
@@ -35,28 +27,8 @@ func newTestDevice(d device.Device, guarded bool) (*testDevice, error) {
 		}
 		m = &fenced{inner: m, stream: s}
 	}
-	return &testDevice{Device: d, memory: &tally{Allocator: m}}, nil
+	return &tally{Allocator: m}, nil
 }
-
-// Memory is the counted allocator.
-func (d *testDevice) Memory() memory.Allocator { return d.memory }
-
-// NewStream makes a stream that belongs to the counted device.
-func (d *testDevice) NewStream() (device.Stream, error) {
-	s, err := d.Device.NewStream()
-	if err != nil {
-		return nil, err
-	}
-	return &testStream{s, d}, nil
-}
-
-type testStream struct {
-	device.Stream
-	device *testDevice
-}
-
-// Device is the counted device.
-func (s *testStream) Device() device.Device { return s.device }
 
 // fence is how many bytes lie behind the padding of a fenced block.
 const fence = 128

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/device/devicetest"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -26,21 +27,20 @@ type side struct {
 }
 
 func newSide(b *kernels.Backend, guarded bool) (*side, error) {
-	d, err := newTestDevice(b.Device, guarded)
+	m, err := newTally(b.Device, guarded)
 	if err != nil {
 		return nil, err
 	}
-	s := &side{backend: &kernels.Backend{Device: d, Set: b.Set}, memory: d.memory}
+	s := &side{backend: &kernels.Backend{Device: devicetest.WithMemory(b.Device, m), Set: b.Set}, memory: m}
 	if s.onHost() {
 		return s, nil
 	}
-	more, err := newTestDevice(b.Device, guarded)
-	if err != nil {
-		return nil, errors.Join(err, d.memory.close())
+	if s.arguments, err = newTally(b.Device, guarded); err != nil {
+		return nil, errors.Join(err, m.close())
 	}
-	s.arguments, s.moved = more.memory, map[*memory.Column]*memory.Column{}
+	s.moved = map[*memory.Column]*memory.Column{}
 	if s.stream, err = b.Device.NewStream(); err != nil {
-		return nil, errors.Join(err, d.memory.close(), more.memory.close())
+		return nil, errors.Join(err, m.close(), s.arguments.close())
 	}
 	return s, nil
 }
