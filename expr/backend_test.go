@@ -6,22 +6,25 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/kernels"
-	"github.com/volley-go/volley/kernels/cpu"
 	"github.com/volley-go/volley/memory"
 )
 
-// testBackend is a CPU backend whose memory is counted: the test fails on a leak.
+// TestOnRemoteDevice runs all tests on a device whose memory the host cannot
+// address.
+func TestOnRemoteDevice(t *testing.T) { backends.Again(t, "remote") }
+
+// testBackend is the backend of the test run with its memory counted: the test
+// fails on a leak.
 func testBackend(t testing.TB) (*kernels.Backend, device.Stream) {
 	t.Helper()
-	counted := memory.NewTraced(memory.Heap)
+	var counted *memory.Counted
 	over := memory.OverReleases()
-	dev := host.New(host.WithAllocator(counted))
-	b, err := cpu.New(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := backends.Open(t, func(a memory.Allocator) memory.Allocator {
+		counted = memory.NewTraced(a)
+		return counted
+	})
 	s, err := b.NewStream()
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +46,14 @@ func testBackend(t testing.TB) (*kernels.Backend, device.Stream) {
 // columnOf builds a column of scalars that the test releases at its end.
 func columnOf(t testing.TB, b *kernels.Backend, typ arrow.DataType, values []kernels.Scalar) *memory.Column {
 	t.Helper()
-	c, err := kernels.FromScalars(b.Device.Memory(), typ, values)
+	s, err := b.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.FromScalars(context.Background(), s, typ, values)
+	if err == nil {
+		err = s.Close()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,5 +85,16 @@ func evalText(t testing.TB, b *kernels.Backend, s device.Stream, text string, sc
 		t.Fatalf("%s: %v", text, err)
 	}
 	defer c.Release()
-	return kernels.Scalars(c)
+	return scalars(t, b, s, c)
+}
+
+// scalars are the values of a column wherever it is.
+func scalars(t testing.TB, b *kernels.Backend, s device.Stream, c *memory.Column) []kernels.Scalar {
+	t.Helper()
+	h, err := b.OnHost(context.Background(), s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release()
+	return kernels.Scalars(h)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/device/devicetest"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -256,13 +257,13 @@ func TestEvalWithinTooLittleMemory(t *testing.T) {
 	b, s := testBackend(t)
 	_, columns := randomRows(t, b, 3*run, 4)
 	limited := memory.NewLimited(b.Device.Memory(), 1<<19)
-	tight := &kernels.Backend{Device: deviceWith{b.Device, limited}, Set: b.Set}
+	tight := &kernels.Backend{Device: devicetest.WithMemory(b.Device, limited), Set: b.Set}
 	st, err := tight.NewStream()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = s
-	_, err = mustBind(t, "a + b * 2", rowSchema).Eval(context.Background(), tight, deviceStream{st, tight.Device}, columns[0].Len(), columns)
+	_, err = mustBind(t, "a + b * 2", rowSchema).Eval(context.Background(), tight, st, columns[0].Len(), columns)
 	if !errors.Is(err, device.ErrOutOfMemory) || !strings.Contains(err.Error(), "requested") || !strings.Contains(err.Error(), "free") {
 		t.Errorf("out of memory: %v", err)
 	}
@@ -270,18 +271,3 @@ func TestEvalWithinTooLittleMemory(t *testing.T) {
 		t.Errorf("%d bytes leaked", limited.InUse())
 	}
 }
-
-// deviceWith is a device with other memory, deviceStream a stream of it.
-type deviceWith struct {
-	device.Device
-	memory memory.Allocator
-}
-
-func (d deviceWith) Memory() memory.Allocator { return d.memory }
-
-type deviceStream struct {
-	device.Stream
-	device device.Device
-}
-
-func (s deviceStream) Device() device.Device { return s.device }

@@ -9,28 +9,30 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/kernels"
-	"github.com/volley-go/volley/kernels/cpu"
 	"github.com/volley-go/volley/memory"
 )
 
-// testBackend is a CPU backend whose memory is counted: the test fails on a
-// leak.
+// TestOnRemoteDevice runs all tests on a device whose memory the host cannot
+// address.
+func TestOnRemoteDevice(t *testing.T) { backends.Again(t, "remote") }
+
+// testBackend is the backend of the test run with its memory counted: the test
+// fails on a leak.
 func testBackend(t testing.TB) *kernels.Backend {
 	t.Helper()
-	return backendOver(t, memory.Heap)
+	return backendOver(t, func(a memory.Allocator) memory.Allocator { return a })
 }
 
-func backendOver(t testing.TB, a memory.Allocator) *kernels.Backend {
+func backendOver(t testing.TB, over func(memory.Allocator) memory.Allocator) *kernels.Backend {
 	t.Helper()
-	counted := memory.NewTraced(a)
-	over := memory.OverReleases()
-	dev := host.New(host.WithAllocator(counted))
-	b, err := cpu.New(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var counted *memory.Counted
+	releases := memory.OverReleases()
+	b := backends.Open(t, func(a memory.Allocator) memory.Allocator {
+		counted = memory.NewTraced(over(a))
+		return counted
+	})
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -38,7 +40,7 @@ func backendOver(t testing.TB, a memory.Allocator) *kernels.Backend {
 		if err := counted.Check(); err != nil {
 			t.Error(err)
 		}
-		if n := memory.OverReleases() - over; n != 0 {
+		if n := memory.OverReleases() - releases; n != 0 {
 			t.Errorf("%d releases too many", n)
 		}
 	})
@@ -137,6 +139,11 @@ func oneChunk(t testing.TB, b *kernels.Backend, recs []rec) *Table {
 
 // shown is a table's rows as text, a string a row.
 func shown(t *Table) []string {
+	t, err := t.onHost(context.Background())
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer t.Release()
 	var out []string
 	for i := range t.NumRows() {
 		var cells []string

@@ -158,7 +158,7 @@ func TestOperationsWithinTooLittleMemory(t *testing.T) {
 	limited := memory.NewLimited(memory.Heap, 0)
 	for _, free := range []int64{1 << 10, 1 << 16, 1 << 19, 1 << 21} {
 		roomy := memory.NewLimited(memory.Heap, 64<<20)
-		b := backendOver(t, switched{roomy, &limited})
+		b := backendOver(t, func(memory.Allocator) memory.Allocator { return switched{roomy, &limited} })
 		table := bigTable(t, b, 300_000)
 		failed := 0
 		for name, q := range operations(From(table), table) {

@@ -64,6 +64,9 @@ func (t *Table) copied(ctx context.Context, b *kernels.Backend, by device.Device
 		}
 	}()
 	return t.with(b, func(c *Batch) (*Batch, error) { // chunk by chunk, so that little is under way when ctx ends
+		if err := device.Canceled(ctx, by.Name(), "move"); err != nil {
+			return nil, err
+		}
 		there, err := c.Move(m)
 		if err == nil {
 			if err = s.Wait(ctx); err != nil {

@@ -29,9 +29,9 @@ type Remote struct {
 var _ device.Device = (*Remote)(nil)
 
 // NewRemote makes a device at a place that the host does not reach, such as
-// {memory.OpenCL, 0}.
-func NewRemote(place memory.Place) *Remote {
-	return &Remote{inner: host.New(), place: place, blocks: make(map[uintptr]memory.Block)}
+// {memory.OpenCL, 0}. Options are those of the host device inside.
+func NewRemote(place memory.Place, o ...host.Option) *Remote {
+	return &Remote{inner: host.New(o...), place: place, blocks: make(map[uintptr]memory.Block)}
 }
 
 // LimitMemory makes allocations beyond that many bytes in use an

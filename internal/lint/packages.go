@@ -10,7 +10,7 @@ type Package struct {
 }
 
 // testKits may be imported by the test files of every package.
-var testKits = []string{"device/devicetest", "internal/cuemu", "internal/guard", "kernels/kerneltest"}
+var testKits = []string{"device/devicetest", "internal/cuemu", "internal/guard", "internal/backends", "kernels/kerneltest"}
 
 var (
 	bytesAndDevices = []string{"memory", "device"}
@@ -44,6 +44,7 @@ var Packages = []Package{
 	{Path: "kernels/cuda", May: join(columns, []string{"device/cuda", "kernels/gpu"})},
 	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"})},
 	{Path: "kernels/kerneltest", May: join(columns, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},
+	{Path: "internal/backends", May: join(columns, theCPU, []string{"device/devicetest", "kernels/kerneltest", "device/cuda", "device/opencl", "kernels/cuda", "kernels/opencl"})},
 
 	// The front door: the one list of backends. What stands below takes an opened backend and does not import the list.
 	{Path: ".", May: join(columns, theCPU, []string{"device/cuda", "device/opencl", "kernels/cuda", "kernels/opencl"}),

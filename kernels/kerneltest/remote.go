@@ -14,8 +14,9 @@ import (
 // Remote makes a backend on a devicetest.Remote, whose memory the host cannot
 // address, of kernels for the host: each of its entries copies the arguments to
 // the host, makes the call there, and copies the results back. What is built on
-// kernels is tested on it as on a graphics card.
-func Remote(place memory.Place, set *kernels.Set) *kernels.Backend {
+// kernels is tested on it as on a graphics card. Options are those of the
+// Remote.
+func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
 	x := &crossing{host: host.New(host.WithAllocator(memory.Heap))}
 	far := *set
 	far.Name = "remote " + set.Name
@@ -31,7 +32,7 @@ func Remote(place memory.Place, set *kernels.Set) *kernels.Backend {
 			return x.call(near, args)
 		}))
 	}
-	return &kernels.Backend{Device: devicetest.NewRemote(place), Set: &far}
+	return &kernels.Backend{Device: devicetest.NewRemote(place, o...), Set: &far}
 }
 
 // crossing makes calls on the host with arguments from another device.

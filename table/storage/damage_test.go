@@ -230,7 +230,7 @@ func TestFlipsFlights(t *testing.T) {
 func TestMemoryLimit(t *testing.T) {
 	for _, path := range []string{flights, airports} {
 		for _, limit := range []int64{0, 1000, 100_000} {
-			b := backendOn(t, memory.NewLimited(memory.Heap, limit))
+			b := backendOn(t, func(a memory.Allocator) memory.Allocator { return memory.NewLimited(a, limit) })
 			s, err := storage.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -241,7 +241,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	roomy := backend(t)
 	for _, path := range samples(t, roomy) {
-		b := backendOn(t, memory.NewLimited(memory.Heap, 3000))
+		b := backendOn(t, func(a memory.Allocator) memory.Allocator { return memory.NewLimited(a, 3000) })
 		s, err := storage.Open(path)
 		if err != nil {
 			t.Fatal(err)

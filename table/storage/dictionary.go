@@ -9,9 +9,9 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// oneDictionary gives a host table in which all chunks of a dictionary column
-// have one dictionary, as a new reference: t itself where there is nothing to
-// do. Tables elsewhere are given back as they are.
+// oneDictionary gives a table in which all chunks of a dictionary column have
+// one dictionary, as a new reference: t itself where there is nothing to do, else
+// one of columns on the host.
 func oneDictionary(ctx context.Context, t *table.Table, path string) (out *table.Table, err error) {
 	var fields []int
 	for i, f := range t.Schema().Fields() {
@@ -20,8 +20,20 @@ func oneDictionary(ctx context.Context, t *table.Table, path string) (out *table
 		}
 	}
 	chunks := t.Chunks()
-	if len(fields) == 0 || len(chunks) < 2 || !t.Backend().Device.Place().HostAccessible() {
+	if len(fields) == 0 || len(chunks) < 2 {
 		return t.Retain(), nil
+	}
+	if !t.Backend().Device.Place().HostAccessible() {
+		here, err := downloadAll(ctx, t)
+		if err != nil {
+			return nil, writeError(path, err)
+		}
+		defer func() {
+			for _, b := range here {
+				b.Release()
+			}
+		}()
+		chunks = here
 	}
 	a := newArena(hostMemory(t.Backend()), 1<<40)
 	defer a.close()

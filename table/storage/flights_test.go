@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/volley-go/volley/expr"
-	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
@@ -21,11 +20,13 @@ func TestFlights(t *testing.T) {
 		t.Fatalf("%d rows, %d columns", got.NumRows(), got.NumColumns())
 	}
 	far := 0
-	for _, c := range got.Chunks() {
-		for _, d := range memory.Values[int64](c.ColumnNamed("distance")) {
-			if d >= 500 {
-				far++
-			}
+	distances, err := table.Values[int64](got, "distance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range distances {
+		if d >= 500 {
+			far++
 		}
 	}
 	if far != 543_872 {
@@ -63,15 +64,12 @@ func TestFlightsQuery(t *testing.T) {
 		t.Fatalf("%d states, not 48", got.NumRows())
 	}
 	var rows int64
-	for i := range got.NumColumns() {
-		if got.Schema().Field(i).Name != "count" {
-			continue
-		}
-		for _, c := range got.Chunks() {
-			for _, n := range memory.Values[int64](c.Column(i)) {
-				rows += n
-			}
-		}
+	counts, err := table.Values[int64](got, "count")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range counts {
+		rows += n
 	}
 	if rows != 543_872 {
 		t.Errorf("%d flights in the groups, not 543872", rows)

@@ -178,11 +178,14 @@ func flatten(t testing.TB, tab *table.Table, i int) arrow.Array {
 	b := array.NewBuilder(arrowmem.DefaultAllocator, valueType(tab.Schema().Field(i).Type))
 	defer b.Release()
 	arrays := []arrow.Array{b.NewArray()}
-	for _, c := range tab.Chunks() {
-		a, err := memory.ToArrow(c.Column(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+	records, err := tab.ToRecords()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		a := r.Column(i)
+		a.Retain()
+		r.Release()
 		if d, ok := a.(*array.Dictionary); ok {
 			v := array.NewStringBuilder(arrowmem.DefaultAllocator)
 			for row := range d.Len() {

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/kernels"
-	"github.com/volley-go/volley/kernels/cpu"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
@@ -23,20 +22,25 @@ const (
 	airports = "../../testdata/flights/airports.csv"
 )
 
-// backend is a CPU backend whose memory is counted: the test fails when bytes
-// are left, when something was released too often, and when goroutines stay.
+// TestOnRemoteDevice runs all tests on a device whose memory the host cannot
+// address.
+func TestOnRemoteDevice(t *testing.T) { backends.Again(t, "remote") }
+
+// backend is the backend of the test run with its memory counted: the test
+// fails when bytes are left, when something was released too often, and when
+// goroutines stay.
 func backend(t testing.TB) *kernels.Backend {
-	return backendOn(t, memory.Heap)
+	return backendOn(t, func(a memory.Allocator) memory.Allocator { return a })
 }
 
-func backendOn(t testing.TB, from memory.Allocator) *kernels.Backend {
+func backendOn(t testing.TB, from func(memory.Allocator) memory.Allocator) *kernels.Backend {
 	t.Helper()
-	counted := memory.NewCounted(from)
+	var counted *memory.Counted
 	over, routines := memory.OverReleases(), runtime.NumGoroutine()
-	b, err := cpu.New(host.New(host.WithAllocator(counted)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := backends.Open(t, func(a memory.Allocator) memory.Allocator {
+		counted = memory.NewCounted(from(a))
+		return counted
+	})
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

@@ -239,7 +239,7 @@ func writeTo(ctx context.Context, b *kernels.Backend, w io.Writer, path string, 
 // writeBatch writes the rows of a batch, and releases it.
 func writeBatch(ctx context.Context, b *kernels.Backend, s sink, path string, schema *arrow.Schema, batch *table.Batch, size int64) error {
 	defer batch.Release()
-	if !b.Device.Place().HostAccessible() {
+	if !onHost(batch) {
 		host, err := download(ctx, b, batch)
 		if err != nil {
 			return err
@@ -264,13 +264,39 @@ func writeBatch(ctx context.Context, b *kernels.Backend, s sink, path string, sc
 	return nil
 }
 
+// onHost tells whether a batch is where it can be written from.
+func onHost(b *table.Batch) bool {
+	for i := range b.NumColumns() {
+		if !b.Column(i).Place().HostAccessible() {
+			return false
+		}
+	}
+	return true
+}
+
+// downloadAll copies all chunks of a table to the host.
+func downloadAll(ctx context.Context, t *table.Table) ([]*table.Batch, error) {
+	var all []*table.Batch
+	for _, c := range t.Chunks() {
+		b, err := download(ctx, t.Backend(), c)
+		if err != nil {
+			for _, b := range all {
+				b.Release()
+			}
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
 // download copies a batch to the host.
 func download(ctx context.Context, b *kernels.Backend, batch *table.Batch) (host *table.Batch, err error) {
 	stream, err := b.NewStream()
 	if err != nil {
 		return nil, err
 	}
-	m := mover{stream, b.Device.Pinned(), b.Device.Pinned().Place()}
+	m := mover{stream, b.Device.Pinned()}
 	host, err = m.batch(ctx, batch)
 	if e := stream.Close(); err == nil && e != nil {
 		host.Release()
