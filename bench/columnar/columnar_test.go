@@ -19,6 +19,7 @@ import (
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cpu"
+	"github.com/volley-go/volley/kernels/kerneltest"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -91,6 +92,31 @@ func TestOperations(t *testing.T) {
 		if runtime.GOOS == "linux" {
 			checkMemory(t, s, rows)
 		}
+	}
+}
+
+// TestOperationsElsewhere runs every operation on a device whose memory the
+// host cannot address: answers come back to be checked.
+func TestOperationsElsewhere(t *testing.T) {
+	b := kerneltest.Remote(memory.Place{Type: memory.CUDA}, cpu.Generic())
+	s := new(sink)
+	o := Options{Backends: []*kernels.Backend{b}, Rows: 5000, Ops: Names(), Runs: 1, Threads: 2}
+	if err := Run(context.Background(), o, s, progress.Nothing()); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.records) != len(operations) {
+		t.Errorf("%d records", len(s.records))
+	}
+	for _, r := range s.records {
+		if r.OK == nil || !*r.OK || r.Device != "cuda:0" {
+			t.Errorf("%s is not right", r.Label())
+		}
+	}
+	if n := b.Device.(interface{ InUse() int64 }).InUse(); n != 0 {
+		t.Errorf("%d bytes are left on the device", n)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -213,7 +239,7 @@ func TestChecks(t *testing.T) {
 				for _, row := range []int64{0, c.Len() - 1} {
 					others := slices.Clone(r.columns)
 					others[i] = flipped(t, c, row)
-					notice(columnResult{others, r.holds}, "result", i, row)
+					notice(columnResult{r.backend, r.stream, others, r.holds}, "result", i, row)
 					others[i].Release()
 				}
 			}

@@ -93,22 +93,40 @@ func frame(ctx context.Context, b *kernels.Backend, columns ...named) (*table.Ta
 	return table.NewTable(b, schema, []*table.Batch{batch})
 }
 
-// each calls f with the values of a column of a host table, chunk by chunk.
+// each calls f with the values of a column of a table, chunk by chunk.
 func each[T number](t *table.Table, column int, f func(T)) error {
+	b := t.Backend()
+	s, err := b.NewStream()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	for _, chunk := range t.Chunks() {
-		c := chunk.Column(column)
-		if !c.Place().HostAccessible() {
-			return fmt.Errorf("a column on %s cannot be checked on the host", c.Place())
+		c, err := b.OnHost(context.Background(), s, chunk.Column(column))
+		if err != nil {
+			return err
 		}
-		if c.NullCount() > 0 {
-			return fmt.Errorf("column %d has %d nulls where there are none in the input", column, c.NullCount())
+		if err = eachValue(c, f); err != nil {
+			err = fmt.Errorf("column %d %w", column, err)
 		}
-		if !arrow.TypeEqual(c.Type(), typeOf[T]()) {
-			return fmt.Errorf("column %d is of type %s", column, c.Type())
+		c.Release()
+		if err != nil {
+			return err
 		}
-		for _, v := range memory.Values[T](c) {
-			f(v)
-		}
+	}
+	return nil
+}
+
+// eachValue calls f with the values of a column on the host.
+func eachValue[T number](c *memory.Column, f func(T)) error {
+	if c.NullCount() > 0 {
+		return fmt.Errorf("has %d nulls where there are none in the input", c.NullCount())
+	}
+	if !arrow.TypeEqual(c.Type(), typeOf[T]()) {
+		return fmt.Errorf("is of type %s", c.Type())
+	}
+	for _, v := range memory.Values[T](c) {
+		f(v)
 	}
 	return nil
 }

@@ -5,17 +5,31 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-// columnResult is one column, or a few, and what they should hold.
+// columnResult is one column, or a few, and what they should hold on the host.
 type columnResult struct {
+	backend *kernels.Backend
+	stream  device.Stream
 	columns []*memory.Column
 	holds   func(columns []*memory.Column) error
 }
 
-func (r columnResult) check() error { return r.holds(r.columns) }
+func (r columnResult) check() error {
+	var here []*memory.Column
+	defer func() { columnResult{columns: here}.Release() }()
+	for _, c := range r.columns {
+		h, err := r.backend.OnHost(context.Background(), r.stream, c)
+		if err != nil {
+			return err
+		}
+		here = append(here, h)
+	}
+	return r.holds(here)
+}
 
 func (r columnResult) Release() {
 	for _, c := range r.columns {
@@ -23,8 +37,9 @@ func (r columnResult) Release() {
 	}
 }
 
-// onColumn makes the job that runs f on one column of floats.
-func onColumn(ctx context.Context, b *kernels.Backend, n, written int64,
+// onColumn makes the job that runs f on one column of floats, and waits until
+// the device has done it.
+func onColumn(ctx context.Context, b *kernels.Backend, s device.Stream, n, written int64,
 	f func(ctx context.Context, c *memory.Column) ([]*memory.Column, error),
 	holds func(v []float64, got []*memory.Column) error) (*job, error) {
 	v := floats(random(0), n)
@@ -35,11 +50,14 @@ func onColumn(ctx context.Context, b *kernels.Backend, n, written int64,
 	return &job{
 		run: func(ctx context.Context) (result, error) {
 			columns, err := f(ctx, c)
+			if err == nil {
+				err = s.Wait(ctx)
+			}
 			if err != nil {
 				columnResult{columns: columns}.Release()
 				return nil, err
 			}
-			return columnResult{columns, func(got []*memory.Column) error { return holds(v, got) }}, nil
+			return columnResult{b, s, columns, func(got []*memory.Column) error { return holds(v, got) }}, nil
 		},
 		input: 8 * n, read: 8 * n, written: written, release: c.Release,
 	}, nil
@@ -52,7 +70,7 @@ func reduction(ops ...kernels.Aggregation) func(context.Context, *kernels.Backen
 		if err != nil {
 			return nil, err
 		}
-		j, err := onColumn(ctx, b, n, 0, func(ctx context.Context, c *memory.Column) (out []*memory.Column, err error) {
+		j, err := onColumn(ctx, b, s, n, 0, func(ctx context.Context, c *memory.Column) (out []*memory.Column, err error) {
 			for _, op := range ops {
 				r, err := b.Reduce(ctx, s, op, c, kernels.AggregateOptions{})
 				if err != nil {
@@ -114,7 +132,7 @@ func filterCount(ctx context.Context, b *kernels.Backend, n int64) (*job, error)
 	if err != nil {
 		return nil, err
 	}
-	j, err := onColumn(ctx, b, n, 0, func(ctx context.Context, c *memory.Column) ([]*memory.Column, error) {
+	j, err := onColumn(ctx, b, s, n, 0, func(ctx context.Context, c *memory.Column) ([]*memory.Column, error) {
 		mask, err := b.Compare(ctx, s, kernels.Less, c, kernels.Float64(0.1))
 		if err != nil {
 			return nil, err
@@ -147,7 +165,7 @@ func cumsum(ctx context.Context, b *kernels.Backend, n int64) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := onColumn(ctx, b, n, 8*n, func(ctx context.Context, c *memory.Column) ([]*memory.Column, error) {
+	j, err := onColumn(ctx, b, s, n, 8*n, func(ctx context.Context, c *memory.Column) ([]*memory.Column, error) {
 		r, err := b.Scan(ctx, s, kernels.CumulativeSum, c, kernels.ScanOptions{})
 		return []*memory.Column{r}, err
 	}, func(v []float64, got []*memory.Column) error {

@@ -87,7 +87,10 @@ func argsort(ctx context.Context, b *kernels.Backend, n int64) (*job, error) {
 	return closing(&job{
 		run: func(ctx context.Context) (result, error) {
 			rows, err := b.SortIndices(ctx, s, []kernels.SortKey{{Values: c}})
-			return columnResult{[]*memory.Column{rows}, func(got []*memory.Column) error {
+			if err == nil {
+				err = s.Wait(ctx)
+			}
+			return columnResult{b, s, []*memory.Column{rows}, func(got []*memory.Column) error {
 				for i, want := range sorted(k) {
 					if g := kernels.ScalarAt(got[0], int64(i)).Int64(); g != int64(want) {
 						return fmt.Errorf("place %d has row %d, not %d", i, g, want)

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -52,8 +53,11 @@ func products(ctx context.Context, t *table.Table) (*mat.SymDense, error) {
 		return nil, err
 	}
 	defer values.Release()
-	if values.NullCount() > 0 {
-		return nil, fmt.Errorf("%d terms of the fit are null", values.NullCount())
+	switch n, err := nulls(ctx, b, s, values); {
+	case err != nil:
+		return nil, err
+	case n > 0:
+		return nil, fmt.Errorf("%d terms of the fit are null", n)
 	}
 	out, err := memory.New(b.Device.Memory(), k*k*8)
 	if err != nil {
@@ -77,6 +81,20 @@ func products(ctx context.Context, t *table.Table) (*mat.SymDense, error) {
 		return nil, err
 	}
 	return mat.NewSymDense(int(k), append([]float64(nil), memory.View[float64](host)...)), nil
+}
+
+// nulls counts the nulls of a column, on its device where nobody knows.
+func nulls(ctx context.Context, b *kernels.Backend, s device.Stream, c *memory.Column) (int64, error) {
+	if n := c.NullCount(); n != memory.UnknownNulls {
+		return n, nil
+	}
+	count, err := b.Reduce(ctx, s, kernels.Count, c, kernels.AggregateOptions{})
+	if err != nil {
+		return 0, err
+	}
+	defer count.Release()
+	v, err := b.Scalar(ctx, s, count, 0)
+	return c.Len() - v.Int64(), err
 }
 
 // solve finds the least squares fit from the products of all terms: the model's

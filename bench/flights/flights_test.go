@@ -41,7 +41,8 @@ func answerOf(t *testing.T, s *sink) (a struct {
 func TestMillion(t *testing.T) {
 	there, fake := apart(t)
 	here, s := onHost(t), new(sink)
-	o := Options{Data: folder + "flights-1m.parquet", Airports: folder + "airports.csv", Backends: []*kernels.Backend{here, there}, Host: here, Runs: 1, Threads: 2, Limit: report.Bandwidth{ReadGBs: 10}}
+	far := remote(t)
+	o := Options{Data: folder + "flights-1m.parquet", Airports: folder + "airports.csv", Backends: []*kernels.Backend{here, there, far}, Host: here, Runs: 1, Threads: 2, Limit: report.Bandwidth{ReadGBs: 10}}
 	if err := Run(context.Background(), o, s, progress.Nothing()); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestMillion(t *testing.T) {
 	if math.Abs(a.R2-0.0214471604535571) > 1e-12 {
 		t.Errorf("R² is %v", a.R2)
 	}
-	for _, e := range [][2]string{{"volley", "cpu"}, {"volley", "apart"}, {"reference", "cpu"}} {
+	for _, e := range [][2]string{{"volley", "cpu"}, {"volley", "apart"}, {"volley", "cuda:0"}, {"reference", "cpu"}} {
 		for _, op := range []string{"query", "fit"} {
 			if r := s.find(t, e[0], e[1], op); r.OK == nil || !*r.OK || r.MedianS == nil || r.Runs != 1 || r.GBs == nil || r.ShareOfLimit == nil || *r.Rows != 1_000_000 {
 				t.Errorf("%+v", r)
@@ -75,10 +76,12 @@ func TestMillion(t *testing.T) {
 	s.find(t, "volley", "cpu", "read")
 	s.find(t, "volley", "apart", "read")
 	// Three columns of 8 bytes, three letters and an offset a row, at least.
-	if r := s.find(t, "volley", "apart", "transfer"); *r.Bytes < 31_000_000 || r.MedianS == nil || r.GBs == nil || r.ShareOfLimit != nil {
-		t.Errorf("%+v", r)
+	for _, device := range []string{"apart", "cuda:0"} {
+		if r := s.find(t, "volley", device, "transfer"); *r.Bytes < 31_000_000 || r.MedianS == nil || r.GBs == nil || r.ShareOfLimit != nil {
+			t.Errorf("%+v", r)
+		}
 	}
-	if len(s.records) != 3+3*2 {
+	if len(s.records) != 5+4*2 {
 		t.Errorf("%d records", len(s.records))
 	}
 	if fake.Calls() == 0 {
@@ -94,7 +97,7 @@ func TestMillion(t *testing.T) {
 func TestOtherData(t *testing.T) {
 	f, here, s := writeSmall(t), onHost(t), new(sink)
 	there, _ := apart(t)
-	if err := Run(context.Background(), f.options(here, there), s, progress.Nothing()); err != nil {
+	if err := Run(context.Background(), f.options(here, there, remote(t)), s, progress.Nothing()); err != nil {
 		t.Fatal(err)
 	}
 	a := answerOf(t, s)

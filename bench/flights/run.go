@@ -38,7 +38,10 @@ func (o *Options) engines() []engine {
 }
 
 // moves reports whether the engine works on other memory than the host's.
-func (e engine) moves() bool { return !e.backend.Device.Info().Unified }
+func (e engine) moves() bool {
+	d := e.backend.Device
+	return !d.Info().Unified || !d.Place().HostAccessible()
+}
 
 // suite is a run of the suite.
 type suite struct {

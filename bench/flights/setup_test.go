@@ -15,6 +15,7 @@ import (
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cpu"
+	"github.com/volley-go/volley/kernels/kerneltest"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
@@ -59,6 +60,21 @@ func over(t *testing.T, wrap func(device.Device) device.Device) *kernels.Backend
 		}
 		if n := memory.OverReleases() - before; n != 0 {
 			t.Errorf("%d releases too many", n)
+		}
+	})
+	return b
+}
+
+// remote is a backend on a device whose memory the host cannot address.
+func remote(t *testing.T) *kernels.Backend {
+	t.Helper()
+	b := kerneltest.Remote(memory.Place{Type: memory.CUDA}, cpu.Generic())
+	t.Cleanup(func() {
+		if n := b.Device.(*devicetest.Remote).InUse(); n != 0 {
+			t.Errorf("%d bytes are left on %s", n, b.Device.Name())
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 	return b

@@ -12,8 +12,8 @@ import (
 
 // Remote is a host device that hides its memory as a graphics card does: its
 // buffers have handles and no Bytes, and only its streams reach what is in
-// them. Handles are close together and say nothing of addresses, as OpenCL's
-// do. It runs host functions, which see the buffers among their arguments as
+// them. Handles are close together and say nothing of addresses at a place of
+// OpenCL, and are addresses at others. It runs host functions, which see the buffers among their arguments as
 // host memory.
 type Remote struct {
 	inner *host.Device
@@ -21,7 +21,7 @@ type Remote struct {
 
 	mu     sync.RWMutex
 	blocks map[uintptr]memory.Block
-	last   uintptr
+	next   uintptr
 	inUse  atomic.Int64
 	limit  atomic.Int64 // bytes; 0: none
 }
@@ -31,7 +31,7 @@ var _ device.Device = (*Remote)(nil)
 // NewRemote makes a device at a place that the host does not reach, such as
 // {memory.OpenCL, 0}. Options are those of the host device inside.
 func NewRemote(place memory.Place, o ...host.Option) *Remote {
-	return &Remote{inner: host.New(o...), place: place, blocks: make(map[uintptr]memory.Block)}
+	return &Remote{inner: host.New(o...), place: place, blocks: make(map[uintptr]memory.Block), next: 1 << 20}
 }
 
 // LimitMemory makes allocations beyond that many bytes in use an
@@ -120,12 +120,15 @@ func (m remoteMemory) Allocate(size int64) (memory.Block, error) {
 		r.inUse.Add(-max(0, size))
 		return memory.Block{}, r.own(err)
 	}
-	const spacing = 16
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last += spacing
-	r.blocks[r.last] = b
-	return memory.Block{Handle: r.last, Size: size}, nil
+	handle := r.next
+	r.next += 16
+	if r.place.Type != memory.OpenCL { // handles are addresses
+		r.next = handle + uintptr(memory.Padded(size+1))
+	}
+	r.blocks[handle] = b
+	return memory.Block{Handle: handle, Size: size}, nil
 }
 
 func (m remoteMemory) Free(b memory.Block) {
