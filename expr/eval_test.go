@@ -267,6 +267,9 @@ func TestEvalWithinTooLittleMemory(t *testing.T) {
 	if !errors.Is(err, device.ErrOutOfMemory) || !strings.Contains(err.Error(), "requested") || !strings.Contains(err.Error(), "free") {
 		t.Errorf("out of memory: %v", err)
 	}
+	if err := st.Close(); err != nil { // copies under way hold what they use
+		t.Error(err)
+	}
 	if limited.InUse() != 0 {
 		t.Errorf("%d bytes leaked", limited.InUse())
 	}
