@@ -71,6 +71,13 @@ FN void table_claim(GLOBAL u64 *slots, i64 s, LOCAL u32 *fresh) {
   if (LOAD64(&slots[2 * s]) == EMPTY && ATOMIC_CAS64(&slots[2 * s], EMPTY, (u64)0) == EMPTY) ATOMIC_ADD32(fresh, 1u);
 }
 
+#ifdef V_word
+// The keys that a work-group met first, with their slots: while there are few keys nearly all rows are found here, and local memory has many
+// times the throughput of the cache in which the table is. An entry is taken once and for all; slot and first row follow the key.
+#define NEAR 1024
+#define NO_NEAR 0xffffffffu
+#endif
+
 // Puts the keys of n rows into a table and writes each row's slot (no slot for a row that is left out), unless out is null; with `first` it
 // keeps the first row of each key. state[0] counts the keys. With more than `most` keys, or more than `limit` slots looked at for one, the
 // table is too small: state[1] is set and the call gives up.
@@ -78,6 +85,16 @@ KERNEL(GROUP) K(table_insert)(KEYS, GLOBAL const u8 *live, i64 live_from, i32 nu
                               GLOBAL u8 *out, i32 wide, i64 n, GLOBAL u64 *state) {
   SHARED u32 fresh;
   SHARED u32 full;
+#ifdef V_word
+  SHARED u64 near_key[NEAR];
+  SHARED u64 near_first[NEAR];
+  SHARED u32 near_slot[NEAR];
+  for (int e = TID; e < NEAR; e += GROUP) {
+    near_key[e] = EMPTY;
+    near_first[e] = U64_MAX;
+    near_slot[e] = NO_NEAR;
+  }
+#endif
   for (i64 base = BID * GROUP * PER_ITEM; base < n; base += GDIM * GROUP * PER_ITEM) {
     if (TID == 0) {
       fresh = 0;
@@ -105,6 +122,17 @@ KERNEL(GROUP) K(table_insert)(KEYS, GLOBAL const u8 *live, i64 live_from, i32 nu
           s = mask + 1;
           table_claim(slots, s, &fresh);
         } else {
+#ifdef V_word
+          i32 e = (i32)(h >> 32) & (NEAR - 1);
+          if (LOAD64(&near_key[e]) == mine) {
+            u32 slot = LOAD32(&near_slot[e]);
+            if (slot != NO_NEAR) {
+              if (first && (u64)i < LOAD64(&near_first[e])) ATOMIC_MIN64(&near_first[e], (u64)i);
+              if (out) slot_store(out, i, wide, slot);
+              continue;
+            }
+          }
+#endif
           i64 at = (i64)h & mask;
           for (i64 looked = 0; looked <= limit; looked++) {
             u64 have = LOAD64(&slots[2 * at]);
@@ -123,6 +151,11 @@ KERNEL(GROUP) K(table_insert)(KEYS, GLOBAL const u8 *live, i64 live_from, i32 nu
             at = (at + 1) & mask;
           }
           if (s < 0) STORE64(&state[1], (u64)1);
+#ifdef V_word
+          if (s >= 0 && s < NO_NEAR && LOAD64(&near_key[e]) == EMPTY && ATOMIC_CAS64(&near_key[e], EMPTY, mine) == EMPTY) {
+            STORE32(&near_slot[e], (u32)s);
+          }
+#endif
         }
       }
       if (first && s >= 0 && (u64)i < LOAD64(&slots[2 * s + 1])) ATOMIC_MIN64(&slots[2 * s + 1], (u64)i);
@@ -132,6 +165,14 @@ KERNEL(GROUP) K(table_insert)(KEYS, GLOBAL const u8 *live, i64 live_from, i32 nu
     if (TID == 0 && fresh && ATOMIC_ADD64(&state[0], (u64)fresh) + fresh > most) STORE64(&state[1], (u64)1);
     BARRIER();
   }
+#ifdef V_word
+  BARRIER();
+  for (int e = TID; first && e < NEAR; e += GROUP) {
+    if (near_first[e] != U64_MAX && near_first[e] < LOAD64(&slots[2 * (i64)near_slot[e] + 1])) {
+      ATOMIC_MIN64(&slots[2 * (i64)near_slot[e] + 1], near_first[e]);
+    }
+  }
+#endif
 }
 
 // Writes the slot of each row's key in a table, no slot where the table has not got the key.
