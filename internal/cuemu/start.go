@@ -83,7 +83,12 @@ func Prepare(ctx context.Context) ([]Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Variable{{driverVariable, lib.Driver}, {nvrtcVariable, lib.NVRTC}, {"CUEMU_KERNELS", kernels}}, nil
+	variables := []Variable{{driverVariable, lib.Driver}, {nvrtcVariable, lib.NVRTC}, {"CUEMU_KERNELS", kernels}}
+	if os.Getenv("VOLLEY_CACHE") == "" {
+		// What the emulated NVRTC makes names files of .cache and must not outlive them.
+		variables = append(variables, Variable{"VOLLEY_CACHE", filepath.Join(lib.Home, "cache")})
+	}
+	return variables, nil
 }
 
 // ownModules are the kernels of this module in CUDA C. The prelude is read from

@@ -19,8 +19,12 @@ func New(dev device.Device) *kernels.Backend {
 	return gpu.New(dev, gpu.Dialect{
 		Name: "cuda",
 		Source: func(module string) (device.Source, error) {
-			text, err := gpu.Assemble(prelude, module)
-			return device.Source{Name: module, Text: text}, err
+			text, err := Text(module)
+			if err != nil {
+				return device.Source{}, err
+			}
+			ptx, err := PTX(module, text)
+			return device.Source{Name: module, Text: text, Image: ptx}, err
 		},
 		Compile: func(name, text string) (device.Source, error) {
 			text, err := gpu.Wrap(prelude, name, text)

@@ -10,8 +10,9 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 
-#define KERNEL(n) extern "C" __global__ void __launch_bounds__(n)
-#define KERNEL2(x, y) extern "C" __global__ void __launch_bounds__((x) * (y))
+// The 1 asks for no more than one block on a multiprocessor: without it the compiler spills registers to have more.
+#define KERNEL(n) extern "C" __global__ void __launch_bounds__(n, 1)
+#define KERNEL2(x, y) extern "C" __global__ void __launch_bounds__((x) * (y), 1)
 #define FN static __device__ __forceinline__
 #define GLOBAL
 #define SHARED __shared__

@@ -1,0 +1,59 @@
+package cuda_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/volley-go/volley/device"
+	driver "github.com/volley-go/volley/device/cuda"
+	"github.com/volley-go/volley/internal/cuemu"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/cuda"
+	"github.com/volley-go/volley/kernels/kerneltest"
+)
+
+func TestMain(m *testing.M) { os.Exit(cuemu.Run(m)) }
+
+// backends are the CUDA devices that are here, each with its kernels: emulated
+// ones, unless the environment names a driver.
+func backends(t testing.TB) []*kernels.Backend {
+	t.Helper()
+	infos, err := driver.List()
+	switch {
+	case err == nil:
+	case cuemu.Missing() == "" || cuemu.Required() || !errors.Is(err, device.ErrUnavailable):
+		t.Fatal(err)
+	default:
+		t.Logf("no CUDA here: %v", err)
+	}
+	var all []*kernels.Backend
+	for i := range infos {
+		d, err := driver.Open(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		all = append(all, cuda.New(d))
+	}
+	return all
+}
+
+// TestConformance holds every device to the reference.
+func TestConformance(t *testing.T) {
+	for _, b := range backends(t) {
+		t.Run(b.Device.Name(), func(t *testing.T) {
+			kerneltest.Run(t, b, kerneltest.Support("testdata/support.txt"))
+		})
+	}
+}
+
+func BenchmarkKernels(b *testing.B) {
+	for _, backend := range backends(b) {
+		b.Run(backend.Device.Name(), func(b *testing.B) { kerneltest.Bench(b, backend) })
+	}
+}
