@@ -27,5 +27,8 @@ func (e *Engine) set() *kernels.Set {
 	s.Cross = kernels.Entry[kernels.CrossFunc]{Func: e.cross}
 	s.SortIndices = kernels.Entry[kernels.SortIndicesFunc]{Func: e.sortIndices, Types: kernels.KeyTypes}
 	s.TopK = kernels.Entry[kernels.TopKFunc]{Func: e.topK, Types: kernels.KeyTypes}
+	s.GEMM = kernels.Entry[kernels.GEMMFunc]{Func: e.gemm, Types: kernels.FloatTypes}
+	s.GEMV = kernels.Entry[kernels.GEMVFunc]{Func: e.gemv, Types: kernels.FloatTypes}
+	s.Transpose = kernels.Entry[kernels.TransposeFunc]{Func: e.transpose, Types: kernels.FloatTypes}
 	return s
 }

@@ -1,0 +1,68 @@
+package gpu
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// splitDepth is the least depth of a product that is worth groups of its own.
+const splitDepth = 512
+
+// gemm is the GPU's GEMMFunc. Products are fused with their additions and added
+// in rising k, in as many parts as it takes to fill the device, which are then
+// added in their order: another shape than the reference's, within its bound.
+func (e *Engine) gemm(ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b kernels.Matrix, beta float64, out kernels.Matrix) (err error) {
+	if out.Cols == 1 {
+		return e.product(ctx, s, transA, alpha, a, b, transB, beta, out, false)
+	}
+	if out.Rows == 1 {
+		return e.product(ctx, s, !transB, alpha, b, a, !transA, beta, out, true)
+	}
+	c := e.begin(ctx, s)
+	defer c.end(&err)
+	x, y, z := c.matrixView("A", a, transA), c.matrixView("B", b, transB), c.matrixView("C", out, false)
+	m, n, depth := z.rows, z.cols, x.cols
+	if m == 0 || n == 0 {
+		return c.err
+	}
+	if alpha == 0 {
+		depth = 0
+	}
+	side := int64(64)
+	if out.Type.ID() == arrow.FLOAT32 {
+		side = 128
+	}
+	tiles := groupsFor(m, side) * groupsFor(n, side)
+	splits, split := c.splits(tiles, depth)
+	var parts *memory.Buffer
+	if splits > 1 {
+		parts = c.temp(splits * m * n * int64(memory.Width(out.Type)))
+	}
+	args := append(x.args(), y.args()...)
+	args = append(args, z.vector, z.row, scale(out.Type, alpha), scale(out.Type, beta), m, n, depth, split, boolArg(splits > 1), pointer(parts))
+	c.launchGrid(matrixModule("gemm", out.Type), "gemm", device.Grid{Groups: [3]int64{tiles, splits}, Items: [3]int{group}}, args...)
+	if splits > 1 {
+		c.join(out.Type, parts, splits, z, alpha, beta)
+	}
+	return c.err
+}
+
+// splits is in how many parts a depth is cut so that groups of work become
+// enough for the device, and how long each part is.
+func (c *call) splits(groups, depth int64) (splits, split int64) {
+	want := 2 * int64(max(c.e.dev.Info().Units, 1))
+	splits = min(max(want/max(groups, 1), 1), max(depth/splitDepth, 1), 1<<15)
+	split = max((depth+splits-1)/splits, 1)
+	return max((depth+split-1)/split, 1), split
+}
+
+// join adds up the parts of a product and puts them into C.
+func (c *call) join(t arrow.DataType, parts *memory.Buffer, splits int64, z matrixView, alpha, beta float64) {
+	args := append([]any{parts, splits}, z.args()...)
+	args = append(args, scale(t, alpha), scale(t, beta), z.rows, z.cols)
+	c.launch(matrixModule("gemm", t), "gemm_join", c.strided(z.rows*z.cols), args...)
+}
