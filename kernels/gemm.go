@@ -17,7 +17,8 @@ import (
 // beta 0), and alpha times the sum of each block is added to it, block after
 // block. No product is fused with its addition. The bound is |error| <=
 // (k+2) * 2^-52 * (|alpha| * sum|a||b| + |beta C|) for float64, 2^-23 for
-// float32; a device that keeps another shape keeps that bound.
+// float32; a device that keeps another shape keeps that bound, but where a
+// product or a sum overflows it may give another infinity or NaN.
 type GEMMFunc func(ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b Matrix, beta float64, c Matrix) error
 
 // GEMMBlock is how many products GEMM and GEMV add up at a time.

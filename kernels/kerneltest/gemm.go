@@ -21,11 +21,18 @@ func (s *Suite) matrix(t arrow.DataType, rows, cols int64, wild bool) (kernels.M
 		x := s.Rand.NormFloat64()
 		if wild {
 			x = s.drawFloat(Wild)
+			if !s.tested.onHost() && !math.IsInf(x, 0) {
+				x = max(-wildMost, min(wildMost, x)) // NaN stays NaN
+			}
 		}
 		v[i] = kernels.Float(t, x)
 	}
 	return m, s.FromScalars(t, v...)
 }
+
+// wildMost is the greatest number in wild matrices for backends whose sums have
+// a shape of their own, in which other sums overflow.
+const wildMost = 1 << 20
 
 // over is a matrix on the call's device.
 func over(m kernels.Matrix, c *memory.Column) kernels.Matrix {
@@ -89,6 +96,9 @@ func (s *Suite) gemmCase(t arrow.DataType, shape [3]int64, transA, transB bool, 
 	call := Call{
 		Case: Case{Type: t, Length: max(m*n, k*max(m, n))}, Types: []arrow.DataType{t}, Tol: s.matrixTolerance(t, k),
 		Note: fmt.Sprintf("m=%d n=%d k=%d transA=%v transB=%v alpha=%g beta=%g wild=%v", m, n, k, transA, transB, scale[0], scale[1], wild),
+	}
+	if wild && !s.tested.onHost() {
+		call.Tol.Abs *= wildMost * wildMost / 40
 	}
 	run := func(e *Env) (Result, error) {
 		out, err := e.copyOf(cc)
