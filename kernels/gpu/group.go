@@ -24,36 +24,48 @@ type grouping struct {
 // asked for.
 func (c *call) groupKeys(keys []*memory.Column, o kernels.GroupOptions, ids bool) *grouping {
 	_, rows := c.keySpaceOf(keys, o.DropNullKeys, false)
-	return c.groupRows(rows, o.DropNullKeys, ids)
-}
-
-func (c *call) groupRows(rows keyRows, dropNulls, ids bool) *grouping {
 	g := &grouping{rows: rows.n}
-	if dropNulls {
+	if o.DropNullKeys {
 		g.live = rows.live
 	}
-	g.table, g.slots = c.buildTable(rows, tableOptions{nulls: !dropNulls, first: true, count: true, bare: !ids})
+	g.table, g.slots = c.buildTable(rows, tableOptions{nulls: !o.DropNullKeys, first: true, count: true, bare: !ids})
 	g.n = g.table.distinct
 	if !c.ok() {
 		return g
 	}
-	words := (rows.n + 31) / 32
-	marks, counts := c.zeroed(4*words), c.temp(4*words)
-	size := g.table.size()
-	c.launch("group", "group_mark", c.strided(size), g.table.slots, size, marks)
-	c.launch("group", "group_count", c.strided(words), marks, counts, words)
-	before := c.prefix(counts, 4, words)
-	c.drop(counts)
 	t := kernels.IndexType(rows.n)
-	first := c.result(int64(memory.Width(t)) * g.n)
-	c.launch("group", "group_number", c.strided(size), g.table.slots, size, marks, before, first, boolArg(memory.Width(t) == 8))
-	c.drop(marks)
-	c.drop(before)
+	first, wide := c.result(int64(memory.Width(t))*g.n), boolArg(memory.Width(t) == 8)
+	if o.AnyOrder {
+		size := g.table.size()
+		c.launch("group", "group_number_any", c.strided(size), g.table.slots, size, c.zeroed(8), first, wide)
+	} else {
+		c.numberGroups(g.table, rows.n, first, wide)
+	}
 	g.first = c.column(memory.Parts{Type: t, Len: g.n, Buffers: []*memory.Buffer{nil, first}})
 	return g
 }
 
-// ids is the group of each row, null for rows dropped.
+// numberGroups numbers the groups of a table by their first rows, of n.
+func (c *call) numberGroups(t *keyTable, n int64, first *memory.Buffer, wide int32) {
+	words, size := (n+31)/32, t.size()
+	marks, counts := c.zeroed(4*words), c.temp(4*words)
+	c.launch("group", "group_mark", c.strided(size), t.slots, size, marks)
+	c.launch("group", "group_count", c.strided(words), marks, counts, words)
+	before := c.prefix(counts, 4, words)
+	c.launch("group", "group_number", c.strided(size), t.slots, size, marks, before, first, wide)
+	c.drop(counts)
+	c.drop(marks)
+	c.drop(before)
+}
+
+// countDistinct is the number of distinct values of a column that are not null.
+func (c *call) countDistinct(col *memory.Column) int64 {
+	_, rows := c.keySpaceOf([]*memory.Column{col}, true, false)
+	t, _ := c.buildTable(rows, tableOptions{count: true, bare: true})
+	return t.distinct
+}
+
+// groupIDs is the group of each row, null for rows dropped.
 func (c *call) groupIDs(g *grouping) *memory.Column {
 	t := kernels.IndexType(g.rows)
 	width := int64(memory.Width(t))

@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
@@ -79,6 +81,71 @@ func TestGroupManyKeys(t *testing.T) {
 				t.Errorf("%s: %d groups, not %d", name, g.n, len(seen))
 			}
 			ids.Release()
+		}
+	})
+}
+
+// In any order there are the same groups, each with its first row.
+func TestGroupAnyOrder(t *testing.T) {
+	const n = 20_000
+	keys, firsts := make([]int64, n), map[int64]uint32{}
+	r := rand.New(rand.NewPCG(7, 8))
+	for i := range keys {
+		keys[i] = r.Int64N(3000) - 1 // -1 has the bits of an empty slot
+		if _, have := firsts[keys[i]]; !have {
+			firsts[keys[i]] = uint32(i)
+		}
+	}
+	onDevices(t, func(t *testing.T, c *call) {
+		g := c.groupKeys([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, keys)}, kernels.GroupOptions{AnyOrder: true}, true)
+		ids := c.toHost(c.groupIDs(g))
+		first := c.toHost(g.first)
+		if !c.ok() {
+			return
+		}
+		if first.Len() != int64(len(firsts)) {
+			t.Errorf("%d groups, not %d", first.Len(), len(firsts))
+		}
+		for i, id := range memory.Values[uint32](ids) {
+			if row := memory.Values[uint32](first)[id]; row != firsts[keys[i]] {
+				t.Fatalf("row %d is of a group that begins at %d, not at %d", i, row, firsts[keys[i]])
+			}
+		}
+		ids.Release()
+		first.Release()
+	})
+}
+
+// Slots of 8 bytes, which tables of 2^32 and more slots have.
+func TestTableWideSlots(t *testing.T) {
+	const n = 5000
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = int64(i%700) * 0x9E3779B97F4A7C1
+	}
+	onDevices(t, func(t *testing.T, c *call) {
+		_, rows := c.keySpaceOf([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, keys)}, false, false)
+		const capacity = int64(1 << 14)
+		slots, state, wide, found := c.temp(16*(capacity+2)), c.zeroed(16), c.temp(8*n), c.temp(8*n)
+		c.fill(slots, 0xff)
+		args := append(rows.args(rows), rows.live, int32(1), slots, capacity-1, capacity, uint64(1)<<63, int32(1), wide, int32(1), int64(n), state)
+		c.launch(rows.module(), "table_insert", 3, args...)
+		c.launch(rows.module(), "table_find", 3, append(rows.args(rows), rows.live, int32(1), slots, capacity-1, found, int32(1), int64(n))...)
+		ids, first := c.temp(8*n), c.temp(8*700)
+		c.launch("group", "group_number_any", 2, slots, capacity+2, c.zeroed(8), first, int32(1))
+		c.launch("group", "group_ids", 2, wide, int32(1), slots, ids, int32(1), int64(n))
+		a, b, id, rowsOf := c.read(wide, 0, 8*n), c.read(found, 0, 8*n), c.read(ids, 0, 8*n), c.read(first, 0, 8*700)
+		if !c.ok() {
+			return
+		}
+		if !bytes.Equal(a, b) {
+			t.Error("the slots that are found are not those of the insertion")
+		}
+		for i := range n {
+			g := binary.LittleEndian.Uint64(id[8*i:])
+			if g >= 700 || binary.LittleEndian.Uint64(rowsOf[8*g:]) != uint64(i%700) {
+				t.Fatalf("row %d is of group %d", i, g)
+			}
 		}
 	})
 }

@@ -32,12 +32,7 @@ func (e *Engine) reduce(ctx context.Context, s device.Stream, op kernels.Aggrega
 	if op == kernels.CountDistinct {
 		distinct := int64(0)
 		if rows > 0 && col.Type().ID() != arrow.NULL {
-			g, err := e.group(ctx, s, []*memory.Column{col}, kernels.GroupOptions{DropNullKeys: true, AnyOrder: true})
-			if err != nil {
-				return nil, err
-			}
-			distinct = g.N
-			g.Release()
+			distinct = c.countDistinct(col)
 		}
 		return c.give(c.scalarColumn(kernels.Int64(distinct))), c.err
 	}

@@ -27,6 +27,25 @@ KERNEL(GROUP) group_number(GLOBAL u64 *slots, i64 size, GLOBAL const u32 *marks,
   }
 }
 
+// Numbers the groups in any order: what group_mark, group_count and the prefix sums of it are for is left out.
+KERNEL(GROUP) group_number_any(GLOBAL u64 *slots, i64 size, GLOBAL u64 *next, GLOBAL u8 *first, i32 wide) {
+  SHARED u32 scratch[GROUP];
+  SHARED u64 base;
+  for (i64 from = BID * GROUP; from < size; from += GDIM * GROUP) {
+    i64 s = from + TID;
+    u64 row = s < size ? slots[2 * s + 1] : EMPTY;
+    u32 all;
+    u32 before = group_scan_u32(scratch, row != EMPTY, &all);
+    if (TID == 0) base = ATOMIC_ADD64(next, (u64)all);
+    BARRIER();
+    if (row != EMPTY) {
+      slots[2 * s + 1] = base + before;
+      slot_store(first, (i64)(base + before), wide, row);
+    }
+    BARRIER();
+  }
+}
+
 // The group of each row from its slot, 0 where it has none. The two may be the same memory where they are as wide.
 KERNEL(GROUP) group_ids(GLOBAL const u8 *row_slots, i32 slots_wide, GLOBAL const u64 *slots, GLOBAL u8 *ids, i32 wide, i64 n) {
   for (i64 i = GID; i < n; i += GSIZE) {

@@ -43,12 +43,6 @@ KERNEL(GROUP) keys_dictionary(GLOBAL const u8 *index, i64 index_at, i32 index_ki
   }
 }
 
-FN u64 text_word(GLOBAL const u8 *p, i64 n) {
-  u64 w = 0;
-  for (int k = 0; k < 8 && k < n; k++) w |= (u64)p[k] << (8 * k);
-  return w;
-}
-
 // A hash of each text by its bytes, eight at a time; offsets are of 4 or 8 bytes (wide). Reads the offsets and bytes once, writes 8 bytes a row.
 KERNEL(GROUP) keys_text(GLOBAL const u8 *offsets, i64 at, i32 wide, GLOBAL const u8 *bytes, i64 bytes_at, GLOBAL const u8 *live, i64 live_from,
                         GLOBAL u64 *out, i64 n) {

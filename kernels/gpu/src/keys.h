@@ -50,6 +50,13 @@ FN u64 key_mix(u64 x) {
   return x ^ x >> 33;
 }
 
+// Up to eight bytes of a text, zeros behind its end. Its loads do not wait for one another.
+FN u64 text_word(GLOBAL const u8 *p, i64 n) {
+  u64 w = 0;
+  for (int k = 0; k < 8 && k < n; k++) w |= (u64)p[k] << (8 * k);
+  return w;
+}
+
 // Row numbers or slots of 4 or 8 bytes. All ones are no slot.
 FN void slot_store(GLOBAL u8 *out, i64 i, i32 wide, u64 slot) {
   if (wide) ((GLOBAL u64 *)out)[i] = slot;
