@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Vets device/cuda with the tag gorgonia_cu and builds its tests: the CUDA driver through gorgonia.org/cu. They are not run here: that package
-# ends a program in its init where there is no NVIDIA GPU. GORGONIA_DRIVER=FOLDER runs them with the libcuda.so.1 of that folder.
+# The CUDA driver through gorgonia.org/cu: vets device/cuda with the tag gorgonia_cu, builds its tests, and runs them on the emulated driver.
+# That package is linked to libcuda.so.1 and ends a program in its init where there is no GPU; the emulator is found as that library.
 # Installs: CUDA 12's headers from PyPI into .cuda of this clone, with a stub of libcuda to link to; gcc with apt-get where there is none
-# (see compiler.sh). Needs python3 with pip.
+# (see compiler.sh). Needs python3 with pip, and g++ for the emulator.
 . "$(dirname "$0")/lib.sh"
 . scripts/compiler.sh
 
@@ -43,9 +43,14 @@ else
 	go vet -tags gorgonia_cu ./device/cuda
 	section "gorgonia.org/cu: build of the tests"
 	go test -tags gorgonia_cu -c -o "$home/cuda.test" ./device/cuda
-	if [ -n "${GORGONIA_DRIVER:-}" ]; then
-		section "gorgonia.org/cu: tests with $GORGONIA_DRIVER/libcuda.so.1"
-		(cd device/cuda && LD_LIBRARY_PATH=$GORGONIA_DRIVER "$home/cuda.test")
+	section "gorgonia.org/cu: tests on the emulated driver"
+	if command -v g++ >/dev/null; then
+		variables=$(CGO_ENABLED=0 go run ./internal/cuemu/build)
+		eval "$variables"
+		LD_LIBRARY_PATH=$(dirname "$VOLLEY_CUDA_LIBRARY") VOLLEY_CUDA_LIBRARY=libcuda.so.1 \
+			go test -tags gorgonia_cu -count=1 -timeout 10m ./device/cuda
+	else
+		leave_out "tests of gorgonia.org/cu" "no g++ to build the emulated driver with"
 	fi
 fi
 finish

@@ -4,19 +4,23 @@ package cuda
 
 import (
 	"reflect"
+	"runtime"
+	"slices"
 	"unsafe"
 
 	"gorgonia.org/cu"
+
+	"github.com/volley-go/volley/internal/dl"
 )
 
 // provide gives the driver with the calls of gorgonia.org/cu, which is linked
 // to libcuda and needs cgo. What that package has not got (pinned host memory,
 // memory pools, the compiler's logs, parameters of kernels, the texts of errors)
-// comes from the library loaded at run time. With a path nothing is taken from
-// it: it calls the library that it was linked to.
+// comes from the library loaded at run time, which must be the one that it is
+// linked to: with the path of another nothing is taken from it.
 func provide(path string) (*driver, error) {
 	d, err := loadDriver(path)
-	if err != nil || path != "" {
+	if err != nil || path != "" && !slices.Contains(dl.CUDA(runtime.GOOS), path) {
 		return d, err
 	}
 	d.library = "gorgonia.org/cu over " + d.library
