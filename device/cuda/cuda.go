@@ -260,13 +260,11 @@ func (d *Device) trim() {
 
 // tearDown gives back what is left and then the context.
 func (d *Device) tearDown() {
-	if d.context.lost.Load() == nil {
-		_ = d.enter(func() code { // nobody is left to tell
-			d.timed.destroy(d.lib.driver)
-			d.marks.destroy(d.lib.driver)
-			d.blocks.destroy()
-			return success
-		})
-	}
+	_ = d.enter(func() code { // nobody is left to tell; on a lost device the driver frees what is on the host
+		d.timed.destroy(d.lib.driver)
+		d.marks.destroy(d.lib.driver)
+		d.blocks.destroy()
+		return success
+	})
 	d.lib.release(d.context)
 }

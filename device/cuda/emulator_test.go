@@ -2,6 +2,7 @@ package cuda_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -11,7 +12,25 @@ import (
 	"github.com/volley-go/volley/internal/cuemu"
 )
 
-func TestMain(m *testing.M) { os.Exit(cuemu.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run gives the emulator two small devices, and the package's cache a folder of
+// its own.
+func run(m *testing.M) int {
+	cache, err := os.MkdirTemp("", "volley-cuda-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(cache)
+	for name, value := range map[string]string{"CUEMU_DEVICES": "2", "CUEMU_MEMORY": "268435456", "VOLLEY_CACHE": cache} {
+		if err := os.Setenv(name, value); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return cuemu.Run(m)
+}
 
 // kernels are the functions of the suite in CUDA C.
 func kernels() device.Source {
