@@ -73,18 +73,30 @@ func (f *fake) open() *Device {
 	return d
 }
 
-// check looks for what was not given back.
+// check looks for what was not given back. A wait that was cancelled gives its
+// part back a moment later.
 func (f *fake) check() {
+	for deadline := time.Now().Add(10 * time.Second); f.left() != "" && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if left := f.left(); left != "" {
+		f.t.Error("left are:" + left)
+	}
+}
+
+func (f *fake) left() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	var left string
 	for kind, n := range f.live {
 		if n != 0 && f.lost == 0 {
-			f.t.Errorf("%d of %s are left", n, kind)
+			left += fmt.Sprintf(" %d %s", n, kind)
 		}
 	}
 	if f.pushed != 0 {
-		f.t.Errorf("%d contexts are left on threads", f.pushed)
+		left += fmt.Sprintf(" %d contexts on threads", f.pushed)
 	}
+	return left
 }
 
 // begin locks the fake and gives the fault of a call, if there is to be one.
