@@ -19,9 +19,11 @@ func (d *Device) openMemory() error {
 			return err
 		}
 		d.keepers = append(d.keepers, &d.blocks)
+		d.kept = func() (int64, code) { return d.lib.driver.poolKept(d.blocks.pool) }
 	} else {
 		cache := memory.NewCaching(inner, keep)
 		d.keepers = append(d.keepers, cache)
+		d.kept = func() (int64, code) { return cache.Stats().Kept, success }
 		inner = cache
 	}
 	if d.options.limit >= 0 {

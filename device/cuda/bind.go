@@ -273,13 +273,15 @@ func bindOptional(d *driver, at map[string]uintptr) {
 
 func bindPools(d *driver, at map[string]uintptr) {
 	create, destroy, trim := at["cuMemPoolCreate"], at["cuMemPoolDestroy"], at["cuMemPoolTrimTo"]
-	attribute, access := at["cuMemPoolSetAttribute"], at["cuMemPoolSetAccess"]
+	attribute, query, access := at["cuMemPoolSetAttribute"], at["cuMemPoolGetAttribute"], at["cuMemPoolSetAccess"]
 	alloc, free := at["cuMemAllocFromPoolAsync"], at["cuMemFreeAsync"]
 	const (
 		pinned           = 1 // CU_MEM_ALLOCATION_TYPE_PINNED
 		onDevice         = 1 // CU_MEM_LOCATION_TYPE_DEVICE
 		readWrite        = 3 // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 		releaseThreshold = 4 // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+		reserved         = 5 // CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
+		used             = 7 // CU_MEMPOOL_ATTR_USED_MEM_CURRENT
 	)
 	d.poolCreate = func(dev int32) (handle, code) {
 		properties := [11]uint64{0: pinned, 1: onDevice | uint64(uint32(dev))<<32} // CUmemPoolProps, 88 bytes
@@ -290,6 +292,14 @@ func bindPools(d *driver, at map[string]uintptr) {
 	d.poolDestroy = func(pool handle) code { return code(dl.Call(destroy, pool)) }
 	d.poolSetThreshold = func(pool handle, bytes uint64) code {
 		return code(dl.Call(attribute, pool, releaseThreshold, uintptr(unsafe.Pointer(&bytes))))
+	}
+	d.poolKept = func(pool handle) (int64, code) {
+		var has, uses uint64
+		c := code(dl.Call(query, pool, reserved, uintptr(unsafe.Pointer(&has))))
+		if c == success {
+			c = code(dl.Call(query, pool, used, uintptr(unsafe.Pointer(&uses))))
+		}
+		return int64(has - min(uses, has)), c
 	}
 	d.poolSetAccess = func(pool handle, dev int32) code {
 		description := [3]int32{onDevice, dev, readWrite} // CUmemAccessDesc

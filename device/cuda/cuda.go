@@ -32,10 +32,11 @@ type Device struct {
 
 	memory  memory.Allocator
 	pinned  memory.Allocator
-	blocks  deviceMemory // what memory allocates from in the end
-	keepers []keeper     // caches among the allocators
-	timed   events       // for events
-	marks   events       // for waiting
+	blocks  deviceMemory         // what memory allocates from in the end
+	keepers []keeper             // caches among the allocators
+	kept    func() (int64, code) // device memory that is kept for reuse; the context is current
+	timed   events               // for events
+	marks   events               // for waiting
 	free    freeMemory
 
 	closed atomic.Bool

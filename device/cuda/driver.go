@@ -32,7 +32,7 @@ var required = []string{
 // optional are entry points that are used where there are: of later versions
 // (memory pools 11.2, cuFuncGetParamInfo 12.4) or for what can be left out.
 var optional = []string{
-	"cuMemPoolCreate", "cuMemPoolDestroy", "cuMemPoolSetAttribute", "cuMemPoolSetAccess", "cuMemPoolTrimTo",
+	"cuMemPoolCreate", "cuMemPoolDestroy", "cuMemPoolSetAttribute", "cuMemPoolGetAttribute", "cuMemPoolSetAccess", "cuMemPoolTrimTo",
 	"cuMemAllocFromPoolAsync", "cuMemFreeAsync",
 	"cuFuncGetParamInfo", "cuDevicePrimaryCtxReset_v2",
 	"cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess",
@@ -114,6 +114,7 @@ type driver struct {
 	poolCreate       func(dev int32) (handle, code)
 	poolDestroy      func(pool handle) code
 	poolSetThreshold func(pool handle, bytes uint64) code
+	poolKept         func(pool handle) (int64, code) // bytes that the pool holds and nobody uses
 	poolSetAccess    func(pool handle, dev int32) code
 	poolTrim         func(pool handle, keep int64) code
 	poolAlloc        func(size int64, pool, stream handle) (address, code)

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -105,6 +106,9 @@ func (d *Device) lose(call string, c code) error {
 	}
 	launches := d.lib.inFlight(d.context)
 	text := d.lib.driver.text(c)
+	if n := len(launches); n > 0 && launches[n-1] == call && os.Getenv("CUDA_LAUNCH_BLOCKING") == "1" {
+		launches = launches[n-1:] // the ones before were done when they returned
+	}
 	switch {
 	case len(launches) == 1:
 		if call != launches[0] {

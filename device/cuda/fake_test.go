@@ -25,6 +25,7 @@ type fake struct {
 	gpus     int
 	capacity int64 // bytes of each GPU's memory
 	used     int64
+	kept     int64 // of it by the pools, for reuse
 	blocks   map[address][]byte
 	host     map[unsafe.Pointer][]byte
 	live     map[string]int // handles that are out, by kind
@@ -341,6 +342,7 @@ func (f *fake) pools() {
 	d.poolCreate = func(int32) (handle, code) { return f.create("cuMemPoolCreate", "pools") }
 	d.poolDestroy = func(handle) code { return f.simple("cuMemPoolDestroy", "pools", -1) }
 	d.poolSetThreshold = func(handle, uint64) code { return f.simple("cuMemPoolSetAttribute", "", 0) }
+	d.poolKept = func(handle) (int64, code) { return f.kept, f.simple("cuMemPoolGetAttribute", "", 0) }
 	d.poolSetAccess = func(handle, int32) code { return f.simple("cuMemPoolSetAccess", "", 0) }
 	d.poolTrim = func(handle, int64) code { return f.simple("cuMemPoolTrimTo", "", 0) }
 	d.poolAlloc = func(size int64, _, _ handle) (address, code) { return f.allocate("cuMemAllocFromPoolAsync", size) }
@@ -351,7 +353,7 @@ func (f *fake) pools() {
 func (f *fake) withoutLater() {
 	d := f.drv
 	d.version = func() (int, code) { return 11000, success }
-	d.poolCreate, d.poolDestroy, d.poolSetThreshold, d.poolSetAccess, d.poolTrim, d.poolAlloc, d.poolFree = nil, nil, nil, nil, nil, nil, nil
+	d.poolCreate, d.poolDestroy, d.poolSetThreshold, d.poolSetAccess, d.poolTrim, d.poolAlloc, d.poolFree, d.poolKept = nil, nil, nil, nil, nil, nil, nil, nil
 	d.paramInfo, d.primaryReset, d.canAccessPeer, d.enablePeer = nil, nil, nil, nil
 }
 

@@ -317,6 +317,51 @@ func TestLostLater(t *testing.T) {
 	}
 }
 
+// TestLostBlocking names the launch that a driver which waits for each finds.
+func TestLostBlocking(t *testing.T) {
+	t.Setenv("CUDA_LAUNCH_BLOCKING", "1")
+	f := newFake(t)
+	d := f.open()
+	s := newStream(t, d)
+	b := onDevice(t, d, 8)
+	must(t, s.Launch(kernel(t, d, "ordinals"), device.Grid{}, b))
+	f.fault = func(call string) code {
+		if call == "cuLaunchKernel twice" {
+			f.lost = 700
+		}
+		return f.lost
+	}
+	err := s.Launch(kernel(t, d, "twice"), device.Grid{}, b)
+	is(t, err, device.ErrLost, "cuda:0: twice: ")
+	if strings.Contains(err.Error(), "ordinals") {
+		t.Error(err)
+	}
+	b.Release()
+	must(t, d.Close())
+}
+
+// TestFreeMemory counts what is kept for reuse as free.
+func TestFreeMemory(t *testing.T) {
+	for name, change := range map[string]func(*fake){"pool": func(f *fake) { f.used, f.kept = 300, 300 }, "without pool": (*fake).withoutLater} {
+		f := newFake(t)
+		change(f)
+		d := f.open()
+		b, c := onDevice(t, d, 64), onDevice(t, d, 1024)
+		b.Release()
+		if free := d.Info().MemoryFree; free != f.capacity-1024 {
+			t.Errorf("%s: %d bytes are free of %d", name, free, f.capacity)
+		}
+		c.Release()
+		must(t, d.Close())
+		if free := d.Info().MemoryFree; free != 0 {
+			time.Sleep(2 * infoFreshness)
+			if free := d.Info().MemoryFree; free != 0 {
+				t.Errorf("%s: %d bytes are free on a closed device", name, free)
+			}
+		}
+	}
+}
+
 // TestLaunchFails is a failure that is not the device's end: it is the stream's alone.
 func TestLaunchFails(t *testing.T) {
 	f := newFake(t)

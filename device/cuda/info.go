@@ -119,8 +119,8 @@ type freeMemory struct {
 
 var epoch = time.Now()
 
-// Info describes the GPU. MemoryFree is at most a millisecond old, and 0 on a
-// device that is lost or closed. LocalMemory is what a work-group may use
+// Info describes the GPU. MemoryFree counts what the device keeps for reuse, is
+// at most a millisecond old, and 0 on a device that is lost or closed. LocalMemory is what a work-group may use
 // without being told to the driver (48 KiB); MaxLocal is what a launch can ask
 // for as Grid.Local.
 func (d *Device) Info() device.Info {
@@ -132,7 +132,11 @@ func (d *Device) Info() device.Info {
 	}
 	_ = d.in(func() code { // no answer is an answer: 0
 		free, _, c := d.lib.driver.memInfo()
-		info.MemoryFree = min(free, info.Memory)
+		if c != success {
+			return c
+		}
+		kept, c := d.kept()
+		info.MemoryFree = min(free+kept, info.Memory)
 		return c
 	})
 	d.free.bytes.Store(info.MemoryFree)
