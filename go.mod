@@ -7,6 +7,7 @@ require (
 	github.com/apache/arrow/go/v15 v15.0.2
 	github.com/ebitengine/purego v0.11.3
 	github.com/go-echarts/go-echarts/v2 v2.6.7
+	github.com/go-gl/cl v0.0.0-20160402050751-283e73a0ca2a
 	github.com/klauspost/cpuid/v2 v2.4.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2

@@ -60,11 +60,6 @@ func TestFake(t *testing.T) {
 	}
 }
 
-func TestDriverMissing(t *testing.T) {
-	_, err := loadFrom("libvolley-none.so.1", "libvolley-none.so")
-	says(t, err, device.ErrUnavailable, "libvolley-none.so.1: ", "libvolley-none.so: ")
-}
-
 func TestListSaysWhy(t *testing.T) {
 	good := fakeDevice{kind: deviceTypeGPU, name: "card", version: "OpenCL 1.2"}
 	for name, c := range map[string]struct {

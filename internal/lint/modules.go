@@ -21,6 +21,7 @@ var Modules = []Module{
 	{Path: "golang.org/x/sys", In: []string{"memory", "device/...", "internal/dl", "internal/guard", "kernels/cpu", "bench/...", "cmd/volley"}},
 	{Path: "github.com/klauspost/cpuid/v2", In: []string{"device/host", "kernels/cpu"}},
 	{Path: "github.com/ebitengine/purego", In: []string{"internal/dl"}},
+	{Path: "github.com/go-gl/cl", In: []string{"device/opencl"}},
 	{Path: "gorgonia.org/cu", In: []string{"device/cuda"}},
 	{Path: "gonum.org/v1/gonum", In: []string{"interop/gonum", "bench/..."}, Tests: []string{"kernels/...", "matrix"}},
 	{Path: "gonum.org/v1/plot", In: []string{"bench/..."}},
