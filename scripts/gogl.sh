@@ -1,14 +1,25 @@
 #!/usr/bin/env bash
-# The OpenCL suite on the other provider of the driver: github.com/go-gl/cl behind the build tag gogl_cl, linked with cgo. It needs a C
-# compiler, the headers in CL/ and the loader libOpenCL. Its cgo lines name a library CL, which is no longer called so: a linker script
-# stands in for it; and its structs are those of OpenCL 1.2, which today's headers give when asked for that version, but for two
-# names of values that came later.
+# Tests device/opencl with the tag gogl_cl: the OpenCL driver through github.com/go-gl/cl, linked with cgo. That package's cgo lines name a
+# library CL, which is no longer called so: a linker script stands in for it. Its structs are those of OpenCL 1.2, which today's headers give
+# when they are asked for that version, but for two names of values that came later.
+# Installs: PoCL, Oclgrind and OpenCL's headers (see opencl.sh) and gcc (see compiler.sh) with apt-get where there are none.
+# Arguments go to `go test`.
 . "$(dirname "$0")/lib.sh"
+. scripts/compiler.sh
+. scripts/opencl.sh
 
-section "OpenCL suite on go-gl/cl"
-stand_in=$(mktemp -d)
-echo 'INPUT(-lOpenCL)' >"$stand_in/libCL.so"
-CGO_ENABLED=1 CGO_CFLAGS="-O2 -DCL_TARGET_OPENCL_VERSION=120 -DCL_DEVICE_IMAGE_PITCH_ALIGNMENT=0x104A -DCL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT=0x104B" CGO_LDFLAGS="-L$stand_in" VOLLEY_REQUIRE=opencl \
-	go test -count=1 -timeout 10m -tags gogl_cl ./device/opencl "$@"
-rm -r "$stand_in"
+section "go-gl/cl: the OpenCL suite"
+if ! c_compiler; then
+	leave_out "the tag gogl_cl" "$why_no_compiler"
+elif ! opencl; then
+	leave_out "the tag gogl_cl" "$why_no_opencl"
+else
+	stand_in=$(mktemp -d)
+	echo 'INPUT(-lOpenCL)' >"$stand_in/libCL.so"
+	export CGO_ENABLED=1 VOLLEY_REQUIRE=opencl CGO_LDFLAGS=-L$stand_in
+	export CGO_CFLAGS="-O2 -DCL_TARGET_OPENCL_VERSION=120 -DCL_DEVICE_IMAGE_PITCH_ALIGNMENT=0x104A -DCL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT=0x104B"
+	go vet -tags gogl_cl ./device/opencl
+	go test -count=1 -timeout 10m -tags gogl_cl "$@" ./device/opencl
+	rm -r "$stand_in"
+fi
 finish

@@ -2,10 +2,11 @@
 # Everything that must hold before a change goes in: house rules, vet, staticcheck, builds for every system, tests, tests under the race
 # detector, and the main job with its answers checked. Stops at the first section that fails.
 # Installs: Go modules into Go's module cache; CUDA's headers into .cuda (see gorgonia.sh); gcc and libc6-dev with apt-get where the race
-# detector has no C compiler (see compiler.sh).
+# detector has no C compiler (see compiler.sh); PoCL, Oclgrind and OpenCL's headers with apt-get (see opencl.sh).
 # CI=true makes leaving anything out a failure.
 . "$(dirname "$0")/lib.sh"
 . scripts/compiler.sh
+. scripts/opencl.sh
 
 go version
 house_rules
@@ -18,8 +19,33 @@ for target in linux/arm64 darwin/arm64 windows/amd64; do
 	GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build ./...
 done
 
+section "build with the tag cpuonly: a program that needs no library"
+program=$(mktemp)
+CGO_ENABLED=0 GOOS=linux go build -tags cpuonly -o "$program" ./cmd/volley
+if grep -q -a -F ld-linux "$program"; then
+	echo "volley built with the tag cpuonly is linked with the C library" >&2
+	exit 1
+fi
+rm "$program"
+CGO_ENABLED=0 go test -tags cpuonly ./internal/dl ./device/...
+
+section "OpenCL on this machine's processor"
+if opencl; then
+	export VOLLEY_REQUIRE=opencl # a test that finds no OpenCL fails
+else
+	leave_out "tests on OpenCL" "$why_no_opencl"
+fi
+
 section "tests"
 CGO_ENABLED=0 go test -timeout 20m ./...
+
+if [ -n "${VOLLEY_REQUIRE:-}" ]; then
+	section "OpenCL: two devices"
+	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go test -count=1 ./device/opencl
+
+	section "OpenCL: under Oclgrind"
+	CGO_ENABLED=0 under_oclgrind go test -count=1 ./device/opencl
+fi
 
 section "tests under the race detector"
 if c_compiler; then
@@ -30,6 +56,9 @@ fi
 
 section "CUDA through gorgonia.org/cu"
 bash scripts/gorgonia.sh
+
+section "OpenCL through go-gl/cl"
+bash scripts/gogl.sh
 
 # The program ends with a status other than 0 when an answer is wrong or the devices disagree.
 section "main job: volley bench flights"
