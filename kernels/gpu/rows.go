@@ -75,7 +75,7 @@ func (c *call) keep(mask, known vector, emit bool, n int64) kept {
 func (c *call) keepStarts(k *kept) {
 	tiles := groupsFor(k.n, selectTile)
 	counts := c.temp(4 * tiles)
-	c.launch("rows.u32", "rows_count", tiles, k.mask, k.known, k.emit, counts, k.n)
+	c.launch("rows.u32", "rows_count", groupsFor(k.n, 64*group), k.mask, k.known, k.emit, counts, k.n)
 	k.starts = c.prefix(counts, 4, tiles)
 	c.drop(counts)
 }

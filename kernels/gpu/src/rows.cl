@@ -1,6 +1,7 @@
 // variants: u32 u64
 // Row numbers of type T on the device. All ones, and whatever else is past the end of a column, stands for a null row.
 #include "scalar.h"
+#include "bits.h"
 #include "group.h"
 #include "select.h"
 
@@ -11,12 +12,25 @@ KERNEL(GROUP) K(rows_iota)(GLOBAL T *out, i64 n) {
   for (i64 i = GID; i < n; i += GSIZE) out[i] = (T)i;
 }
 
-// How many rows of each tile a mask keeps. Moves n/8 bytes of the mask, and of its validity.
+// How many rows of each tile a mask keeps, eight tiles a group. Moves n/8 bytes of the mask, and of its validity.
 KERNEL(GROUP) K(rows_count)(GLOBAL const u8 *mask, i64 mask0, GLOBAL const u8 *known, i64 known0, i32 emit, GLOBAL u32 *counts, i64 n) {
   SHARED u32 scratch[GROUP];
-  u32 count;
-  group_scan_u32(scratch, POPCOUNT32(kept_byte(mask, mask0, known, known0, emit, BID * TILE + TID * 8, n)), &count);
-  if (TID == 0) counts[BID] = count;
+  i64 tile = BID * (GROUP * 64 / TILE) + TID;
+  u32 mine = 0;
+  for (int k = 0; k < 2; k++) {
+    i64 at = GID * 64 + 32 * k;
+    if (at < n) {
+      u32 yes = bits_word(known, known0 + at, known0 + n), word = bits_word(mask, mask0 + at, mask0 + n) & yes;
+      mine += POPCOUNT32(emit ? word | (bits_word(0, at, n) & ~yes) : word);
+    }
+  }
+  scratch[TID] = mine;
+  BARRIER();
+  if (TID < GROUP * 64 / TILE && tile * TILE < n) {
+    u32 count = 0;
+    for (int k = 0; k < TILE / 64; k++) count += scratch[TID * (TILE / 64) + k];
+    counts[tile] = count;
+  }
 }
 
 // The numbers of the rows that a mask keeps, in order; starts holds what the tiles before keep. A null in the mask that is kept gives a null
@@ -52,14 +66,16 @@ KERNEL(GROUP) K(rows_number)(i32 kind, GLOBAL const u8 *x, i64 x0, GLOBAL const 
 // noted in bad as rows_number does, where it is given. Moves the row numbers and, of each bitmap, a sector a row at worst.
 KERNEL(GROUP) K(rows_bits)(GLOBAL const u8 *x, i64 x0, GLOBAL const T *rows, i64 rows0, GLOBAL u32 *out, i64 n, i64 limit, GLOBAL u64 *bad) {
   SHARED u32 scratch[GROUP];
-  for (i64 first = BID * TILE; first < n && first < (BID + 1) * TILE; first += GROUP) {
-    i64 i = first + TID;
-    u32 flag = 0;
-    if (i < n) {
-      u64 row = (u64)rows[rows0 + i];
-      if (row < (u64)limit) flag = valid_at(x, x0 + (i64)row);
-      else if (bad) ATOMIC_MIN64(bad, (u64)i);
-    }
-    group_store_bits(scratch, out, first, flag, n);
+  i64 first = BID * TILE;
+  u64 row[TILE / GROUP];
+  u32 flags = 0;
+  for (int k = 0; k < TILE / GROUP; k++) {
+    i64 i = first + k * GROUP + TID;
+    row[k] = i < n ? (u64)rows[rows0 + i] : U64_MAX;
   }
+  for (int k = 0; k < TILE / GROUP; k++) {
+    if (row[k] < (u64)limit) flags |= valid_at(x, x0 + (i64)row[k]) << k;
+    else if (bad && first + k * GROUP + TID < n) ATOMIC_MIN64(bad, (u64)(first + k * GROUP + TID));
+  }
+  for (int k = 0; k < TILE / GROUP && first + k * GROUP < n; k++) group_store_bits(scratch, out, first + k * GROUP, flags >> k & 1u, n);
 }

@@ -25,7 +25,7 @@ FN u32 select_tile(LOCAL u32 *scratch, LOCAL u16 *chosen, GLOBAL const u8 *mask,
   u32 mine = kept_byte(mask, mask0, known, known0, emit, first + TID * 8, n), count;
   u32 at = group_scan_u32(scratch, POPCOUNT32(mine), &count);
   for (int k = 0; k < 8; k++) {
-    if (mine >> k & 1) chosen[at++] = (u16)(TID * 8 + k);
+    if (mine >> k & 1u) chosen[at++] = (u16)(TID * 8 + k);
   }
   BARRIER();
   return count;
