@@ -64,10 +64,12 @@ type options struct {
 // Option changes how Open and List find a device or what Open makes.
 type Option func(*options)
 
-// WithLibrary makes the driver be loaded from path and from nowhere else.
+// WithLibrary makes the driver be loaded from path and from nowhere else, as the
+// environment variable VOLLEY_CUDA_LIBRARY does.
 func WithLibrary(path string) Option { return func(o *options) { o.library = path } }
 
-// WithNVRTC makes the run-time compiler be loaded from path and from nowhere else.
+// WithNVRTC makes the run-time compiler be loaded from path and from nowhere
+// else, as the environment variable VOLLEY_NVRTC_LIBRARY does.
 func WithNVRTC(path string) Option { return func(o *options) { o.nvrtc = path } }
 
 // WithMemoryLimit lets callers hold up to so many bytes of the device's memory
