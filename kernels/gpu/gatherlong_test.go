@@ -140,7 +140,7 @@ func holds(t *testing.T, c *call, col *memory.Column, err error, want []kernels.
 		t.Fatalf("%d rows, not %d", len(got), len(want))
 	}
 	for i := range want {
-		if got[i].Valid() != want[i].Valid() || got[i].Text() != want[i].Text() || !slices.Equal(ints(got[i]), ints(want[i])) {
+		if got[i].Valid() != want[i].Valid() || got[i].Text() != want[i].Text() || got[i].Uint64() != want[i].Uint64() || !slices.Equal(ints(got[i]), ints(want[i])) {
 			t.Fatalf("row %d differs", i)
 		}
 	}
