@@ -7,22 +7,33 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 )
 
 // cache keeps compiled code on disk, in the folder volley/cuda of the user's
-// cache, or in the folder cuda of VOLLEY_CACHE. It is never a failure: where it
-// cannot be read or written, code is compiled.
-type cache struct{ folder string }
+// cache, or in the folder cuda of VOLLEY_CACHE, which may be "off". It is never a
+// failure: where it cannot be read or written, code is compiled.
+type cache struct {
+	folder string
+	limit  int64 // bytes of all files; the ones used longest ago go first
+}
+
+const cacheLimit = 256 << 20
 
 func openCache() cache {
-	if own := os.Getenv("VOLLEY_CACHE"); own != "" {
-		return cache{filepath.Join(own, "cuda")}
+	switch own := os.Getenv("VOLLEY_CACHE"); own {
+	case "off":
+		return cache{}
+	case "":
+	default:
+		return cache{filepath.Join(own, "cuda"), cacheLimit}
 	}
 	base, err := os.UserCacheDir()
 	if err != nil {
 		return cache{}
 	}
-	return cache{filepath.Join(base, "volley", "cuda")}
+	return cache{filepath.Join(base, "volley", "cuda"), cacheLimit}
 }
 
 // cacheKey tells apart all that a result depends on.
@@ -62,6 +73,8 @@ func (c cache) get(key string) (image, ptx []byte, ok bool) {
 	if len(ptx) == 0 {
 		ptx = image
 	}
+	now := time.Now()
+	_ = os.Chtimes(c.path(key), now, now) // when it was used; a folder that cannot be written is not trimmed either
 	return image, ptx, true
 }
 
@@ -89,5 +102,32 @@ func (c cache) put(key string, image, ptx []byte) {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // what cannot be written is compiled again
+		return
+	}
+	c.trim()
+}
+
+// trim removes the files that were used longest ago until the rest is no more
+// than the limit.
+func (c cache) trim() {
+	entries, err := os.ReadDir(c.folder)
+	if err != nil {
+		return
+	}
+	var files []os.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files = append(files, info)
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(files, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, f := range files {
+		if total <= c.limit {
+			return
+		}
+		_ = os.Remove(filepath.Join(c.folder, f.Name())) // another program may have done it
+		total -= f.Size()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/volley-go/volley/device"
 )
@@ -157,9 +158,28 @@ func TestCompilerMissing(t *testing.T) {
 	}
 }
 
+// TestCacheLimit drops what was used longest ago.
+func TestCacheLimit(t *testing.T) {
+	c := cache{t.TempDir(), 3000}
+	for i, key := range []string{"a", "b", "c"} {
+		c.put(key, make([]byte, 900), nil)
+		long := time.Now().Add(time.Duration(i-10) * time.Minute)
+		must(t, os.Chtimes(c.path(key), long, long))
+	}
+	if _, _, ok := c.get("a"); !ok { // which makes it the one used last
+		t.Fatal("a is gone")
+	}
+	c.put("d", make([]byte, 900), nil)
+	for key, want := range map[string]bool{"a": true, "b": false, "c": true, "d": true} {
+		if _, _, ok := c.get(key); ok != want {
+			t.Errorf("%s is there: %v", key, ok)
+		}
+	}
+}
+
 // TestCacheDamage compiles again what cannot be read from the cache.
 func TestCacheDamage(t *testing.T) {
-	c := cache{filepath.Join(t.TempDir(), "new", "folder")}
+	c := cache{filepath.Join(t.TempDir(), "new", "folder"), cacheLimit}
 	c.put("a", []byte("image"), []byte("ptx"))
 	c.put("b", []byte("ptx"), []byte("ptx"))
 	for key, want := range map[string]string{"a": "image", "b": "ptx"} {
@@ -185,6 +205,10 @@ func TestCacheDamage(t *testing.T) {
 	}
 	t.Setenv("VOLLEY_CACHE", "/somewhere")
 	if got := openCache().folder; got != filepath.Join("/somewhere", "cuda") {
+		t.Error(got)
+	}
+	t.Setenv("VOLLEY_CACHE", "off")
+	if got := openCache().folder; got != "" {
 		t.Error(got)
 	}
 }
