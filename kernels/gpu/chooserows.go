@@ -62,13 +62,19 @@ func (c *call) encode(t *arrow.DictionaryType, col *memory.Column) *memory.Colum
 	if !c.ok() {
 		return nil
 	}
-	g, err := c.e.group(c.ctx, c.s, []*memory.Column{col}, kernels.GroupOptions{DropNullKeys: true})
+	bits, err := col.WithType(encodeType(col.Type()))
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	defer bits.Release()
+	g, err := c.e.group(c.ctx, c.s, []*memory.Column{bits}, kernels.GroupOptions{DropNullKeys: true})
 	if err != nil {
 		c.fail(err)
 		return nil
 	}
 	defer g.Release()
-	if bits := 8*uint(memory.Width(t)) - uint(kernels.SignedTypes>>uint(t.IndexType.ID())&1); bits < 63 && g.N > 1<<bits {
+	if width := 8*uint(memory.Width(t)) - uint(kernels.SignedTypes>>uint(t.IndexType.ID())&1); width < 63 && g.N > 1<<width {
 		c.failf(device.ErrValue, "%d distinct values in a dictionary with indices of %s: cast to a wider index type", g.N, t.IndexType)
 		return nil
 	}
@@ -90,4 +96,16 @@ func (c *call) encode(t *arrow.DictionaryType, col *memory.Column) *memory.Colum
 	})
 	c.fail(err)
 	return c.own(out)
+}
+
+// encodeType is the type whose equal values are those of one dictionary entry:
+// floats are distinct by their bits, so that both zeros keep theirs.
+func encodeType(t arrow.DataType) arrow.DataType {
+	switch t.ID() {
+	case arrow.FLOAT32:
+		return arrow.PrimitiveTypes.Uint32
+	case arrow.FLOAT64:
+		return arrow.PrimitiveTypes.Uint64
+	}
+	return t
 }

@@ -5,6 +5,10 @@ import "github.com/volley-go/volley/kernels"
 // set is the kernels of this device: a line for each.
 func (e *Engine) set() *kernels.Set {
 	s := &kernels.Set{Name: e.dialect.Name}
+	s.Cast = kernels.Entry[kernels.CastFunc]{Func: e.cast, Types: castTypes}
+	s.Arithmetic = kernels.Entry[kernels.ArithmeticFunc]{Func: e.arithmetic, Types: kernels.FixedTypes}
+	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: e.unary, Types: kernels.NumberTypes | kernels.DecimalTypes | kernels.DurationTypes}
+	s.Temporal = kernels.Entry[kernels.TemporalFunc]{Func: e.temporal, Types: kernels.TemporalTypes &^ kernels.DurationTypes}
 	s.Compare = kernels.Entry[kernels.CompareFunc]{Func: e.compare, Types: kernels.KeyTypes}
 	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: e.logic, Types: kernels.BoolTypes}
 	s.Not = kernels.Entry[kernels.NotFunc]{Func: e.not, Types: kernels.BoolTypes}

@@ -37,7 +37,10 @@ func cast(s *Suite) {
 }
 
 func castTo(c *memory.Column, to arrow.DataType, o kernels.CastOptions) func(*Env) (Result, error) {
-	return func(e *Env) (Result, error) { return One(e.Cast(e.Ctx, e.Stream, e.On(c), to, o)) }
+	return func(e *Env) (Result, error) {
+		e.given = append(e.given, to)
+		return One(e.Cast(e.Ctx, e.Stream, e.On(c), to, o))
+	}
 }
 
 func castable(from arrow.DataType, all []arrow.DataType) (to []arrow.DataType) {

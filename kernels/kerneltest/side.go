@@ -140,8 +140,13 @@ func (b *side) lacks(err error, given []arrow.DataType) bool {
 			all = append(all, d.ValueType)
 		}
 		for _, t := range all {
-			if !b.types.Has(t.ID()) && (strings.Contains(err.Error(), " of "+t.String()) || strings.Contains(err.Error(), " of type "+of.String())) {
-				return true
+			if b.types.Has(t.ID()) {
+				continue
+			}
+			for _, text := range []string{" of " + t.String(), " to " + t.String(), " of type " + of.String()} {
+				if strings.Contains(err.Error(), text) {
+					return true
+				}
 			}
 		}
 	}

@@ -5,6 +5,9 @@
 
 #define CAT_(a, b) a##_##b
 #define CAT(a, b) CAT_(a, b)
+// TYPED(name, T) is name_T. The name itself is not expanded: some drivers have macros called abs and sqrt.
+#define TYPED_(name, t) name##t
+#define TYPED(name, t) TYPED_(name##_, t)
 // K(name) is the entry's name in this variant of the module: entry names are unique over all modules.
 #ifdef VARIANT
 #define K(name) CAT(name, VARIANT)
