@@ -43,7 +43,7 @@ var Packages = []Package{
 	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},
 	{Path: "kernels/cuda", May: join(columns, []string{"device/cuda", "kernels/gpu"})},
 	{Path: "internal/ptxgen", May: []string{"internal/dl", "kernels/gpu", "kernels/cuda"}},
-	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"})},
+	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"}), Tests: []string{"device/host"}},
 	{Path: "kernels/kerneltest", May: join(columns, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},
 	{Path: "internal/backends", May: join(columns, theCPU, []string{"device/devicetest", "kernels/kerneltest", "device/cuda", "device/opencl", "kernels/cuda", "kernels/opencl"})},
 
