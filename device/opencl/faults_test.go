@@ -206,6 +206,48 @@ func TestLost(t *testing.T) {
 	must(t, d.Close())
 }
 
+// TestLaunchHolds lets go of a launch's arguments before it runs: their memory
+// must not be given out again until it is done.
+func TestLaunchHolds(t *testing.T) {
+	f := newFake()
+	d := f.open(t, f.system(t), 0)
+	defer d.Close()
+	st, err := d.NewStream()
+	must(t, err)
+	twice := suiteFunction(t, d, "twice")
+	x, err := memory.New(d.Memory(), 4096)
+	must(t, err)
+	part, err := x.Slice(1024, 64)
+	must(t, err)
+	first, _ := x.Handle()
+	gate := make(chan struct{})
+	must(t, st.Call("gate", func() error { <-gate; return nil }))
+	must(t, st.Launch(twice, device.Grid{}, x))
+	must(t, st.Launch(twice, device.Grid{}, device.Base{Buffer: x}))
+	must(t, st.Launch(twice, device.Grid{}, part))
+	part.Release()
+	x.Release()
+	y, err := memory.New(d.Memory(), 4096)
+	must(t, err)
+	if h, _ := y.Handle(); h == first {
+		t.Error("the memory of a launch that waits was given out again")
+	}
+	close(gate)
+	must(t, st.Wait(t.Context()))
+	z, err := memory.New(d.Memory(), 4096)
+	must(t, err)
+	if h, _ := z.Handle(); h != first {
+		t.Error("the memory of a launch that is done was not given back")
+	}
+	y.Release()
+	z.Release()
+	must(t, st.Close())
+	must(t, d.Close())
+	if left := f.left(); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // TestEnqueueFails has the driver refuse a launch: the stream fails there, in
 // order, and the device is not lost.
 func TestEnqueueFails(t *testing.T) {

@@ -240,12 +240,13 @@ func TestOneFunctionOnManyStreams(t *testing.T) {
 // TestCopiesOverlap copies within one buffer as Go's copy does.
 func TestCopiesOverlap(t *testing.T) {
 	eachDevice(t, func(t *testing.T, b *bench) {
-		for _, c := range [][3]int64{{0, 100, 5000}, {100, 0, 5000}, {0, 0, 5000}, {7, 8, 1}} {
-			want := make([]byte, 6000)
+		const large = 20 << 20 // more than one piece
+		for _, c := range [][3]int64{{0, 100, 5000}, {100, 0, 5000}, {0, 0, 5000}, {7, 8, 1}, {100, 0, large}, {0, 100, large}} {
+			want := make([]byte, c[2]+1000)
 			for i := range want {
 				want[i] = byte(i * 13 >> 3)
 			}
-			x := b.buffer(6000)
+			x := b.buffer(c[2] + 1000)
 			b.write(x, bytes.Clone(want))
 			b.must(b.s.Copy(x, c[0], x, c[1], c[2]))
 			copy(want[c[0]:], want[c[1]:c[1]+c[2]])
