@@ -46,6 +46,7 @@ type Device struct {
 	streams map[*stream]struct{}
 	modules map[*module]struct{}
 	peers   map[int32]bool // GPUs whose memory kernels may use
+	atClose []func()
 }
 
 var _ device.Device = (*Device)(nil)
@@ -245,6 +246,9 @@ func (d *Device) Close() error {
 	}
 	for _, m := range modules {
 		_ = m.Close()
+	}
+	for _, f := range d.atClose { // nobody adds to it once the device is closed
+		_ = d.in(func() code { f(); return success })
 	}
 	d.trim()
 	d.lib.mu.Lock()

@@ -34,3 +34,6 @@ type streamOf struct {
 }
 
 func (s *streamOf) Device() device.Device { return s.device }
+
+// Unwrap is the device's own stream, which packages of its driver ask for.
+func (s *streamOf) Unwrap() device.Stream { return s.Stream }

@@ -2,8 +2,10 @@ package cuda
 
 import (
 	_ "embed"
+	"runtime"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/device/cuda"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/gpu"
 )
@@ -14,8 +16,20 @@ var prelude string
 // Prelude is the shared dialect in CUDA C++, for the program that makes the PTX.
 func Prelude() string { return prelude }
 
-// New makes the backend of a CUDA device.
+// New makes the backend of a CUDA device. Its GEMM is cuBLAS's where the
+// machine has cuBLAS (libcublas.so.12, .13 or .11, or what the variable
+// VOLLEY_CUBLAS_LIBRARY names; "none" leaves it alone), which is looked for when
+// GEMM is first called.
 func New(dev device.Device) *kernels.Backend {
+	b := newBackend(dev)
+	if d, ok := dev.(*cuda.Device); ok {
+		x := &multiplier{dev: d, own: b.Set.GEMM.Func, names: machineBLAS(runtime.GOOS), load: loadBLAS}
+		b.Set.GEMM.Func = x.gemm
+	}
+	return b
+}
+
+func newBackend(dev device.Device) *kernels.Backend {
 	return gpu.New(dev, gpu.Dialect{
 		Name: "cuda",
 		Source: func(module string) (device.Source, error) {
