@@ -1,9 +1,6 @@
 package opencl
 
-import (
-	"time"
-	"unsafe"
-)
+import "unsafe"
 
 // driver is the fake as the package sees a driver.
 func (f *fakeCL) driver() *driver {
@@ -77,7 +74,9 @@ func (f *fakeCL) driver() *driver {
 			return f.make("createProgramWithBinary", func() any { f.loads++; return &fakeProgram{string(image)} })
 		},
 		buildProgram: func(handle, handle, string) status {
-			time.Sleep(f.buildTime)
+			if f.building != nil {
+				<-f.building
+			}
 			return f.call("buildProgram", func() status {
 				if f.buildLog != "" {
 					return buildProgramFailure

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unsafe"
 )
 
@@ -24,7 +23,7 @@ type fakeCL struct {
 	capacity  int64                      // bytes of each device; commands that use more fail
 	noCode    bool                       // programs give no binary
 	buildLog  string                     // not empty: builds fail with it
-	buildTime time.Duration              // builds take that long
+	building  chan struct{}              // not nil: builds wait until it is closed
 	fault     func(kernel string) status // of launches, when they run; may be nil
 	refuse    func(call string) status   // of calls by the names of driver's fields; may be nil
 	builds    int                        // from source
