@@ -47,6 +47,8 @@ else
 	if command -v g++ >/dev/null; then
 		variables=$(CGO_ENABLED=0 go run ./internal/cuemu/build)
 		eval "$variables"
+		# What the tests set for the emulator comes too late here: it starts with the program.
+		export CUEMU_DEVICES=2 CUEMU_MEMORY=268435456
 		LD_LIBRARY_PATH=$(dirname "$VOLLEY_CUDA_LIBRARY") VOLLEY_CUDA_LIBRARY=libcuda.so.1 \
 			go test -tags gorgonia_cu -count=1 -timeout 10m ./device/cuda
 	else
