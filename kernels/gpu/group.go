@@ -14,6 +14,7 @@ import (
 type grouping struct {
 	table *keyTable
 	slots *memory.Buffer // of each row; nil where they were not wanted
+	parts *groupParts    // in place of the table, where that would be too large
 	live  vector         // rows that are not dropped
 	first *memory.Column // owned by the call
 	n     int64          // groups
@@ -28,18 +29,35 @@ func (c *call) groupKeys(keys []*memory.Column, o kernels.GroupOptions, ids bool
 	if o.DropNullKeys {
 		g.live = rows.live
 	}
-	g.table, g.slots = c.buildTable(rows, tableOptions{nulls: !o.DropNullKeys, first: true, count: true, bare: !ids})
-	g.n = g.table.distinct
+	want := tableOptions{nulls: !o.DropNullKeys, first: true, count: true, bare: !ids}
+	if !rows.text && rows.k == 1 && rows.n < 1<<32 {
+		want.most = groupTableMost
+	}
+	if g.table, g.slots = c.buildTable(rows, want); g.table == nil && c.ok() {
+		if g.parts = c.groupParts(rows, want.nulls, ids); g.parts == nil {
+			want.most, want.least = 0, 16*groupTableMost
+			g.table, g.slots = c.buildTable(rows, want)
+		}
+	}
 	if !c.ok() {
 		return g
 	}
 	t := kernels.IndexType(rows.n)
-	first, wide := c.result(int64(memory.Width(t))*g.n), boolArg(memory.Width(t) == 8)
-	if o.AnyOrder {
-		size := g.table.size()
-		c.launch("group", "group_number_any", c.strided(size), g.table.slots, size, c.zeroed(8), first, wide)
+	width := memory.Width(t)
+	if g.parts != nil {
+		g.n = g.parts.n
 	} else {
-		c.numberGroups(g.table, rows.n, first, wide)
+		g.n = g.table.distinct
+	}
+	first := c.result(int64(width) * g.n)
+	switch {
+	case g.parts != nil:
+		g.parts.firstRows(c, rows.n, first)
+	case o.AnyOrder:
+		size := g.table.size()
+		c.launch("group", "group_number_any", c.strided(size), g.table.slots, size, c.zeroed(8), first, boolArg(width == 8))
+	default:
+		c.numberGroups(g.table, rows.n, first, boolArg(width == 8))
 	}
 	g.first = c.column(memory.Parts{Type: t, Len: g.n, Buffers: []*memory.Buffer{nil, first}})
 	return g
@@ -70,7 +88,11 @@ func (c *call) groupIDs(g *grouping) *memory.Column {
 	t := kernels.IndexType(g.rows)
 	width := int64(memory.Width(t))
 	ids := c.result(width * g.rows)
-	c.launch("group", "group_ids", c.strided(g.rows), g.slots, boolArg(g.table.wide()), g.table.slots, ids, boolArg(width == 8), g.rows)
+	if g.parts != nil {
+		g.parts.ids(c, g.rows, ids)
+	} else {
+		c.launch("group", "group_ids", c.strided(g.rows), g.slots, boolArg(g.table.wide()), g.table.slots, ids, boolArg(width == 8), g.rows)
+	}
 	p := memory.Parts{Type: t, Len: g.rows, Buffers: []*memory.Buffer{nil, ids}}
 	if g.live.buffer != nil {
 		p.Nulls, p.Buffers[0] = memory.UnknownNulls, c.copyBits(g.live, g.rows)

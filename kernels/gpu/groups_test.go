@@ -116,6 +116,91 @@ func TestGroupAnyOrder(t *testing.T) {
 	})
 }
 
+// Groups found part by part are those found by a table; parts that are too
+// uneven are refused.
+func TestGroupParts(t *testing.T) {
+	const n = 70_000
+	r := rand.New(rand.NewPCG(9, 10))
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = r.Int64N(30_000) - 1
+	}
+	onDevices(t, func(t *testing.T, c *call) {
+		col := fromValues(c, arrow.PrimitiveTypes.Int64, keys)
+		half := c.zeroed(bitBytes(n)) // no row but every eighth of the first half is live
+		c.fill(half, 0x01)
+		for _, live := range []vector{{}, {half, 0}} {
+			for _, nulls := range []bool{false, true} {
+				_, rows := c.keySpaceOf([]*memory.Column{col}, false, false)
+				rows.live = live
+				g := c.groupParts(rows, nulls, true)
+				if g == nil {
+					t.Fatal("no groups", c.err)
+				}
+				ids, first := c.temp(4*n), c.temp(4*g.n)
+				g.ids(c, n, ids)
+				g.firstRows(c, n, first)
+				got, firsts := c.read(ids, 0, 4*n), c.read(first, 0, 4*g.n)
+				if !c.ok() {
+					return
+				}
+				seen := map[int64]uint32{}
+				for i, key := range keys {
+					if live.buffer != nil && i%8 != 0 {
+						if key = math.MinInt64; !nulls {
+							continue
+						}
+					}
+					want, have := seen[key]
+					if !have {
+						want = uint32(len(seen))
+						seen[key] = want
+						if row := binary.LittleEndian.Uint32(firsts[4*want:]); row != uint32(i) {
+							t.Fatalf("group %d begins at row %d, not %d", want, row, i)
+						}
+					}
+					if id := binary.LittleEndian.Uint32(got[4*i:]); id != want {
+						t.Fatalf("live %v, nulls %v: row %d is of group %d, not %d", live.buffer != nil, nulls, i, id, want)
+					}
+				}
+				if g.n != int64(len(seen)) {
+					t.Errorf("%d groups, not %d", g.n, len(seen))
+				}
+			}
+		}
+		clear(keys)
+		_, rows := c.keySpaceOf([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, keys)}, false, false)
+		if c.groupParts(rows, true, true) != nil {
+			t.Error("one key in all rows is no reason to refuse parts")
+		}
+	})
+}
+
+// Keys that do not fit a table of the cache's size.
+func TestGroupManyMoreKeys(t *testing.T) {
+	const n = 1_100_000
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = int64(i%(n-10)) * 0x9E3779B97F4A7C1
+	}
+	onDevices(t, func(t *testing.T, c *call) {
+		g := c.groupKeys([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, keys)}, kernels.GroupOptions{}, true)
+		ids := c.toHost(c.groupIDs(g))
+		if !c.ok() {
+			return
+		}
+		defer ids.Release()
+		if g.parts == nil || g.n != n-10 {
+			t.Errorf("%d groups, not %d, by parts: %v", g.n, n-10, g.parts != nil)
+		}
+		for i, id := range memory.Values[uint32](ids) {
+			if id != uint32(i%(n-10)) {
+				t.Fatalf("row %d is of group %d", i, id)
+			}
+		}
+	})
+}
+
 // Slots of 8 bytes, which tables of 2^32 and more slots have.
 func TestTableWideSlots(t *testing.T) {
 	const n = 5000

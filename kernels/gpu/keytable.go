@@ -27,10 +27,12 @@ type keyTable struct {
 
 // tableOptions say what a table is for.
 type tableOptions struct {
-	nulls bool // rows that are not live have the key null; else they are left out
-	first bool // keep the first row of each key
-	count bool // count the keys
-	bare  bool // no slots of the rows are wanted
+	nulls bool  // rows that are not live have the key null; else they are left out
+	first bool  // keep the first row of each key
+	count bool  // count the keys
+	bare  bool  // no slots of the rows are wanted
+	most  int64 // slots beyond which there is to be no table; 0 is no bound
+	least int64 // slots that it begins with, where they are known to be needed
 }
 
 // size is the number of slots, the special ones among them.
@@ -112,7 +114,7 @@ func (rows keyRows) args(there keyRows) []any {
 // the last.
 func (c *call) buildTable(rows keyRows, o tableOptions) (*keyTable, *memory.Buffer) {
 	full := int64(1) << bits.Len64(uint64(max(2*rows.n-1, 15)))
-	t := &keyTable{capacity: min(full, tableLeast), nulls: o.nulls, rows: rows}
+	t := &keyTable{capacity: min(full, max(o.least, tableLeast)), nulls: o.nulls, rows: rows}
 	if rows.text || rows.k == 1 {
 		t.rows.words = vector{} // the table has the keys, or their texts have
 	}
@@ -142,7 +144,9 @@ func (c *call) buildTable(rows keyRows, o tableOptions) (*keyTable, *memory.Buff
 		}
 		c.drop(t.slots)
 		c.drop(slots)
-		t.capacity = min(t.capacity*16, full)
+		if t.capacity = min(t.capacity*16, full); o.most > 0 && t.capacity > o.most {
+			return nil, nil
+		}
 	}
 	return t, nil
 }
