@@ -46,9 +46,12 @@ func Version() string {
 	return "devel"
 }
 
-// Open opens a device by name: "cpu", or "auto" for the best that there is. The
-// caller closes it. A device that is not there, or a name that no backend of
-// this build knows, is a device.ErrUnavailable that says why.
+// Open opens a device by name: "cpu", "cuda:0", "opencl:1", or "auto" for the best
+// that there is: the first CUDA device, else the first graphics card of OpenCL,
+// else the CPU. A device that a CPU stands in for (Info.Emulated) is opened by
+// its name only. The caller closes the backend. A device that is not there, or a
+// name that no backend of this build knows, is a device.ErrUnavailable that says
+// why.
 func Open(name string) (*kernels.Backend, error) {
 	if name == "auto" {
 		return openAuto()
@@ -70,6 +73,9 @@ func openAuto() (*kernels.Backend, error) {
 				reasons = append(reasons, fmt.Sprintf("%s: %v", b.prefix, d.Err))
 				continue
 			}
+			if d.Info.Emulated { // slower than the CPU itself
+				continue
+			}
 			k, err := b.open(d.Info.Name)
 			if err == nil {
 				return k, nil
@@ -82,7 +88,7 @@ func openAuto() (*kernels.Backend, error) {
 
 // Found is a device of this machine, or why a kind of device is not there.
 type Found struct {
-	// Kind is the kind of device: "cpu".
+	// Kind is the kind of device: "cuda", "opencl", "cpu".
 	Kind string
 	// Info describes the device; Info.Name opens it.
 	Info device.Info

@@ -8,11 +8,15 @@ import (
 	"testing"
 
 	"github.com/volley-go/volley/device"
+	cudadevice "github.com/volley-go/volley/device/cuda"
 	"github.com/volley-go/volley/device/devicetest"
 	"github.com/volley-go/volley/device/host"
+	opencldevice "github.com/volley-go/volley/device/opencl"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cpu"
+	"github.com/volley-go/volley/kernels/cuda"
 	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/kernels/opencl"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -27,7 +31,22 @@ func OnHost() bool {
 
 // devices are the kinds of device that are opened by number: the backend, its
 // device not yet wrapped.
-var devices = map[string]func(index int) (*kernels.Backend, error){}
+var devices = map[string]func(index int) (*kernels.Backend, error){
+	"opencl": func(index int) (*kernels.Backend, error) {
+		d, err := opencldevice.Open(index)
+		if err != nil {
+			return nil, err
+		}
+		return opencl.New(d), nil
+	},
+	"cuda": func(index int) (*kernels.Backend, error) {
+		d, err := cudadevice.Open(index)
+		if err != nil {
+			return nil, err
+		}
+		return cuda.New(d), nil
+	},
+}
 
 // Open opens the backend of the test run. The memory of its device, and with
 // that of the CPU and of a remote device the pinned one too, is what through
@@ -61,7 +80,7 @@ func open(name string, through func(memory.Allocator) memory.Allocator) (*kernel
 	}
 	f := devices[kind]
 	if f == nil {
-		return nil, fmt.Errorf("%s=%s: %w: none of cpu, remote and %d kinds of device", variable, name, device.ErrUnavailable, len(devices))
+		return nil, fmt.Errorf("%s=%s: %w: none of cpu, remote, opencl and cuda", variable, name, device.ErrUnavailable)
 	}
 	b, err := f(index)
 	if err != nil {
