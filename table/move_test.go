@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -163,5 +164,35 @@ func TestToFailsWhole(t *testing.T) {
 	}
 	if inUse(there) != 0 {
 		t.Errorf("%d bytes are left", inUse(there))
+	}
+}
+
+// A batch that Batches gives can be read from any stream: the device has made
+// it.
+func TestBatchesAreThere(t *testing.T) {
+	b := remoteBackend(t, 1)
+	set := *b.Set
+	set.Filter.Func = func(ctx context.Context, s device.Stream, c, mask *memory.Column, o kernels.FilterOptions) (*memory.Column, error) {
+		if err := s.Call("slow", func() error { time.Sleep(30 * time.Millisecond); return nil }); err != nil {
+			return nil, err
+		}
+		return b.Set.Filter.Func(ctx, s, c, mask, o)
+	}
+	slow := &kernels.Backend{Device: b.Device, Set: &set}
+	made, err := New(slow, Column("a", []int64{1, 2, 3, 4}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Release()
+	for batch, err := range From(made).Filter("a > 2").Batches(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := NewTable(b, batch.Schema(), []*Batch{batch.Retain()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equalRows(t, "rows", shown(one), []string{"3", "4"})
+		one.Release()
 	}
 }

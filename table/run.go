@@ -31,13 +31,16 @@ type runner struct {
 }
 
 // Batches runs the query and gives its rows batch by batch, as they are made.
-// A batch is released after the loop's body: Retain one to keep it. After an
-// error, which comes with a nil batch, the loop ends.
+// A batch is there when the loop's body begins, and is released after it: Retain
+// one to keep it. After an error, which comes with a nil batch, the loop ends.
 func (q *Query) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		err := q.run(ctx, func(b *Batch) bool {
+		err := q.run(ctx, func(b *Batch, s device.Stream) (bool, error) {
 			defer b.Release()
-			return yield(b, nil)
+			if err := s.Wait(ctx); err != nil { // what reads it has streams of its own
+				return false, err
+			}
+			return yield(b, nil), nil
 		}, nil)
 		if err != nil {
 			yield(nil, err)
@@ -50,9 +53,9 @@ func (q *Query) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 func (q *Query) Collect(ctx context.Context) (*Table, error) {
 	var chunks []*Batch
 	var schema *arrow.Schema
-	err := q.run(ctx, func(b *Batch) bool {
+	err := q.run(ctx, func(b *Batch, _ device.Stream) (bool, error) {
 		chunks = append(chunks, b)
-		return true
+		return true, nil
 	}, &schema)
 	if err != nil {
 		releaseSoon(chunks)
@@ -78,8 +81,10 @@ func releaseSoon(batches []*Batch) {
 	}
 }
 
-// run gives every batch to each, which takes it over and returns false to stop.
-func (q *Query) run(ctx context.Context, each func(*Batch) bool, schema **arrow.Schema) (err error) {
+// run gives every batch to each, which takes it over and returns false to stop,
+// with the stream on which it is still being made. All work is done when run
+// returns.
+func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool, error), schema **arrow.Schema) (err error) {
 	plan, err := q.resolved(ctx)
 	if err != nil {
 		return err
@@ -111,8 +116,8 @@ func (q *Query) run(ctx context.Context, each func(*Batch) bool, schema **arrow.
 		if err != nil {
 			return err
 		}
-		if !each(b) {
-			return nil
+		if more, err := each(b, stream); err != nil || !more {
+			return err
 		}
 	}
 }

@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"context"
 	"reflect"
+	"time"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/devicetest"
@@ -34,6 +35,10 @@ func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Bac
 	}
 	return &kernels.Backend{Device: devicetest.NewRemote(place, o...), Set: &far}
 }
+
+// latency is how long a result takes to be there: long enough for whoever does
+// not wait for it to see what was there before.
+const latency = 50 * time.Microsecond
 
 // crossing makes calls on the host with arguments from another device.
 type crossing struct{ host *host.Device }
@@ -91,12 +96,14 @@ func (x *crossing) cross(near reflect.Value, far device.Stream, args []reflect.V
 		out[0] = reflect.ValueOf(&table).Elem()
 		return out, nil
 	}
+	// As on a graphics card, the call returns before its result is there.
+	err = far.Call("latency", func() error { time.Sleep(latency); return nil })
 	there := &moves{to: device.NewMover(far, far.Device().Memory())}
-	moved, err := there.value(out[0])
-	each(out[0], (*memory.Column).Release)
+	moved := out[0]
 	if err == nil {
-		err = far.Wait(context.Background())
+		moved, err = there.value(out[0])
 	}
+	each(out[0], (*memory.Column).Release)
 	there.to.Release()
 	if err != nil {
 		there.release()
