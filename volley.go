@@ -49,7 +49,7 @@ func Version() string {
 // Open opens a device by name: "cpu", "cuda:0", "opencl:1", or "auto" for the best
 // that there is: the first CUDA device, else the first graphics card of OpenCL,
 // else the CPU. A device that a CPU stands in for (Info.Emulated) is opened by
-// its name only. The caller closes the backend. A device that is not there, or a
+// its name only, and so is one whose backend lacks kernels. The caller closes the backend. A device that is not there, or a
 // name that no backend of this build knows, is a device.ErrUnavailable that says
 // why.
 func Open(name string) (*kernels.Backend, error) {
@@ -77,10 +77,18 @@ func openAuto() (*kernels.Backend, error) {
 				continue
 			}
 			k, err := b.open(d.Info.Name)
-			if err == nil {
+			if err != nil {
+				reasons = append(reasons, err.Error())
+				continue
+			}
+			missing := k.Set.Missing()
+			if len(missing) == 0 {
 				return k, nil
 			}
-			reasons = append(reasons, err.Error())
+			reasons = append(reasons, fmt.Sprintf("%s has no kernels %s", d.Info.Name, strings.Join(missing, ", ")))
+			if err := k.Close(); err != nil {
+				reasons = append(reasons, err.Error())
+			}
 		}
 	}
 	return nil, device.Errorf(device.ErrUnavailable, "auto", "open", "%s", strings.Join(reasons, "; "))

@@ -76,3 +76,16 @@ func (s *Set) Support() []Support {
 	}
 	return all
 }
+
+// Missing lists the kernels, by field, that the set has no function for: a
+// backend that lacks some cannot run every query.
+func (s *Set) Missing() []string {
+	var all []string
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Struct && f.FieldByName("Func").IsNil() {
+			all = append(all, v.Type().Field(i).Name)
+		}
+	}
+	return all
+}

@@ -97,16 +97,26 @@ func TestWholeDevices(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	r = whole(context.Background(), "devices", "--json")
-	var d deviceInfo
-	first, _, _ := strings.Cut(r.stdout, "\n")
-	if err := json.Unmarshal([]byte(first), &d); err != nil || d.Device != "cpu" || d.Threads < 1 || r.status != statusOK {
-		t.Errorf("%v: %+v", err, r)
+	kinds := map[string]int{}
+	for line := range strings.Lines(r.stdout) {
+		var d deviceInfo
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		kind, _, _ := strings.Cut(d.Device, ":")
+		kinds[kind]++
+		if (d.Unavailable == "") != (d.Threads > 0) {
+			t.Errorf("%s has %d threads and is unavailable for %q", d.Device, d.Threads, d.Unavailable)
+		}
+	}
+	if r.status != statusOK || kinds["cpu"] != 1 || kinds["cuda"] == 0 || kinds["opencl"] == 0 || len(kinds) != 3 {
+		t.Errorf("%v: %+v", kinds, r)
 	}
 }
 
 func TestWholeFlights(t *testing.T) {
 	data, out := cut(t, 20_000), t.TempDir()
-	r := whole(context.Background(), "bench", "flights", "--json", "--runs", "1", "--threads", "2", "--data", data, "--out", out)
+	r := whole(context.Background(), "bench", "flights", "--device", "cpu", "--json", "--runs", "1", "--threads", "2", "--data", data, "--out", out)
 	if r.status != statusOK {
 		t.Fatalf("%+v", r)
 	}

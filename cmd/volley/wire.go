@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/volley-go/volley"
 	"github.com/volley-go/volley/bench/columnar"
@@ -41,9 +42,9 @@ func listDevices(context.Context) ([]deviceInfo, error) {
 	return found, nil
 }
 
-// backends opens the devices named, or all that are found. close gives them
-// back.
-func backends(o benchOptions) (all []*kernels.Backend, close func() error, err error) {
+// backends opens the devices named, or all that are found but for those without
+// all kernels, of which it tells p. close gives them back.
+func backends(o benchOptions, p progress.Progress) (all []*kernels.Backend, close func() error, err error) {
 	names := o.Devices
 	if len(names) == 0 {
 		for _, d := range volley.Devices() {
@@ -66,13 +67,21 @@ func backends(o benchOptions) (all []*kernels.Backend, close func() error, err e
 		if err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("--device %s: %w", name, err), close())
 		}
+		if missing := b.Set.Missing(); len(missing) > 0 && len(o.Devices) == 0 {
+			p.Start(fmt.Sprintf("%s is left out: it has no kernels %s", name, strings.Join(missing, ", ")), 0)
+			p.Done()
+			if err := b.Close(); err != nil {
+				return nil, nil, errors.Join(err, close())
+			}
+			continue
+		}
 		all = append(all, b)
 	}
 	return all, close, nil
 }
 
 func runFlights(ctx context.Context, o flightsOptions, to report.Sink, p progress.Progress) error {
-	all, close, err := backends(o.benchOptions)
+	all, close, err := backends(o.benchOptions, p)
 	if err != nil {
 		return err
 	}
@@ -87,7 +96,7 @@ func runFlights(ctx context.Context, o flightsOptions, to report.Sink, p progres
 }
 
 func runColumnar(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
-	all, close, err := backends(o.benchOptions)
+	all, close, err := backends(o.benchOptions, p)
 	if err != nil {
 		return err
 	}
