@@ -24,7 +24,7 @@ FN i64 product_row(GLOBAL const u8 *rows, i32 wide, i64 i) {
   return wide ? ((GLOBAL const i64 *)rows)[i] : (i64)((GLOBAL const u32 *)rows)[i];
 }
 
-// The groups that are not long, an item each. Group g's rows are rows[ends[g]] … rows[ends[g + 1] - 1].
+// The groups that are not long, an item each. Group g's rows are rows[ends[g]] .. rows[ends[g + 1] - 1].
 KERNEL(GROUP) aggproduct_short(GLOBAL const u8 *rows, i32 wide, GLOBAL const u64 *ends, i32 kind, GLOBAL const u8 *x, i64 at, GLOBAL f64 *out, i64 n) {
   for (i64 g = GID; g < n; g += GSIZE) {
     i64 from = (i64)ends[g], to = (i64)ends[g + 1];

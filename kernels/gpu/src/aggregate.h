@@ -28,25 +28,25 @@
 
 // The values of PER_ITEM rows: low and high word of each, sign-extended; floats as the bits of an f64. The switch is outside of the loads so
 // that all of them are under way at once.
-#define LOAD_AS(T, CONVERT)                                                           \
+#define LOAD_AS(T, CONVERT, SIGN)                                                     \
   for (int j = 0; j < PER_ITEM; j++) {                                                \
     T v = ((GLOBAL const T *)x)[at + rows[j]];                                        \
     lo[j] = CONVERT;                                                                  \
-    hi[j] = (u64)0 - (u64)(v < 0);                                                    \
+    hi[j] = SIGN;                                                                     \
   }                                                                                   \
   break
 FN void load_rows(u64 *lo, u64 *hi, GLOBAL const u8 *x, i64 at, i32 kind, const i64 *rows) {
   switch (kind) {
-  case KIND_I8: LOAD_AS(i8, (u64)(i64)v);
-  case KIND_I16: LOAD_AS(i16, (u64)(i64)v);
-  case KIND_I32: LOAD_AS(i32, (u64)(i64)v);
-  case KIND_I64: LOAD_AS(i64, (u64)v);
-  case KIND_U8: LOAD_AS(u8, v);
-  case KIND_U16: LOAD_AS(u16, v);
-  case KIND_U32: LOAD_AS(u32, v);
-  case KIND_U64: LOAD_AS(u64, v);
-  case KIND_F32: LOAD_AS(f32, BITS_F64((f64)v));
-  case KIND_F64: LOAD_AS(f64, BITS_F64(v));
+  case KIND_I8: LOAD_AS(i8, (u64)(i64)v, (u64)0 - (u64)(v < 0));
+  case KIND_I16: LOAD_AS(i16, (u64)(i64)v, (u64)0 - (u64)(v < 0));
+  case KIND_I32: LOAD_AS(i32, (u64)(i64)v, (u64)0 - (u64)(v < 0));
+  case KIND_I64: LOAD_AS(i64, (u64)v, (u64)0 - (u64)(v < 0));
+  case KIND_U8: LOAD_AS(u8, v, 0);
+  case KIND_U16: LOAD_AS(u16, v, 0);
+  case KIND_U32: LOAD_AS(u32, v, 0);
+  case KIND_U64: LOAD_AS(u64, v, 0);
+  case KIND_F32: LOAD_AS(f32, BITS_F64((f64)v), 0);
+  case KIND_F64: LOAD_AS(f64, BITS_F64(v), 0);
   case KIND_BOOL:
     for (int j = 0; j < PER_ITEM; j++) {
       lo[j] = bit_at(x, at + rows[j]);

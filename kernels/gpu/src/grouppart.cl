@@ -45,7 +45,7 @@ FN i32 part_slot(LOCAL u64 *keys, u64 key) {
   return -1;
 }
 
-// Groups the parts: part p is rows[ends[p]] … rows[ends[p + 1] - 1]. Gives each row the first row of its group, unless leaders is null, and sets
+// Groups the parts: part p is rows[ends[p]] .. rows[ends[p + 1] - 1]. Gives each row the first row of its group, unless leaders is null, and sets
 // the bits of those rows. *failed is set where a part has more keys than slots.
 KERNEL(GROUP) grouppart_rows(GLOBAL const u64 *words, i64 at, GLOBAL const u32 *rows, GLOBAL const u64 *ends, i64 parts, GLOBAL u32 *leaders,
                              GLOBAL u32 *marks, GLOBAL u32 *failed) {

@@ -19,7 +19,7 @@ FN f64 wide_f64(u64 lo, u64 hi) {
   return negative ? -v : v;
 }
 
-// v * 2^p for p in -2000 … 2000, rounded once.
+// v * 2^p for p in -2000 .. 2000, rounded once.
 FN f64 scale_f64(f64 v, i32 p) {
   i32 half_p = p / 2;
   return v * F64_BITS((u64)(1023 + half_p) << 52) * F64_BITS((u64)(1023 + p - half_p) << 52);

@@ -1,4 +1,4 @@
-// Key columns into words: row i's words are out[i * k] … out[i * k + k - 1].
+// Key columns into words: row i's words are out[i * k] .. out[i * k + k - 1].
 #include "group.h"
 #include "keys.h"
 
