@@ -17,4 +17,6 @@ func referenceElementwise(s *Set) {
 	s.FillNull = Entry[FillNullFunc]{referenceFillNull, KeyTypes}
 	s.IfElse = Entry[IfElseFunc]{referenceIfElse, KeyTypes}
 	s.Hash = Entry[HashFunc]{referenceHash, KeyTypes}
+	s.Apply = Entry[ApplyFunc]{referenceApply, FunctionTypes}
+	s.Evaluate = Entry[EvaluateFunc]{referenceEvaluate, ProgramTypes}
 }

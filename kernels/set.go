@@ -29,6 +29,8 @@ type Set struct {
 	FillNull   Entry[FillNullFunc]
 	IfElse     Entry[IfElseFunc]
 	Hash       Entry[HashFunc]
+	Apply      Entry[ApplyFunc]
+	Evaluate   Entry[EvaluateFunc]
 
 	Filter    Entry[FilterFunc]
 	Take      Entry[TakeFunc]

@@ -33,6 +33,8 @@ var families = []Family{
 	{"Elementwise", "FillNull", fillNull, benchFillNull},
 	{"Elementwise", "IfElse", ifElse, benchIfElse},
 	{"Elementwise", "Hash", hash, benchHash},
+	{"Expressions", "Apply", apply, benchApply},
+	{"Expressions", "Evaluate", evaluate, benchEvaluate},
 	{"Movement", "Filter", filter, benchFilter},
 	{"Movement", "Take", take, benchTake},
 	{"Movement", "Concat", concat, benchConcat},

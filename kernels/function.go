@@ -1,0 +1,156 @@
+package kernels
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// Function is a kernel that a user registered: it computes one value from the
+// values of a row.
+type Function struct {
+	name   string
+	types  []arrow.DataType // of the arguments, and last of the result
+	host   reflect.Value
+	source string
+}
+
+// Name is the name that it was registered under.
+func (f *Function) Name() string { return f.name }
+
+// Args are the types of the arguments.
+func (f *Function) Args() []arrow.DataType { return f.types[:len(f.types)-1] }
+
+// Result is the type of the result.
+func (f *Function) Result() arrow.DataType { return f.types[len(f.types)-1] }
+
+// Source is the text for GPUs, empty where there is none.
+func (f *Function) Source() string { return f.source }
+
+// FunctionTypes are the types of arguments and results of user functions.
+var FunctionTypes = NumberTypes | TemporalTypes
+
+var functions = struct {
+	sync.RWMutex
+	byName map[string]*Function
+}{byName: map[string]*Function{}}
+
+var functionName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// Register makes a user's kernel known under a name, for Backend.Apply and for
+// expressions, which call it by that name as they call functions of their own
+// (of two of one name theirs is called).
+//
+// types are the Arrow types of the arguments, one or more, and last that of the
+// result, all of FunctionTypes. f is the function for the CPU, over runs of
+// rows: func(out []R, a []A, b []B) for two arguments, in Go's types of those
+// widths (temporal types are their integers); it sets all of out, may be called
+// from several goroutines at once, and is also given the values under nulls,
+// which are undefined: the result is null where an argument is. source is the
+// same function for GPUs, in the dialect of package kernels/gpu:
+//
+//	FN f64 hypotenuse(f64 a, f64 b) { return sqrt(a * a + b * b); }
+//
+// with helpers before it, if any, whose names begin with its own. It is compiled
+// when it is first called on a device; what the compiler says names the lines
+// of source. Without source the function is the CPU's alone (ErrUnsupported on
+// others).
+//
+// A name that is taken or is no plain word of small letters, types that do not
+// fit f, and types that are not of FunctionTypes are an ErrMismatch.
+func Register(name string, types []arrow.DataType, f any, source string) (*Function, error) {
+	if !functionName.MatchString(name) {
+		return nil, mismatch("function name %q: it takes small letters, digits and _", name)
+	}
+	if len(types) < 2 {
+		return nil, mismatch("function %s has %d types: it takes those of one argument or more, and that of the result", name, len(types))
+	}
+	host := reflect.ValueOf(f)
+	if host.Kind() != reflect.Func || host.IsNil() || host.Type().NumIn() != len(types) || host.Type().NumOut() != 0 {
+		return nil, mismatch("function %s: %T is no func(out []R, …) over %d slices", name, f, len(types))
+	}
+	for i, t := range types {
+		if t == nil || !FunctionTypes.Has(t.ID()) {
+			return nil, mismatch("function %s: type %d is %v: it takes numbers and temporal types", name, i, t)
+		}
+		in := 0 // the result comes first in Go
+		if i < len(types)-1 {
+			in = i + 1
+		}
+		if want := reflect.SliceOf(goType(t)); host.Type().In(in) != want {
+			return nil, mismatch("function %s: parameter %d of the Go function is %s, %s needs %s", name, in, host.Type().In(in), t, want)
+		}
+	}
+	functions.Lock()
+	defer functions.Unlock()
+	if functions.byName[name] != nil {
+		return nil, mismatch("function %s is registered already", name)
+	}
+	fn := &Function{name: name, types: slices.Clone(types), host: host, source: source}
+	functions.byName[name] = fn
+	return fn, nil
+}
+
+// Registered is the user's kernel of that name.
+func Registered(name string) (*Function, bool) {
+	functions.RLock()
+	defer functions.RUnlock()
+	f, ok := functions.byName[name]
+	return f, ok
+}
+
+// Run computes n values on the host: out and args are the values' bytes. A panic
+// of the Go function is an error that names it.
+func (f *Function) Run(n int64, out []byte, args [][]byte) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: function %s: %v", device.ErrValue, f.name, p)
+		}
+	}()
+	in := []reflect.Value{goSlice(f.Result(), out, n)}
+	for i, t := range f.Args() {
+		in = append(in, goSlice(t, args[i], n))
+	}
+	f.host.Call(in)
+	return nil
+}
+
+// goType is the Go type of values of an Arrow type.
+func goType(t arrow.DataType) reflect.Type { return goSlice(t, nil, 0).Type().Elem() }
+
+// goSlice is bytes as a slice of n values.
+func goSlice(t arrow.DataType, b []byte, n int64) reflect.Value {
+	switch t.ID() {
+	case arrow.INT8:
+		return sliceOf[int8](b, n)
+	case arrow.INT16:
+		return sliceOf[int16](b, n)
+	case arrow.INT32, arrow.DATE32, arrow.TIME32:
+		return sliceOf[int32](b, n)
+	case arrow.UINT8:
+		return sliceOf[uint8](b, n)
+	case arrow.UINT16:
+		return sliceOf[uint16](b, n)
+	case arrow.UINT32:
+		return sliceOf[uint32](b, n)
+	case arrow.UINT64:
+		return sliceOf[uint64](b, n)
+	case arrow.FLOAT32:
+		return sliceOf[float32](b, n)
+	case arrow.FLOAT64:
+		return sliceOf[float64](b, n)
+	default:
+		return sliceOf[int64](b, n)
+	}
+}
+
+func sliceOf[T memory.Fixed](b []byte, n int64) reflect.Value {
+	w := memory.Wrap(b, nil)
+	return reflect.ValueOf(memory.View[T](w)[:n:n])
+}
