@@ -16,6 +16,8 @@ func (e *Engine) set() *kernels.Set {
 	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: e.fillNull, Types: kernels.KeyTypes}
 	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: e.ifElse, Types: kernels.KeyTypes}
 	s.Hash = kernels.Entry[kernels.HashFunc]{Func: e.hash, Types: kernels.KeyTypes}
+	s.Apply = kernels.Entry[kernels.ApplyFunc]{Func: e.apply, Types: kernels.FunctionTypes}
+	s.Evaluate = kernels.Entry[kernels.EvaluateFunc]{Func: e.evaluate, Types: kernels.ProgramTypes}
 	s.Filter = kernels.Entry[kernels.FilterFunc]{Func: e.filter, Types: kernels.AllTypes}
 	s.Take = kernels.Entry[kernels.TakeFunc]{Func: e.take, Types: kernels.AllTypes}
 	s.Concat = kernels.Entry[kernels.ConcatFunc]{Func: e.concat, Types: kernels.AllTypes}
