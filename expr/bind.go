@@ -114,6 +114,8 @@ func (b *binder) typed(e *Expr, args []int) (int, error) {
 		return b.call(op, t, args...), nil
 	case op == OpIn:
 		return b.in(args)
+	case op == OpApply:
+		return b.apply(e.name, args)
 	default:
 		return b.mixed(op, args)
 	}

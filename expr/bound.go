@@ -18,7 +18,8 @@ type node struct {
 	typ    arrow.DataType
 	args   []int
 	wrap   bool // of a cast: values that do not fit are rounded
-	uses   int  // by other steps, and as results
+	fn     *kernels.Function
+	uses   int // by other steps, and as results
 }
 
 // Bound is one or more expressions with their types found, for columns of one
@@ -128,8 +129,11 @@ type binder struct {
 func (b *binder) add(n node) int {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%d %d %d %t %v %s", n.kind, n.op, n.column, n.wrap, n.args, n.typ)
-	if n.kind == KindLiteral {
+	switch {
+	case n.kind == KindLiteral:
 		fmt.Fprintf(&key, " %t %s", n.value.Valid(), n.value)
+	case n.fn != nil:
+		key.WriteString(n.fn.Name())
 	}
 	if i, ok := b.seen[key.String()]; ok {
 		return i

@@ -43,6 +43,13 @@ func (b *Bound) EvalAll(ctx context.Context, k *kernels.Backend, s device.Stream
 		// A row was refused: do it again in one piece, so that the error counts
 		// rows from the first.
 	}
+	if e.fuses(rows) {
+		out, err := e.fused(ctx, rows, columns)
+		if !errors.Is(err, device.ErrValue) && !errors.Is(err, device.ErrUnsupported) {
+			return out, err
+		}
+		// A row was refused, which the kernels name; or the device compiles nothing.
+	}
 	return e.eval(ctx, rows, columns)
 }
 
@@ -179,10 +186,23 @@ func (e *evaluation) eval(ctx context.Context, rows int64, columns []*memory.Col
 			}
 		}
 	}
+	return e.results(ctx, rows, values)
+}
+
+// results are the columns of the roots, from the values of the nodes.
+func (e *evaluation) results(ctx context.Context, rows int64, values []*memory.Column) (out []*memory.Column, err error) {
+	defer func() {
+		if err != nil {
+			for _, c := range out {
+				c.Release()
+			}
+			out = nil
+		}
+	}()
 	for _, r := range e.bound.roots {
 		var c *memory.Column
 		if e.known[r] != nil {
-			c, err = e.repeat(ctx, *e.known[r], nodes[r].typ, rows)
+			c, err = e.repeat(ctx, *e.known[r], e.bound.nodes[r].typ, rows)
 		} else {
 			c = values[r].Retain()
 		}

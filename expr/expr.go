@@ -60,7 +60,8 @@ func (e *Expr) Kind() Kind {
 // Op is the operation of a KindCall.
 func (e *Expr) Op() Op { return e.op }
 
-// Name is the name of a KindColumn or KindAlias.
+// Name is the name of a KindColumn or KindAlias, and of the function of an
+// OpApply.
 func (e *Expr) Name() string { return e.name }
 
 // Value is the value of a KindLiteral, in the type it was written in.

@@ -60,6 +60,7 @@ const (
 	OpIfElse   // cond, a, b: null where cond is null
 	OpCase     // cond, value, cond, value, …, else: a null cond is false
 	OpIn       // value, literal, literal, …: never null
+	OpApply    // the user's function Name of Args: null where one of them is
 	opCount
 )
 
@@ -127,7 +128,7 @@ var ops = [opCount]opInfo{
 	OpDayOfWeek: {"day_of_week", asFunction, levelAtom, 1, 1}, OpDayOfYear: {"day_of_year", asFunction, levelAtom, 1, 1},
 
 	OpCoalesce: {"coalesce", asFunction, levelAtom, 1, -1}, OpIfElse: {"if_else", asFunction, levelAtom, 3, 3},
-	OpCase: {"case", asSpecial, levelAtom, 3, -1}, OpIn: {"in", asSpecial, levelCompare, 2, -1},
+	OpCase: {"case", asSpecial, levelAtom, 3, -1}, OpIn: {"in", asSpecial, levelCompare, 2, -1}, OpApply: {"apply", asSpecial, levelAtom, 1, -1},
 }
 
 // String is the operator or function name in text.

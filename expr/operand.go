@@ -66,6 +66,13 @@ func (p *parser) word(t token) (*Expr, error) {
 		return p.placed(Col(t.raw), t.pos)
 	}
 	op, known := functions[t.text]
+	if _, users := kernels.Registered(t.text); users && !known {
+		args, err := p.list()
+		if err != nil {
+			return nil, err
+		}
+		return p.placed(apply(t.text, args), t.pos)
+	}
 	if !known {
 		return nil, &ParseError{Pos: t.pos, Expected: "a function" + nearText(t.text, functionNames()), Found: t.raw + "()"}
 	}

@@ -78,6 +78,9 @@ func (e *Expr) printCall(b *strings.Builder) {
 		b.WriteString(" else ")
 		e.args[len(e.args)-1].print(b, levelOr)
 		b.WriteString(" end")
+	case e.op == OpApply:
+		b.WriteString(e.name + "(")
+		printList(b, e.args)
 	case e.op == OpIn:
 		e.args[0].print(b, levelCompare+1)
 		b.WriteString(" in (")

@@ -34,6 +34,8 @@ func (e *evaluation) step(ctx context.Context, i int, rows int64, args []kernels
 		return k.IsNull(ctx, s, kernels.NullTest(op-OpIsNull), args[0].(*memory.Column))
 	case OpIn:
 		return k.IsIn(ctx, s, args[0].(*memory.Column), e.sets[i])
+	case OpApply:
+		return k.Apply(ctx, s, n.fn, args)
 	case OpIfElse:
 		return e.choose(ctx, n, rows, args[0], args[1], args[2])
 	case OpCoalesce:
