@@ -1,0 +1,69 @@
+# Sourced after lib.sh, compiler.sh and packages.sh. The CUDA backend without a GPU: on the emulated driver of internal/cuemu, in several
+# orders of threads and blocks; and the PTX, made again and assembled for each GPU.
+# Installs g++ with apt-get, and fetches NVRTC and ptxas from PyPI into the ignored folder .cuda/ (60 MB).
+
+# on_emulator SEED COMMAND...: the command on the emulated driver, whose log must stay empty.
+on_emulator() {
+	local log=$PWD/.cache/cuemu.log
+	: >"$log"
+	CUEMU_SEED=$1 CUEMU_LOG=$log CGO_ENABLED=0 VOLLEY_REQUIRE=cuda "${@:2}"
+	if [ -s "$log" ]; then
+		echo "the emulated driver found:" >&2
+		head -n 40 "$log" >&2
+		return 1
+	fi
+}
+
+emulator_sections() {
+	if ! packages g++ g++; then
+		leave_out "the CUDA backend on the emulated driver" "$why"
+		return
+	fi
+	section "CUDA: the emulated driver and the kernels for it"
+	CGO_ENABLED=0 go test -count=1 ./internal/cuemu
+	local variables
+	variables=$(CGO_ENABLED=0 go run ./internal/cuemu/build)
+	# In a shell of its own, so that the sections after do not see the variables.
+	(
+		eval "$variables"
+		CUEMU_SEED=1 CGO_ENABLED=0 VOLLEY_REQUIRE=cuda go test -count=1 -timeout 20m ./device/cuda
+	)
+	local seed
+	for seed in 0 1 2; do
+		section "CUDA on the emulated driver: the conformance suite, seed $seed"
+		(
+			eval "$variables"
+			on_emulator $seed go test -count=1 -timeout 20m ./kernels/cuda
+		)
+	done
+	section "CUDA on the emulated driver: two devices"
+	(
+		eval "$variables"
+		on_emulator 3 env CUEMU_DEVICES=2 VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./kernels/cuda
+	)
+	section "CUDA on the emulated driver: tables and expressions"
+	(
+		eval "$variables"
+		on_emulator 4 env VOLLEY_BACKEND=cuda go test -count=1 -short -timeout 20m ./expr ./table
+	)
+	section "CUDA on the emulated driver: the main job on every device"
+	(
+		eval "$variables"
+		on_emulator 5 env CUEMU_DEVICES=2 go run ./cmd/volley bench flights --json
+	)
+}
+
+ptx_sections() {
+	if ! wheel nvidia/cuda_nvrtc/lib/libnvrtc.so.12 nvidia-cuda-nvrtc-cu12==12.0.140; then
+		leave_out "the PTX made again" "$why"
+	else
+		section "PTX: made again, byte for byte"
+		CGO_ENABLED=0 go run ./internal/ptxgen -check
+	fi
+	if ! wheel nvidia/cu13/bin/ptxas nvidia-cuda-nvcc==13.0.88; then
+		leave_out "the PTX assembled" "$why"
+	else
+		section "PTX: assembled for each GPU, without spills"
+		CGO_ENABLED=0 go run ./internal/ptxgen -ptxas .cuda/nvidia/cu13/bin/ptxas
+	fi
+}

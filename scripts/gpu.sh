@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The GPU backends without a GPU, as scripts/test.sh runs them: OpenCL on PoCL and oclgrind, CUDA on the emulated driver, the PTX.
+# gpu.sh opencl|emulator|ptx runs one part; gpu.sh generate makes the PTX that is missing or out of date.
+# Installs: see opencl.sh and cuda.sh. CI=true makes leaving anything out a failure.
+. "$(dirname "$0")/lib.sh"
+. scripts/compiler.sh
+. scripts/packages.sh
+. scripts/opencl.sh
+. scripts/opencl_tests.sh
+. scripts/cuda.sh
+
+case ${1:-all} in
+all)
+	opencl_sections
+	emulator_sections
+	ptx_sections
+	;;
+opencl) opencl_sections ;;
+emulator) emulator_sections ;;
+ptx) ptx_sections ;;
+generate)
+	wheel nvidia/cuda_nvrtc/lib/libnvrtc.so.12 nvidia-cuda-nvrtc-cu12==12.0.140 || { echo "$why" >&2; exit 1; }
+	section "PTX: made"
+	CGO_ENABLED=0 go generate ./kernels/cuda
+	;;
+*)
+	echo "usage: gpu.sh [opencl|emulator|ptx|generate]" >&2
+	exit 2
+	;;
+esac
+finish

@@ -1,0 +1,27 @@
+# Sourced after lib.sh, compiler.sh and opencl.sh. What is built on the OpenCL device: kernels, tables, the main job, on PoCL with one device
+# and with two, with cgo off and on, and the kernels under Oclgrind at small sizes.
+opencl_sections() {
+	if ! opencl; then
+		leave_out "kernels on OpenCL" "$why_no_opencl"
+		return
+	fi
+	section "OpenCL: the conformance suite"
+	CGO_ENABLED=0 VOLLEY_REQUIRE=opencl go test -count=1 -timeout 20m ./kernels/opencl
+
+	section "OpenCL: tables and expressions"
+	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -short -timeout 20m ./expr ./table
+
+	section "OpenCL: two devices"
+	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./kernels/opencl
+	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench flights --json
+
+	if c_compiler; then
+		section "OpenCL: with cgo"
+		CGO_ENABLED=1 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./device/opencl ./kernels/opencl
+	else
+		leave_out "OpenCL with cgo" "$why_no_compiler"
+	fi
+
+	section "OpenCL: kernels under Oclgrind"
+	CGO_ENABLED=0 VOLLEY_KERNELTEST=tiny under_oclgrind go test -count=1 -timeout 20m ./kernels/opencl
+}
