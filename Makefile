@@ -1,6 +1,6 @@
 # Bare `make` lists the targets. The work is done in scripts/; each script says what it installs.
 .DEFAULT_GOAL := help
-.PHONY: help run test quick lint fuzz bench clean
+.PHONY: help run test gpu quick lint fuzz bench clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -11,6 +11,9 @@ run: ## A query and a regression over a million flights on every device, checked
 
 test: ## Everything: house rules, vet, staticcheck, builds for every system, tests, race detector, the main job
 	@bash scripts/test.sh
+
+gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, or generate to make the PTX)
+	@bash scripts/gpu.sh $(PART)
 
 quick: ## The short round while working: vet, build, short tests
 	@bash scripts/quick.sh

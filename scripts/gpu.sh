@@ -9,13 +9,23 @@
 . scripts/opencl_tests.sh
 . scripts/cuda.sh
 
+opencl_suite() {
+	opencl || return 0 # opencl_sections says why
+	section "OpenCL: the conformance suite"
+	CGO_ENABLED=0 VOLLEY_REQUIRE=opencl go test -count=1 -timeout 20m ./device/opencl ./kernels/opencl
+}
+
 case ${1:-all} in
 all)
+	opencl_suite
 	opencl_sections
 	emulator_sections
 	ptx_sections
 	;;
-opencl) opencl_sections ;;
+opencl)
+	opencl_suite
+	opencl_sections
+	;;
 emulator) emulator_sections ;;
 ptx) ptx_sections ;;
 generate)

@@ -1,13 +1,10 @@
-# Sourced after lib.sh, compiler.sh and opencl.sh. What is built on the OpenCL device: kernels, tables, the main job, on PoCL with one device
-# and with two, with cgo off and on, and the kernels under Oclgrind at small sizes.
+# Sourced after lib.sh, compiler.sh and opencl.sh. What is built on the OpenCL device: kernels, tables, the main job, on PoCL with one device and
+# with two, with cgo off and on, and the kernels under Oclgrind at small sizes.
 opencl_sections() {
 	if ! opencl; then
 		leave_out "kernels on OpenCL" "$why_no_opencl"
 		return
 	fi
-	section "OpenCL: the conformance suite"
-	CGO_ENABLED=0 VOLLEY_REQUIRE=opencl go test -count=1 -timeout 20m ./kernels/opencl
-
 	section "OpenCL: tables and expressions"
 	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -short -timeout 20m ./expr ./table
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change goes in: house rules, vet, staticcheck, builds for every system, tests, tests under the race
 # detector, and the main job with its answers checked. Stops at the first section that fails.
-# Installs: Go modules into Go's module cache; CUDA's headers into .cuda (see gorgonia.sh); gcc and libc6-dev with apt-get where the race
-# detector has no C compiler (see compiler.sh); PoCL, Oclgrind and OpenCL's headers with apt-get (see opencl.sh).
+# The GPU backends run without a GPU: OpenCL on the processor, CUDA on an emulated driver; their PTX is made again and assembled (see gpu.sh).
+# Installs: Go modules into Go's module cache; with apt-get gcc, libc6-dev, g++, PoCL and oclgrind where they are missing (see compiler.sh,
+# opencl.sh, cuda.sh); from PyPI NVIDIA's compilers and headers into .cuda/ (see cuda.sh, gorgonia.sh).
 # CI=true makes leaving anything out a failure.
 . "$(dirname "$0")/lib.sh"
 . scripts/compiler.sh
+. scripts/packages.sh
 . scripts/opencl.sh
+. scripts/opencl_tests.sh
+. scripts/cuda.sh
 
 go version
 house_rules
@@ -71,5 +75,9 @@ case $answers in
 	exit 1
 	;;
 esac
+
+opencl_sections
+emulator_sections
+ptx_sections
 
 finish

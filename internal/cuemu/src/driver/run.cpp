@@ -19,6 +19,7 @@ Thread* self;
 Launch* launch;
 int countdown;
 uint64_t progress;
+bool seeded;
 
 namespace {
 const size_t stackBytes = 64 << 10, maxThreads = 1024, maxBlocks = 16;
@@ -59,17 +60,18 @@ void threadMain() {
     t = self;
     t->state = Ended;
     t->slot->ended++;
+    t->slot->gone[t->index >> 5] |= 1u << (t->index & 31);
     progress++;
     warpEnded(t);
     fiberSwitch(&t->fiber, &scheduler);
   }
 }
 
-void resetTurn() { countdown = settings().seed ? 1 + (int)(draw() % 700) : 512; }
+void resetTurn() { countdown = seeded ? 1 + (int)(draw() % 700) : 512; }
 
 Thread* pop(Slot& s) {
   unsigned size = (unsigned)s.queue.size();
-  if (settings().seed) {
+  if (seeded) {
     unsigned other = (s.head + (unsigned)(draw() % s.queued)) % size;
     std::swap(s.queue[s.head], s.queue[other]);
   }
@@ -106,6 +108,10 @@ bool begin(Slot& s, uint64_t block) {
   if (s.threads.size() < s.size) s.threads.resize(s.size);
   s.queue.resize(s.size);
   s.head = 0, s.queued = 0;
+  for (unsigned w = 0; w < 32; w++) {
+    s.inWarp[w] = 0;
+    s.gone[w] = w * 32 + 32 <= s.size ? 0 : w * 32 >= s.size ? ~0u : ~0u << (s.size & 31);
+  }
   for (unsigned i = 0; i < s.size; i++) {
     Thread& t = s.threads[i];
     t.slot = &s, t.index = i, t.state = Fresh;
@@ -262,6 +268,7 @@ int runLaunch(Launch& l) {
     slots[i].number = (int)i;
     slots[i].entry = l.function->image->entry((int)i, l.function->name);
   }
+  seeded = settings().seed != 0;
   memoryBegin();
   catchSignals();
   hostThread = (unsigned long)pthread_self();
@@ -272,7 +279,7 @@ int runLaunch(Launch& l) {
   deadline = now() + settings().timeout;
   // Blocks start in the order i -> (first + i*step) mod total.
   uint64_t step = 1, first = 0;
-  if (settings().seed && total > 1) {
+  if (seeded && total > 1) {
     first = draw() % total;
     step = 1 + draw() % (total - 1);
     auto gcd = [](uint64_t a, uint64_t b) {
@@ -289,10 +296,10 @@ int runLaunch(Launch& l) {
   };
   for (unsigned i = 0; i < resident; i++) start(slots[i]);
   while (ended < total && !faultCode) {
-    turn = settings().seed ? (unsigned)(draw() % resident) : (turn + 1) % resident;
+    turn = seeded ? (unsigned)(draw() % resident) : (turn + 1) % resident;
     Slot& s = slots[turn];
     if (!s.active) continue;
-    unsigned turns = settings().seed ? 1 + (unsigned)(draw() % (2 * s.size)) : 2 * s.size;
+    unsigned turns = seeded ? 1 + (unsigned)(draw() % (2 * s.size)) : 2 * s.size;
     unsigned had = 0;
     while (had < turns && s.queued && !faultCode) {
       resetTurn();

@@ -32,6 +32,7 @@ struct Slot {
   unsigned size, ended, waiting; // of the block; at a barrier
   int line, reduce;              // of that barrier
   unsigned yes;                  // how many of those who wait brought a value other than 0
+  unsigned inWarp[32], gone[32]; // of each warp: the lanes that wait in a warp operation; those that have ended or that there are not
   std::vector<unsigned> queue;   // ring of the threads that can go on
   unsigned head, queued;
 };
@@ -40,6 +41,7 @@ extern Thread* self;   // the CUDA thread that runs now; null outside of a launc
 extern Launch* launch; // the launch that runs now: one at a time
 extern int countdown;  // to the next time that a thread stands back for others
 extern uint64_t progress;
+extern bool seeded;    // the order is drawn, not natural
 
 void push(Thread* t);
 void wait(State state);                 // leaves the calling thread waiting in that state

@@ -10,15 +10,16 @@ const uint64_t undefined = 0xABABABABABABABABull;
 // finish gives each lane of the mask its result, when all have come with the same mask and operation. Lanes that have ended, or that a
 // block of this size has not got, are not waited for.
 bool finish(Slot& s, unsigned first, unsigned mask, int op) {
-  unsigned lanes = 0, votes = 0;
-  for (unsigned lane = 0; lane < 32; lane++) {
-    if (!((mask >> lane) & 1) || first + lane >= s.size) continue;
-    Thread& t = s.threads[first + lane];
-    if (t.state == Ended) continue;
-    if (t.state != InWarp || t.mask != mask || t.op != op) return false;
-    lanes |= 1u << lane;
-    if (t.value) votes |= 1u << lane;
+  unsigned& in = s.inWarp[first >> 5];
+  const unsigned lanes = mask & ~s.gone[first >> 5];
+  if (lanes & ~in) return false;
+  unsigned votes = 0;
+  for (unsigned rest = lanes; rest; rest &= rest - 1) {
+    const Thread& t = s.threads[first + (unsigned)__builtin_ctz(rest)];
+    if (t.mask != mask || t.op != op) return false;
+    if (t.value) votes |= rest & -rest;
   }
+  in &= ~lanes;
   for (unsigned lane = 0; lane < 32; lane++) {
     if (!((lanes >> lane) & 1)) continue;
     Thread& t = s.threads[first + lane];
@@ -55,6 +56,7 @@ bool finish(Slot& s, unsigned first, unsigned mask, int op) {
 void cuemu::warpEnded(Thread* t) {
   Slot& s = *t->slot;
   unsigned first = t->index & ~31u;
+  if (!s.inWarp[first >> 5]) return;
   for (unsigned i = first; i < first + 32 && i < s.size; i++)
     if (s.threads[i].state == InWarp) finish(s, first, s.threads[i].mask, s.threads[i].op);
 }
@@ -65,6 +67,7 @@ CUEMU_EXPORT unsigned long long cuemu_warp(int line, int op, unsigned mask, unsi
   if (op <= ShuffleXor && (width == 0 || width > 32 || (width & (width - 1)))) fault(LaunchFailed, "line %d: a shuffle of width %u", line, width);
   t->line = line, t->op = op, t->mask = mask, t->value = value, t->arg = arg, t->width = width;
   t->state = InWarp;
+  t->slot->inWarp[t->index >> 5] |= 1u << (t->index & 31);
   if (!finish(*t->slot, t->index & ~31u, mask, op)) wait(InWarp);
   return t->result;
 }
@@ -94,7 +97,7 @@ CUEMU_EXPORT int cuemu_barrier(int line, int reduce, int value) {
       push(&o);
     }
   }
-  if (settings().seed) stand(); // the last to come is not the first to go
+  if (seeded) stand(); // the last to come is not the first to go
   return (int)result;
 }
 
