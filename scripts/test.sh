@@ -40,6 +40,8 @@ else
 	leave_out "tests on OpenCL" "$why_no_opencl"
 fi
 
+packages g++ g++ || true # emulator_sections says when it is missing
+
 section "tests"
 CGO_ENABLED=0 go test -timeout 20m ./...
 
