@@ -14,16 +14,31 @@
 #define BINS 256 // one for each item of the group
 #define DIGIT(key) ((u32)((key) >> shift) & 255u)
 
+// An item adds up equal digits that follow each other before it counts them: digits that hardly change would all be counted in one place.
 KERNEL(GROUP) K(radix_count)(GLOBAL const T *keys, i64 n, i32 digits, GLOBAL u64 *counts) {
   SHARED u32 bins[T_BITS / 8 * BINS];
-  for (int d = 0; d < digits; d++) bins[d * BINS + TID] = 0;
+  for (int d = 0; d < T_BITS / 8; d++) bins[d * BINS + TID] = 0;
   BARRIER();
+  u32 run[T_BITS / 8];
+  T last = 0;
+  for (int d = 0; d < T_BITS / 8; d++) run[d] = 0;
   for (i64 i = GID; i < n; i += 4 * GSIZE) {
     T key[4];
     for (int k = 0; k < 4; k++) key[k] = i + k * GSIZE < n ? keys[i + k * GSIZE] : 0;
-    for (int k = 0; k < 4 && i + k * GSIZE < n; k++) {
-      for (int d = 0; d < digits; d++) (void)ATOMIC_ADD32(&bins[d * BINS + (int)((key[k] >> (8 * d)) & 255)], 1u);
+    for (int k = 0; k < 4; k++) {
+      if (i + k * GSIZE >= n) continue;
+      for (int d = 0; d < T_BITS / 8; d++) {
+        if (((key[k] ^ last) >> (8 * d)) & 255) {
+          if (d < digits && run[d]) (void)ATOMIC_ADD32(&bins[d * BINS + (int)((last >> (8 * d)) & 255)], run[d]);
+          run[d] = 0;
+        }
+        run[d]++;
+      }
+      last = key[k];
     }
+  }
+  for (int d = 0; d < T_BITS / 8; d++) {
+    if (d < digits && run[d]) (void)ATOMIC_ADD32(&bins[d * BINS + (int)((last >> (8 * d)) & 255)], run[d]);
   }
   BARRIER();
   for (int d = 0; d < digits; d++) {
