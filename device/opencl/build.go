@@ -13,6 +13,11 @@ import (
 // it, and the shared dialect needs nothing later.
 const standard = "-cl-std=CL1.2"
 
+// buildTries is how often a build is tried that fails without an error in its
+// log: PoCL does so where two processes put the same program into its cache at
+// once and one finds the other's file in the way.
+const buildTries = 3
+
 // buildOptions are the options of a build, in an order that does not change.
 func buildOptions(defines map[string]string) string {
 	options := []string{standard}
@@ -72,8 +77,15 @@ func (c *core) compile(name, text, options string) (handle, error) {
 		return 0, c.failed("clCreateProgramWithSource", st)
 	}
 	defer restoreSignals(c.drv)()
-	if st := c.drv.buildProgram(program, p.id, options); st != success {
+	for try := 1; ; try++ {
+		st := c.drv.buildProgram(program, p.id, options)
+		if st == success {
+			break
+		}
 		log := c.drv.getProgramBuildLog(program, p.id)
+		if try < buildTries && st == buildProgramFailure && !strings.Contains(log, "error") {
+			continue
+		}
 		c.drv.releaseProgram(program)
 		return 0, c.buildFailed(name, st, log)
 	}
