@@ -150,7 +150,7 @@ func (d *Device) compile(src device.Source) (image, ptx []byte, err error) {
 	if err != nil {
 		return nil, nil, device.Errorf(device.ErrUnsupported, d.name, call, "%q: %v", src.Name, err)
 	}
-	options := []string{"--gpu-architecture=" + arch}
+	options := []string{"--gpu-architecture=" + arch, "--fmad=false"} // a product is rounded before it is added to, as on every other backend
 	for _, k := range slices.Sorted(maps.Keys(src.Defines)) {
 		options = append(options, "-D"+k+"="+src.Defines[k])
 	}

@@ -59,7 +59,7 @@ func TestCompile(t *testing.T) {
 		b.Release()
 	}
 	must(t, wait(t, s))
-	if len(c.options) != 1 || !slices.Equal(c.options[0], []string{"--gpu-architecture=compute_80", "-DM=a b", "-DN=4"}) {
+	if len(c.options) != 1 || !slices.Equal(c.options[0], []string{"--gpu-architecture=compute_80", "--fmad=false", "-DM=a b", "-DN=4"}) {
 		t.Fatalf("compiled with %q", c.options)
 	}
 	for i, other := range []device.Source{

@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -53,8 +54,41 @@ FN i64 kerneltest_mix(i64 a, i64 b) { return (i64)((u64)kerneltest_mix_three(a) 
 		}
 		all[f.types[0].ID()] = fn
 	}
-	return all, nil
+	return all, registerSame(all)
 })
+
+// registerSame registers a function that gives its argument back for each type
+// that has no function yet.
+func registerSame(all map[arrow.Type]*kernels.Function) error {
+	for _, f := range []struct {
+		t    arrow.DataType
+		host any
+		c    string
+	}{
+		{arrow.PrimitiveTypes.Int8, keepAll[int8], "i8"},
+		{arrow.PrimitiveTypes.Int16, keepAll[int16], "i16"},
+		{arrow.PrimitiveTypes.Int32, keepAll[int32], "i32"},
+		{arrow.PrimitiveTypes.Uint16, keepAll[uint16], "u16"},
+		{arrow.PrimitiveTypes.Uint32, keepAll[uint32], "u32"},
+		{arrow.PrimitiveTypes.Uint64, keepAll[uint64], "u64"},
+		{arrow.FixedWidthTypes.Date64, keepAll[int64], "i64"},
+		{arrow.FixedWidthTypes.Time32s, keepAll[int32], "i32"},
+		{arrow.FixedWidthTypes.Time64us, keepAll[int64], "i64"},
+		{arrow.FixedWidthTypes.Timestamp_us, keepAll[int64], "i64"},
+		{arrow.FixedWidthTypes.Duration_ms, keepAll[int64], "i64"},
+	} {
+		name := fmt.Sprintf("kerneltest_same_%s", f.t.ID())
+		name = strings.ToLower(name)
+		fn, err := kernels.Register(name, []arrow.DataType{f.t, f.t}, f.host, fmt.Sprintf("FN %s %s(%s a) { return a; }", f.c, name, f.c))
+		if err != nil {
+			return err
+		}
+		all[f.t.ID()] = fn
+	}
+	return nil
+}
+
+func keepAll[T any](out, a []T) { copy(out, a) }
 
 func apply(s *Suite) {
 	functions, err := userFunctions()
@@ -65,6 +99,7 @@ func apply(s *Suite) {
 	}
 	for c := range s.Cases(types) {
 		f := functions[c.Type.ID()]
+		c.Type = f.Args()[0]
 		args := []kernels.Datum{s.Column(c)}
 		for _, t := range f.Args()[1:] { // scalars at one length: a device compiles each form of a call
 			with := s.Another(c)

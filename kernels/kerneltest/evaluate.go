@@ -12,10 +12,12 @@ import (
 // evaluate holds random programs against their steps one after another. There is
 // a program for each type, since a device may take a second to compile one.
 func evaluate(s *Suite) {
-	drawn := map[string]*kernels.Program{}
+	drawn, typeOf := map[string]*kernels.Program{}, map[arrow.Type]arrow.DataType{}
 	for c := range s.Cases(kernels.ProgramTypes) {
-		if s.extent != Full && kernels.TemporalTypes.Has(c.Type.ID()) && c.Type.ID() != arrow.TIMESTAMP {
-			continue // which are the integers below
+		if first := typeOf[c.Type.ID()]; first == nil {
+			typeOf[c.Type.ID()] = c.Type
+		} else if s.extent != Full && !arrow.TypeEqual(first, c.Type) {
+			continue // another unit, the same integers
 		}
 		c.Domain = Small
 		p := drawn[c.Type.String()]
