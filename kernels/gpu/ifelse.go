@@ -69,15 +69,14 @@ func (c *call) chooseFixed(t arrow.DataType, n int64, cond, known vector, a, b k
 		}
 		args = append(args, vector{}, valid, uint32(0), allOnes(!isNullScalar(d)))
 	}
-	out, valid := null(), null()
+	out := null()
 	if bits {
 		p.Buffers[1] = c.result(bitBytes(n))
 		out = p.Buffers[1]
 	}
 	if known.buffer != nil || mayBeNull(a, b) || bits {
 		p.Buffers[0] = c.result(bitBytes(n))
-		valid = p.Buffers[0]
-		c.launch("logic", "choose_bits", groupsFor(n, 32*group), append(args, out, valid, n)...)
+		c.launch("logic", "choose_bits", groupsFor(n, 32*group), append(args, out, p.Buffers[0], n)...)
 	}
 	if !bits {
 		width := memory.Width(t)

@@ -67,19 +67,6 @@ func bitmap(b *memory.Buffer, bit int64) vector {
 	return vector{b, offset*8 + bit}
 }
 
-// part is a whole buffer, from its own start, as a vector of elements of width
-// bytes.
-func (c *call) part(b *memory.Buffer, width int) vector {
-	if b == nil {
-		return vector{}
-	}
-	_, offset := b.Handle()
-	if offset%int64(width) != 0 {
-		b, offset = c.aligned(b), 0
-	}
-	return vector{b, offset / int64(width)}
-}
-
 // null is a null pointer without an index.
 func null() any { return device.Base{} }
 
