@@ -55,7 +55,9 @@ fi
 
 section "tests under the race detector"
 if c_compiler; then
-	CGO_ENABLED=1 go test -race -timeout 40m ./...
+	# Of the backends of kernels/gpu one is enough: the host side is the same, and device/cuda has its own tests.
+	CGO_ENABLED=1 go test -race -timeout 40m $(go list ./... | grep -v -e '/kernels/opencl$' -e '/kernels/cuda$')
+	VOLLEY_KERNELTEST=tiny CGO_ENABLED=1 go test -race -timeout 40m ./kernels/opencl
 else
 	leave_out "tests under the race detector" "$why_no_compiler"
 fi
