@@ -80,12 +80,13 @@ func (s *Set) Support() []Support {
 }
 
 // Missing lists the kernels, by field, that the set has no function for: a
-// backend that lacks some cannot run every query.
+// backend that lacks some cannot run every query. Evaluate is no such kernel:
+// without it the steps of a program are done one by one.
 func (s *Set) Missing() []string {
 	var all []string
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Struct && f.FieldByName("Func").IsNil() {
+		if f := v.Field(i); f.Kind() == reflect.Struct && f.FieldByName("Func").IsNil() && v.Type().Field(i).Name != "Evaluate" {
 			all = append(all, v.Type().Field(i).Name)
 		}
 	}
