@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"os"
 	"strings"
 	"testing"
 )
@@ -48,5 +49,18 @@ func TestCompare(t *testing.T) {
 	}
 	if compare(io.Discard, nil) == nil {
 		t.Error("no device is fine")
+	}
+}
+
+// The sample in docs/dialect.md is the kernel that runs here.
+func TestDialectSample(t *testing.T) {
+	text, err := os.ReadFile("../../docs/dialect.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+	_, code, found := strings.Cut(plain(haversineSource), "\nFN ")
+	if want := "```c\nFN " + code + "```\n"; !found || !strings.Contains(plain(string(text)), want) {
+		t.Errorf("docs/dialect.md has no\n%s", want)
 	}
 }
