@@ -23,6 +23,7 @@ type Suite struct {
 	seed       uint64
 	extent     Extent
 	faulted    map[string]bool // what Tiny had under faults
+	shape      bool            // SumShape
 	planted    bool            // listening for a planted error: the first round is enough
 	tested     *side
 	reference  *side

@@ -47,7 +47,7 @@ func backends(t testing.TB) []*kernels.Backend {
 func TestConformance(t *testing.T) {
 	for _, b := range backends(t) {
 		t.Run(b.Device.Name(), func(t *testing.T) {
-			kerneltest.Run(t, b, kerneltest.Support("testdata/support.txt"))
+			kerneltest.Run(t, b, kerneltest.Support("testdata/support.txt"), kerneltest.SumShape())
 		})
 	}
 }
