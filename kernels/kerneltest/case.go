@@ -91,7 +91,7 @@ func (s *Suite) LargeCases(types kernels.Types) iter.Seq[Case] {
 	return func(yield func(Case) bool) {
 		all := s.Types(types)
 		for i, t := range all {
-			if s.extent == Brief && i%8 != 0 || s.extent == Tiny && i > 0 {
+			if s.extent == Brief && i%8 != 0 || s.extent <= Tiny && i > 0 {
 				continue
 			}
 			c := Case{Type: t, Length: s.Morsel() - 1 + int64(s.Rand.IntN(3)), Nulls: s.DrawPattern(), Offset: s.DrawOffset()}

@@ -33,6 +33,6 @@
 // failure.
 //
 // The environment variable VOLLEY_SEED gives another seed than the fixed one;
-// each failure prints the seed it was found with. VOLLEY_KERNELTEST (tiny,
-// brief, full) says how much to run: see Extent.
+// each failure prints the seed it was found with. VOLLEY_KERNELTEST (least,
+// tiny, brief, full) says how much to run: see Extent.
 package kerneltest

@@ -9,15 +9,19 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// Extent is how much Run runs. In each of them every type that a kernel takes
-// meets every null pattern, every slice offset and every failing allocation.
+// Extent is how much Run runs. In each of them but Least every type that a
+// kernel takes meets every null pattern, every slice offset and every failing
+// allocation.
 type Extent int
 
 // The extents.
 const (
+	// Least is for simulators that interpret every work-item: two lengths, one
+	// column of several blocks, no faults, and of checks that are alike some.
+	Least Extent = iota
 	// Tiny is for devices on which a launch takes long: seven lengths, each
 	// once, a few thousand rows for many.
-	Tiny Extent = iota
+	Tiny
 	// Brief is each length of Lengths, drawn patterns at each, large columns of
 	// one type in eight.
 	Brief
@@ -27,7 +31,7 @@ const (
 )
 
 // extentNames are the values of VOLLEY_KERNELTEST.
-var extentNames = map[string]Extent{"tiny": Tiny, "brief": Brief, "full": Full}
+var extentNames = map[string]Extent{"least": Least, "tiny": Tiny, "brief": Brief, "full": Full}
 
 // extentOf is the extent that the environment asks for; else the one that the
 // test does, if any; else that of a device: Full on the host, Brief on others
@@ -37,7 +41,7 @@ func extentOf(fatalf func(string, ...any), d device.Device, asked *Extent) Exten
 	if text := os.Getenv("VOLLEY_KERNELTEST"); text != "" {
 		e, known := extentNames[text]
 		if !known {
-			fatalf("VOLLEY_KERNELTEST=%q is none of tiny, brief and full", text)
+			fatalf("VOLLEY_KERNELTEST=%q is none of least, tiny, brief and full", text)
 		}
 		return e
 	}
@@ -64,9 +68,17 @@ var Lengths = []int64{0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 255, 256, 257}
 // tinyLengths are as many as there are patterns and offsets.
 var tinyLengths = []int64{0, 1, 9, 33, 64, 65, 257}
 
+// leastLengths are one block that is not full, and two.
+var leastLengths = []int64{33, 300}
+
 // Lengths are the lengths below 1000 rows of the suite's extent.
-func (s *Suite) Lengths() []int64 {
-	if s.extent == Tiny {
+func (s *Suite) Lengths() []int64 { return s.extent.lengths() }
+
+func (e Extent) lengths() []int64 {
+	switch e {
+	case Least:
+		return leastLengths
+	case Tiny:
 		return tinyLengths
 	}
 	return Lengths
@@ -77,7 +89,10 @@ const Morsel = 65536
 
 // Morsel is the rows of a large case: Morsel, less where launches take long.
 func (s *Suite) Morsel() int64 {
-	if s.extent == Tiny {
+	switch s.extent {
+	case Least:
+		return Morsel / 256
+	case Tiny:
 		return Morsel / 16
 	}
 	return Morsel
@@ -109,8 +124,8 @@ func (e Extent) cases(r *rand.Rand, t arrow.DataType) []Case {
 		}
 		all = append(all, Case{Type: t, Length: n, Nulls: Pattern(patterns[k%len(patterns)]), Offset: offsets[starts[k%len(starts)]]})
 	}
-	if e == Tiny {
-		for _, n := range tinyLengths {
+	if e <= Tiny {
+		for _, n := range e.lengths() {
 			deal(n)
 		}
 		return all

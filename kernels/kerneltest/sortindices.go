@@ -65,6 +65,8 @@ func hardOrders(s *Suite, n int) [][]kernels.SortKey {
 		n = min(n, 4000)
 	case Tiny:
 		n = min(n, 1500)
+	case Least:
+		n = min(n, 300)
 	}
 	i64, text := arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String
 	column := func(t arrow.DataType, f func(i int) kernels.Scalar) *memory.Column {
