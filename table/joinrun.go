@@ -35,7 +35,7 @@ type joinOp struct {
 	seen  memory.Bitmap // right rows that matched, for right and full joins
 	batch *Batch        // the left batch in work, from row at on
 	at    int64
-	step  int64 // left rows of a slice, where pairs are many; 0 is probeRows
+	step  int64 // left rows of a slice, pairs of a cross join, where memory is short; 0 is probeRows
 	row   int64 // of a cross join: the right row to go on with
 	ended bool
 }
@@ -69,15 +69,16 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 			return nil, err
 		}
 		var out *Batch
+		at, row, size := o.at-slice.rows, int64(0), slice.rows
 		if o.node.kind == Cross {
-			out, err = o.cross(ctx, slice)
+			at, row = o.at, o.row
+			out, size, err = o.cross(ctx, slice)
 		} else {
 			out, err = o.probe(ctx, slice)
 		}
-		rows := slice.rows
 		slice.Release()
-		if errors.Is(err, device.ErrOutOfMemory) && rows > 1 && o.node.kind != Cross {
-			o.at, o.step = o.at-rows, rows/2 // the same rows again, fewer at a time
+		if errors.Is(err, device.ErrOutOfMemory) && size > 1 {
+			o.at, o.row, o.step = at, row, size/2 // the same rows again, fewer at a time
 			continue
 		}
 		if err != nil {
@@ -269,22 +270,36 @@ func (o *joinOp) castLeft(ctx context.Context, b *Batch, out joinOutput) (*memor
 
 // cross pairs as many left rows with as many right rows as probeRows allows:
 // whole right sides while they are small, else one left row with some of the
-// right rows.
-func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, error) {
+// right rows. It also gives the number of pairs that it went for.
+func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, int64, error) {
 	right := o.build.rows
 	if right == 0 {
 		o.at = b.rows
-		return o.r.empty(ctx, o.node.out)
+		none, err := o.r.empty(ctx, o.node.out)
+		return none, 0, err
 	}
-	left, some, from := min(max(1, probeRows/right), b.rows-o.at), right, o.row
-	if right > probeRows {
-		some = min(probeRows, right-from)
+	most := int64(probeRows)
+	if o.step > 0 {
+		most = min(most, o.step)
+	}
+	left, some, from := int64(1), right, o.row
+	switch {
+	case from > 0 || right > most:
+		some = min(most, right-from)
+	default:
+		left = min(most/right, b.rows-o.at)
 	}
 	at := o.at
-	if o.row += some; right <= probeRows || o.row >= right {
+	if o.row += some; o.row >= right {
 		o.row = 0
 		o.at += left
 	}
+	out, err := o.crossed(ctx, b, at, left, from, some)
+	return out, left * some, err
+}
+
+// crossed pairs left rows from at on with some right rows.
+func (o *joinOp) crossed(ctx context.Context, b *Batch, at, left, from, some int64) (*Batch, error) {
 	slice, err := b.Slice(at, left)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ var Packages = []Package{
 	{Path: "kernels", May: bytesAndDevices, Tests: theCPU},
 	{Path: "kernels/cpu", May: join(columns, []string{"device/host"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/opencl"}},
-	{Path: "internal/cuemu", May: []string{"kernels/gpu"}},
+	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},
 	{Path: "kernels/cuda", May: join(columns, []string{"internal/dl", "device/cuda", "kernels/gpu"})},
 	{Path: "internal/ptxgen", May: []string{"internal/dl", "kernels/gpu", "kernels/cuda"}},

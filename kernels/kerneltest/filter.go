@@ -26,7 +26,9 @@ func filter(s *Suite) {
 		}
 	}
 	filterRefuses(s)
-	filterMemory(s)
+	if s.extent > Least {
+		filterMemory(s)
+	}
 }
 
 // filterMemory holds what a filter takes beside its result to a quarter of
