@@ -78,7 +78,7 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 		}
 		slice.Release()
 		if errors.Is(err, device.ErrOutOfMemory) && size > 1 {
-			o.at, o.row, o.step = at, row, size/2 // the same rows again, fewer at a time
+			o.at, o.row, o.step = at, row, size/2        // the same rows again, fewer at a time
 			if err := o.r.stream.Wait(ctx); err != nil { // what was launched holds the memory that it uses
 				return nil, wrapError("join", err)
 			}
