@@ -10,6 +10,7 @@
 // KERNEL, FN, GLOBAL, LOCAL, SHARED, TID, BID, BARRIER, atomics, and shuffles
 // where HAVE_WARP is 1. There is no vendor's name in a kernel. Work-groups have
 // at most 256 items and 32 KiB of local memory. Lengths and offsets are i64.
+// docs/dialect.md lists the names and the rules.
 //
 // A file stem.cl is one module, or, where its first line reads
 // "// variants: i32 f64", one module a variant, named "stem.i32". A variant
