@@ -13,20 +13,24 @@ import (
 )
 
 // number is what the suite's columns hold.
-type number interface{ int64 | float64 }
+type number interface{ uint32 | int64 | float64 }
 
 func typeOf[T number]() arrow.DataType {
 	var zero T
-	if _, ok := any(zero).(int64); ok {
+	switch any(zero).(type) {
+	case uint32:
+		return arrow.PrimitiveTypes.Uint32
+	case int64:
 		return arrow.PrimitiveTypes.Int64
+	default:
+		return arrow.PrimitiveTypes.Float64
 	}
-	return arrow.PrimitiveTypes.Float64
 }
 
 // upload makes a column of v on the backend's device: v itself where that is
 // the host, else a copy.
 func upload[T number](ctx context.Context, b *kernels.Backend, v []T) (*memory.Column, error) {
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*8)
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*memory.Width(typeOf[T]()))
 	data := memory.Wrap(bytes, nil)
 	if b.Device.Place() != memory.Host {
 		defer data.Release()
@@ -58,7 +62,7 @@ func fixed[T number](data *memory.Buffer, n int64) (*memory.Column, error) {
 // named is a column of a frame.
 type named struct {
 	name   string
-	values any // []int64 or []float64
+	values any // []uint32, []int64 or []float64
 }
 
 // frame makes a table of one chunk of Go slices.
@@ -70,6 +74,8 @@ func frame(ctx context.Context, b *kernels.Backend, columns ...named) (*table.Ta
 		var col *memory.Column
 		var err error
 		switch v := c.values.(type) {
+		case []uint32:
+			col, err = upload(ctx, b, v)
 		case []int64:
 			col, err = upload(ctx, b, v)
 		case []float64:

@@ -53,7 +53,9 @@ var operations = []operation{
 	{"join_1e5", join(100_000)},
 	{"join_unique", join(0)},
 	{"sort", sortRows},
-	{"argsort", argsort},
+	{"sort_32", sortKeys},
+	{"argsort", argsort[int64]},
+	{"argsort_32", argsort[uint32]},
 	{"topk", topK},
 }
 

@@ -8,7 +8,9 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/transfer"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 )
 
 // Options are what to run and on what.
@@ -18,10 +20,12 @@ type Options struct {
 	Ops      []string         // names as [Names] lists them
 	Runs     int              // timed runs of each operation
 	Threads  int              // threads that the CPU has, for the records
-	Limit    report.Bandwidth // what the machine's memory can do
+	Limit    report.Bandwidth // what the machine's memory can do: the limit of backends on the host
 }
 
-// Run measures each operation on each backend. An answer that is wrong is a
+// Run measures each operation on each backend, after a copy of the rows inside
+// the memory of each device of its own, which is the limit of the operations
+// there (a record of the operation "device_copy"). An answer that is wrong is a
 // record whose OK is false, with the difference as a line to p; anything else
 // that goes wrong ends the suite. It stops within 100 ms of the end of ctx,
 // but for the making and checking of data, which it finishes.
@@ -35,14 +39,21 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) er
 		Left:   []bool{true, true},
 		Note:   "The peak is that of the process's resident memory while the operation runs, above what it held with the input in place.",
 	}
+	limits := make([]report.Bandwidth, len(o.Backends))
+	for i, b := range o.Backends {
+		var err error
+		if limits[i], err = limitOf(ctx, b, o, to, p); err != nil {
+			return err
+		}
+	}
 	for _, name := range o.Ops {
 		i := slices.IndexFunc(operations, func(op operation) bool { return op.name == name })
 		if i < 0 {
 			return fmt.Errorf("columnar: no operation %q; there are %v", name, Names())
 		}
-		for _, b := range o.Backends {
+		for k, b := range o.Backends {
 			p.Start(name+" on "+b.Device.Name(), int64(o.Runs))
-			r, m, err := measure(ctx, operations[i], b, o, p)
+			r, m, err := measure(ctx, operations[i], b, limits[k], o, p)
 			p.Done()
 			if err != nil {
 				return fmt.Errorf("columnar: %s on %s: %w", name, b.Device.Name(), err)
@@ -61,6 +72,25 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) er
 	return to.Answer(report.Answer{Suite: "columnar", Value: sizes.Rows, Grid: sizes})
 }
 
+// limitOf is what the memory of a backend can do: that of the machine, or of the
+// device as it is measured here.
+func limitOf(ctx context.Context, b *kernels.Backend, o Options, to report.Sink, p progress.Progress) (report.Bandwidth, error) {
+	if b.Device.Place() == memory.Host {
+		return o.Limit, nil
+	}
+	p.Start("device_copy on "+b.Device.Name(), 0)
+	r, err := transfer.DeviceCopy(ctx, b, "columnar", transfer.Options{Rows: o.Rows, Runs: o.Runs, Threads: o.Threads})
+	p.Done()
+	if err != nil {
+		return report.Bandwidth{}, fmt.Errorf("columnar: device_copy on %s: %w", b.Device.Name(), err)
+	}
+	limit := report.Bandwidth{}
+	if r.GBs != nil {
+		limit.ReadGBs, limit.CopyGBs = *r.GBs, *r.GBs
+	}
+	return limit, to.Record(r)
+}
+
 // memoryUse is what one run of an operation took.
 type memoryUse struct{ input, output, peak int64 }
 
@@ -77,10 +107,11 @@ func (m *memoryUse) add(g *report.Grid, r report.Record) {
 
 // measure runs one operation: once for the peak of memory and the answer, then
 // for the time.
-func measure(ctx context.Context, op operation, b *kernels.Backend, o Options, p progress.Progress) (report.Record, *memoryUse, error) {
+func measure(ctx context.Context, op operation, b *kernels.Backend, of report.Bandwidth, o Options, p progress.Progress) (report.Record, *memoryUse, error) {
+	info := b.Device.Info()
 	r := report.Record{
 		Suite: "columnar", Op: op.name, Engine: "volley", Version: report.Version(),
-		Device: b.Device.Name(), Rows: report.Of(o.Rows), Threads: o.Threads,
+		Device: b.Device.Name(), Model: info.Model, Driver: info.Driver, Rows: report.Of(o.Rows), Threads: o.Threads,
 	}
 	j, err := op.make(ctx, b, o.Rows)
 	if err != nil {
@@ -121,9 +152,9 @@ func measure(ctx context.Context, op operation, b *kernels.Backend, o Options, p
 		return nil
 	})
 	r.SetTiming(t)
-	limit := o.Limit.CopyGBs
+	limit := of.CopyGBs
 	if j.written*10 < j.read {
-		limit = o.Limit.ReadGBs
+		limit = of.ReadGBs
 	}
 	r.SetBytes(j.read+j.written, limit)
 	return r, m, err

@@ -16,6 +16,8 @@ type Record struct {
 	Engine  string `json:"engine,omitempty"`  // "volley", "reference" or a peer's name
 	Version string `json:"version,omitempty"` // the engine's version
 	Device  string `json:"device,omitempty"`  // a device name, such as "cpu" or "cuda:0"
+	Model   string `json:"model,omitempty"`   // the device's product name, of suites about devices
+	Driver  string `json:"driver,omitempty"`  // its driver with the version
 	Rows    *int64 `json:"rows,omitempty"`    // input rows of one run
 	Threads int    `json:"threads,omitempty"` // threads that the engine was allowed
 
@@ -26,6 +28,8 @@ type Record struct {
 	Bytes        *int64   `json:"bytes,omitempty"`          // bytes that the operation's meaning requires moving
 	GBs          *float64 `json:"gb_s,omitempty"`           // Bytes over MedianS, 1e9 bytes per second
 	ShareOfLimit *float64 `json:"share_of_limit,omitempty"` // GBs over what the machine can reach, 1 = all of it
+
+	GFLOPs *float64 `json:"gflop_s,omitempty"` // 1e9 floating-point operations per second of the median run
 
 	PeakRSSBytes *int64 `json:"peak_rss_bytes,omitempty"` // peak resident memory of the process during the runs
 	OK           *bool  `json:"ok,omitempty"`             // whether the answer was checked and right
@@ -95,7 +99,7 @@ func (r *Record) validate() error {
 	for _, f := range []struct {
 		name  string
 		value *float64
-	}{{"median_s", r.MedianS}, {"min_s", r.MinS}, {"gb_s", r.GBs}, {"share_of_limit", r.ShareOfLimit}} {
+	}{{"median_s", r.MedianS}, {"min_s", r.MinS}, {"gb_s", r.GBs}, {"share_of_limit", r.ShareOfLimit}, {"gflop_s", r.GFLOPs}} {
 		if v := f.value; v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
 			return fmt.Errorf("report: record %s: %s is %v", r.Label(), f.name, *v)
 		}

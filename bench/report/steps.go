@@ -33,6 +33,7 @@ var steps = []struct {
 	{"bytes", false, func(r *Record) string { return optional(r.Bytes, Bytes) }},
 	{"GB/s", false, func(r *Record) string { return optional(r.GBs, threeDigits) }},
 	{"of limit", false, func(r *Record) string { return optional(r.ShareOfLimit, percent) }},
+	{"GFLOP/s", false, func(r *Record) string { return optional(r.GFLOPs, threeDigits) }},
 	{"peak memory", false, func(r *Record) string { return optional(r.PeakRSSBytes, Bytes) }},
 	{"answer", true, func(r *Record) string {
 		return optional(r.OK, func(ok bool) string {

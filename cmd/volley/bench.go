@@ -29,9 +29,10 @@ func newBench(d deps) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure what volley reaches on the devices of this machine",
 		Long: `bench runs a suite of measurements. Times are medians after a warm-up; every
-answer is checked, and a wrong one makes the exit status 1.`,
-		Args: cobra.NoArgs,
-		RunE: needSubcommand,
+answer is checked, and a wrong one makes the exit status 1.
+
+"bench columnar,gemm,transfer" runs several suites after another: those that
+make their own data.`,
 	}
 	p := cmd.PersistentFlags()
 	p.StringSliceVar(&f.devices, "device", nil, "`names` of devices, such as cpu; all that are found when not given")
@@ -45,6 +46,13 @@ answer is checked, and a wrong one makes the exit status 1.`,
 	if d.columnar != nil {
 		cmd.AddCommand(newColumnar(d, &f))
 	}
+	if d.gemm != nil {
+		cmd.AddCommand(newGEMM(d, &f))
+	}
+	if d.transfer != nil {
+		cmd.AddCommand(newTransfer(d, &f))
+	}
+	severalSuites(cmd, d, &f)
 	return cmd
 }
 

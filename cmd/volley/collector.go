@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,7 +75,7 @@ func printText(w io.Writer, p *report.Page) error {
 		}
 	}
 	if len(p.Records) > 0 {
-		grids = append(grids, report.Steps("Steps of "+p.Records[0].Suite, p.Records))
+		grids = append(grids, report.Steps("Steps of "+strings.Join(suitesOf(p.Records), ", "), p.Records))
 	}
 	for i, g := range grids {
 		if i > 0 {
@@ -87,4 +88,15 @@ func printText(w io.Writer, p *report.Page) error {
 		}
 	}
 	return nil
+}
+
+// suitesOf lists the suites of the records in order of first appearance.
+func suitesOf(records []report.Record) []string {
+	var names []string
+	for i := range records {
+		if !slices.Contains(names, records[i].Suite) {
+			names = append(names, records[i].Suite)
+		}
+	}
+	return names
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func newColumnar(d deps, f *benchFlags) *cobra.Command {
-	rows, ops := rowCount(10_000_000), []string(nil)
+	rows, ops := defaultRows, []string(nil)
 	known := d.columnar.ops
 	cmd := &cobra.Command{
 		Use:   "columnar",
@@ -41,6 +41,9 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 	cmd.Flags().StringSliceVar(&ops, "ops", nil, "`operations`, all when not given: "+strings.Join(known, ", "))
 	return cmd
 }
+
+// defaultRows is the size of the suites that make their own data.
+const defaultRows = rowCount(10_000_000)
 
 // rowCount is a flag for a number of rows above zero.
 type rowCount int64

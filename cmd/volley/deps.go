@@ -21,6 +21,9 @@ type deps struct {
 	flights func(ctx context.Context, o flightsOptions, to report.Sink, p progress.Progress) error
 	// columnar is the suite of that name.
 	columnar *columnarSuite
+	// gemm and transfer run the suites of those names.
+	gemm     func(ctx context.Context, o gemmOptions, to report.Sink, p progress.Progress) error
+	transfer func(ctx context.Context, o transferOptions, to report.Sink, p progress.Progress) error
 	// convert converts files.
 	convert *converter
 }
@@ -60,6 +63,19 @@ type columnarOptions struct {
 	benchOptions
 	Rows int64    // rows of each operation's input
 	Ops  []string // operations, each one that the suite knows
+}
+
+// gemmOptions is what the suite "gemm" is told.
+type gemmOptions struct {
+	benchOptions
+	Rows int64 // elements of a matrix at most
+}
+
+// transferOptions is what the suite "transfer" is told.
+type transferOptions struct {
+	benchOptions
+	Rows    int64   // values of eight bytes that each copy moves
+	LinkGBs float64 // what the link to the device carries one way; 0 where not known
 }
 
 // converter converts files between the formats whose names it gives, a subset

@@ -76,7 +76,7 @@ Exit status: 0 success, 1 failure or a wrong answer, 2 wrong command line,
 	if d.devices != nil {
 		root.AddCommand(newDevices(d))
 	}
-	if d.flights != nil || d.columnar != nil {
+	if d.flights != nil || d.columnar != nil || d.gemm != nil || d.transfer != nil {
 		root.AddCommand(newBench(d))
 	}
 	if d.convert != nil {
