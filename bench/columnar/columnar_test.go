@@ -104,12 +104,16 @@ func TestOperationsElsewhere(t *testing.T) {
 	if err := Run(context.Background(), o, s, progress.Nothing()); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.records) != len(operations) {
-		t.Errorf("%d records", len(s.records))
+	if len(s.records) != 1+len(operations) || s.records[0].Op != "device_copy" {
+		t.Fatalf("%d records, the first of %s", len(s.records), s.records[0].Op)
 	}
-	for _, r := range s.records {
-		if r.OK == nil || !*r.OK || r.Device != "cuda:0" {
-			t.Errorf("%s is not right", r.Label())
+	limit := *s.records[0].GBs
+	for i, r := range s.records {
+		if r.OK == nil || !*r.OK || r.Device != "cuda:0" || r.Model == "" {
+			t.Errorf("%s is not right: %+v", r.Label(), r)
+		}
+		if i > 0 && math.Abs(*r.ShareOfLimit-*r.GBs/limit) > 1e-9 {
+			t.Errorf("%s: %v GB/s are %v of the device's %v", r.Label(), *r.GBs, *r.ShareOfLimit, limit)
 		}
 	}
 	if n := b.Device.(interface{ InUse() int64 }).InUse(); n != 0 {
@@ -135,11 +139,15 @@ func checkMemory(t *testing.T, s *sink, rows int64) {
 		switch op := operations[i].name; {
 		case strings.HasPrefix(op, "join"):
 			continue // its two sides differ
-		case strings.HasPrefix(op, "filter_c"), op == "sum", op == "minmax", op == "cumsum", op == "distinct", op == "argsort":
+		case strings.HasPrefix(op, "filter_c"), op == "sum", op == "minmax", op == "cumsum", op == "distinct", op == "argsort", strings.HasSuffix(op, "_32"):
 		default:
 			columns = 2
 		}
-		if want := report.Bytes(8 * rows * columns); r[0] != operations[i].name || r[1] != "cpu" || r[2] != want {
+		width := int64(8)
+		if strings.HasSuffix(operations[i].name, "_32") {
+			width = 4
+		}
+		if want := report.Bytes(width * rows * columns); r[0] != operations[i].name || r[1] != "cpu" || r[2] != want {
 			t.Errorf("%q: the input of %d rows is %s", r, rows, want)
 		}
 	}

@@ -53,6 +53,37 @@ func TestBenchText(t *testing.T) {
 	}
 }
 
+func TestBenchSuites(t *testing.T) {
+	f := &fakes{}
+	r := call(t, context.Background(), f.deps(), "bench", "columnar,gemm,transfer", "--device", "cuda:0", "--rows", "2e3", "--link", "63")
+	if r.status != 0 || !strings.Contains(r.stdout, "Steps of columnar, gemm, transfer\n") {
+		t.Fatalf("%+v", r)
+	}
+	if f.columnar[0].Rows != 2000 || f.gemm[0].Rows != 2000 || f.transfer[0].Rows != 2000 || f.transfer[0].LinkGBs != 63 ||
+		!slices.Equal(f.gemm[0].Devices, []string{"cuda:0"}) || !slices.Equal(f.columnar[0].Ops, []string{"filter", "sort"}) {
+		t.Errorf("told %+v, %+v, %+v", f.columnar, f.gemm, f.transfer)
+	}
+	for _, one := range []string{"gemm", "transfer"} {
+		if r := call(t, context.Background(), f.deps(), "bench", one, "--rows", "50"); r.status != 0 || !strings.Contains(r.stdout, "Steps of "+one+"\n") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if f.gemm[1].Rows != 50 || f.transfer[1].Rows != 50 || len(f.columnar) != 1 {
+		t.Errorf("told %+v, %+v, %+v", f.columnar, f.gemm, f.transfer)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"bench gemm,flights", `"flights"`}, {"bench gemm,gemm", `repeated suite "gemm"`}, {"bench gemm,", `unknown or repeated suite ""`}, {"bench jemm", `"jemm"`},
+		{"bench gemm,transfer --link -1", "--link"}, {"bench transfer --link NaN", "--link"}, {"bench gemm --runs 0", "--runs"}, {"bench gemm,transfer --ops x", "--ops"},
+	} {
+		if r := call(t, context.Background(), f.deps(), strings.Fields(c.args)...); r.status != statusUsage || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("volley %s: %+v", c.args, r)
+		}
+	}
+	if r := call(t, context.Background(), (&fakes{fail: errBroken}).deps(), "bench", "gemm,transfer"); r.status != statusFailure || !strings.HasSuffix(r.stderr, "the disk is on fire\n") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestBenchOut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	r := call(t, context.Background(), (&fakes{}).deps(), "bench", "flights", "--json", "--out", dir)

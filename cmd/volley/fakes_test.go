@@ -30,6 +30,8 @@ func call(t *testing.T, ctx context.Context, d deps, args ...string) result {
 type fakes struct {
 	flights  []flightsOptions
 	columnar []columnarOptions
+	gemm     []gemmOptions
+	transfer []transferOptions
 	convert  []convertOptions
 	wrong    bool  // a step gives a wrong answer
 	fail     error // a suite fails after its first step
@@ -59,6 +61,14 @@ func (f *fakes) deps() deps {
 				f.columnar = append(f.columnar, o)
 				return f.suite("columnar", o.Ops, o.benchOptions, o.Rows, to, p)
 			},
+		},
+		gemm: func(_ context.Context, o gemmOptions, to report.Sink, p progress.Progress) error {
+			f.gemm = append(f.gemm, o)
+			return f.suite("gemm", []string{"gemm_f32"}, o.benchOptions, o.Rows, to, p)
+		},
+		transfer: func(_ context.Context, o transferOptions, to report.Sink, p progress.Progress) error {
+			f.transfer = append(f.transfer, o)
+			return f.suite("transfer", []string{"h2d"}, o.benchOptions, o.Rows, to, p)
 		},
 		convert: &converter{
 			formats: []string{"parquet", "csv"},

@@ -61,7 +61,7 @@ func cut(t *testing.T, rows int64) string {
 func lines(t *testing.T, stdout, suite string) (records, answers []map[string]any) {
 	t.Helper()
 	known := map[string]bool{}
-	for _, f := range strings.Split("suite op engine version device rows threads median_s min_s runs bytes gb_s share_of_limit peak_rss_bytes ok", " ") {
+	for _, f := range strings.Split("suite op engine version device model driver rows threads median_s min_s runs bytes gb_s share_of_limit gflop_s peak_rss_bytes ok", " ") {
 		known[f] = true
 	}
 	for line := range strings.Lines(stdout) {
@@ -179,6 +179,30 @@ func TestWholeColumnar(t *testing.T) {
 	for _, v := range records {
 		if v["ok"] != true || v["rows"] != 1000.0 {
 			t.Errorf("%v", v)
+		}
+	}
+}
+
+// TestWholeSuites runs the suites on every device that is here.
+func TestWholeSuites(t *testing.T) {
+	r := whole(context.Background(), "bench", "gemm,transfer", "--rows", "900", "--runs", "1", "--json")
+	if r.status != statusOK {
+		t.Fatalf("%+v", r)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(r.stdout) {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		if v["answer"] == nil && (v["ok"] != true || v["driver"] == nil) {
+			t.Errorf("%s", line)
+		}
+		seen[fmt.Sprint(v["suite"], v["op"], v["device"])] = true
+	}
+	for _, want := range []string{"gemm gemm_f32_30 cpu", "gemm gemm_f64_30 cpu", "transfer device_copy cpu"} {
+		if !seen[strings.ReplaceAll(want, " ", "")] {
+			t.Errorf("no %s in %v", want, seen)
 		}
 	}
 }

@@ -10,9 +10,12 @@ import (
 	"github.com/volley-go/volley"
 	"github.com/volley-go/volley/bench/columnar"
 	"github.com/volley-go/volley/bench/flights"
+	"github.com/volley-go/volley/bench/gemm"
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/transfer"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/cuda"
 )
 
 // wire joins the commands to the library. It and convert_run.go are the only
@@ -24,6 +27,8 @@ func wire() deps {
 		devices:   listDevices,
 		flights:   runFlights,
 		columnar:  &columnarSuite{ops: columnar.Names(), run: runColumnar},
+		gemm:      runGEMM,
+		transfer:  runTransfer,
 		convert:   &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
 }
@@ -102,6 +107,48 @@ func runColumnar(ctx context.Context, o columnarOptions, to report.Sink, p progr
 	}
 	err = columnar.Run(ctx, columnar.Options{
 		Backends: all, Rows: o.Rows, Ops: o.Ops, Runs: o.Runs, Threads: o.Threads, Limit: o.Limit,
+	}, to, p)
+	return errors.Join(err, close())
+}
+
+func runGEMM(ctx context.Context, o gemmOptions, to report.Sink, p progress.Progress) error {
+	all, close, err := backends(o.benchOptions, p)
+	if err != nil {
+		return err
+	}
+	var engines []gemm.Engine
+	for _, b := range all {
+		engines = append(engines, gemmEngines(b, p)...)
+	}
+	err = gemm.Run(ctx, gemm.Options{Engines: engines, Rows: o.Rows, Runs: o.Runs, Threads: o.Threads}, to, p)
+	return errors.Join(err, close())
+}
+
+// gemmEngines are the ways in which a backend's device can multiply; p is told
+// why a CUDA device has one only.
+func gemmEngines(b *kernels.Backend, p progress.Progress) []gemm.Engine {
+	if !strings.HasPrefix(b.Device.Name(), "cuda:") {
+		return []gemm.Engine{{Name: "volley", Backend: b}}
+	}
+	own := gemm.Engine{Name: "volley", Backend: cuda.Own(b)}
+	library, err := cuda.BLAS(b.Device)
+	if err != nil {
+		p.Start(fmt.Sprintf("cublas is left out: %v", err), 0)
+		p.Done()
+		return []gemm.Engine{own}
+	}
+	p.Start("cublas is "+library, 0)
+	p.Done()
+	return []gemm.Engine{own, {Name: "cublas", Backend: b}}
+}
+
+func runTransfer(ctx context.Context, o transferOptions, to report.Sink, p progress.Progress) error {
+	all, close, err := backends(o.benchOptions, p)
+	if err != nil {
+		return err
+	}
+	err = transfer.Run(ctx, transfer.Options{
+		Backends: all, Rows: o.Rows, Runs: o.Runs, Threads: o.Threads, LinkGBs: o.LinkGBs, Limit: o.Limit,
 	}, to, p)
 	return errors.Join(err, close())
 }
