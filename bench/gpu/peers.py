@@ -51,7 +51,7 @@ class NumPyLike:
         return self.xp.random.permutation(n) if limit == 0 else self.xp.random.randint(0, limit, n)
 
     def keys32(self, n):
-        return self.xp.random.randint(0, 1 << 31, n).astype(self.xp.uint32)
+        return self.xp.random.randint(0, 1 << 32, n).astype(self.xp.uint32)
 
     def group(self, k, v):
         keys, at = self.xp.unique(k, return_inverse=True)

@@ -75,7 +75,7 @@ step() {
 		note "$name" passed $((SECONDS - start)) ""
 	else
 		failed=1
-		note "$name" failed $((SECONDS - start)) "see logs/$name.log: $(grep -v '^[[:space:]]*$' "$log" | tail -n 1)"
+		note "$name" failed $((SECONDS - start)) "see logs/$name.log: $(grep -E -- '--- FAIL|panic:|^volley:' "$log" || tail -n 1 "$log")"
 	fi
 }
 

@@ -62,6 +62,9 @@ type multiplier struct {
 func (x *multiplier) open() (*blas, error) {
 	x.once.Do(func() {
 		var reasons []error
+		if len(x.names) == 0 {
+			reasons = append(reasons, errors.New("none is looked for on this system, or VOLLEY_CUBLAS_LIBRARY says so"))
+		}
 		for _, name := range x.names {
 			b, err := x.load(name)
 			if err == nil {
