@@ -12,7 +12,7 @@ run: ## A query and a regression over a million flights on every device, checked
 test: ## Everything: house rules, vet, staticcheck, builds for every system, tests, race detector, the main job
 	@bash scripts/test.sh
 
-gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, or generate to make the PTX)
+gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, check, or generate to make the PTX)
 	@bash scripts/gpu.sh $(PART)
 
 quick: ## The short round while working: vet, build, short tests

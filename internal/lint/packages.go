@@ -41,7 +41,7 @@ var Packages = []Package{
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/opencl"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},
-	{Path: "kernels/cuda", May: join(columns, []string{"internal/dl", "device/cuda", "kernels/gpu"})},
+	{Path: "kernels/cuda", May: join(columns, []string{"internal/dl", "device/cuda", "kernels/gpu"}), Tests: []string{"device/host"}},
 	{Path: "internal/ptxgen", May: []string{"internal/dl", "kernels/gpu", "kernels/cuda"}},
 	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"}), Tests: []string{"device/host"}},
 	{Path: "kernels/kerneltest", May: join(columns, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},
