@@ -155,14 +155,18 @@ func TestOperationsStopWithTheirContext(t *testing.T) {
 }
 
 func TestOperationsWithinTooLittleMemory(t *testing.T) {
-	limited := memory.NewLimited(memory.Heap, 0)
 	for _, free := range []int64{1 << 10, 1 << 16, 1 << 19, 1 << 21} {
-		roomy := memory.NewLimited(memory.Heap, 64<<20)
-		b := backendOver(t, func(memory.Allocator) memory.Allocator { return switched{roomy, &limited} })
+		var limited *memory.Limited
+		limit := func(int64) {}
+		b := backendOver(t, func(a memory.Allocator) memory.Allocator {
+			limit = func(n int64) { limited = memory.NewLimited(a, n) }
+			limit(0)
+			return switched{memory.NewLimited(a, 64<<20), &limited}
+		})
 		table := bigTable(t, b, 300_000)
 		failed := 0
 		for name, q := range operations(From(table), table) {
-			limited = memory.NewLimited(memory.Heap, free)
+			limit(free)
 			got, err := q.Collect(t.Context())
 			if err == nil {
 				got.Release()
@@ -172,7 +176,7 @@ func TestOperationsWithinTooLittleMemory(t *testing.T) {
 			if limited.InUse() != 0 {
 				t.Errorf("%s within %d bytes: %d bytes leaked", name, free, limited.InUse())
 			}
-			limited = memory.NewLimited(memory.Heap, 0)
+			limit(0)
 		}
 		if failed == 0 && free < 1<<19 {
 			t.Errorf("nothing failed within %d bytes", free)

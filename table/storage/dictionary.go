@@ -10,9 +10,11 @@ import (
 )
 
 // oneDictionary gives a table in which all chunks of a dictionary column have
-// one dictionary, as a new reference: t itself where there is nothing to do, else
-// one of columns on the host.
-func oneDictionary(ctx context.Context, t *table.Table, path string) (out *table.Table, err error) {
+// one dictionary: t itself where there is nothing to do, else one of columns on
+// the host. It is good until release, which gives back all that was made for it:
+// its columns share bitmaps with those that they were made of and do not hold
+// them.
+func oneDictionary(ctx context.Context, t *table.Table, path string) (out *table.Table, release func(), err error) {
 	var fields []int
 	for i, f := range t.Schema().Fields() {
 		if f.Type.ID() == arrow.DICTIONARY {
@@ -21,19 +23,25 @@ func oneDictionary(ctx context.Context, t *table.Table, path string) (out *table
 	}
 	chunks := t.Chunks()
 	if len(fields) == 0 || len(chunks) < 2 {
-		return t.Retain(), nil
+		return t, func() {}, nil
 	}
-	if !t.Backend().Device.Place().HostAccessible() {
-		here, err := downloadAll(ctx, t)
-		if err != nil {
-			return nil, writeError(path, err)
+	var here []*table.Batch
+	release = func() {
+		out.Release()
+		for _, b := range here {
+			b.Release()
 		}
-		defer func() {
-			for _, b := range here {
-				b.Release()
-			}
-		}()
-		chunks = here
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	if !t.Backend().Device.Place().HostAccessible() {
+		if chunks, err = downloadAll(ctx, t); err != nil {
+			return nil, release, writeError(path, err)
+		}
+		here = chunks
 	}
 	a := newArena(hostMemory(t.Backend()), 1<<40)
 	defer a.close()
@@ -53,10 +61,10 @@ func oneDictionary(ctx context.Context, t *table.Table, path string) (out *table
 	}
 	for _, i := range fields {
 		if err := canceled(ctx, path); err != nil {
-			return nil, err
+			return nil, release, err
 		}
 		if err := unify(a, columns, i); err != nil {
-			return nil, writeError(path, err)
+			return nil, release, writeError(path, err)
 		}
 	}
 	batches := make([]*table.Batch, 0, len(chunks))
@@ -69,11 +77,12 @@ func oneDictionary(ctx context.Context, t *table.Table, path string) (out *table
 			for _, b := range batches {
 				b.Release()
 			}
-			return nil, writeError(path, err)
+			return nil, release, writeError(path, err)
 		}
 		batches = append(batches, b)
 	}
-	return table.NewTable(t.Backend(), t.Schema(), batches)
+	out, err = table.NewTable(t.Backend(), t.Schema(), batches)
+	return out, release, err
 }
 
 // unify gives column i of every chunk the dictionary of all.

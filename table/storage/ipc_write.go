@@ -33,11 +33,11 @@ func WriteIPCTo(ctx context.Context, t *table.Table, w io.Writer, o IPCOptions) 
 // write writes a table. In a file, unlike a stream, a column has one dictionary.
 func (o IPCOptions) write(ctx context.Context, t *table.Table, path string, w io.Writer) error {
 	if !o.Stream {
-		one, err := oneDictionary(ctx, t, path)
+		one, release, err := oneDictionary(ctx, t, path)
 		if err != nil {
 			return err
 		}
-		defer one.Release()
+		defer release()
 		t = one
 	}
 	return writeTable(ctx, t, path, w, o.sink)

@@ -14,14 +14,15 @@ import (
 type uploader struct {
 	mover
 	from table.BatchReader
+	path string // for errors
 }
 
-func newUploader(b *kernels.Backend, from table.BatchReader) (table.BatchReader, error) {
+func newUploader(b *kernels.Backend, from table.BatchReader, path string) (table.BatchReader, error) {
 	s, err := b.NewStream()
 	if err != nil {
 		return nil, errors.Join(err, from.Close())
 	}
-	return &uploader{mover{s, b.Device.Memory()}, from}, nil
+	return &uploader{mover{s, b.Device.Memory()}, from, path}, nil
 }
 
 // Next is the next batch, on the device.
@@ -31,7 +32,8 @@ func (u *uploader) Next(ctx context.Context) (*table.Batch, error) {
 		return nil, err
 	}
 	defer b.Release()
-	return u.batch(ctx, b)
+	moved, err := u.batch(ctx, b)
+	return moved, inFile(u.path, "", err, nil)
 }
 
 // Close ends the reading and the copying.

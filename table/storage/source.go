@@ -115,7 +115,7 @@ func finishScan(b *kernels.Backend, o *ordered) (table.BatchReader, error) {
 	if b.Device.Place().HostAccessible() {
 		return o, nil
 	}
-	return newUploader(b, o)
+	return newUploader(b, o, o.path)
 }
 
 // emitCounts gives batches of rows without columns.
