@@ -73,7 +73,8 @@ func needs(l Layout, t arrow.DataType, end int64) []int64 {
 	}
 }
 
-// checkPlaces finds the one place that all parts live in.
+// checkPlaces finds the one place that all parts live in. Parts that the host
+// can read all of, some of them pinned for a device, are together on the host.
 func (c *Column) checkPlaces() error {
 	var found []Place
 	for _, b := range c.buffers {
@@ -94,10 +95,14 @@ func (c *Column) checkPlaces() error {
 		c.place = Host
 	}
 	for i, p := range found {
-		if p != found[0] {
+		switch {
+		case i == 0 || p == c.place:
+			c.place = p
+		case p.HostAccessible() && c.place.HostAccessible():
+			c.place = Host
+		default:
 			return mismatch("a column of %s has parts on %s and on %s", c.typ, found[0], found[i])
 		}
-		c.place = p
 	}
 	return nil
 }

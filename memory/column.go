@@ -80,7 +80,8 @@ func (c *Column) Len() int64 { return c.length }
 // Offset is the index in the buffers of the first value.
 func (c *Column) Offset() int64 { return c.offset }
 
-// Place says where the column lives.
+// Place says where the column lives: on Host where its parts are in different
+// places that the host can read.
 func (c *Column) Place() Place { return c.place }
 
 // Buffer is buffer i as LayoutOf(Type()) says, or nil. The caller gets no

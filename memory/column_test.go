@@ -255,3 +255,31 @@ func TestColumnErrorsReleaseTheParts(t *testing.T) {
 		})
 	}
 }
+
+// TestPlacesOfTheHost makes columns of a slice of the host and of memory that is
+// pinned for a device, in any order.
+func TestPlacesOfTheHost(t *testing.T) {
+	pinned := func() *Buffer { return WrapBlock(Place{CUDAHost, 1}, Block{Bytes: make([]byte, 8), Size: 8}, nil) }
+	host := func() *Buffer { return Wrap(make([]byte, 8), nil) }
+	for _, c := range []struct {
+		buffers []*Buffer
+		want    Place
+	}{
+		{[]*Buffer{pinned(), host()}, Host}, {[]*Buffer{host(), pinned()}, Host},
+		{[]*Buffer{pinned(), pinned()}, Place{CUDAHost, 1}}, {[]*Buffer{nil, pinned()}, Place{CUDAHost, 1}},
+	} {
+		got, err := NewColumn(Parts{Type: arrow.PrimitiveTypes.Int64, Len: 1, Buffers: c.buffers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Place() != c.want {
+			t.Errorf("on %s, want %s", got.Place(), c.want)
+		}
+		got.Release()
+	}
+	device := WrapBlock(Place{CUDA, 1}, Block{Size: 8}, nil)
+	got, err := NewColumn(Parts{Type: arrow.PrimitiveTypes.Int64, Len: 1, Buffers: []*Buffer{pinned(), device}})
+	if got != nil || !errors.Is(err, ErrMismatch) {
+		t.Errorf("pinned for a device and on it: %v, %v", got, err)
+	}
+}

@@ -29,6 +29,12 @@ func OnHost() bool {
 	return name == "" || name == "cpu"
 }
 
+// OnGPU tells whether Open gives a backend whose kernels are those for GPUs.
+func OnGPU() bool {
+	kind, _, _ := strings.Cut(os.Getenv(variable), ":")
+	return devices[kind] != nil
+}
+
 // devices are the kinds of device that are opened by number: the backend, its
 // device not yet wrapped.
 var devices = map[string]func(index int) (*kernels.Backend, error){

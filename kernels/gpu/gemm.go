@@ -9,8 +9,15 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// splitDepth is the least depth of a product that is worth groups of its own.
-const splitDepth = 512
+const (
+	// splitDepth is the least depth of a product that is worth groups of its own.
+	splitDepth = 512
+	// thinMost is how many rows and columns C may have to be computed by
+	// gemm_thin where the depth is at least thinDepth. With more, tiles of gemm
+	// that are partly empty cost less than reading A and B several times.
+	thinMost, thinDepth = 16, 1024
+	thinSide            = 4 // THIN of gemm.cl
+)
 
 // gemm is the GPU's GEMMFunc. Products are fused with their additions and added
 // in rising k, in as many parts as it takes to fill the device, which are then
@@ -32,6 +39,10 @@ func (e *Engine) gemm(ctx context.Context, s device.Stream, transA, transB bool,
 	if alpha == 0 {
 		depth = 0
 	}
+	if m <= thinMost && n <= thinMost && depth >= thinDepth {
+		c.thin(out.Type, x, y, z, depth, alpha, beta)
+		return c.err
+	}
 	side := int64(64)
 	if out.Type.ID() == arrow.FLOAT32 {
 		side = 128
@@ -49,6 +60,17 @@ func (e *Engine) gemm(ctx context.Context, s device.Stream, transA, transB bool,
 		c.join(out.Type, parts, splits, z, alpha, beta)
 	}
 	return c.err
+}
+
+// thin is the product for a C of few elements: see gemm_thin.
+func (c *call) thin(t arrow.DataType, x, y, z matrixView, depth int64, alpha, beta float64) {
+	tiles := groupsFor(z.rows, thinSide) * groupsFor(z.cols, thinSide)
+	splits, split := c.splits(tiles/4, depth)
+	parts := c.temp(splits * z.rows * z.cols * int64(memory.Width(t)))
+	args := append(x.args(), y.args()...)
+	args = append(args, z.rows, z.cols, depth, split, parts)
+	c.launchGrid(matrixModule("gemm", t), "gemm_thin", device.Grid{Groups: [3]int64{tiles, splits}, Items: [3]int{group}}, args...)
+	c.join(t, parts, splits, z, alpha, beta)
 }
 
 // splits is in how many parts a depth is cut so that groups of work become

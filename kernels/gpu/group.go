@@ -87,11 +87,20 @@ func (c *call) countDistinct(col *memory.Column) int64 {
 func (c *call) groupIDs(g *grouping) *memory.Column {
 	t := kernels.IndexType(g.rows)
 	width := int64(memory.Width(t))
-	ids := c.result(width * g.rows)
+	ids := g.slots
+	if g.parts != nil {
+		ids = g.parts.leaders
+	}
+	if g.table != nil && g.table.wide() != (width == 8) {
+		ids = c.result(width * g.rows)
+	} else {
+		c.promote(ids) // it is overwritten in place
+	}
 	if g.parts != nil {
 		g.parts.ids(c, g.rows, ids)
 	} else {
 		c.launch("group", "group_ids", c.strided(g.rows), g.slots, boolArg(g.table.wide()), g.table.slots, ids, boolArg(width == 8), g.rows)
+		c.drop(g.table.slots)
 	}
 	p := memory.Parts{Type: t, Len: g.rows, Buffers: []*memory.Buffer{nil, ids}}
 	if g.live.buffer != nil {

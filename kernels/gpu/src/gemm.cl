@@ -75,6 +75,45 @@ KERNEL(GROUP) K(gemm)(MATRIX(a), MATRIX(b), GLOBAL T *c, i64 c0, i64 c_row, T al
   }
 }
 
+// For a C of few elements and a great depth, of which the tiles above would be mostly empty: a group computes THIN x THIN elements of C over
+// a split of the depth, each item those of every 256th step, which are then added in a tree. Bound by memory: A is read n / THIN times and B
+// m / THIN times, all but the first time from the cache.
+#define THIN 4
+KERNEL(GROUP) K(gemm_thin)(MATRIX(a), MATRIX(b), i64 m, i64 n, i64 depth, i64 split, GLOBAL T *parts) {
+  SHARED T sums[THIN * GROUP];
+  i64 tiles_n = (n + THIN - 1) / THIN, row = BID / tiles_n * THIN, col = BID % tiles_n * THIN;
+  i64 from = BID_Y * split, to = MIN(depth, from + split);
+  i64 at_a[THIN], at_b[THIN];
+  T sum[THIN][THIN];
+  for (int r = 0; r < THIN; r++) {
+    at_a[r] = a0 + MIN(row + r, m - 1) * a_row; // beyond C the last row and column again, whose sums are not kept
+    at_b[r] = b0 + MIN(col + r, n - 1) * b_col;
+    for (int s = 0; s < THIN; s++) sum[r][s] = 0;
+  }
+  for (i64 k = from + TID; k < to; k += GROUP) {
+    T x[THIN], y[THIN];
+    for (int r = 0; r < THIN; r++) {
+      x[r] = a[at_a[r] + k * a_col];
+      y[r] = b[at_b[r] + k * b_row];
+    }
+    for (int r = 0; r < THIN; r++) {
+      for (int s = 0; s < THIN; s++) sum[r][s] = FMA(x[r], y[s], sum[r][s]);
+    }
+  }
+  for (int r = 0; r < THIN; r++) {
+    for (int s = 0; s < THIN; s++) sums[s * GROUP + TID] = sum[r][s];
+    BARRIER();
+    for (int d = GROUP / 2; d > 0; d >>= 1) {
+      if (TID < d) {
+        for (int s = 0; s < THIN; s++) sums[s * GROUP + TID] += sums[s * GROUP + TID + d];
+      }
+      BARRIER();
+    }
+    if (TID < THIN && row + r < m && col + TID < n) parts[(BID_Y * m + row + r) * n + col + TID] = sums[TID * GROUP];
+    BARRIER(); // the sums are read
+  }
+}
+
 // C from the sums of all splits, added in their order.
 KERNEL(GROUP) K(gemm_join)(GLOBAL const T *parts, i64 splits, GLOBAL T *c, i64 c0, i64 c_row, i64 c_col, T alpha, T beta, i64 m, i64 n) {
   for (i64 e = GID; e < m * n; e += GSIZE) {

@@ -89,7 +89,7 @@ KERNEL(GROUP) grouppart_first(GLOBAL const u32 *marks, GLOBAL const u64 *before,
   }
 }
 
-// The group of each row from the first row of it; with `nulls` also of those that are not live.
+// The group of each row from the first row of it; with `nulls` also of those that are not live. ids may be leaders itself.
 KERNEL(GROUP) grouppart_ids(GLOBAL const u32 *leaders, GLOBAL const u8 *live, i64 live_from, i32 nulls, GLOBAL const u32 *null_row,
                             GLOBAL const u32 *marks, GLOBAL const u64 *before, GLOBAL u32 *ids, i64 n) {
   for (i64 i = GID; i < n; i += GSIZE) {
