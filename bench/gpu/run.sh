@@ -25,6 +25,9 @@ while [ $# -gt 0 ]; do
 		;;
 	esac
 done
+for part in ${only//,/ }; do
+	[[ $part =~ ^(conformance|sanitizer|bench|peers)$ ]] || { echo "run.sh: --only: there is no part $part" >&2; exit 2; }
+done
 [[ $device == cuda:* ]] || { echo "run.sh: --device is $device, a CUDA device such as cuda:0 is needed" >&2; exit 2; }
 
 # The tests would build an emulator where no driver is named, and a device must be there.
@@ -53,9 +56,7 @@ folder=$out/$(tr 'A-Z' 'a-z' <<<"$card" | tr -cs 'a-z0-9\n' - | sed 's/^-*//; s/
 mkdir -p "$folder/logs" || exit 1
 folder=$(cd "$folder" && pwd)
 steps=$folder/steps.jsonl
-: >"$steps"
-: >"$folder/bench.jsonl"
-: >"$folder/peers.jsonl"
+touch "$steps" "$folder/bench.jsonl" "$folder/peers.jsonl"
 echo "$listed" >"$folder/devices.jsonl"
 failed=0
 
@@ -79,6 +80,12 @@ step() {
 	fi
 }
 
+# forget PATTERN: drops what an earlier run noted of a part, whose other parts stay.
+forget() {
+	grep -vE "^\{\"step\":\"($1)" "$steps" >"$steps.new"
+	mv "$steps.new" "$steps"
+}
+
 missing() { note "$1" missing 0 "$2"; }
 part() { [[ ,$only, == *,$1,* ]]; }
 
@@ -97,6 +104,7 @@ tested() {
 }
 
 conformance() {
+	forget 'driver-|conformance-'
 	step driver-cuda tested device/cuda '^TestLoaded$'
 	step conformance-cuda tested kernels/cuda "${tests:-.}"
 	local there
@@ -111,6 +119,7 @@ conformance() {
 }
 
 sanitizer() {
+	forget sanitizer-
 	local tool program=
 	for tool in "$(command -v compute-sanitizer)" /usr/local/cuda/bin/compute-sanitizer; do
 		[ -x "$tool" ] && program=$tool && break
@@ -140,6 +149,8 @@ link() {
 suite() { ./volley bench "$1" --device "$device" --rows "$rows" --runs "$runs" --json "${@:2}" >>"$folder/bench.jsonl"; }
 
 benches() {
+	forget 'bench-|link|cublas'
+	: >"$folder/bench.jsonl"
 	local carries
 	carries=$(link)
 	[ -n "$carries" ] || missing link "nvidia-smi does not tell the generation and width of the PCI Express link"
@@ -151,6 +162,8 @@ benches() {
 }
 
 peers() {
+	forget peer
+	: >"$folder/peers.jsonl"
 	if ! command -v python3 >/dev/null; then
 		missing peers "no python3"
 		return
