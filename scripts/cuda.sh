@@ -1,5 +1,6 @@
-# Sourced after lib.sh, compiler.sh and packages.sh. The CUDA backend without a GPU: on the emulated driver of internal/cuemu, in several
-# orders of threads and blocks (the natural one is among the tests of all packages); and the PTX, made again and assembled for each GPU.
+# Sourced after lib.sh, compiler.sh, packages.sh and opencl_tests.sh. The CUDA backend without a GPU: on the emulated
+# driver of internal/cuemu, in several orders of threads and blocks (the natural one is among the tests of all packages); and the PTX, made
+# again and assembled for each GPU.
 # Installs g++ with apt-get, and fetches NVRTC and ptxas from PyPI into the ignored folder .cuda/ (60 MB).
 
 # on_emulator SEED COMMAND...: the command on the emulated driver, whose log must stay empty.
@@ -41,10 +42,10 @@ emulator_sections() {
 		eval "$variables"
 		on_emulator 3 env CUEMU_DEVICES=2 VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m -run '/.*/(Elementwise|Movement|Joins)' ./kernels/cuda
 	)
-	section "CUDA on the emulated driver: tables and expressions"
+	section "CUDA on the emulated driver: tables, files and expressions"
 	(
 		eval "$variables"
-		on_emulator 4 env VOLLEY_BACKEND=cuda go test -count=1 -short -timeout 20m ./expr ./table
+		on_emulator 4 env VOLLEY_BACKEND=cuda go test -count=1 -short -skip "$large_tables" -timeout 20m ./expr ./table ./table/storage
 	)
 	section "CUDA on the emulated driver: the main job on every device"
 	(

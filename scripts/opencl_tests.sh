@@ -1,20 +1,29 @@
 # Sourced after lib.sh, compiler.sh and opencl.sh. What is built on the OpenCL device: kernels, tables, the main job, on PoCL with one device and
 # with two, with cgo off and on, and the kernels under Oclgrind at small sizes.
+
+# Left out of further runs of the tables' tests, and of that on the emulated CUDA driver (see cuda.sh): tests of four million rows and of a
+# hundred million pairs, which take a minute and more there and depend neither on the number of devices nor on how the driver is called.
+large_tables='^(TestPeakMemory|TestJoinOfManyPairs)$'
+
 opencl_sections() {
 	if ! opencl; then
 		leave_out "kernels on OpenCL" "$why_no_opencl"
 		return
 	fi
-	section "OpenCL: tables and expressions"
-	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -short -timeout 20m ./expr ./table
+	section "OpenCL: tables, files and expressions"
+	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -short -timeout 20m ./expr ./table ./table/storage
 
 	section "OpenCL: two devices"
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./kernels/opencl
+	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 VOLLEY_BACKEND=opencl:1 \
+		go test -count=1 -short -skip "$large_tables" -timeout 20m ./expr ./table ./table/storage
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench flights --json
 
 	if c_compiler; then
 		section "OpenCL: with cgo"
 		CGO_ENABLED=1 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./device/opencl ./kernels/opencl
+		CGO_ENABLED=1 VOLLEY_BACKEND=opencl go test -count=1 -short -skip "$large_tables" -timeout 20m ./expr ./table ./table/storage
+		CGO_ENABLED=1 go run ./cmd/volley bench flights --device opencl:0 --json
 	else
 		leave_out "OpenCL with cgo" "$why_no_compiler"
 	fi
