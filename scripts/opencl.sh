@@ -28,11 +28,12 @@ opencl_found() {
 }
 
 # under_oclgrind COMMAND…: runs it with Oclgrind as the only driver. The simulator ends well whatever it finds; its log must be empty.
+# Kernels are built as they are written: optimised, they use intrinsics of LLVM that Oclgrind 21.10 has not got (rotations, abs, overflows).
 under_oclgrind() {
 	local folder status=0
 	folder=$(mktemp -d)
 	echo "$oclgrind_driver" >"$folder/oclgrind.icd"
-	OCL_ICD_VENDORS=$folder OCLGRIND_DATA_RACES=1 OCLGRIND_LOG=$folder/log VOLLEY_REQUIRE=opencl VOLLEY_CACHE=off "$@" || status=$?
+	OCL_ICD_VENDORS=$folder OCLGRIND_DATA_RACES=1 OCLGRIND_LOG=$folder/log OCLGRIND_BUILD_OPTIONS=-cl-opt-disable VOLLEY_REQUIRE=opencl VOLLEY_CACHE=off "$@" || status=$?
 	if [ -s "$folder/log" ]; then
 		echo "Oclgrind found:" >&2
 		cat "$folder/log" >&2

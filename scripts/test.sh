@@ -51,6 +51,11 @@ if [ -n "${VOLLEY_REQUIRE:-}" ]; then
 
 	section "OpenCL: under Oclgrind"
 	CGO_ENABLED=0 under_oclgrind go test -count=1 ./device/opencl
+	VOLLEY_KERNELTEST=least CGO_ENABLED=0 under_oclgrind go test -count=1 -timeout 20m -run '^TestConformance$' ./kernels/opencl
+	if VOLLEY_RACE=planted CGO_ENABLED=0 under_oclgrind go test -count=1 -run '^TestPlantedRace$' ./kernels/opencl 2>/dev/null; then
+		echo "Oclgrind does not see a race that was planted" >&2
+		exit 1
+	fi
 fi
 
 section "tests under the race detector"

@@ -177,6 +177,7 @@ func newSuite(r Reporter, b, reference *kernels.Backend, guarded bool, extent Ex
 		inputs:    inputs,
 		ran:       pairsOf(b.Set),
 		faulted:   map[string]bool{},
+		checked:   map[string]int{},
 
 		overReleases: memory.OverReleases(),
 	}

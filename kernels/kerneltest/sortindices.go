@@ -47,7 +47,10 @@ func sortIndices(s *Suite) {
 			s.Faults(c, run)
 		}
 	})
-	for _, keys := range hardOrders(s, 2*Morsel+5) {
+	for i, keys := range hardOrders(s, 2*Morsel+5) {
+		if s.extent == Least && i%4 != 3 { // equal, nulls first, texts
+			continue
+		}
 		c := Call{Case: Case{Type: keys[0].Values.Type(), Length: keys[0].Values.Len()}, Note: fmt.Sprint("hard ", keys)}
 		s.Check(c, func(e *Env) (Result, error) { return One(e.SortIndices(e.Ctx, e.Stream, e.keys(keys))) })
 	}

@@ -23,6 +23,8 @@ type Suite struct {
 	seed       uint64
 	extent     Extent
 	faulted    map[string]bool // what Tiny had under faults
+	checked    map[string]int  // checks of a type, counted for Least
+	checks     int             // of all types
 	shape      bool            // SumShape
 	planted    bool            // listening for a planted error: the first round is enough
 	tested     *side
