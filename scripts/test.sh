@@ -51,9 +51,12 @@ if [ -n "${VOLLEY_REQUIRE:-}" ]; then
 
 	section "OpenCL: under Oclgrind"
 	CGO_ENABLED=0 under_oclgrind go test -count=1 ./device/opencl
-	VOLLEY_KERNELTEST=least CGO_ENABLED=0 under_oclgrind go test -count=1 -timeout 20m -run '^TestConformance$' ./kernels/opencl
-	if VOLLEY_RACE=planted CGO_ENABLED=0 under_oclgrind go test -count=1 -run '^TestPlantedRace$' ./kernels/opencl 2>/dev/null; then
-		echo "Oclgrind does not see a race that was planted" >&2
+	# Without TopK, Concat and the matrix kernels, each of which takes the simulator minutes, and the list of what was run.
+	VOLLEY_KERNELTEST=least CGO_ENABLED=0 under_oclgrind go test -count=1 -timeout 20m -run '^TestConformance$' \
+		-skip '/./(Support|Matrix)$|/./Order/TopK$|/./Movement/Concat$' ./kernels/opencl
+	planted=$(VOLLEY_RACE=planted CGO_ENABLED=0 under_oclgrind go test -count=1 -run '^TestPlantedRace$' ./kernels/opencl 2>&1) && status=0 || status=$?
+	if [ "$status" = 0 ] || [ "${planted/data race/}" = "$planted" ]; then
+		printf '%s\n' "$planted" "Oclgrind does not see a race that was planted" >&2
 		exit 1
 	fi
 fi
