@@ -51,7 +51,7 @@ if [ -n "${VOLLEY_REQUIRE:-}" ]; then
 
 	section "OpenCL: under Oclgrind"
 	CGO_ENABLED=0 under_oclgrind go test -count=1 ./device/opencl
-	# Without TopK, Concat and the matrix kernels, each of which takes the simulator minutes, and the list of what was run.
+	# Without sorting, Concat and the matrix kernels, each of which takes the simulator minutes, and the list of what was run.
 	VOLLEY_KERNELTEST=least CGO_ENABLED=0 under_oclgrind go test -count=1 -timeout 20m -run '^TestConformance$' \
 		-skip '/./(Support|Matrix)$|/./Order/TopK$|/./Movement/Concat$' ./kernels/opencl
 	planted=$(VOLLEY_RACE=planted CGO_ENABLED=0 under_oclgrind go test -count=1 -run '^TestPlantedRace$' ./kernels/opencl 2>&1) && status=0 || status=$?
