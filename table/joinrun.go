@@ -17,6 +17,10 @@ import (
 // they gather, then take memory for these rows only.
 const probeRows = 1 << 20
 
+// crossLeast is how many pairs of a cross join are worked on at least, however
+// short memory is: a few at a time it would not end before anybody lost patience.
+const crossLeast = 1 << 14
+
 // probePairs is how many pairs a slice of left rows may give before it is cut
 // in halves, down to one row: where keys repeat on both sides the pairs are many
 // times the rows.
@@ -69,15 +73,15 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 			return nil, err
 		}
 		var out *Batch
-		at, row, size := o.at-slice.rows, int64(0), slice.rows
+		at, row, size, least := o.at-slice.rows, int64(0), slice.rows, int64(1)
 		if o.node.kind == Cross {
-			at, row = o.at, o.row
+			at, row, least = o.at, o.row, crossLeast
 			out, size, err = o.cross(ctx, slice)
 		} else {
 			out, err = o.probe(ctx, slice)
 		}
 		slice.Release()
-		if errors.Is(err, device.ErrOutOfMemory) && size > 1 {
+		if errors.Is(err, device.ErrOutOfMemory) && size > least {
 			o.at, o.row, o.step = at, row, size/2        // the same rows again, fewer at a time
 			if err := o.r.stream.Wait(ctx); err != nil { // what was launched holds the memory that it uses
 				return nil, wrapError("join", err)
