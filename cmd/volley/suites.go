@@ -55,6 +55,9 @@ func severalSuites(cmd *cobra.Command, d deps, f *benchFlags) {
 		}
 		names := strings.Split(args[0], ",")
 		for i, name := range names {
+			if len(names) == 1 && suiteNamed(d, name, 1, 0) == nil {
+				return usagef("unknown command %q for %q", name, cmd.CommandPath())
+			}
 			if suiteNamed(d, name, 1, 0) == nil || slices.Contains(names[:i], name) {
 				return usagef("unknown or repeated suite %q in %q: a list may have columnar, gemm and transfer", name, args[0])
 			}

@@ -9,8 +9,13 @@ import (
 	"github.com/volley-go/volley/kernels"
 )
 
-// programRows is the number of rows that one group of a fused kernel computes.
-const programRows = 4096
+// programRows is the number of rows that one group of a fused kernel computes,
+// and programBits the most bitmaps that it writes: each takes a byte of local
+// memory a row.
+const (
+	programRows = 1024
+	programBits = 24
+)
 
 // programText writes the kernel of a program, in the shared dialect: one pass
 // over the rows, in which every step is a variable and a bit that says whether
@@ -56,12 +61,34 @@ func writeProgram(p *kernels.Program, hasNulls func(column int) bool) (*programT
 			w.param("GLOBAL u32 *ok%d", k)
 		}
 	}
+	if len(w.bitmaps()) > programBits {
+		return nil, device.Errorf(device.ErrUnsupported, "", "", "%d bitmaps as results of one program", len(w.bitmaps()))
+	}
+	for _, b := range w.bitmaps() {
+		w.line("%s_bits[row] = (u8)%s;", b.out, b.from)
+	}
 	if w.fails {
 		w.param("GLOBAL u64 *bad")
 		w.line("if (wrong) STORE64(bad, (u64)1);")
 	}
 	w.param("i64 n")
 	return w, nil
+}
+
+// programBitmap is a result that is a bitmap: values of bools, or validity.
+type programBitmap struct{ out, from string }
+
+func (w *programText) bitmaps() []programBitmap {
+	var all []programBitmap
+	for k, r := range w.p.Results {
+		if w.p.Steps[r].Type.ID() == arrow.BOOL {
+			all = append(all, programBitmap{fmt.Sprintf("o%d", k), fmt.Sprintf("v%d", r)})
+		}
+		if w.nullable[r] {
+			all = append(all, programBitmap{fmt.Sprintf("ok%d", k), fmt.Sprintf("k%d", r)})
+		}
+	}
+	return all
 }
 
 func (w *programText) param(format string, args ...any) {
@@ -83,33 +110,39 @@ func (w *programText) kernel(entry string) string {
 		}
 	}
 	b.WriteString("#line 1 \"program\"\n")
-	for _, h := range []string{"scalar.h", "group.h", "arithmetic.h", "unary.h", "cast.h"} {
+	for _, h := range []string{"scalar.h", "arithmetic.h", "unary.h", "cast.h"} {
 		fmt.Fprintf(&b, "#include %q\n", h)
 	}
 	fmt.Fprintf(&b, "KERNEL(GROUP) %s(%s) {\n", entry, strings.Join(w.params, ", "))
-	b.WriteString("  SHARED u32 scratch[GROUP];\n")
-	fmt.Fprintf(&b, "  for (i64 first = BID * %d; first < n && first < (BID + 1) * %d; first += GROUP) {\n", programRows, programRows)
-	b.WriteString("    i64 i = first + TID;\n")
-	if w.fails {
-		b.WriteString("    u32 wrong = 0;\n")
+	for _, m := range w.bitmaps() {
+		fmt.Fprintf(&b, "  SHARED u8 %s_bits[%d];\n", m.out, programRows)
 	}
-	for i, s := range w.p.Steps {
-		fmt.Fprintf(&b, "    %s v%d = 0; u32 k%d = 1;\n", cType(s.Type), i, i)
+	fmt.Fprintf(&b, "  i64 base = BID * %d;\n", programRows)
+	fmt.Fprintf(&b, "  for (i32 row = TID; row < %d; row += GROUP) {\n", programRows)
+	b.WriteString("    i64 i = base + row;\n")
+	for _, m := range w.bitmaps() {
+		fmt.Fprintf(&b, "    %s_bits[row] = 0;\n", m.out)
 	}
 	b.WriteString("    if (i < n) {\n")
+	if w.fails {
+		b.WriteString("      u32 wrong = 0;\n")
+	}
+	for i, s := range w.p.Steps {
+		fmt.Fprintf(&b, "      %s v%d = 0; u32 k%d = 1;\n", cType(s.Type), i, i)
+	}
 	for _, l := range w.body {
 		fmt.Fprintf(&b, "      %s\n", l)
 	}
-	b.WriteString("    }\n")
-	for k, r := range w.p.Results {
-		if w.p.Steps[r].Type.ID() == arrow.BOOL {
-			fmt.Fprintf(&b, "    group_store_bits(scratch, o%d, first, v%d, n);\n", k, r)
+	b.WriteString("    }\n  }\n")
+	if len(w.bitmaps()) > 0 {
+		// One barrier, outside of the loop, and then a word an item: PoCL 3.1 gave wrong bits where every turn of the loop had one.
+		fmt.Fprintf(&b, "  BARRIER();\n  if (TID < %d && base + TID * 32 < n) {\n", programRows/32)
+		for _, m := range w.bitmaps() {
+			fmt.Fprintf(&b, "    { u32 word = 0; for (i32 j = 0; j < 32; j++) word |= (u32)%s_bits[TID * 32 + j] << j; %s[(base >> 5) + TID] = word; }\n", m.out, m.out)
 		}
-		if w.nullable[r] {
-			fmt.Fprintf(&b, "    group_store_bits(scratch, ok%d, first, k%d, n);\n", k, r)
-		}
+		b.WriteString("  }\n")
 	}
-	b.WriteString("  }\n}\n")
+	b.WriteString("}\n")
 	return b.String()
 }
 
