@@ -40,7 +40,7 @@ emulator_sections() {
 	section "CUDA on the emulated driver: two devices"
 	(
 		eval "$variables"
-		on_emulator 3 env CUEMU_DEVICES=2 VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m -run '/.*/(Elementwise|Movement|Joins)' ./kernels/cuda
+		on_emulator 3 env CUEMU_DEVICES=2 VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m -run '^TestConformance$/.*/(Elementwise|Movement|Joins)' ./kernels/cuda
 	)
 	section "CUDA on the emulated driver: tables, files and expressions"
 	(

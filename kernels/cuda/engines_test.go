@@ -13,8 +13,8 @@ import (
 // TestEngines opens the two ways of multiplying on a device: without the
 // library there is ours, and the reason.
 func TestEngines(t *testing.T) {
-	t.Setenv("VOLLEY_CUBLAS_LIBRARY", "none")
 	for _, b := range backends(t) {
+		t.Setenv("VOLLEY_CUBLAS_LIBRARY", "none")
 		own := cuda.Own(b)
 		if own.Device != b.Device || own.Set.GEMM.Func == nil || own.Set.GEMM.Types != b.Set.GEMM.Types {
 			t.Errorf("%s: %+v", b.Device.Name(), own.Set.GEMM)
