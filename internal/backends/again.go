@@ -11,7 +11,8 @@ import (
 
 // Again runs all tests of the test's package once more, in a process of its
 // own, with the named backend. In such a process it does nothing. Of the flags of
-// the run, -test.run, -test.short and -test.timeout are handed on.
+// the run, -test.short and -test.timeout are handed on; under the race detector
+// it is always a short run.
 func Again(t *testing.T, name string) {
 	t.Helper()
 	if os.Getenv(variable) != "" {
@@ -23,6 +24,9 @@ func Again(t *testing.T, name string) {
 		if v := flag.Lookup(f); v != nil {
 			args = append(args, "-"+f+"="+v.Value.String())
 		}
+	}
+	if raceDetector {
+		args = append(args, "-test.short") // the run in the test's own process has the long cases
 	}
 	program, err := os.Executable()
 	if err != nil {
