@@ -78,3 +78,20 @@ build() {
 	section "build without cgo"
 	CGO_ENABLED=0 go build ./...
 }
+
+# The assembly is what its generator writes, no file more and none less.
+assembly() {
+	section "assembly: made again, byte for byte"
+	CGO_ENABLED=0 go vet -C internal/asmgen .
+	local made
+	made=$(mktemp -d)
+	CGO_ENABLED=0 go run -C internal/asmgen . -out "$made"
+	local f
+	for f in kernels/cpu/*_avx2_amd64.* kernels/cpu/*_avx512_amd64.*; do
+		[ -e "$made/${f##*/}" ] || { echo "$f is written by no stem of internal/asmgen" >&2; return 1; }
+	done
+	for f in "$made"/*; do
+		diff -u "kernels/cpu/${f##*/}" "$f" || { echo "run scripts/asm.sh generate and commit what it makes" >&2; return 1; }
+	done
+	rm -r "$made"
+}

@@ -17,11 +17,16 @@ house_rules
 vet
 staticcheck
 build
+assembly
 
 for target in linux/arm64 darwin/arm64 windows/amd64; do
 	section "build for $target"
 	GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build ./...
 done
+
+section "build with the tag purego: no assembly"
+CGO_ENABLED=0 go vet -tags purego ./kernels/cpu
+CGO_ENABLED=0 go test -tags purego -run '^(TestTiers|TestTierByName)' ./kernels/cpu
 
 section "build with the tag cpuonly: a program that needs no library"
 program=$(mktemp)

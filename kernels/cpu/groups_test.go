@@ -12,7 +12,7 @@ func onlyGroups(t testing.TB) *kernels.Backend {
 	d := host.New()
 	t.Cleanup(func() { d.Close() })
 	s := &kernels.Set{Name: "generic"}
-	genericGroup(s)
-	genericJoin(s)
+	goLoops().grouping(s)
+	goLoops().joining(s)
 	return &kernels.Backend{Device: d, Set: s}
 }

@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/volley-go/volley/kernels"
 
-// genericJoin puts the generic join kernels into s.
-func genericJoin(s *kernels.Set) {
+// joining puts the join kernels into s.
+func (l *loops) joining(s *kernels.Set) {
 	s.JoinBuild = kernels.Entry[kernels.JoinBuildFunc]{Func: joinBuild, Types: kernels.KeyTypes}
 	s.Cross = kernels.Entry[kernels.CrossFunc]{Func: cross}
 }

@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/volley-go/volley/kernels"
 
-// genericReduce puts the generic reduce kernels into s.
-func genericReduce(s *kernels.Set) {
+// reduction puts the reduce kernels into s.
+func (l *loops) reduction(s *kernels.Set) {
 	s.Reduce = kernels.Entry[kernels.ReduceFunc]{Func: reduce, Types: kernels.KeyTypes}
 	s.Scan = kernels.Entry[kernels.ScanFunc]{Func: scan, Types: kernels.ScanTypes}
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/volley-go/volley/kernels"
 )
 
-// genericElementwise puts the generic elementwise kernels into s.
-func genericElementwise(s *kernels.Set) {
+// elementwise puts the elementwise kernels into s.
+func (l *loops) elementwise(s *kernels.Set) {
 	numbers := kernels.NumberTypes | kernels.DecimalTypes
 	duration := kernels.TypesOf(arrow.DURATION)
 	s.Cast = kernels.Entry[kernels.CastFunc]{Func: cast, Types: kernels.KeyTypes}
@@ -14,7 +14,7 @@ func genericElementwise(s *kernels.Set) {
 	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: unary, Types: numbers | duration}
 	s.Temporal = kernels.Entry[kernels.TemporalFunc]{Func: temporalField, Types: kernels.TemporalTypes &^ duration}
 	s.Compare = kernels.Entry[kernels.CompareFunc]{Func: compare, Types: kernels.KeyTypes}
-	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: logic, Types: kernels.BoolTypes}
+	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: l.logic, Types: kernels.BoolTypes}
 	s.Not = kernels.Entry[kernels.NotFunc]{Func: not, Types: kernels.BoolTypes}
 	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: isNullTest, Types: kernels.AllTypes}
 	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: fillNull, Types: kernels.KeyTypes}

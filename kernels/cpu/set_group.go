@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/volley-go/volley/kernels"
 
-// genericGroup puts the generic group kernels into s.
-func genericGroup(s *kernels.Set) {
+// grouping puts the group kernels into s.
+func (l *loops) grouping(s *kernels.Set) {
 	s.Group = kernels.Entry[kernels.GroupFunc]{Func: group, Types: kernels.KeyTypes}
 	s.Aggregate = kernels.Entry[kernels.AggregateFunc]{Func: aggregate, Types: kernels.KeyTypes}
 	s.GroupBy = kernels.Entry[kernels.GroupByFunc]{Func: groupBy, Types: kernels.KeyTypes}

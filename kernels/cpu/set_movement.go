@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/volley-go/volley/kernels"
 
-// genericMovement puts the generic movement kernels into s.
-func genericMovement(s *kernels.Set) {
+// movement puts the movement kernels into s.
+func (l *loops) movement(s *kernels.Set) {
 	s.Filter = kernels.Entry[kernels.FilterFunc]{Func: filter, Types: kernels.AllTypes}
 	s.Take = kernels.Entry[kernels.TakeFunc]{Func: take, Types: kernels.AllTypes}
 	s.Concat = kernels.Entry[kernels.ConcatFunc]{Func: concat, Types: kernels.AllTypes}

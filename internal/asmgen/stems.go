@@ -1,0 +1,12 @@
+package main
+
+// stem is a family of loops: one file here, one in kernels/cpu.
+type stem struct {
+	name string
+	make func(*gen)
+}
+
+// stems are all families, by name.
+var stems = []stem{
+	{"bitmap", bitmap},
+}

@@ -1,0 +1,31 @@
+package cpu
+
+import "github.com/volley-go/volley/kernels"
+
+// loops are the innermost loops of a tier, a field per family; the Go ones are
+// always there. The kernels are methods of it, or take it as an argument, and
+// call a loop by its field. See the package's comment for how one is added.
+type loops struct {
+	bitmap bitmapLoops
+}
+
+// goLoops are the loops in Go: what those of the other tiers are documented by
+// and tested against.
+func goLoops() *loops {
+	return &loops{
+		bitmap: goBitmapLoops(),
+	}
+}
+
+// set is the kernels over these loops.
+func (l *loops) set(name string) *kernels.Set {
+	s := &kernels.Set{Name: name}
+	l.elementwise(s)
+	l.movement(s)
+	l.reduction(s)
+	l.ordering(s)
+	l.grouping(s)
+	l.joining(s)
+	l.matrices(s)
+	return s
+}

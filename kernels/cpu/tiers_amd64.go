@@ -1,0 +1,49 @@
+//go:build amd64 && !purego
+
+package cpu
+
+import "golang.org/x/sys/cpu"
+
+// feature is something that a processor, and the system for its registers,
+// has or has not got.
+type feature struct {
+	name string
+	has  bool
+}
+
+// tiersAbove are the tiers above generic, the least first, with what the
+// processor lacks for each. This is the only place that looks at its features.
+// avx512 asks for what the first server processors with it had (Skylake-X, 2017)
+// and no more, so that it means the same loops everywhere.
+func tiersAbove() []tier {
+	x := cpu.X86
+	return []tier{
+		{name: "avx2", apply: (*loops).avx2, missing: lacks(
+			feature{"AVX2", x.HasAVX2}, feature{"FMA", x.HasFMA}, feature{"BMI1", x.HasBMI1}, feature{"BMI2", x.HasBMI2},
+			feature{"POPCNT", x.HasPOPCNT})},
+		{name: "avx512", apply: (*loops).avx512, missing: lacks(
+			feature{"AVX512F", x.HasAVX512F}, feature{"AVX512BW", x.HasAVX512BW}, feature{"AVX512DQ", x.HasAVX512DQ},
+			feature{"AVX512VL", x.HasAVX512VL}, feature{"AVX512CD", x.HasAVX512CD})},
+	}
+}
+
+// lacks names the features that are not there.
+func lacks(all ...feature) []string {
+	var names []string
+	for _, f := range all {
+		if !f.has {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// avx2 overwrites what has loops for AVX2, FMA, BMI1, BMI2 and POPCNT.
+func (l *loops) avx2() {
+	l.bitmap.avx2()
+}
+
+// avx512 overwrites what has loops for AVX-512 F, BW, DQ, VL and CD.
+func (l *loops) avx512() {
+	l.bitmap.avx512()
+}
