@@ -1,5 +1,5 @@
 # Sourced after lib.sh, compiler.sh and opencl.sh. What is built on the OpenCL device: kernels, tables, the main job, on PoCL with one device and
-# with two, with cgo off and on, and the kernels under Oclgrind at small sizes.
+# with two, with cgo off and on.
 
 # Left out of further runs of the tables' tests, and of that on the emulated CUDA driver (see cuda.sh): tests of four million rows and of a
 # hundred million pairs, which take a minute and more there and depend neither on the number of devices nor on how the driver is called.
@@ -27,7 +27,4 @@ opencl_sections() {
 	else
 		leave_out "OpenCL with cgo" "$why_no_compiler"
 	fi
-
-	section "OpenCL: kernels under Oclgrind"
-	CGO_ENABLED=0 VOLLEY_KERNELTEST=tiny under_oclgrind go test -count=1 -timeout 20m ./kernels/opencl
 }
