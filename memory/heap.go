@@ -12,11 +12,17 @@ import (
 // On Linux and macOS the pages of a freed block of a MiB or more go back to the
 // system at once, so that the process shrinks before the collector runs. The
 // memory stays valid Go memory: whoever still holds a slice of it reads zeros
-// or old bytes, never somebody else's.
+// or old bytes, never somebody else's. On Linux blocks of 8 MiB or more are of
+// huge pages where the system has them (madvise or always in its setting
+// transparent_hugepage).
 var Heap Allocator = heap{}
 
 // large is from what size on freed pages are handed back.
 const large = 1 << 20
+
+// huge is from what size on a block is of huge pages: less fits what a
+// processor remembers of small ones, and would lose a share to the ends.
+const huge = 8 << 20
 
 type heap struct{}
 
@@ -32,6 +38,9 @@ func (heap) Allocate(size int64) (Block, error) {
 		return Block{}, &OutOfMemory{Place: Host, Requested: size, InUse: -1, Limit: systemTotal()}
 	}
 	raw := room(int(Padded(size) + Alignment))
+	if size >= huge {
+		preferHuge(raw)
+	}
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) & (Alignment - 1)
 	return Block{Bytes: raw[skip:][:size:Padded(size)], Size: size}, nil
 }
