@@ -58,7 +58,10 @@ type cursor struct {
 }
 
 // scratch is a worker's room for a block of words.
-type scratch struct{ raw, words [block]uint64 }
+type scratch struct {
+	raw, words [block]uint64
+	digits     digits
+}
 
 // sortRows puts the rows in order: all those of the columns if not given, else
 // those that rows holds, which must rise.
@@ -146,9 +149,6 @@ func makeWords[K row, R row](z *sorter[R], room *scratch, w []K, a, b int, at cu
 		words := room.words[:to-from]
 		rows := z.rows[from:to]
 		if z.fresh {
-			for i := range rows {
-				rows[i] = R(from + i)
-			}
 			rows = nil
 		}
 		l.fill(words, room.raw[:], rows, int64(from), at.depth)
@@ -184,32 +184,33 @@ func sortBig[K row, R row](z *sorter[R], w, spare []K, a, b int, at cursor) erro
 		return err
 	}
 	trends := make([]trend[K], morsels(int64(b-a)))
-	err := parallel(z.ctx, int64(b-a), func(_ int, s span) error {
-		trends[s.index] = makeWords(z, new(scratch), w[s.from:s.to], a+int(s.from), a+int(s.to), at)
+	rooms := make([]scratch, workers())
+	err := parallel(z.ctx, int64(b-a), func(worker int, s span) error {
+		trends[s.index] = makeWords(z, &rooms[worker], w[s.from:s.to], a+int(s.from), a+int(s.to), at)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	z.fresh = false
 	t := trends[0]
 	for _, u := range trends[1:] {
 		t = t.then(u)
 	}
-	rows, spareRows := z.rows[a:b], z.spareRows[a:b]
+	if t.diff != 0 && !t.rising && !t.falling {
+		return sortCut(z, w, spare, a, b, t.diff, at)
+	}
+	if err := z.number(); err != nil {
+		return err
+	}
 	switch {
 	case t.diff == 0:
 		return z.again(a, b, z.next(at, uint64(t.first)), true)
-	case t.rising:
 	case t.falling:
 		reverse(w)
-		reverse(rows)
+		reverse(z.rows[a:b])
 		return nil // no two are equal
-	default:
-		err = radix(z.ctx, make([]counters[R], min(workers(), 64)), w, spare, rows, spareRows, uint64(t.diff))
-	}
-	if err != nil || z.last(at) {
-		return err
+	case z.last(at):
+		return nil
 	}
 	return refine(z, w, a, at)
 }

@@ -7,116 +7,198 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// digit is the most bits that radix looks at in one pass: 2048 places to write
-// to fit the second-level cache and its page table.
-const digit = 11
+// Rows are sorted by their words in two steps, most significant bits first:
+// all workers cut them by a prefix of their words into parts that fit the
+// second-level cache, which touches main memory once, and then each part is
+// sorted by one worker, in the cache, by as many bits more as tell its rows
+// apart (see sortPart).
+const (
+	// prefixBits is the most bits that rows are cut by. Their counters fit the
+	// second-level cache; more would cut skewed words finer, such as those of
+	// floats, whose first bits are nearly the same.
+	prefixBits = 16
+	// partBits bounds the number of parts: 2048 places to write to fit the
+	// second-level cache and its page table.
+	partBits = 11
+	// partRows is how many rows a part should have at least.
+	partRows = 1 << 12
+)
 
-// counters count the words of a part of the rows by their digit, and then say
-// where the next one goes.
-type counters[R row] [1 << digit]R
-
-// radix sorts rows by their words, stably, least digit first, with spare room
-// as long. Only bits of diff differ among the words. The rows are cut into as
-// many parts as there are counters, which are counted and moved in parallel:
-// words of a digit keep the order of parts and that within each, so the
-// result does not depend on their number.
-func radix[K row, R row](ctx context.Context, parts []counters[R], words, spareWords []K, rows, spareRows []R, diff uint64) error {
-	low, high := bits.TrailingZeros64(diff), bits.Len64(diff)
-	passes := (high - low + digit - 1) / digit
-	if len(words) < 1<<14 { // fewer counters to clear
-		passes = (high - low + 7) / 8
-	}
-	n := len(words)
-	cut := func(part int) (from, to int) { return n * part / len(parts), n * (part + 1) / len(parts) }
-	w, sw, r, sr := words, spareWords, rows, spareRows
-	swapped := false
-	for p := range passes {
-		from, to := low+(high-low)*p/passes, low+(high-low)*(p+1)/passes
-		shift, size := uint(from), 1<<uint(to-from)
-		err := tasks(ctx, len(parts), func(_, part int) error {
-			a, b := cut(part)
-			return countDigits(ctx, &parts[part], w[a:b], shift, size)
-		})
-		if err != nil {
-			return err
-		}
-		if places(parts, size, R(n)) {
-			continue // all words have one digit here
-		}
-		err = tasks(ctx, len(parts), func(_, part int) error {
-			a, b := cut(part)
-			return scatter(ctx, &parts[part], w[a:b], r[a:b], sw, sr, shift, size)
-		})
-		if err != nil {
-			return err
-		}
-		w, sw, r, sr = sw, w, sr, r
-		swapped = !swapped
-	}
-	if !swapped {
-		return nil
-	}
-	return tasks(ctx, len(parts), func(_, part int) error {
-		a, b := cut(part)
-		copy(words[a:b], w[a:b])
-		copy(rows[a:b], r[a:b])
-		return nil
-	})
+// cutting says how rows are cut into parts by their words: by the bits from
+// shift on, which table turns into the number of a part, where it is not nil.
+type cutting struct {
+	shift uint
+	mask  uint64
+	table []uint16
+	parts int
 }
 
-// countDigits counts the words of a part by the digit from bit shift on.
-func countDigits[K row, R row](ctx context.Context, c *counters[R], words []K, shift uint, size int) error {
-	clear(c[:size])
-	mask := K(size - 1)
+// cutter cuts words in as many pieces, which are counted and moved in parallel.
+// Words of a part keep the order of pieces and that within each, so the result
+// does not depend on their number.
+type cutter[R row] struct {
+	cutting
+	counts [][]R // of each piece, by prefix; then the places of its next words, by part
+	starts []R   // of each part, and the end of the last
+}
+
+// cut counts n words by a prefix and decides on the parts. Only bits of diff
+// differ among the words.
+func cut[K row, R row](ctx context.Context, words []K, diff uint64) (*cutter[R], error) {
+	n := len(words)
+	low, high := bits.TrailingZeros64(diff), bits.Len64(diff)
+	width := min(high-low, prefixBits, max(bits.Len(uint(n))-6, partBits))
+	c := &cutter[R]{counts: make([][]R, min(workers(), 64))}
+	c.shift, c.mask = uint(high-width), 1<<uint(width)-1
+	err := tasks(ctx, len(c.counts), func(_, p int) error {
+		c.counts[p] = make([]R, 1<<uint(width))
+		from, to := c.piece(n, p)
+		return countPrefixes(ctx, c.counts[p], words[from:to], c.shift)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.decide(n, width)
+	return c, nil
+}
+
+func (c *cutter[R]) piece(n, p int) (from, to int) {
+	return n * p / len(c.counts), n * (p + 1) / len(c.counts)
+}
+
+// countPrefixes counts words by their bits from shift on.
+func countPrefixes[K row, R row](ctx context.Context, c []R, words []K, shift uint) error {
+	mask := K(len(c) - 1)
 	for len(words) > 0 {
 		if err := device.Canceled(ctx, "cpu", ""); err != nil {
 			return err
 		}
 		some := words[:min(len(words), 4*morsel)]
 		for _, w := range some {
-			c[(w>>shift&mask)&(1<<digit-1)]++
+			c[w>>shift&mask]++
 		}
 		words = words[len(some):]
 	}
 	return nil
 }
 
-// places turns counts into the place of each part's first word of each digit.
-// It is true where one digit has all n words.
-func places[R row](parts []counters[R], size int, n R) bool {
-	next := R(0)
-	for d := range size {
-		before := next
-		for p := range parts {
-			count := parts[p][d]
-			parts[p][d] = next
-			next += count
-		}
-		if next-before == n {
-			return true
+// decide makes parts of neighbouring prefixes: of equally many where no part is
+// far bigger than the others then, else of as many as make up the rows.
+func (c *cutter[R]) decide(n, width int) {
+	total := make([]R, 1<<uint(width))
+	for _, counts := range c.counts {
+		for d, k := range counts {
+			total[d] += k
 		}
 	}
-	return false
+	want := min(bits.Len(uint(n/partRows)), partBits, width) // bits of the part's number
+	fold := uint(width - want)
+	most, usual := R(0), R(n>>uint(want))
+	for d := 0; d < len(total); d += 1 << fold {
+		sum := R(0)
+		for _, k := range total[d : d+1<<fold] {
+			sum += k
+		}
+		most = max(most, sum)
+	}
+	if fold == 0 || most <= 4*usual {
+		c.shift, c.mask, c.parts = c.shift+fold, c.mask>>fold, 1<<uint(want)
+	} else {
+		c.table = make([]uint16, len(total))
+		part, sum, limit := 0, R(0), usual+1
+		for d, k := range total {
+			if sum > 0 && sum+k > limit {
+				part, sum = part+1, 0
+			}
+			c.table[d] = uint16(part)
+			sum += k
+		}
+		c.parts = part + 1
+	}
+	next := R(0)
+	c.starts = make([]R, c.parts+1)
+	places := make([][]R, len(c.counts))
+	for p, counts := range c.counts {
+		places[p] = make([]R, c.parts)
+		for d, k := range counts {
+			places[p][c.part(d, fold)] += k
+		}
+	}
+	for d := range c.parts {
+		c.starts[d] = next
+		for _, p := range places {
+			next, p[d] = next+p[d], next
+		}
+	}
+	c.starts[c.parts], c.counts = next, places
 }
 
-// scatter moves a part's words and rows to their places.
-func scatter[K row, R row](ctx context.Context, c *counters[R], words []K, rows []R, toWords []K, toRows []R, shift uint, size int) error {
-	mask := K(size - 1)
-	toRows = toRows[:len(toWords)]
-	for len(words) > 0 {
-		if err := device.Canceled(ctx, "cpu", ""); err != nil {
-			return err
+// part is the part of a prefix.
+func (c *cutting) part(prefix int, fold uint) int {
+	if c.table != nil {
+		return int(c.table[prefix])
+	}
+	return prefix >> fold
+}
+
+// move moves the words and rows to their parts; without rows they are numbered
+// from 0.
+func move[K row, R row](ctx context.Context, c *cutter[R], words []K, rows []R, toWords []K, toRows []R) error {
+	return tasks(ctx, len(c.counts), func(_, p int) error {
+		from, to := c.piece(len(words), p)
+		for from < to {
+			if err := device.Canceled(ctx, "cpu", ""); err != nil {
+				return err
+			}
+			next := min(to, from+4*morsel)
+			var some []R
+			if rows != nil {
+				some = rows[from:next]
+			}
+			scatter(&c.cutting, c.counts[p], words[from:next], some, R(from), toWords, toRows)
+			from = next
 		}
-		k := min(len(words), 4*morsel)
-		some := rows[:k]
-		for i, w := range words[:k] {
-			place := &c[(w>>shift&mask)&(1<<digit-1)]
+		return nil
+	})
+}
+
+func scatter[K row, R row](c *cutting, places []R, words []K, rows []R, first R, toWords []K, toRows []R) {
+	shift, mask := c.shift&63, K(c.mask)
+	toRows = toRows[:len(toWords)]
+	switch {
+	case c.table != nil && rows == nil:
+		for i, w := range words {
+			place := &places[c.table[w>>shift&mask]]
 			at := *place
 			*place = at + 1
 			toWords[at] = w
-			toRows[at] = some[i]
+			toRows[at] = first + R(i)
 		}
-		words, rows = words[k:], rows[k:]
+	case c.table != nil:
+		rows = rows[:len(words)]
+		for i, w := range words {
+			place := &places[c.table[w>>shift&mask]]
+			at := *place
+			*place = at + 1
+			toWords[at] = w
+			toRows[at] = rows[i]
+		}
+	case rows == nil:
+		for i, w := range words {
+			place := &places[w>>shift&mask]
+			at := *place
+			*place = at + 1
+			toWords[at] = w
+			toRows[at] = first + R(i)
+		}
+	default:
+		rows = rows[:len(words)]
+		for i, w := range words {
+			place := &places[w>>shift&mask]
+			at := *place
+			*place = at + 1
+			toWords[at] = w
+			toRows[at] = rows[i]
+		}
 	}
-	return nil
 }

@@ -24,7 +24,7 @@ func sortRun[K row, R row](z *sorter[R], room *scratch, w, spare []K, a, b int, 
 		}
 		t := makeWords(z, room, w, a, b, at)
 		if t.diff != 0 {
-			if err := sortPairs(z, w, spare, a, b, t); err != nil {
+			if err := sortPairs(z, &room.digits, w, spare, a, b, t); err != nil {
 				return err
 			}
 			break
@@ -40,19 +40,23 @@ func sortRun[K row, R row](z *sorter[R], room *scratch, w, spare []K, a, b int, 
 }
 
 // sortPairs sorts the rows at [a, b) by their words w of trend t.
-func sortPairs[K row, R row](z *sorter[R], w, spare []K, a, b int, t trend[K]) error {
-	rows, spareRows := z.rows[a:b], z.spareRows[a:b]
+func sortPairs[K row, R row](z *sorter[R], room *digits, w, spare []K, a, b int, t trend[K]) error {
+	p := pairs[K, R]{w, z.rows[a:b]}
 	switch {
 	case t.rising:
 	case t.falling:
-		reverse(w)
-		reverse(rows)
-	case len(w) <= insertionRows:
-		insertPairs(w, rows)
-	case len(w) < mergeRows:
-		mergePairs(w, spare, rows, spareRows)
+		reverse(p.words)
+		reverse(p.rows)
 	default:
-		return radix(z.ctx, make([]counters[R], 1), w, spare, rows, spareRows, uint64(t.diff))
+		other := pairs[K, R]{spare[:len(w)], z.spareRows[a:b]}
+		inSpare, err := sortPart(z.ctx, room, p, other, true)
+		if err != nil {
+			return err
+		}
+		if inSpare {
+			copy(p.words, other.words)
+			copy(p.rows, other.rows)
+		}
 	}
 	return nil
 }

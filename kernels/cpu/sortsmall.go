@@ -1,10 +1,7 @@
 package cpu
 
-// Short runs of rows are sorted by insertion, middling ones by merging.
-const (
-	insertionRows = 24
-	mergeRows     = 1024
-)
+// insertionRows is the most rows that are sorted by insertion.
+const insertionRows = 24
 
 // insertPairs sorts rows by their words, stably.
 func insertPairs[K row, R row](words []K, rows []R) {
@@ -14,38 +11,6 @@ func insertPairs[K row, R row](words []K, rows []R) {
 			words[j], rows[j] = words[j-1], rows[j-1]
 		}
 		words[j], rows[j] = w, r
-	}
-}
-
-// mergePairs sorts rows by their words, stably, with spare room as long.
-func mergePairs[K row, R row](words, spareWords []K, rows, spareRows []R) {
-	n := len(words)
-	for a := 0; a < n; a += insertionRows {
-		b := min(a+insertionRows, n)
-		insertPairs(words[a:b], rows[a:b])
-	}
-	w, r, sw, sr := words, rows, spareWords, spareRows
-	swapped := false
-	for width := insertionRows; width < n; width *= 2 {
-		for a := 0; a < n; a += 2 * width {
-			m, b := min(a+width, n), min(a+2*width, n)
-			i, j := a, m
-			for k := a; k < b; k++ {
-				if j == b || i < m && w[i] <= w[j] {
-					sw[k], sr[k] = w[i], r[i]
-					i++
-				} else {
-					sw[k], sr[k] = w[j], r[j]
-					j++
-				}
-			}
-		}
-		w, r, sw, sr = sw, sr, w, r
-		swapped = !swapped
-	}
-	if swapped {
-		copy(words, w)
-		copy(rows, r)
 	}
 }
 
