@@ -58,11 +58,14 @@ var Packages = []Package{
 	{Path: "matrix", May: columns, Tests: theCPU},
 
 	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.
-	{Path: "collective", May: join(columns, []string{"internal/dl"}), Tests: join(theCPU, []string{"collective/transport/..."})},
-	{Path: "collective/transport/...", May: join(columns, []string{"collective", "collective/transport/...", "internal/dl"}), Tests: theCPU},
+	{Path: "collective/algorithm"},
+	{Path: "collective/transport"},
+	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "collective/transport", "collective/transport/..."}},
+	{Path: "collective", May: join(columns, []string{"collective/algorithm", "collective/transport", "collective/transport/..."}), Tests: theCPU},
+	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "flow", May: tables, Tests: theCPU},
-	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: join(theCPU, []string{"collective/transport/..."})},
-	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: join(theCPU, []string{"collective/transport/..."})},
+	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: theCPU},
+	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: theCPU},
 	{Path: "dataloader", May: join(tables, []string{"matrix"}), Tests: theCPU},
 
 	// Neighbours: each knows one foreign format or library.
@@ -79,7 +82,7 @@ var Packages = []Package{
 
 // everythingButBench is what a program may use: all packages that are part of the library.
 var everythingButBench = join(tables, theCPU, []string{
-	".", "matrix", "collective", "collective/transport/...", "flow", "distributed", "pilot", "dataloader",
+	".", "matrix", "collective", "collective/...", "flow", "distributed", "pilot", "dataloader",
 	"interop/arrow15", "interop/dlpack", "interop/gonum",
 })
 

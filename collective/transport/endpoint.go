@@ -1,0 +1,110 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+)
+
+// Call is what every message says of the call that it belongs to, so that a
+// receiver sees when its sender is in another call than itself.
+type Call struct {
+	Op        uint8 // algorithm.Op, or a point-to-point message
+	Type      uint8 // of the elements on the wire
+	Reduce    uint8 // the reduction, 0 for none
+	Algorithm uint8 // its number in the table
+	Root      int32
+	Count     int64 // the call's length in elements
+}
+
+// Header precedes every message.
+type Header struct {
+	Seq  uint64 // the operation's number in its communicator, from 1
+	Step uint32 // the message's number on its lane within the operation, from 0
+	Sum  uint32 // CRC-32C of the payload where the lane is Checked, else 0
+	Len  int64  // bytes of payload
+	Call Call
+}
+
+// Sink takes a message's payload. Combine, if not nil, is called with its parts
+// in order: off is the part's first byte, and parts but the last are multiples of
+// 64 bytes, so elements stay whole; part is only valid during the call and is
+// aligned as its elements must be. Without Combine the payload goes to Into, which
+// is as long as the message.
+type Sink struct {
+	Into    []byte
+	Combine func(off int, part []byte)
+}
+
+// Note is a message beside the lanes: small, unordered with them, never blocked by
+// them. A note without Text says that the transport lost its connection to the
+// rank; Err says how.
+type Note struct {
+	From int
+	Text []byte
+	Err  error
+}
+
+// Endpoint is one rank's end of a transport. Post, Flush and Recv are called by
+// one goroutine at a time; everything else by any.
+type Endpoint interface {
+	// Rank is this end's place among the ends, from 0.
+	Rank() int
+	// Size is how many ends there are.
+	Size() int
+	// Name says which transport this is: "inproc", "shm", "tcp".
+	Name() string
+	// Post hands a message over. The payload must not change before Flush returned.
+	// It may wait for room on the lane, never for the receiver to ask for this
+	// message while the lane has room: at least 8 messages always have.
+	Post(to int, h *Header, payload []byte) error
+	// Flush waits until all payloads posted to a rank may be changed.
+	Flush(to int) error
+	// Recv takes the next message of a lane, which must be want: everything in the
+	// header but Sum is compared before the payload is touched, and a message that is
+	// another one gives a *Mismatch.
+	Recv(from int, want *Header, sink *Sink) error
+	// Signal sends a note. It does not wait for the receiver.
+	Signal(to int, text []byte) error
+	// Notes has the notes that came for this rank. It is closed by Close.
+	Notes() <-chan Note
+	// Interrupt makes Post, Flush and Recv return err, those that wait now and all
+	// later ones. No payload is read once the call that posted it has returned.
+	Interrupt(err error)
+	// Split makes an endpoint of the same transport for some of the ranks, numbered in
+	// the order given, which is the same on all of them; so is the name, which no other
+	// split of these ranks has. It meets the others, so all of them call it; ranks that
+	// are not listed do not.
+	Split(ctx context.Context, name string, members []int) (Endpoint, error)
+	// Close leaves the transport: other ranks get a note with an error.
+	Close() error
+}
+
+// Mismatch is a message that belongs to another call than its receiver is in.
+type Mismatch struct {
+	From      int
+	Want, Got Header
+}
+
+// Error gives both headers.
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("message of rank %d is %+v, expected %+v", m.From, m.Got, m.Want)
+}
+
+// Corrupt is a message whose payload is not the one that was sent.
+type Corrupt struct {
+	From int
+	Got  Header
+}
+
+// Error names the message.
+func (c *Corrupt) Error() string {
+	return fmt.Sprintf("message %d.%d of rank %d: %d bytes that do not match their checksum", c.Got.Seq, c.Got.Step, c.From, c.Got.Len)
+}
+
+// Check compares a message's header with the one expected.
+func Check(from int, want, got *Header) error {
+	if got.Seq != want.Seq || got.Step != want.Step || got.Len != want.Len || got.Call != want.Call {
+		return &Mismatch{From: from, Want: *want, Got: *got}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package inproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// ErrLeft is the error of the note that tells of a rank that closed its endpoint.
+var ErrLeft = errors.New("the rank has left")
+
+// world is what the endpoints of one group share.
+type world struct {
+	lanes [][]lane // [from][to]
+	notes []*mailbox
+
+	mu     sync.Mutex
+	splits map[string]*meeting
+}
+
+// endpoint is one rank of a world.
+type endpoint struct {
+	w    *world
+	rank int
+	stop *transport.Stop
+	once sync.Once
+}
+
+// New makes the endpoints of n ranks, n at least 1.
+func New(n int) []transport.Endpoint {
+	w := newWorld(n)
+	ends := make([]transport.Endpoint, n)
+	for r := range ends {
+		ends[r] = w.end(r)
+	}
+	return ends
+}
+
+func newWorld(n int) *world {
+	w := &world{lanes: make([][]lane, n), notes: make([]*mailbox, n), splits: map[string]*meeting{}}
+	for r := range n {
+		w.lanes[r] = make([]lane, n)
+		for to := range n {
+			w.lanes[r][to].reader.signal = make(chan struct{}, 1)
+			w.lanes[r][to].writer.signal = make(chan struct{}, 1)
+		}
+		w.notes[r] = newMailbox()
+	}
+	return w
+}
+
+func (w *world) end(rank int) *endpoint {
+	return &endpoint{w: w, rank: rank, stop: transport.NewStop()}
+}
+
+func (e *endpoint) Rank() int    { return e.rank }
+func (e *endpoint) Size() int    { return len(e.w.lanes) }
+func (e *endpoint) Name() string { return "inproc" }
+
+func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
+	return e.w.lanes[e.rank][to].post(h, payload, e.stop)
+}
+
+func (e *endpoint) Flush(to int) error {
+	return e.w.lanes[e.rank][to].flush(e.stop)
+}
+
+func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) error {
+	return e.w.lanes[from][e.rank].receive(from, want, sink, e.stop)
+}
+
+func (e *endpoint) Signal(to int, text []byte) error {
+	e.w.notes[to].put(transport.Note{From: e.rank, Text: text})
+	return nil
+}
+
+func (e *endpoint) Notes() <-chan transport.Note { return e.w.notes[e.rank].out }
+
+func (e *endpoint) Interrupt(err error) { e.stop.Set(err) }
+
+func (e *endpoint) Close() error {
+	e.once.Do(func() {
+		e.stop.Set(ErrLeft)
+		for r, box := range e.w.notes {
+			if r != e.rank {
+				box.put(transport.Note{From: e.rank, Err: ErrLeft})
+			}
+		}
+		e.w.notes[e.rank].close()
+	})
+	return nil
+}
+
+// meeting is a split whose members are still coming.
+type meeting struct {
+	world   *world
+	missing int
+	all     chan struct{}
+}
+
+func (e *endpoint) Split(ctx context.Context, name string, members []int) (transport.Endpoint, error) {
+	place := -1
+	for i, m := range members {
+		if m < 0 || m >= e.Size() {
+			return nil, fmt.Errorf("split %q: there is no rank %d among %d", name, m, e.Size())
+		}
+		if m == e.rank {
+			place = i
+		}
+	}
+	if place < 0 {
+		return nil, fmt.Errorf("split %q: rank %d is not among its members", name, e.rank)
+	}
+	e.w.mu.Lock()
+	m := e.w.splits[name]
+	if m == nil {
+		m = &meeting{world: newWorld(len(members)), missing: len(members), all: make(chan struct{})}
+		e.w.splits[name] = m
+	}
+	m.missing--
+	if m.missing == 0 {
+		delete(e.w.splits, name)
+		close(m.all)
+	}
+	e.w.mu.Unlock()
+	select {
+	case <-m.all:
+		return m.world.end(place), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

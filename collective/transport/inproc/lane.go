@@ -1,0 +1,150 @@
+package inproc
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// depth is how many messages a lane holds.
+const depth = 16
+
+// spins is how often a rank looks again, giving way to the others, before it
+// sleeps: about the time of a few messages.
+const spins = 256
+
+// The states of a slot. The sender fills an empty one; the receiver takes a full
+// one, reads the payload and empties it; a sender that is interrupted takes back
+// what is not being read.
+const (
+	empty uint32 = iota
+	full
+	taken
+)
+
+type slot struct {
+	state   atomic.Uint32
+	header  transport.Header
+	payload []byte
+}
+
+// lane is one direction between two ranks: one writer, one reader.
+type lane struct {
+	slots  [depth]slot
+	posted uint64 // the writer's count
+	_      [64]byte
+	read   uint64 // the reader's count
+	_      [64]byte
+	writer sleeper
+	reader sleeper
+}
+
+// post puts a message into the next slot.
+func (l *lane) post(h *transport.Header, payload []byte, stop *transport.Stop) error {
+	s := &l.slots[l.posted%depth]
+	if err := l.writer.wait(&s.state, empty, stop); err != nil {
+		return err
+	}
+	s.header, s.payload = *h, payload
+	s.state.Store(full)
+	l.posted++
+	l.reader.wake()
+	return nil
+}
+
+// flush waits until nothing that was posted is read any more. When it is
+// interrupted it takes back what nobody reads.
+func (l *lane) flush(stop *transport.Stop) error {
+	for i := range uint64(depth) {
+		s := &l.slots[(l.posted+i)%depth]
+		if err := l.writer.wait(&s.state, empty, stop); err != nil {
+			l.revoke()
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lane) revoke() {
+	for i := range l.slots {
+		s := &l.slots[i]
+		if s.state.CompareAndSwap(full, empty) {
+			continue
+		}
+		for s.state.Load() == taken { // a copy that ends by itself
+			runtime.Gosched()
+		}
+	}
+}
+
+// receive takes the next message into the sink.
+func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, stop *transport.Stop) error {
+	s := &l.slots[l.read%depth]
+	for {
+		if err := l.reader.wait(&s.state, full, stop); err != nil {
+			return err
+		}
+		if s.state.CompareAndSwap(full, taken) {
+			break
+		}
+	}
+	l.read++
+	err := transport.Check(from, want, &s.header)
+	switch {
+	case err != nil:
+	case sink.Combine != nil:
+		sink.Combine(0, s.payload)
+	default:
+		copy(sink.Into, s.payload)
+	}
+	s.payload = nil
+	s.state.Store(empty)
+	l.writer.wake()
+	return err
+}
+
+// sleeper is one rank waiting for a slot to change.
+type sleeper struct {
+	asleep atomic.Bool
+	signal chan struct{}
+}
+
+func (p *sleeper) wake() {
+	if p.asleep.Load() && p.asleep.CompareAndSwap(true, false) {
+		p.signal <- struct{}{}
+	}
+}
+
+// wait returns when the state is the wanted one, or with the interruption.
+func (p *sleeper) wait(state *atomic.Uint32, want uint32, stop *transport.Stop) error {
+	for range spins {
+		if state.Load() == want {
+			return stop.Err()
+		}
+		if err := stop.Err(); err != nil {
+			return err
+		}
+		runtime.Gosched()
+	}
+	for {
+		p.asleep.Store(true)
+		if state.Load() == want {
+			p.up()
+			return stop.Err()
+		}
+		select {
+		case <-p.signal:
+		case <-stop.Done():
+			p.up()
+			return stop.Err()
+		}
+	}
+}
+
+// up is a sleeper that wakes by itself: a signal that is on its way is taken.
+func (p *sleeper) up() {
+	if !p.asleep.CompareAndSwap(true, false) {
+		<-p.signal
+	}
+}
