@@ -2,6 +2,7 @@ package algorithm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 )
@@ -223,5 +224,22 @@ func TestNamed(t *testing.T) {
 	}
 	if a, err := Named("ring", AllReduce); err != nil || a.Name != "ring" {
 		t.Errorf("Named: %v, %v", a, err)
+	}
+}
+
+// Every algorithm that can do an operation has a finite cost, which grows with the
+// bytes; those that cannot have none.
+func TestCosts(t *testing.T) {
+	m := Model{Alpha: 1e-6, Beta: 1e-9, Gamma: 1e-10}
+	for _, a := range All {
+		for op := range numOps {
+			cost := a.Cost(m, op, 8, 1<<10, 1<<18)
+			if can := a.Plans[op] != nil; can == math.IsInf(cost, 1) || can && cost <= 0 {
+				t.Errorf("%s of %s costs %v", op, a.Name, cost)
+			}
+			if more := a.Cost(m, op, 8, 1<<26, 1<<18); op != Barrier && more <= cost && a.Plans[op] != nil {
+				t.Errorf("%s of %s costs %v for 1 KiB, %v for 64 MiB", op, a.Name, cost, more)
+			}
+		}
 	}
 }

@@ -2,8 +2,12 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
+
+// ErrLeft is the error of a note, or of a lane, whose rank closed its endpoint.
+var ErrLeft = errors.New("the rank has left")
 
 // Call is what every message says of the call that it belongs to, so that a
 // receiver sees when its sender is in another call than itself.

@@ -2,15 +2,11 @@ package inproc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/volley-go/volley/collective/transport"
 )
-
-// ErrLeft is the error of the note that tells of a rank that closed its endpoint.
-var ErrLeft = errors.New("the rank has left")
 
 // world is what the endpoints of one group share.
 type world struct {
@@ -83,10 +79,10 @@ func (e *endpoint) Interrupt(err error) { e.stop.Set(err) }
 
 func (e *endpoint) Close() error {
 	e.once.Do(func() {
-		e.stop.Set(ErrLeft)
+		e.stop.Set(transport.ErrLeft)
 		for r, box := range e.w.notes {
 			if r != e.rank {
-				box.put(transport.Note{From: e.rank, Err: ErrLeft})
+				box.put(transport.Note{From: e.rank, Err: transport.ErrLeft})
 			}
 		}
 		e.w.notes[e.rank].close()

@@ -1,0 +1,111 @@
+package algorithm
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Model is the α-β-γ model of a transport: a message of n bytes takes
+// Alpha + n*Beta seconds, combining n bytes n*Gamma.
+type Model struct {
+	Alpha, Beta, Gamma float64
+}
+
+// Cost estimates the seconds of an operation among p ranks whose whole vector (of
+// all blocks together, where the operation has blocks) is of n bytes; chunk is the
+// bytes of a pipeline's piece. It is +Inf for an operation that the algorithm
+// cannot do. The formulas are those of the sources that the schedules name; those
+// of calls with Deterministic are not told apart.
+func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
+	if op >= numOps || a.Plans[op] == nil {
+		return math.Inf(1)
+	}
+	if p <= 1 {
+		return 0
+	}
+	q, levels := float64(p), float64(bits.Len(uint(p-1)))
+	part := n * (q - 1) / q // what must leave or reach every rank at least
+	pieces := math.Max(1, math.Ceil(n/chunk))
+	piece := math.Min(n, chunk)
+	rounds := func(k, each, combined float64) float64 { return k*m.Alpha + each*m.Beta + combined*m.Gamma }
+	switch a.Name {
+	case "linear":
+		switch op {
+		case Barrier:
+			return 2 * rounds(q-1, 0, 0)
+		case Broadcast:
+			return rounds(q-1, (q-1)*n, 0)
+		case Reduce:
+			return rounds(q-1, (q-1)*n, (q-1)*n)
+		case AllToAll:
+			return rounds(q-1, part, 0)
+		}
+		return rounds(q-1, part, 0)
+	case "direct":
+		if op == ReduceScatter {
+			return rounds(q-1, part, part)
+		}
+		return rounds(q-1, (q-1)*n, (q-1)*n)
+	case "ring":
+		if op == AllReduce {
+			return rounds(2*(q-1), 2*part, part)
+		}
+		if op == ReduceScatter {
+			return rounds(q-1, part, part)
+		}
+		return rounds(q-1, part, 0)
+	case "pairwise":
+		if op == ReduceScatter {
+			return rounds(q-1, part, part)
+		}
+		return rounds(q-1, part, 0)
+	case "chain":
+		k := pieces + q - 2
+		if op == Reduce {
+			return rounds(k, k*piece, k*piece)
+		}
+		return rounds(k, k*piece, 0)
+	case "binomial":
+		switch op {
+		case Reduce:
+			return rounds(levels, levels*n, levels*n)
+		case Broadcast:
+			return rounds(levels, levels*n, 0)
+		}
+		return rounds(levels, part+n/4, 0) // the copies in and out of the order of the tree
+	case "doubling":
+		switch op {
+		case AllReduce:
+			return rounds(levels, levels*n, levels*n)
+		case AllGather:
+			return rounds(levels, part, 0)
+		}
+		return rounds(levels, 0, 0)
+	case "butterfly":
+		extra := 0.0
+		if p&(p-1) != 0 {
+			extra = 1
+		}
+		if op == ReduceScatter {
+			return rounds(levels, part+n/2, part)
+		}
+		return rounds(2*levels+2*extra, 2*part+2*extra*n, part+extra*n)
+	case "bruck":
+		if op == AllToAll {
+			return rounds(levels, levels*n/2*2, 0)
+		}
+		return rounds(levels, part+n, 0)
+	case "doubletree":
+		k := pieces + 4*levels // of both trees, which share the rank's links
+		if op == AllReduce {
+			return rounds(2*k, 2*k*piece, k*piece)
+		}
+		return rounds(k, k*piece, 0)
+	case "hierarchical":
+		if op == AllReduce {
+			return rounds(4*levels, (levels+2)*n, (levels+1)*n)
+		}
+		return rounds(levels+1, (levels+1)*n, 0)
+	}
+	return math.Inf(1)
+}

@@ -1,0 +1,13 @@
+package collective
+
+import (
+	"context"
+
+	"github.com/volley-go/volley/collective/algorithm"
+)
+
+// Barrier returns when all ranks have called it.
+func (c *Comm) Barrier(ctx context.Context) error {
+	r, err := c.request(algorithm.Barrier, Vector{}, Vector{}, Op{}, 0, nil)
+	return c.do(ctx, r, err)
+}

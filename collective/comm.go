@@ -1,0 +1,183 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/device"
+)
+
+// Comm is one rank's membership in a group of ranks that make the same calls.
+type Comm struct {
+	ends    transport.Endpoint
+	options Options
+	model   algorithm.Model
+	turns   turns
+	now     progress
+	watch   *watch
+	closed  atomic.Bool
+	close   sync.Once
+
+	// Guarded by the turn: one operation runs at a time.
+	seq         uint64
+	sent, taken []uint32 // messages of this operation by lane
+	scratch     []byte
+	wide        [2][]byte // vectors widened for a reduction
+	flushed     []int     // ranks with payloads under way
+	pairs       [2][]uint64
+	splits      int
+}
+
+// New makes a Comm of an endpoint, which it owns from then on. All ranks of the
+// endpoint's group call it, with the same options.
+func New(ends transport.Endpoint, options Options) (*Comm, error) {
+	for op, name := range options.Algorithms {
+		if _, err := algorithm.Named(name, op); err != nil {
+			return nil, &device.Error{Call: "collective.New", Kind: device.ErrUnsupported, Cause: err}
+		}
+	}
+	if w := options.Wire; w != 0 && w != Float16 && w != BFloat16 {
+		return nil, device.Errorf(device.ErrUnsupported, "", "collective.New", "%s as the wire's type: only float16 and bfloat16", w)
+	}
+	n := ends.Size()
+	c := &Comm{ends: ends, options: options.filled(), model: models[ends.Name()], sent: make([]uint32, n), taken: make([]uint32, n)}
+	c.pairs = [2][]uint64{make([]uint64, n), make([]uint64, n)}
+	if c.model == (algorithm.Model{}) {
+		c.model = models["tcp"]
+	}
+	c.turns.init()
+	c.watch = newWatch(c)
+	go c.watch.run()
+	return c, nil
+}
+
+// models are rough figures of the transports, good enough to rank the algorithms:
+// seconds a message, a byte sent, a byte combined.
+var models = map[string]algorithm.Model{
+	"inproc": {Alpha: 0.4e-6, Beta: 1 / 9e9, Gamma: 1 / 12e9},
+	"shm":    {Alpha: 0.5e-6, Beta: 1 / 8e9, Gamma: 1 / 12e9},
+	"tcp":    {Alpha: 15e-6, Beta: 1 / 3e9, Gamma: 1 / 12e9},
+}
+
+// Rank is this rank's number, from 0.
+func (c *Comm) Rank() int { return c.ends.Rank() }
+
+// Size is the number of ranks.
+func (c *Comm) Size() int { return c.ends.Size() }
+
+// Transport names what carries the messages: "inproc", "shm", "tcp".
+func (c *Comm) Transport() string { return c.ends.Name() }
+
+// Close leaves the group. An operation that runs ends with an error, on this rank
+// and on those that need it; a second Close does nothing.
+func (c *Comm) Close() error {
+	var err error
+	c.close.Do(func() {
+		c.closed.Store(true)
+		c.ends.Interrupt(errClosed)
+		err = c.ends.Close()
+		c.watch.stop()
+	})
+	return err
+}
+
+// Fault is what ended the Comm's work, or nil.
+func (c *Comm) Fault() *Fault { return c.watch.fault.Load() }
+
+// ready is the error of a Comm that takes no more work.
+func (c *Comm) ready(call string) error {
+	if f := c.Fault(); f != nil {
+		return f
+	}
+	if c.closed.Load() {
+		return &device.Error{Call: call, Kind: device.ErrClosed, Cause: errClosed}
+	}
+	return nil
+}
+
+// Sub makes a Comm of some of the ranks, numbered in the order given, which all of
+// them give alike. Ranks that are not listed do not call it. After a Fault it is an
+// error: use Shrink.
+func (c *Comm) Sub(ctx context.Context, ranks []int) (*Comm, error) {
+	if err := c.ready("Sub"); err != nil {
+		return nil, err
+	}
+	seen := map[int]bool{}
+	for _, r := range ranks {
+		if r < 0 || r >= c.Size() || seen[r] {
+			return nil, device.Errorf(device.ErrMismatch, "", "Sub", "ranks %v: rank %d is not one of %d, or named twice", ranks, r, c.Size())
+		}
+		seen[r] = true
+	}
+	if !seen[c.Rank()] {
+		return nil, device.Errorf(device.ErrMismatch, "", "Sub", "ranks %v: this rank, %d, is not among them", ranks, c.Rank())
+	}
+	return c.sub(ctx, fmt.Sprintf("sub %v", ranks), ranks)
+}
+
+func (c *Comm) sub(ctx context.Context, name string, ranks []int) (*Comm, error) {
+	ends, err := c.ends.Split(ctx, name, ranks)
+	if err != nil {
+		return nil, &device.Error{Call: "split", Kind: device.ErrUnavailable, Cause: err}
+	}
+	return New(ends, c.options)
+}
+
+// Split makes one Comm of all ranks with the same color, ordered by key and, where
+// keys are equal, by rank. A rank with a negative color gets none (nil). All ranks
+// call it.
+func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
+	mine := []int64{int64(color), int64(key)}
+	all := make([]int64, 2*c.Size())
+	if err := c.AllGather(ctx, Of(mine), Of(all)); err != nil {
+		return nil, err
+	}
+	c.splits++
+	if color < 0 {
+		return nil, nil
+	}
+	var ranks []int
+	for r := range c.Size() {
+		if all[2*r] != int64(color) {
+			continue
+		}
+		at := len(ranks)
+		for at > 0 && all[2*ranks[at-1]+1] > all[2*r+1] {
+			at--
+		}
+		ranks = append(ranks[:at], append([]int{r}, ranks[at:]...)...)
+	}
+	return c.sub(ctx, fmt.Sprintf("split %d color %d", c.splits, color), ranks)
+}
+
+// Shrink makes a Comm of the ranks that survived the Fault, in their old order. All
+// survivors call it; the old Comm stays closed for work and should be closed.
+func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
+	f := c.Fault()
+	if f == nil {
+		return nil, device.Errorf(device.ErrUnsupported, "", "Shrink", "the Comm has no fault: use Sub")
+	}
+	var ranks []int
+	for r := range c.Size() {
+		if !contains(c.watch.dead, r) {
+			ranks = append(ranks, r)
+		}
+	}
+	if !contains(ranks, c.Rank()) {
+		return nil, f
+	}
+	return c.sub(ctx, fmt.Sprintf("shrink %v", ranks), ranks)
+}
+
+func contains(list []int, x int) bool {
+	for _, y := range list {
+		if y == x {
+			return true
+		}
+	}
+	return false
+}

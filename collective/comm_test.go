@@ -1,0 +1,468 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport/inproc"
+)
+
+// limit bounds every test's waits.
+const limit = 60 * time.Second
+
+// world makes the Comms of n ranks in this process.
+func world(t *testing.T, n int, o Options) []*Comm {
+	t.Helper()
+	var all []*Comm
+	for _, e := range inproc.New(n) {
+		c, err := New(e, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		all = append(all, c)
+	}
+	return all
+}
+
+// each runs f for every rank at once and returns what they returned.
+func each(t *testing.T, comms []*Comm, f func(c *Comm) error) []error {
+	t.Helper()
+	errs := make([]error, len(comms))
+	var all sync.WaitGroup
+	for i, c := range comms {
+		all.Go(func() { errs[i] = f(c) })
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Fatal("the ranks hang")
+	}
+	return errs
+}
+
+// must is each where no rank may fail.
+func must(t *testing.T, comms []*Comm, f func(c *Comm) error) {
+	t.Helper()
+	for r, err := range each(t, comms, f) {
+		if err != nil {
+			t.Fatalf("rank %d: %v", r, err)
+		}
+	}
+}
+
+// value is element i of rank r's vector, small enough that sums of int8 wrap alike
+// whatever the order.
+func value(r int, i int64) int { return (r*31+int(i)*7)%23 - 9 }
+
+func fill[T Number](r int, n int64) []T {
+	v := make([]T, n)
+	for i := range v {
+		v[i] = T(value(r, int64(i)))
+	}
+	return v
+}
+
+func TestOperations(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 4, 5, 8} {
+		for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
+			for _, a := range algorithm.For(op) {
+				t.Run(fmt.Sprintf("%s/%s/%d", op, a.Name, size), func(t *testing.T) {
+					comms := world(t, size, Options{Algorithms: map[algorithm.Op]string{op: a.Name}, Chunk: 512})
+					for _, n := range []int64{0, 1, 13, 1000, 20011} {
+						operation[float64](t, comms, op, n)
+					}
+					operation[int8](t, comms, op, 77)
+					operation[uint32](t, comms, op, 77)
+				})
+			}
+		}
+	}
+}
+
+// operation calls one operation on blocks of n elements and checks all results.
+func operation[T Number](t *testing.T, comms []*Comm, op algorithm.Op, n int64) {
+	t.Helper()
+	size, root := len(comms), len(comms)-1
+	ctx := context.Background()
+	sum := func(i int64) T {
+		var s T
+		for r := range size {
+			s += T(value(r, i))
+		}
+		return s
+	}
+	must(t, comms, func(c *Comm) error {
+		r := c.Rank()
+		all := n * int64(size)
+		var got, want []T
+		var err error
+		switch op {
+		case algorithm.Broadcast:
+			got, want = make([]T, n), fill[T](root, n)
+			err = c.Broadcast(ctx, Of(fill[T](r, n)), Of(got), root)
+		case algorithm.Reduce:
+			got = make([]T, n)
+			err = c.Reduce(ctx, Of(fill[T](r, n)), Of(got), Sum, root)
+			want = make([]T, n)
+			for i := range want {
+				if r == root {
+					want[i] = sum(int64(i))
+				}
+			}
+		case algorithm.AllReduce:
+			got = fill[T](r, n)
+			err = c.AllReduce(ctx, Of(got), Of(got), Sum)
+			for i := range n {
+				want = append(want, sum(i))
+			}
+		case algorithm.ReduceScatter:
+			got = make([]T, n)
+			err = c.ReduceScatter(ctx, Of(fill[T](r, all)), Of(got), Sum)
+			for i := range n {
+				want = append(want, sum(int64(r)*n+i))
+			}
+		case algorithm.AllGather, algorithm.Gather:
+			got = make([]T, all)
+			if op == algorithm.AllGather {
+				err = c.AllGather(ctx, Of(fill[T](r, n)), Of(got))
+			} else {
+				err = c.Gather(ctx, Of(fill[T](r, n)), Of(got), root)
+			}
+			for q := range size {
+				if op == algorithm.Gather && r != root {
+					want = make([]T, all)
+					break
+				}
+				want = append(want, fill[T](q, n)...)
+			}
+		case algorithm.Scatter:
+			got = make([]T, n)
+			err = c.Scatter(ctx, Of(fill[T](root, all)), Of(got), root)
+			want = fill[T](root, all)[int64(r)*n : int64(r+1)*n]
+		case algorithm.AllToAll:
+			got = make([]T, all)
+			err = c.AllToAll(ctx, Of(fill[T](r, all)), Of(got))
+			for q := range size {
+				want = append(want, fill[T](q, all)[int64(r)*n:int64(r+1)*n]...)
+			}
+		}
+		if err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("%d elements of %s are wrong", n, typeOf[T]())
+		}
+		return err
+	})
+}
+
+func TestUnequalBlocks(t *testing.T) {
+	comms := world(t, 4, Options{})
+	counts := []int64{3, 0, 5, 1}
+	start := []int64{0, 3, 3, 8}
+	ctx := context.Background()
+	must(t, comms, func(c *Comm) error {
+		r := c.Rank()
+		n := counts[r]
+		all := fill[int32](7, 9)
+		own := all[start[r] : start[r]+n]
+		got := make([]int32, 9)
+		if err := c.AllGatherV(ctx, Of(own), Of(got), counts); err != nil || !slices.Equal(got, all) {
+			return fmt.Errorf("AllGatherV: %v, %w", got, err)
+		}
+		clear(got)
+		if err := c.GatherV(ctx, Of(own), Of(got), counts, 2); err != nil || r == 2 && !slices.Equal(got, all) {
+			return fmt.Errorf("GatherV: %v, %w", got, err)
+		}
+		part := make([]int32, n)
+		if err := c.ScatterV(ctx, Of(all), Of(part), counts, 3); err != nil || !slices.Equal(part, own) {
+			return fmt.Errorf("ScatterV: %v, %w", part, err)
+		}
+		if err := c.ReduceScatterV(ctx, Of(all), Of(part), counts, Max); err != nil || !slices.Equal(part, own) {
+			return fmt.Errorf("ReduceScatterV: %v, %w", part, err)
+		}
+		// Rank r sends q+1 elements r*10+q to rank q.
+		var send, want []int32
+		sends, recvs := make([]int64, 4), make([]int64, 4)
+		for q := range 4 {
+			sends[q], recvs[q] = int64(q+1), int64(r+1)
+			for range q + 1 {
+				send = append(send, int32(r*10+q))
+			}
+			for range r + 1 {
+				want = append(want, int32(q*10+r))
+			}
+		}
+		to := make([]int32, len(want))
+		if err := c.AllToAllV(ctx, Of(send), Of(to), sends, recvs); err != nil || !slices.Equal(to, want) {
+			return fmt.Errorf("AllToAllV: %v, %w", to, err)
+		}
+		return c.Barrier(ctx)
+	})
+}
+
+// All reductions of all types, against the same loop over all ranks.
+func TestReductions(t *testing.T) {
+	comms := world(t, 3, Options{})
+	reductions[int8](t, comms)
+	reductions[int16](t, comms)
+	reductions[int32](t, comms)
+	reductions[int64](t, comms)
+	reductions[uint8](t, comms)
+	reductions[uint16](t, comms)
+	reductions[uint32](t, comms)
+	reductions[uint64](t, comms)
+	reductions[float32](t, comms)
+	reductions[float64](t, comms)
+}
+
+func reductions[T Number](t *testing.T, comms []*Comm) {
+	t.Helper()
+	const n = 37
+	fraction := typeOf[T]() >= Float16
+	rules := []struct {
+		op Op
+		f  func(a, b T) T
+	}{
+		{Sum, func(a, b T) T { return a + b }}, {Prod, func(a, b T) T { return a * b }},
+		{Min, func(a, b T) T { return min(a, b) }}, {Max, func(a, b T) T { return max(a, b) }},
+		{Avg, func(a, b T) T { return a + b }},
+		{NewOp("last", false, func(a, b T) T { return b }), func(a, b T) T { return b }},
+		{And, nil}, {Or, nil}, {Xor, nil},
+	}
+	bits := map[string]func(a, b int64) int64{
+		"and": func(a, b int64) int64 { return a & b }, "or": func(a, b int64) int64 { return a | b }, "xor": func(a, b int64) int64 { return a ^ b },
+	}
+	for _, rule := range rules {
+		f := rule.f
+		if f == nil {
+			if fraction {
+				for r, err := range each(t, comms, func(c *Comm) error {
+					v := fill[T](c.Rank(), n)
+					return c.AllReduce(context.Background(), Of(v), Of(v), rule.op)
+				}) {
+					if err == nil {
+						t.Errorf("rank %d: %s of %s is not refused", r, rule.op, typeOf[T]())
+					}
+				}
+				continue
+			}
+			f = func(a, b T) T { return T(bits[rule.op.name](int64(a), int64(b))) }
+		}
+		want := fill[T](0, n)
+		for r := 1; r < len(comms); r++ {
+			for i, x := range fill[T](r, n) {
+				want[i] = f(want[i], x)
+			}
+		}
+		if rule.op.name == "avg" {
+			for i := range want {
+				want[i] /= 3
+			}
+		}
+		must(t, comms, func(c *Comm) error {
+			got := make([]T, n)
+			err := c.AllReduce(context.Background(), Of(fill[T](c.Rank(), n)), Of(got), rule.op)
+			if err == nil && !slices.Equal(got, want) {
+				err = fmt.Errorf("%s of %s is %v, want %v", rule.op, typeOf[T](), got, want)
+			}
+			return err
+		})
+	}
+}
+
+// 16-bit floats are summed in float32: 2048 + 1 + 1 + 1 is not 2048.
+func TestHalves(t *testing.T) {
+	comms := world(t, 4, Options{})
+	for _, k := range []struct {
+		vector func([]uint16) Vector
+		to     func(float32) uint16
+		from   func(uint16) float32
+		big    float32
+	}{{Halves, toHalf, fromHalf, 2048}, {BFloats, toBFloat, fromBFloat, 256}} {
+		must(t, comms, func(c *Comm) error {
+			x := k.big
+			if c.Rank() > 0 {
+				x = 1
+			}
+			v := []uint16{k.to(x), k.to(-1.5)}
+			if err := c.AllReduce(context.Background(), k.vector(v), k.vector(v), Sum); err != nil {
+				return err
+			}
+			if got := k.from(v[0]); got != k.from(k.to(k.big+3)) || k.from(v[1]) != -6 {
+				return fmt.Errorf("sums are %v and %v", got, k.from(v[1]))
+			}
+			return nil
+		})
+	}
+}
+
+func TestHalfConversions(t *testing.T) {
+	for h := range 1 << 16 {
+		f := fromHalf(uint16(h))
+		if f != f {
+			if g := fromHalf(toHalf(f)); g == g {
+				t.Fatalf("NaN %04x becomes %v", h, g)
+			}
+			continue
+		}
+		if g := toHalf(f); g != uint16(h) {
+			t.Fatalf("%04x is %v, which becomes %04x", h, f, g)
+		}
+	}
+	for _, c := range []struct {
+		f float32
+		h uint16
+	}{{65519, 0x7bff}, {65520, 0x7c00}, {-1e9, 0xfc00}, {0x1p-25, 0}, {0x1.8p-25, 1}, {1 + 0x1p-11, 0x3c00}, {1 + 0x1.8p-11, 0x3c01}, {0x1.ff8p-15, 0x3ff}, {0x1.fffp-15, 0x400}} {
+		if h := toHalf(c.f); h != c.h {
+			t.Errorf("%v becomes %04x, want %04x", c.f, h, c.h)
+		}
+	}
+	for _, c := range []struct {
+		f float32
+		b uint16
+	}{{1, 0x3f80}, {1 + 0x1p-8, 0x3f80}, {1 + 0x1.8p-8, 0x3f81}, {1 + 0x1p-7 + 0x1p-8, 0x3f82}, {math.MaxFloat32, 0x7f80}} {
+		if b := toBFloat(c.f); b != c.b {
+			t.Errorf("%v becomes %04x, want %04x", c.f, b, c.b)
+		}
+	}
+}
+
+// Deterministic sums are the same bits with every algorithm, chunk and wire order.
+func TestDeterministic(t *testing.T) {
+	for _, size := range []int{2, 3, 4, 6, 7, 8} {
+		const n = 5003
+		vectors := make([][]float32, size)
+		for r := range vectors {
+			vectors[r] = make([]float32, n)
+			for i := range vectors[r] {
+				x := uint32(r*n+i) * 2654435761
+				vectors[r][i] = float32(int32(x)) * float32(math.Exp2(float64(x%40)-20))
+			}
+		}
+		var first []float32
+		for _, a := range algorithm.For(algorithm.AllReduce) {
+			for _, chunk := range []int{64, 4096, 0} {
+				o := Options{Deterministic: true, Chunk: chunk, Algorithms: map[algorithm.Op]string{algorithm.AllReduce: a.Name}}
+				comms := world(t, size, o)
+				must(t, comms, func(c *Comm) error {
+					got := make([]float32, n)
+					if err := c.AllReduce(context.Background(), Of(vectors[c.Rank()]), Of(got), Sum); err != nil {
+						return err
+					}
+					if c.Rank() == 0 && first == nil {
+						first = slices.Clone(got)
+					}
+					if c.Rank() == 0 && !slices.Equal(got, first) {
+						return fmt.Errorf("%s with chunks of %d bytes gives other bits", a.Name, chunk)
+					}
+					return nil
+				})
+				for _, c := range comms {
+					c.Close()
+				}
+			}
+		}
+	}
+}
+
+// Float32 vectors may travel in 16 bits; the result is that of rounded operands.
+func TestWire(t *testing.T) {
+	comms := world(t, 4, Options{Wire: BFloat16})
+	must(t, comms, func(c *Comm) error {
+		v := []float32{1 + 0x1p-12, 3}
+		if err := c.AllReduce(context.Background(), Of(v), Of(v), Sum); err != nil {
+			return err
+		}
+		if v[0] != 4 || v[1] != 12 {
+			return fmt.Errorf("sums over bfloat16 are %v", v)
+		}
+		return nil
+	})
+}
+
+// Operations started together run in the order of their calls on every rank.
+func TestAsync(t *testing.T) {
+	comms := world(t, 3, Options{})
+	ctx := context.Background()
+	must(t, comms, func(c *Comm) error {
+		vectors := make([][]int64, 20)
+		var started []*Handle
+		for i := range vectors {
+			vectors[i] = []int64{int64(i), int64(c.Rank())}
+			started = append(started, c.AllReduceAsync(ctx, Of(vectors[i]), Of(vectors[i]), Sum))
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		for i, h := range started {
+			if err := h.Wait(ctx); err != nil {
+				return err
+			}
+			if vectors[i][0] != int64(3*i) || vectors[i][1] != 3 {
+				return fmt.Errorf("operation %d gives %v", i, vectors[i])
+			}
+		}
+		return nil
+	})
+}
+
+// A ring of exchanges, each larger than a lane holds, does not wait in a circle.
+func TestExchange(t *testing.T) {
+	comms := world(t, 3, Options{})
+	must(t, comms, func(c *Comm) error {
+		next, prev := (c.Rank()+1)%3, (c.Rank()+2)%3
+		var group []Transfer
+		got := make([][]int32, 40)
+		for i := range got {
+			got[i] = make([]int32, 100)
+			group = append(group, Transfer{Peer: next, Data: Of(fill[int32](c.Rank()+i, 100))}, Transfer{Peer: prev, Data: Of(got[i]), Recv: true})
+		}
+		if err := c.Exchange(context.Background(), group); err != nil {
+			return err
+		}
+		for i := range got {
+			if !slices.Equal(got[i], fill[int32](prev+i, 100)) {
+				return fmt.Errorf("message %d is wrong", i)
+			}
+		}
+		return nil
+	})
+}
+
+func TestSplit(t *testing.T) {
+	comms := world(t, 5, Options{})
+	ctx := context.Background()
+	must(t, comms, func(c *Comm) error {
+		color := c.Rank() % 2
+		if c.Rank() == 4 {
+			color = -1
+		}
+		s, err := c.Split(ctx, color, -c.Rank())
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 4 {
+			if s != nil {
+				return fmt.Errorf("a negative color gets a Comm")
+			}
+			return nil
+		}
+		defer s.Close()
+		v := []int{c.Rank()}[0]
+		all := make([]int64, 2)
+		if err := s.AllGather(ctx, Of([]int64{int64(v)}), Of(all)); err != nil {
+			return err
+		}
+		if want := []int64{int64(color) + 2, int64(color)}; !slices.Equal(all, want) {
+			return fmt.Errorf("the ranks of the split are %v, want %v", all, want)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,57 @@
+package collective
+
+import (
+	"time"
+
+	"github.com/volley-go/volley/collective/algorithm"
+)
+
+// Options are a Comm's settings; all ranks give the same. The zero Options are the
+// defaults.
+type Options struct {
+	// Deterministic makes floating-point reductions bit for bit the same for every
+	// algorithm, chunking and transport.
+	Deterministic bool
+	// Algorithms names the algorithm of an operation; the model picks for the others.
+	Algorithms map[algorithm.Op]string
+	// Chunk is the bytes of a pipeline's piece, 0 for the default of 256 KiB.
+	Chunk int
+	// Heartbeat is how often a rank shows the others that it lives; 0 is once a
+	// second. A rank that is silent for Deadline (0 is 5 seconds) is lost.
+	Heartbeat, Deadline time.Duration
+	// Timeout ends an operation that a living rank has not joined for so long; 0 is
+	// never.
+	Timeout time.Duration
+	// Stall is after how long an operation that waits is reported to OnStall, once; 0
+	// is 5 seconds.
+	Stall   time.Duration
+	OnStall func(Stall)
+	// Wire is Float16 or BFloat16 to send float32 vectors of reductions in half the
+	// bytes: every rank's contribution and every partial result is rounded. 0 sends
+	// them as they are.
+	Wire Type
+}
+
+// Stall is an operation that waits for longer than Options.Stall.
+type Stall struct {
+	Op      string
+	Seq     uint64
+	Step    int
+	Waiting int // the rank that this one waits for
+	Elapsed time.Duration
+}
+
+func (o Options) filled() Options {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&o.Heartbeat, time.Second)
+	set(&o.Deadline, 5*time.Second)
+	set(&o.Stall, 5*time.Second)
+	if o.Chunk <= 0 {
+		o.Chunk = 256 << 10
+	}
+	return o
+}

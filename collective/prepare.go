@@ -1,0 +1,229 @@
+package collective
+
+import (
+	"context"
+	"hash/fnv"
+	"slices"
+	"unsafe"
+
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/device"
+)
+
+// request is a checked call: the schedule's call, the vectors, and the reduction.
+type request struct {
+	call    algorithm.Call
+	in, out Vector
+	reduce  Op // the zero Op where nothing is reduced
+}
+
+// do runs a request, or returns what was wrong with it.
+func (c *Comm) do(ctx context.Context, r *request, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.turn(ctx, r.call.Op, c.turns.take(), func() error { return c.serve(r) })
+}
+
+// Handle is an operation that was started.
+type Handle struct {
+	done chan struct{}
+	err  error
+}
+
+// begin starts a request; its place among the Comm's operations is that of the call.
+func (c *Comm) begin(ctx context.Context, r *request, err error) *Handle {
+	h := &Handle{done: make(chan struct{}), err: err}
+	if err != nil {
+		close(h.done)
+		return h
+	}
+	ticket := c.turns.take()
+	go func() {
+		defer close(h.done)
+		h.err = c.turn(ctx, r.call.Op, ticket, func() error { return c.serve(r) })
+	}()
+	return h
+}
+
+// Wait returns when the operation is done, with its error, or when ctx ends, with
+// an ErrCanceled: the operation then goes on under the context that it was started
+// with, and its vectors still belong to it.
+func (h *Handle) Wait(ctx context.Context) error {
+	select {
+	case <-h.done:
+		return h.err
+	default:
+	}
+	select {
+	case <-h.done:
+		return h.err
+	case <-ctx.Done():
+		return device.Canceled(ctx, "", "wait for a collective operation")
+	}
+}
+
+// Done is closed when the operation is done.
+func (h *Handle) Done() <-chan struct{} { return h.done }
+
+// request checks the arguments that all operations share. sized says which of the
+// vectors this rank must give.
+func (c *Comm) request(op algorithm.Op, in, out Vector, reduce Op, root int, counts []int64) (*request, error) {
+	if root < 0 || root >= c.Size() {
+		return nil, wrong(op, "root %d is not one of %d ranks", root, c.Size())
+	}
+	if counts != nil && len(counts) != c.Size() {
+		return nil, wrong(op, "%d counts for %d ranks", len(counts), c.Size())
+	}
+	for r, n := range counts {
+		if n < 0 {
+			return nil, wrong(op, "the count of rank %d is %d", r, n)
+		}
+	}
+	if in.typ != 0 && out.typ != 0 && in.typ != out.typ {
+		return nil, wrong(op, "input is %s, output %s", in.typ, out.typ)
+	}
+	r := &request{in: in, out: out, reduce: reduce}
+	r.call = algorithm.Call{Op: op, Rank: c.Rank(), Size: c.Size(), Root: root, Counts: counts, Deterministic: c.options.Deterministic}
+	if reduce.fold != nil && reduce.fold(r.typ()) == nil {
+		return nil, device.Errorf(device.ErrUnsupported, "", op.String(), "%s of %s", reduce.name, r.typ())
+	}
+	if counts != nil {
+		r.call.Count = digest(counts)
+	}
+	return r, nil
+}
+
+func (r *request) typ() Type { return max(r.in.typ, r.out.typ) }
+
+// lengths checks both vectors against what the call needs of them, and how they lie
+// in memory. A vector that the rank need not give may be the zero Vector.
+func (r *request) lengths() error {
+	if r.typ() == 0 && (r.call.InputLen() > 0 || r.call.OutputLen() > 0) {
+		return wrong(r.call.Op, "no vector is given")
+	}
+	if want := r.call.InputLen(); r.in.Len() != want && !(want == 0 && r.call.Rank != r.call.Root) {
+		return wrong(r.call.Op, "the input has %d elements, must have %d", r.in.Len(), want)
+	}
+	if want := r.call.OutputLen(); r.out.Len() != want && !(want == 0 && r.call.Rank != r.call.Root) {
+		return wrong(r.call.Op, "the output has %d elements, must have %d", r.out.Len(), want)
+	}
+	return r.aliases()
+}
+
+// aliases finds out whether the call is in place, and refuses other overlaps.
+func (r *request) aliases() error {
+	a, b := r.in.bytes, r.out.bytes
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	from, to := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
+	if from+uintptr(len(a)) <= to || to+uintptr(len(b)) <= from {
+		return nil
+	}
+	w := uintptr(r.typ().Width())
+	before := uintptr(0) // bytes of lower ranks' blocks
+	for q := range r.call.Rank {
+		n := r.call.Count
+		if r.call.Counts != nil {
+			n = r.call.Counts[q]
+		}
+		before += uintptr(n) * w
+	}
+	switch r.call.Op {
+	case algorithm.AllReduce, algorithm.Reduce, algorithm.Broadcast:
+		r.call.InPlace = from == to
+	case algorithm.AllGather:
+		r.call.InPlace = from == to+before
+	case algorithm.ReduceScatter:
+		r.call.InPlace = to == from+before
+	}
+	if !r.call.InPlace {
+		return wrong(r.call.Op, "input and output overlap, and not as in-place calls do")
+	}
+	return nil
+}
+
+func digest(counts []int64) int64 {
+	h := fnv.New64a()
+	h.Write(unsafe.Slice((*byte)(unsafe.Pointer(&counts[0])), 8*len(counts)))
+	return int64(h.Sum64() >> 1)
+}
+
+// serve picks the algorithm and the type on the wire, and runs the schedule.
+func (c *Comm) serve(r *request) error {
+	t := &task{call: r.call, typ: r.typ(), reduce: r.reduce, in: r.in.bytes, out: r.out.bytes}
+	if t.typ == 0 {
+		t.typ = Uint8
+	}
+	after := func() {}
+	if r.reduce.fold != nil {
+		after = c.convert(t)
+		t.fold = r.reduce.fold(t.typ)
+	}
+	t.width = int64(t.typ.Width())
+	t.call.Chunk = int64(c.options.Chunk) / t.width
+	t.with = c.choose(&t.call, t.width, r.reduce.orders)
+	t.number = uint8(1 + slices.Index(algorithm.All, t.with))
+	if err := c.perform(t); err != nil {
+		return err
+	}
+	if r.reduce.average && len(t.out) > 0 {
+		divide(t.typ, t.out, c.Size())
+	}
+	after()
+	return nil
+}
+
+// convert puts a reduction's vectors into the type in which it runs: 16-bit floats
+// as float32, float32 as Options.Wire. The function returned brings the result back.
+func (c *Comm) convert(t *task) func() {
+	from, to := t.typ, t.typ
+	switch {
+	case t.typ == Float16 || t.typ == BFloat16:
+		to = Float32
+	case t.typ == Float32 && c.options.Wire != 0:
+		to = c.options.Wire
+	}
+	if from == to {
+		return func() {}
+	}
+	inPlace := t.call.InPlace && t.call.Op != algorithm.ReduceScatter
+	given, result := t.in, t.out
+	resize := func(i int, b []byte) []byte {
+		n := len(b) / from.Width() * to.Width()
+		if cap(c.wide[i]) < n {
+			c.wide[i] = make([]byte, n)
+		}
+		return c.wide[i][:n]
+	}
+	t.typ, t.in = to, resize(0, given)
+	change(t.in, to, given, from)
+	if inPlace {
+		t.out = t.in
+	} else {
+		t.call.InPlace = false
+		t.out = resize(1, result)
+	}
+	return func() { change(result, from, t.out, to) }
+}
+
+// change converts whole vectors between float32 and a 16-bit float.
+func change(into []byte, to Type, from []byte, of Type) {
+	switch {
+	case to == Float32 && of == Float16:
+		mapTo(as[float32](into), as[uint16](from), fromHalf)
+	case to == Float32 && of == BFloat16:
+		mapTo(as[float32](into), as[uint16](from), fromBFloat)
+	case to == Float16:
+		mapTo(as[uint16](into), as[float32](from), toHalf)
+	case to == BFloat16:
+		mapTo(as[uint16](into), as[float32](from), toBFloat)
+	}
+}
+
+func mapTo[A, B any](into []A, from []B, f func(B) A) {
+	for i := range into {
+		into[i] = f(from[i])
+	}
+}

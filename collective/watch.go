@@ -1,0 +1,338 @@
+package collective
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// watch is a Comm's second goroutine: it shows the others that this rank lives,
+// sees when they do not, and settles with them which Fault an operation ended with.
+//
+// Settling: whoever meets trouble tells all ranks, and every rank that hears of it
+// stops its operation and tells all that it has. The lowest rank that is not gone
+// chooses among the reports, the earliest operation first, and sends its choice to
+// all; if it does not within two deadlines it is gone too, and the next one does.
+type watch struct {
+	c       *Comm
+	fault   atomic.Pointer[Fault]
+	dead    []int         // the ranks that Shrink leaves out; set before settledCh is closed
+	done    chan struct{} // closed when fault is set, or when the Comm is closed
+	quit    chan struct{}
+	end     sync.Once
+	trouble chan *Fault
+
+	// The goroutine's own.
+	heard   []time.Time
+	gone    []Cause // "" for a rank that is there
+	reports []*message
+	judging time.Time // when settling began, zero before
+	asked   time.Time // when the present judge's time began
+	last    snapshot
+	moved   time.Time // when last changed
+	stalled uint64    // the operation that was reported as stalled
+}
+
+// message is a note between watches.
+type message struct {
+	Kind  string // "alive", "report", "verdict"
+	Fault *Fault `json:",omitempty"`
+	Echo  bool   `json:",omitempty"` // a report of a rank that only heard of the trouble
+	Dead  []int  `json:",omitempty"`
+}
+
+var alive = []byte{'.'}
+
+func newWatch(c *Comm) *watch {
+	n := c.Size()
+	w := &watch{c: c, done: make(chan struct{}), quit: make(chan struct{}), trouble: make(chan *Fault, 1),
+		heard: make([]time.Time, n), gone: make([]Cause, n), reports: make([]*message, n)}
+	now := time.Now()
+	for r := range w.heard {
+		w.heard[r] = now
+	}
+	return w
+}
+
+// report tells of trouble on this rank; only the first is heard.
+func (w *watch) report(f *Fault) {
+	s, running := w.c.now.look(time.Now())
+	if running {
+		f.Op, f.Seq, f.Step, f.Elapsed = s.op, s.seq, s.step, s.elapsed
+	}
+	f.By = w.c.Rank()
+	slices.Sort(f.Ranks)
+	select {
+	case w.trouble <- f:
+	default:
+	}
+}
+
+// settled waits for the Fault that all ranks agreed on.
+func (w *watch) settled() error {
+	<-w.done
+	if f := w.fault.Load(); f != nil {
+		return f
+	}
+	return w.c.ready("")
+}
+
+func (w *watch) stop() {
+	w.end.Do(func() { close(w.quit) })
+}
+
+func (w *watch) run() {
+	o := &w.c.options
+	beat := time.NewTicker(o.Heartbeat)
+	look := time.NewTicker(min(o.Heartbeat, pause))
+	defer beat.Stop()
+	defer look.Stop()
+	notes := w.c.ends.Notes()
+	for {
+		select {
+		case n, open := <-notes:
+			if !open {
+				notes = nil
+				continue
+			}
+			w.note(n)
+		case f := <-w.trouble:
+			w.judge(&message{Kind: "report", Fault: f})
+		case <-beat.C:
+			w.tell(alive)
+		case now := <-look.C:
+			w.look(now)
+		case <-w.quit:
+			if w.fault.Load() == nil {
+				close(w.done)
+			}
+			return
+		}
+	}
+}
+
+// tell sends a note to all ranks that are there.
+func (w *watch) tell(text []byte) {
+	for r := range w.gone {
+		if r != w.c.Rank() && w.gone[r] == "" {
+			if err := w.c.ends.Signal(r, text); err != nil {
+				w.gone[r] = Lost
+			}
+		}
+	}
+}
+
+func (w *watch) send(m *message) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		text = alive // cannot be: a message has plain fields
+	}
+	w.tell(text)
+}
+
+func (w *watch) note(n transport.Note) {
+	if n.Err != nil {
+		if w.gone[n.From] == "" {
+			w.gone[n.From] = Lost
+			if errors.Is(n.Err, transport.ErrLeft) {
+				w.gone[n.From] = Left
+			}
+		}
+		w.conclude()
+		return
+	}
+	w.heard[n.From] = time.Now()
+	if len(n.Text) == len(alive) {
+		return
+	}
+	var m message
+	if err := json.Unmarshal(n.Text, &m); err != nil || m.Fault == nil {
+		w.judge(&message{Kind: "report", Fault: &Fault{Cause: Corrupt, Ranks: []int{n.From}, By: w.c.Rank(), Text: "a note that cannot be read"}})
+		return
+	}
+	switch m.Kind {
+	case "verdict":
+		w.adopt(m.Fault, m.Dead)
+	case "report":
+		w.reports[n.From] = &m
+		w.judge(nil)
+	}
+}
+
+// judge begins to settle, if that has not begun; own is this rank's report, nil
+// where it only heard of one.
+func (w *watch) judge(own *message) {
+	if w.fault.Load() != nil {
+		return
+	}
+	if w.judging.IsZero() {
+		w.judging = time.Now()
+		w.asked = w.judging
+		w.c.ends.Interrupt(errHalt)
+		if own == nil {
+			f := &Fault{By: w.c.Rank()}
+			if s, running := w.c.now.look(w.judging); running {
+				f.Op, f.Seq, f.Step, f.Elapsed = s.op, s.seq, s.step, s.elapsed
+			}
+			own = &message{Kind: "report", Fault: f, Echo: true}
+		}
+		w.reports[w.c.Rank()] = own
+		w.send(own)
+	}
+	w.conclude()
+}
+
+// conclude is the judge's work, when it is this rank and all that are there have
+// reported.
+func (w *watch) conclude() {
+	if w.judging.IsZero() || w.fault.Load() != nil || w.judgeRank() != w.c.Rank() {
+		return
+	}
+	late := time.Since(w.judging) > w.c.options.Deadline
+	for r, m := range w.reports {
+		if m == nil && w.gone[r] == "" {
+			if !late {
+				return
+			}
+			w.gone[r] = Lost
+		}
+	}
+	f := w.choose()
+	var dead []int
+	for r, why := range w.gone {
+		if why != "" || f.deadly() && contains(f.Ranks, r) {
+			dead = append(dead, r)
+		}
+	}
+	w.send(&message{Kind: "verdict", Fault: f, Dead: dead})
+	w.adopt(f, dead)
+}
+
+// deadly says that the ranks to blame are not there any more.
+func (f *Fault) deadly() bool { return f.Cause == Lost || f.Cause == Left || f.Cause == Timeout }
+
+// judgeRank is the lowest rank that is there and that no report calls dead.
+func (w *watch) judgeRank() int {
+	for r, why := range w.gone {
+		accused := slices.ContainsFunc(w.reports, func(m *message) bool {
+			return m != nil && !m.Echo && m.Fault.deadly() && contains(m.Fault.Ranks, r)
+		})
+		if why == "" && !accused {
+			return r
+		}
+	}
+	return w.c.Rank()
+}
+
+// choose is the earliest operation's first report, with all ranks that reports of
+// its kind about it blame.
+func (w *watch) choose() *Fault {
+	var best *Fault
+	for _, m := range w.reports {
+		if m != nil && !m.Echo && (best == nil || m.Fault.Seq < best.Seq) {
+			best = m.Fault
+		}
+	}
+	if best == nil { // every accuser is gone: what they saw went with them
+		best = &Fault{Cause: Lost, By: w.c.Rank(), Text: "the ranks that met trouble are gone"}
+		if own := w.reports[w.c.Rank()]; own != nil {
+			best.Op, best.Seq, best.Step, best.Elapsed = own.Fault.Op, own.Fault.Seq, own.Fault.Step, own.Fault.Elapsed
+		}
+	}
+	f := *best
+	f.Ranks = slices.Clone(f.Ranks)
+	for _, m := range w.reports {
+		if m == nil || m.Echo || m.Fault.Cause != f.Cause || m.Fault.Seq != f.Seq {
+			continue
+		}
+		f.Ranks = append(f.Ranks, m.Fault.Ranks...)
+	}
+	if f.Cause == Lost {
+		for r, why := range w.gone {
+			if why == Lost {
+				f.Ranks = append(f.Ranks, r)
+			}
+		}
+	}
+	slices.Sort(f.Ranks)
+	f.Ranks = slices.Compact(f.Ranks)
+	return &f
+}
+
+// adopt ends the settling.
+func (w *watch) adopt(f *Fault, dead []int) {
+	if w.fault.Load() != nil {
+		return
+	}
+	w.dead = dead
+	w.fault.Store(f)
+	w.c.ends.Interrupt(errHalt)
+	close(w.done)
+}
+
+// look finds ranks that fell silent, operations that wait for a rank that is gone,
+// and judges that do not judge.
+func (w *watch) look(now time.Time) {
+	if w.fault.Load() != nil {
+		return
+	}
+	o := &w.c.options
+	for r, at := range w.heard {
+		if r != w.c.Rank() && w.gone[r] == "" && now.Sub(at) > o.Deadline {
+			w.gone[r] = Lost
+		}
+	}
+	if !w.judging.IsZero() {
+		if now.Sub(w.asked) > 2*o.Deadline {
+			if judge := w.judgeRank(); judge != w.c.Rank() {
+				w.gone[judge] = Lost
+			}
+			w.asked = now
+		}
+		w.conclude()
+		return
+	}
+	s, running := w.c.now.look(now)
+	if !running {
+		return
+	}
+	if s.seq != w.last.seq || s.moves != w.last.moves || s.waiting != w.last.waiting {
+		w.last, w.moved = s, now
+		return
+	}
+	w.stall(s, now)
+}
+
+// stall looks at an operation that has not moved since the last look.
+func (w *watch) stall(s snapshot, now time.Time) {
+	o := &w.c.options
+	if s.waiting < 0 {
+		return
+	}
+	if why := w.gone[s.waiting]; why != "" && now.Sub(w.moved) >= pause {
+		w.report(&Fault{Cause: why, Ranks: []int{s.waiting}, Text: goneText(why, o.Deadline)})
+		return
+	}
+	if o.Timeout > 0 && s.elapsed > o.Timeout {
+		w.report(&Fault{Cause: Timeout, Ranks: []int{s.waiting}, Text: "it has not joined the operation"})
+		return
+	}
+	if s.elapsed > o.Stall && w.stalled != s.seq {
+		w.stalled = s.seq
+		if o.OnStall != nil {
+			o.OnStall(Stall{Op: s.op, Seq: s.seq, Step: s.step, Waiting: s.waiting, Elapsed: s.elapsed})
+		}
+	}
+}
+
+func goneText(why Cause, deadline time.Duration) string {
+	if why == Left {
+		return "it has closed its Comm"
+	}
+	return "its connection ended, or it was silent for " + deadline.String()
+}
