@@ -43,6 +43,9 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 	if w := options.Wire; w != 0 && w != Float16 && w != BFloat16 {
 		return nil, device.Errorf(device.ErrUnsupported, "", "collective.New", "%s as the wire's type: only float16 and bfloat16", w)
 	}
+	if options.Checksum {
+		ends = transport.Checked(ends)
+	}
 	n := ends.Size()
 	c := &Comm{ends: ends, options: options.filled(), model: models[ends.Name()], sent: make([]uint32, n), taken: make([]uint32, n)}
 	c.pairs = [2][]uint64{make([]uint64, n), make([]uint64, n)}

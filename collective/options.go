@@ -20,12 +20,15 @@ type Options struct {
 	// second. A rank that is silent for Deadline (0 is 5 seconds) is lost.
 	Heartbeat, Deadline time.Duration
 	// Timeout ends an operation that a living rank has not joined for so long; 0 is
-	// never.
+	// half an hour, a negative one never.
 	Timeout time.Duration
 	// Stall is after how long an operation that waits is reported to OnStall, once; 0
 	// is 5 seconds.
 	Stall   time.Duration
 	OnStall func(Stall)
+	// Checksum sends a CRC-32C with every message, also on transports whose bytes
+	// never leave the machine's memory.
+	Checksum bool
 	// Wire is Float16 or BFloat16 to send float32 vectors of reductions in half the
 	// bytes: every rank's contribution and every partial result is rounded. 0 sends
 	// them as they are.
@@ -50,6 +53,9 @@ func (o Options) filled() Options {
 	set(&o.Heartbeat, time.Second)
 	set(&o.Deadline, 5*time.Second)
 	set(&o.Stall, 5*time.Second)
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Minute
+	}
 	if o.Chunk <= 0 {
 		o.Chunk = 256 << 10
 	}

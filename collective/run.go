@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -84,6 +85,9 @@ func (c *Comm) blame(err error) *Fault {
 	var m *transport.Mismatch
 	var bad *transport.Corrupt
 	switch {
+	case errors.As(err, &m) && m.Got.Call == m.Want.Call && m.Got.Seq == m.Want.Seq && m.Got.Len == m.Want.Len:
+		f.Cause, f.Ranks = Corrupt, []int{m.From}
+		f.Text = fmt.Sprintf("message %d comes in the place of %d: messages were lost or doubled", m.Got.Step, m.Want.Step)
 	case errors.As(err, &m):
 		f.Cause, f.Ranks = Mismatch, []int{min(m.From, c.Rank()), max(m.From, c.Rank())}
 		f.Text = describe(m.From, &m.Got) + " meets " + describe(c.Rank(), &m.Want)

@@ -24,7 +24,7 @@ type Call struct {
 type Header struct {
 	Seq  uint64 // the operation's number in its communicator, from 1
 	Step uint32 // the message's number on its lane within the operation, from 0
-	Sum  uint32 // CRC-32C of the payload where the lane is Checked, else 0
+	Sum  uint32 // CRC-32C of the payload where the endpoint is Checked, else 0
 	Len  int64  // bytes of payload
 	Call Call
 }
@@ -65,7 +65,7 @@ type Endpoint interface {
 	Flush(to int) error
 	// Recv takes the next message of a lane, which must be want: everything in the
 	// header but Sum is compared before the payload is touched, and a message that is
-	// another one gives a *Mismatch.
+	// another one gives a *Mismatch. want.Sum is set to the sum that came.
 	Recv(from int, want *Header, sink *Sink) error
 	// Signal sends a note. It does not wait for the receiver.
 	Signal(to int, text []byte) error

@@ -91,6 +91,7 @@ func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, s
 	}
 	l.read++
 	err := transport.Check(from, want, &s.header)
+	want.Sum = s.header.Sum
 	switch {
 	case err != nil:
 	case sink.Combine != nil:

@@ -1,0 +1,259 @@
+package faultinject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// Kind is what goes wrong.
+type Kind uint8
+
+// The kinds. Kill ends the rank: the others lose their connections to it. Freeze
+// stops it, with its heartbeats, as SIGSTOP does. Drop, Duplicate and Corrupt treat
+// one message so; Delay holds it back for Event.Delay. Partition cuts the rank off
+// from those in Event.Others: nothing passes any more in either direction.
+const (
+	Kill Kind = iota
+	Freeze
+	Drop
+	Delay
+	Duplicate
+	Corrupt
+	Partition
+)
+
+// String is the kind's name.
+func (k Kind) String() string {
+	names := [...]string{"kill", "freeze", "drop", "delay", "duplicate", "corrupt", "partition"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("Kind(%d)", k)
+}
+
+// Event is one fault: Rank meets it when it posts its N-th message, from 0.
+type Event struct {
+	Rank   int
+	N      int64
+	Kind   Kind
+	Delay  time.Duration // of Delay
+	Others []int         // of Partition
+}
+
+// ErrKilled is what a killed rank's endpoint returns, and what the others' notes of
+// it say.
+var ErrKilled = errors.New("killed")
+
+// Injector holds the endpoints of one group and what happens to them.
+type Injector struct {
+	events []Event
+	ends   []*endpoint
+	thawed atomic.Bool
+
+	mu     sync.Mutex
+	parted map[[2]int]bool
+}
+
+// Wrap puts events between endpoints and those who use them. The endpoints are all
+// of one group, in the order of ranks. Splits of them are not wrapped.
+func Wrap(ends []transport.Endpoint, events ...Event) ([]transport.Endpoint, *Injector) {
+	in := &Injector{events: events, parted: map[[2]int]bool{}}
+	wrapped := make([]transport.Endpoint, len(ends))
+	for r, e := range ends {
+		w := &endpoint{Endpoint: e, in: in, notes: make(chan transport.Note, 64), stop: transport.NewStop(), closed: make(chan struct{})}
+		in.ends = append(in.ends, w)
+		wrapped[r] = w
+	}
+	for _, w := range in.ends {
+		go w.hand()
+	}
+	return wrapped, in
+}
+
+// Thaw lets frozen ranks go on, with an error, and those that would freeze later.
+func (in *Injector) Thaw() {
+	in.thawed.Store(true)
+	for _, e := range in.ends {
+		if e.frozen.Load() {
+			e.stop.Set(ErrKilled)
+		}
+	}
+}
+
+// Messages is how many messages a rank has posted.
+func (in *Injector) Messages(rank int) int64 { return in.ends[rank].posted.Load() }
+
+func (in *Injector) cut(a, b int) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.parted[[2]int{min(a, b), max(a, b)}]
+}
+
+type endpoint struct {
+	transport.Endpoint
+	in     *Injector
+	posted atomic.Int64
+	frozen atomic.Bool
+	killed atomic.Bool
+	notes  chan transport.Note
+	stop   *transport.Stop
+	once   sync.Once
+	closed chan struct{}
+}
+
+// hand passes notes on, unless the two ranks are parted or the receiver is frozen.
+func (e *endpoint) hand() {
+	defer close(e.notes)
+	for n := range e.Endpoint.Notes() {
+		if e.in.cut(n.From, e.Rank()) || e.frozen.Load() || e.killed.Load() {
+			continue
+		}
+		if from := e.in.ends[n.From]; n.Err != nil && from.killed.Load() {
+			n.Err = ErrKilled
+		}
+		select {
+		case e.notes <- n:
+		case <-e.closed:
+		}
+	}
+}
+
+// Notes are those of the endpoint that get through.
+func (e *endpoint) Notes() <-chan transport.Note { return e.notes }
+
+// Signal is lost where the ranks are parted or this one is frozen.
+func (e *endpoint) Signal(to int, text []byte) error {
+	if e.frozen.Load() || e.in.cut(e.Rank(), to) {
+		return nil
+	}
+	if e.killed.Load() {
+		return ErrKilled
+	}
+	return e.Endpoint.Signal(to, text)
+}
+
+// Post meets the events that are due.
+func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
+	n := e.posted.Add(1) - 1
+	times := 1
+	for _, v := range e.in.events {
+		if v.Rank != e.Rank() || v.N != n {
+			continue
+		}
+		switch v.Kind {
+		case Kill:
+			e.kill()
+		case Freeze:
+			e.frozen.Store(true)
+			if e.in.thawed.Load() {
+				e.stop.Set(ErrKilled)
+			}
+		case Drop:
+			times = 0
+		case Duplicate:
+			times = 2
+		case Delay:
+			select {
+			case <-time.After(v.Delay):
+			case <-e.stop.Done():
+			}
+		case Corrupt:
+			payload = slices.Clone(payload)
+			if len(payload) > 0 {
+				payload[len(payload)/2] ^= 0x10
+			} else {
+				h.Len++
+			}
+		case Partition:
+			e.part(v.Others)
+		}
+	}
+	if err := e.gone(); err != nil {
+		return err
+	}
+	if e.in.cut(e.Rank(), to) {
+		return nil
+	}
+	for range times {
+		if err := e.Endpoint.Post(to, h, payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gone waits while the rank is frozen, and is the error of one that is killed.
+func (e *endpoint) gone() error {
+	if e.frozen.Load() {
+		<-e.stop.Done()
+	}
+	return e.stop.Err()
+}
+
+// Flush of a frozen rank waits.
+func (e *endpoint) Flush(to int) error {
+	if err := e.gone(); err != nil {
+		return err
+	}
+	return e.Endpoint.Flush(to)
+}
+
+// Recv of a frozen rank waits.
+func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) error {
+	if err := e.gone(); err != nil {
+		return err
+	}
+	return e.Endpoint.Recv(from, want, sink)
+}
+
+// Interrupt reaches delayed messages too, but not a frozen rank.
+func (e *endpoint) Interrupt(err error) {
+	if !e.frozen.Load() {
+		e.stop.Set(err)
+	}
+	e.Endpoint.Interrupt(err)
+}
+
+// Split is refused to ranks that are killed or parted from a member.
+func (e *endpoint) Split(ctx context.Context, name string, members []int) (transport.Endpoint, error) {
+	if e.killed.Load() {
+		return nil, ErrKilled
+	}
+	for _, m := range members {
+		if e.in.cut(e.Rank(), m) {
+			return nil, fmt.Errorf("split %q: parted from rank %d", name, m)
+		}
+	}
+	return e.Endpoint.Split(ctx, name, members)
+}
+
+// Close closes the endpoint under it.
+func (e *endpoint) Close() error {
+	e.once.Do(func() { close(e.closed) })
+	e.stop.Set(ErrKilled)
+	return e.Endpoint.Close()
+}
+
+func (e *endpoint) kill() {
+	e.killed.Store(true)
+	e.stop.Set(ErrKilled)
+	e.Endpoint.Interrupt(ErrKilled)
+	_ = e.Endpoint.Close() // the others' notes of it are renamed: it did not leave
+}
+
+func (e *endpoint) part(others []int) {
+	e.in.mu.Lock()
+	defer e.in.mu.Unlock()
+	for _, o := range others {
+		if o != e.Rank() {
+			e.in.parted[[2]int{min(o, e.Rank()), max(o, e.Rank())}] = true
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package faultinject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport/inproc"
+)
+
+const (
+	ranks = 4
+	limit = 60 * time.Second
+)
+
+// The whole matrix: every operation by every algorithm meets every fault, early and
+// late. Nobody hangs; either the fault changed nothing, and then all results are
+// right, or all survivors have one and the same Fault.
+func TestMatrix(t *testing.T) {
+	slots := make(chan struct{}, 48) // most of a case's time is waiting for a deadline
+	var all sync.WaitGroup
+	for op := algorithm.Barrier; op <= algorithm.AllToAll; op++ {
+		for _, a := range algorithm.For(op) {
+			for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
+				for _, n := range []int64{0, 2} {
+					slots <- struct{}{}
+					all.Go(func() {
+						defer func() { <-slots }()
+						e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
+						if err := trial(op, a.Name, []Event{e}); err != nil {
+							t.Errorf("%s by %s, %s at message %d: %v", op, a.Name, kind, n, err)
+						}
+					})
+				}
+			}
+		}
+	}
+	all.Wait()
+}
+
+// trial runs three rounds of an operation under events and judges the outcome.
+func trial(op algorithm.Op, name string, events []Event) error {
+	o := collective.Options{Heartbeat: 100 * time.Millisecond, Deadline: time.Second, Timeout: 2 * time.Second, Checksum: true, Chunk: 1024,
+		Algorithms: map[algorithm.Op]string{op: name}}
+	ends, in := Wrap(inproc.New(ranks), events...)
+	comms := make([]*collective.Comm, ranks)
+	for r := range comms {
+		var err error
+		if comms[r], err = collective.New(ends[r], o); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		in.Thaw()
+		for _, c := range comms {
+			_ = c.Close()
+		}
+	}()
+	errs := make([]error, ranks)
+	ended := make(chan int, ranks)
+	for r, c := range comms {
+		go func() {
+			for round := range 3 {
+				if errs[r] = call(c, op, round); errs[r] != nil {
+					break
+				}
+			}
+			ended <- r
+		}()
+	}
+	dead := lost(events)
+	for missing := ranks; missing > 0; missing-- {
+		select {
+		case <-ended:
+		case <-time.After(limit):
+			return errors.New("the survivors hang")
+		}
+		if missing == len(dead)+1 {
+			in.Thaw() // so that frozen ranks end too
+		}
+	}
+	return judge(errs, dead, events, in)
+}
+
+// lost are the ranks whose outcome does not count.
+func lost(events []Event) (dead []int) {
+	for _, e := range events {
+		if e.Kind == Kill || e.Kind == Freeze || e.Kind == Partition {
+			if !slices.Contains(dead, e.Rank) {
+				dead = append(dead, e.Rank)
+			}
+		}
+	}
+	return dead
+}
+
+// judge: the survivors' Faults are one; they name a rank that an event was planted
+// on; and what changes or loses a message for certain is never missed. A survivor
+// whose part was done before may be without one: its results were checked.
+func judge(errs []error, dead []int, events []Event, in *Injector) error {
+	var first *collective.Fault
+	for r, err := range errs {
+		if slices.Contains(dead, r) || err == nil {
+			continue
+		}
+		var f *collective.Fault
+		if !errors.As(err, &f) {
+			return fmt.Errorf("rank %d: %w", r, err)
+		}
+		if first == nil {
+			first = f
+		}
+		if f.Error() != first.Error() {
+			return fmt.Errorf("two Faults: %v; and %v", first, f)
+		}
+	}
+	if first == nil {
+		for _, e := range events { // with a rank gone, the message may have been for it
+			if len(dead) == 0 && (e.Kind == Drop || e.Kind == Corrupt) && in.Messages(e.Rank) > e.N {
+				return fmt.Errorf("%s of message %d went unseen", e.Kind, e.N)
+			}
+		}
+		return nil
+	}
+	for _, r := range dead {
+		if first.Cause == collective.Lost && !slices.Contains(first.Ranks, r) && len(dead) == 1 {
+			return fmt.Errorf("the Fault does not name rank %d: %v", r, first)
+		}
+	}
+	for _, r := range first.Ranks {
+		if first.Cause == collective.Lost && !slices.Contains(dead, r) {
+			return fmt.Errorf("the Fault names rank %d, which is there: %v", r, first)
+		}
+	}
+	return nil
+}
+
+// call makes one call and checks its result.
+func call(c *collective.Comm, op algorithm.Op, round int) error {
+	const n = 600
+	ctx := context.Background()
+	root := round % ranks
+	vector := func(r, length int) []int32 {
+		v := make([]int32, length)
+		for i := range v {
+			v[i] = int32(r*1000 + i + round)
+		}
+		return v
+	}
+	in, whole := vector(c.Rank(), n), vector(c.Rank(), n*ranks)
+	var got, want []int32
+	var err error
+	sum := func(i int) int32 {
+		var s int32
+		for r := range ranks {
+			s += int32(r*1000 + i + round)
+		}
+		return s
+	}
+	switch op {
+	case algorithm.Barrier:
+		err = c.Barrier(ctx)
+	case algorithm.Broadcast:
+		got, want = make([]int32, n), vector(root, n)
+		err = c.Broadcast(ctx, collective.Of(in), collective.Of(got), root)
+	case algorithm.Reduce, algorithm.AllReduce:
+		got, want = make([]int32, n), make([]int32, n)
+		if op == algorithm.Reduce {
+			err = c.Reduce(ctx, collective.Of(in), collective.Of(got), collective.Sum, root)
+		} else {
+			err = c.AllReduce(ctx, collective.Of(in), collective.Of(got), collective.Sum)
+		}
+		for i := range want {
+			if op == algorithm.AllReduce || c.Rank() == root {
+				want[i] = sum(i)
+			}
+		}
+	case algorithm.ReduceScatter:
+		got, want = make([]int32, n), make([]int32, n)
+		err = c.ReduceScatter(ctx, collective.Of(whole), collective.Of(got), collective.Sum)
+		for i := range want {
+			want[i] = sum(c.Rank()*n + i)
+		}
+	case algorithm.AllGather, algorithm.Gather:
+		got = make([]int32, n*ranks)
+		if op == algorithm.AllGather {
+			err = c.AllGather(ctx, collective.Of(in), collective.Of(got))
+		} else {
+			err = c.Gather(ctx, collective.Of(in), collective.Of(got), root)
+		}
+		for r := range ranks {
+			want = append(want, vector(r, n)...)
+		}
+		if op == algorithm.Gather && c.Rank() != root {
+			want = make([]int32, n*ranks)
+		}
+	case algorithm.Scatter:
+		got, want = make([]int32, n), vector(root, n*ranks)[c.Rank()*n:(c.Rank()+1)*n]
+		err = c.Scatter(ctx, collective.Of(whole), collective.Of(got), root)
+	case algorithm.AllToAll:
+		got = make([]int32, n*ranks)
+		err = c.AllToAll(ctx, collective.Of(whole), collective.Of(got))
+		for r := range ranks {
+			want = append(want, vector(r, n*ranks)[c.Rank()*n:(c.Rank()+1)*n]...)
+		}
+	}
+	if err == nil && !slices.Equal(got, want) {
+		return errors.New("the result is wrong")
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package faultinject
+
+import (
+	"flag"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/collective/algorithm"
+)
+
+var (
+	schedules = flag.Int("schedules", 300, "random fault schedules of TestSoak")
+	seed      = flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of TestSoak")
+)
+
+// Random operations under random faults, up to three at once: nobody hangs, no
+// result is wrong, survivors agree. scripts/collective-soak runs 10,000.
+func TestSoak(t *testing.T) {
+	t.Logf("-seed %d", *seed)
+	slots := make(chan struct{}, 64)
+	var all sync.WaitGroup
+	for i := range *schedules {
+		r := rand.New(rand.NewPCG(*seed, uint64(i)))
+		op := algorithm.Op(r.IntN(int(algorithm.AllToAll) + 1))
+		can := algorithm.For(op)
+		name := can[r.IntN(len(can))].Name
+		events := make([]Event, 1+r.IntN(3))
+		for k := range events {
+			e := Event{Rank: r.IntN(ranks), N: int64(r.IntN(3)*3 + k), // two corruptions of one message may undo each other
+				Kind: Kind(r.IntN(int(Partition) + 1)), Delay: time.Duration(r.IntN(50)) * time.Millisecond}
+			for o := range ranks { // cut off from all: ranks that only some can reach are judged differently by the two sides
+				if o != e.Rank {
+					e.Others = append(e.Others, o)
+				}
+			}
+			events[k] = e
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := trial(op, name, events); err != nil {
+				t.Errorf("-seed %d, schedule %d: %s by %s under %+v: %v", *seed, i, op, name, events, err)
+			}
+		})
+	}
+	all.Wait()
+}
