@@ -20,8 +20,8 @@ func Prelude() string { return prelude }
 // machine has cuBLAS (libcublas.so.12, .13 or .11, or what the variable
 // VOLLEY_CUBLAS_LIBRARY names; "none" leaves it alone), which is looked for when
 // GEMM is first called.
-func New(dev device.Device) *kernels.Backend {
-	b := newBackend(dev)
+func New(dev device.Device, options ...gpu.Option) *kernels.Backend {
+	b := newBackend(dev, options...)
 	if d, ok := dev.(*cuda.Device); ok {
 		x := &multiplier{dev: d, own: b.Set.GEMM.Func, names: machineBLAS(runtime.GOOS), load: loadBLAS}
 		b.Set.GEMM.Func = x.gemm
@@ -29,7 +29,7 @@ func New(dev device.Device) *kernels.Backend {
 	return b
 }
 
-func newBackend(dev device.Device) *kernels.Backend {
+func newBackend(dev device.Device, options ...gpu.Option) *kernels.Backend {
 	return gpu.New(dev, gpu.Dialect{
 		Name: "cuda",
 		Source: func(module string) (device.Source, error) {
@@ -44,5 +44,5 @@ func newBackend(dev device.Device) *kernels.Backend {
 			text, err := gpu.Wrap(prelude, name, text)
 			return device.Source{Name: name, Text: text}, err
 		},
-	})
+	}, options...)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/volley-go/volley/internal/cuemu"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cuda"
+	"github.com/volley-go/volley/kernels/gpu"
 	"github.com/volley-go/volley/kernels/kerneltest"
 )
 
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) { os.Exit(cuemu.Run(m)) }
 
 // backends are the CUDA devices that are here, each with its kernels: emulated
 // ones, unless the environment names a driver.
-func backends(t testing.TB) []*kernels.Backend {
+func backends(t testing.TB, options ...gpu.Option) []*kernels.Backend {
 	t.Helper()
 	infos, err := driver.List()
 	switch {
@@ -38,14 +39,15 @@ func backends(t testing.TB) []*kernels.Backend {
 				t.Error(err)
 			}
 		})
-		all = append(all, cuda.New(d))
+		all = append(all, cuda.New(d, options...))
 	}
 	return all
 }
 
-// TestConformance holds every device to the reference.
+// TestConformance holds every device to the reference. Joins of more than a few
+// keys go by parts, some of which are too large for local memory.
 func TestConformance(t *testing.T) {
-	for _, b := range backends(t) {
+	for _, b := range backends(t, gpu.JoinParts(16, 8, 12)) {
 		t.Run(b.Device.Name(), func(t *testing.T) {
 			kerneltest.Run(t, b, kerneltest.Support("testdata/support.txt"), kerneltest.SumShape())
 		})

@@ -24,6 +24,7 @@ type Dialect struct {
 type Engine struct {
 	dev     device.Device
 	dialect Dialect
+	joins   joinTuning
 
 	mu      sync.Mutex
 	modules map[string]*module
@@ -36,11 +37,17 @@ type module struct {
 	functions map[string]device.Function
 }
 
+// Option tunes a backend. No option changes a result.
+type Option func(*Engine)
+
 // New makes the backend of a device: its kernels are compiled or loaded when
 // they are first called. Closing the backend closes the device and with it
 // everything that was loaded.
-func New(dev device.Device, dialect Dialect) *kernels.Backend {
-	e := &Engine{dev: dev, dialect: dialect, modules: map[string]*module{}}
+func New(dev device.Device, dialect Dialect, options ...Option) *kernels.Backend {
+	e := &Engine{dev: dev, dialect: dialect, joins: defaultJoins, modules: map[string]*module{}}
+	for _, o := range options {
+		o(e)
+	}
 	return &kernels.Backend{Device: dev, Set: e.set()}
 }
 

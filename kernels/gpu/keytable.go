@@ -115,6 +115,9 @@ func (rows keyRows) args(there keyRows) []any {
 func (c *call) buildTable(rows keyRows, o tableOptions) (*keyTable, *memory.Buffer) {
 	full := int64(1) << bits.Len64(uint64(max(2*rows.n-1, 15)))
 	t := &keyTable{capacity: min(full, max(o.least, tableLeast)), nulls: o.nulls, rows: rows}
+	if o.most > 0 {
+		t.capacity = min(t.capacity, o.most)
+	}
 	if rows.text || rows.k == 1 {
 		t.rows.words = vector{} // the table has the keys, or their texts have
 	}

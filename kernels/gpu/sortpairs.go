@@ -22,18 +22,19 @@ const (
 // A pass for each eight bits, after Adinets and Merrill ("Onesweep", 2022),
 // but for those eight bits that are the same in all keys.
 func (c *call) sortPairs(keys *memory.Buffer, keyBits int, rows *memory.Buffer, rowWidth int, n int64) (sortedKeys, sortedRows *memory.Buffer) {
-	return c.radixSort(keys, keyBits, rows, rowWidth, n, true)
+	return c.radixSort(keys, wordWidth(keyBits), keyBits, rows, rowWidth, n, true)
 }
 
 // sortRows is sortPairs for those who do not need the keys afterwards.
 func (c *call) sortRows(keys *memory.Buffer, keyBits int, rows *memory.Buffer, rowWidth int, n int64) *memory.Buffer {
-	keys, rows = c.radixSort(keys, keyBits, rows, rowWidth, n, false)
+	keys, rows = c.radixSort(keys, wordWidth(keyBits), keyBits, rows, rowWidth, n, false)
 	c.drop(keys)
 	return rows
 }
 
-func (c *call) radixSort(keys *memory.Buffer, keyBits int, rows *memory.Buffer, rowWidth int, n int64, keep bool) (*memory.Buffer, *memory.Buffer) {
-	keyWidth := wordWidth(keyBits)
+// radixSort sorts keys of keyWidth bytes by their low keyBits bits, rounded up to
+// whole bytes.
+func (c *call) radixSort(keys *memory.Buffer, keyWidth, keyBits int, rows *memory.Buffer, rowWidth int, n int64, keep bool) (*memory.Buffer, *memory.Buffer) {
 	module := fmt.Sprintf("sortpairs.u%d_u%d", 8*keyWidth, 8*rowWidth)
 	digits := (keyBits + 7) / 8
 	passes, bases := c.radixPasses(module, keys, digits, n)

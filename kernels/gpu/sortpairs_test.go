@@ -39,7 +39,7 @@ func onDevices(t *testing.T, f func(*testing.T, *call)) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			e := &Engine{dev: d, modules: map[string]*module{}, dialect: Dialect{Name: "opencl", Source: func(module string) (device.Source, error) {
+			e := &Engine{dev: d, joins: defaultJoins, modules: map[string]*module{}, dialect: Dialect{Name: "opencl", Source: func(module string) (device.Source, error) {
 				text, err := Assemble(string(prelude), module)
 				return device.Source{Name: module, Text: text}, err
 			}}}

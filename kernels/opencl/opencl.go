@@ -13,7 +13,7 @@ var prelude string
 
 // New makes the backend of an OpenCL device. A kernel is compiled when it is
 // first called, unless the driver's or the device's cache has it.
-func New(dev device.Device) *kernels.Backend {
+func New(dev device.Device, options ...gpu.Option) *kernels.Backend {
 	return gpu.New(dev, gpu.Dialect{
 		Name: "opencl",
 		Source: func(module string) (device.Source, error) {
@@ -24,5 +24,5 @@ func New(dev device.Device) *kernels.Backend {
 			text, err := gpu.Wrap(prelude, name, text)
 			return device.Source{Name: name, Text: text}, err
 		},
-	})
+	}, options...)
 }

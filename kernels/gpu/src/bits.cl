@@ -14,6 +14,14 @@ KERNEL(GROUP) bits_and(GLOBAL const u8 *a, i64 a0, GLOBAL const u8 *b, i64 b0, G
   if (i < n) out[GID] = bits_word(a, a0 + i, a0 + n) & bits_word(b, b0 + i, b0 + n);
 }
 
+// out = ~a, zeros behind the end.
+KERNEL(GROUP) bits_not(GLOBAL const u8 *a, i64 a0, GLOBAL u32 *out, i64 n) {
+  i64 i = GID * 32;
+  if (i >= n) return;
+  u32 there = n - i < 32 ? (1u << (n - i)) - 1u : 0xffffffffu;
+  out[GID] = ~bits_word(a, a0 + i, a0 + n) & there;
+}
+
 // Adds to *count the ones among n bits of a from bit a0 on.
 KERNEL(GROUP) bits_count(GLOBAL const u8 *a, i64 a0, i64 n, GLOBAL u64 *count) {
   SHARED u32 scratch[GROUP];

@@ -7,64 +7,18 @@
 // One row costs one random access of 16 bytes where the key is of one word, which bounds the kernels by the memory's transactions of 32 bytes
 // once the table is larger than the cache; below, by the words read and the slots written.
 #include "group.h"
-#include "keys.h"
+#include "keyrows.h"
 
 #define ROW_BITS 40
 #define ROW_MASK (((u64)1 << ROW_BITS) - 1)
 #define PER_ITEM 4
 
-#ifdef V_text
-// Rows a of one column of texts and b of another.
-FN u32 text_same(GLOBAL const u8 *offsets_a, GLOBAL const u8 *bytes_a, GLOBAL const u8 *offsets_b, GLOBAL const u8 *bytes_b, i32 wide, i64 a, i64 b) {
-  i64 p, q, n, m;
-  if (wide) {
-    p = ((GLOBAL const i64 *)offsets_a)[a], n = ((GLOBAL const i64 *)offsets_a)[a + 1] - p;
-    q = ((GLOBAL const i64 *)offsets_b)[b], m = ((GLOBAL const i64 *)offsets_b)[b + 1] - q;
-  } else {
-    p = ((GLOBAL const i32 *)offsets_a)[a], n = ((GLOBAL const i32 *)offsets_a)[a + 1] - p;
-    q = ((GLOBAL const i32 *)offsets_b)[b], m = ((GLOBAL const i32 *)offsets_b)[b + 1] - q;
-  }
-  if (n != m) return 0;
-  for (i64 k = 0; k < n; k += 8) {
-    if (text_word(bytes_a + p + k, n - k) != text_word(bytes_b + q + k, n - k)) return 0;
-  }
-  return 1;
-}
-#endif
-
-// What the rows given and the rows of the table are read from, and whether the key of row i is that of a slot.
-#ifdef V_text
-#define KEYS                                                                                                                                    \
-  GLOBAL const u64 *words, i64 words_at, i64 k, GLOBAL const u8 *offsets, i64 offsets_at, i32 texts_wide, GLOBAL const u8 *bytes, i64 bytes_at, \
-      GLOBAL const u8 *there_offsets, i64 there_offsets_at, GLOBAL const u8 *there_bytes, i64 there_bytes_at
-#define SAME(i, tag, have)                                                                                                                 \
-  ((have) >> ROW_BITS == (tag) >> ROW_BITS && text_same(offsets, bytes + bytes_at, there_offsets, there_bytes + there_bytes_at, texts_wide, \
-                                                        offsets_at + (i), there_offsets_at + (i64)((have) & ROW_MASK)))
-#else
-#define KEYS GLOBAL const u64 *words, i64 words_at, i64 k, GLOBAL const u64 *there, i64 there_at
-#ifdef V_words
-FN u32 words_same(GLOBAL const u64 *a, GLOBAL const u64 *b, i64 k) {
-  for (i64 w = 0; w < k; w++) {
-    if (a[w] != b[w]) return 0;
-  }
-  return 1;
-}
-#define SAME(i, tag, have) \
-  ((have) >> ROW_BITS == (tag) >> ROW_BITS && words_same(words + words_at + (i) * k, there + there_at + (i64)((have) & ROW_MASK) * k, k))
-#else
+// Whether the key of row i, whose hash or word is tag, is that of a slot.
+#ifdef V_word
 #define SAME(i, tag, have) ((have) == (tag))
-#endif
-#endif
-
-FN u64 row_hash(GLOBAL const u64 *words, i64 at, i64 k, i64 i) {
-#ifdef V_text
-  return words[at + i];
 #else
-  u64 h = 0;
-  for (i64 w = 0; w < k; w++) h = key_mix(h ^ words[at + i * k + w]) + (u64)0x9e3779b97f4a7c15;
-  return h;
+#define SAME(i, tag, have) ((have) >> ROW_BITS == (tag) >> ROW_BITS && ROWS_SAME(i, (i64)((have) & ROW_MASK)))
 #endif
-}
 
 // Claims slot s, which counts as a new one where it was empty.
 FN void table_claim(GLOBAL u64 *slots, i64 s, LOCAL u32 *fresh) {
