@@ -59,6 +59,7 @@ func joinBuild(s *Suite) {
 		return join(e, keys, keys, kernels.InnerJoin, kernels.JoinOptions{})
 	})
 	joinRefuses(s)
+	joinParts(s)
 	if s.extent > Least {
 		joinBounded(s)
 	}
