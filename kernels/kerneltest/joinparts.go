@@ -28,19 +28,20 @@ var joinSpread = []struct {
 	{"keys by chance", 600, func(r *rand.Rand, _ *rand.Zipf, _ int) int64 { return r.Int64N(400) }},
 	{"keys after Zipf", 600, func(_ *rand.Rand, zipf *rand.Zipf, _ int) int64 { return int64(zipf.Uint64()) }},
 	{"one key", 300, func(*rand.Rand, *rand.Zipf, int) int64 { return 3 }},
+	{"one key in half of a few rows", 40, func(_ *rand.Rand, _ *rand.Zipf, i int) int64 { return int64(i%16*(1-i%2) + i%2) }},
 	{"one key in most rows", 300, func(_ *rand.Rand, _ *rand.Zipf, i int) int64 { return int64(i * (1 - min(i%8, 1))) }},
 }
+
+// joinLeast is the right side of those that Least is content with.
+const joinLeast = 8
 
 // joinParts probes right sides of few and of many keys, evenly spread and not,
 // each built once and probed by several left sides, with every kind of join, in
 // order and in any: what a backend may do in parts, of which some are too large.
 func joinParts(s *Suite) {
 	for n, spread := range joinSpread {
-		if s.extent <= Tiny && n%2 == 0 {
-			continue
-		}
 		for form := range 4 {
-			if s.extent <= Tiny && (form+n)%4 > 1 {
+			if s.extent <= Tiny && (n%2 != 0 || form != n/2%4) || s.extent == Least && n != joinLeast {
 				continue
 			}
 			s.scope(func() bool {
@@ -59,6 +60,9 @@ func joinParts(s *Suite) {
 					keyed(spread.n/2+1, func(i int) int64 { return int64(i) }),
 					keyed(301, func(int) int64 { return r.Int64N(700) }),
 					keyed(130, func(i int) int64 { return int64(zipf.Uint64()) * int64(min(i%3, 1)) }),
+				}
+				if s.extent == Least {
+					lefts = lefts[1:2]
 				}
 				nullsEqual := (n+form)%2 == 0
 				call := Call{Case: Case{Type: right[0].Type(), Length: int64(spread.n)}}
