@@ -6,6 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+const readOnly = attr.RODATA | attr.NOPTR
+
 // Instructions whose names differ between the tiers.
 
 func (g *gen) and(a, b operand.Op, dst reg.Register) {
@@ -68,7 +70,7 @@ func (g *gen) zero() reg.VecVirtual {
 // table is a new vector register of which each 16 bytes are v.
 func (g *gen) table(name string, v []byte) reg.VecVirtual {
 	m := g.StaticGlobal(name)
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	g.DataAttributes(readOnly)
 	for i, b := range v {
 		g.AddDatum(i, operand.U8(b))
 	}

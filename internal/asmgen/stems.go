@@ -9,4 +9,5 @@ type stem struct {
 // stems are all families, by name.
 var stems = []stem{
 	{"bitmap", bitmap},
+	{"reduce", reduce},
 }

@@ -7,6 +7,7 @@ import "github.com/volley-go/volley/kernels"
 // call a loop by its field. See the package's comment for how one is added.
 type loops struct {
 	bitmap bitmapLoops
+	reduce reduceLoops
 }
 
 // goLoops are the loops in Go: what those of the other tiers are documented by
@@ -14,6 +15,7 @@ type loops struct {
 func goLoops() *loops {
 	return &loops{
 		bitmap: goBitmapLoops(),
+		reduce: goReduceLoops(),
 	}
 }
 

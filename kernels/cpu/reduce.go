@@ -14,7 +14,7 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-func reduce(ctx context.Context, s device.Stream, op kernels.Aggregation, c *memory.Column, o kernels.AggregateOptions) (*memory.Column, error) {
+func (l *loops) reduceColumn(ctx context.Context, s device.Stream, op kernels.Aggregation, c *memory.Column, o kernels.AggregateOptions) (*memory.Column, error) {
 	t, err := kernels.AggregateType(op, c.Type())
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func reduce(ctx context.Context, s device.Stream, op kernels.Aggregation, c *mem
 	if op == kernels.ArgMin || op == kernels.ArgMax {
 		t = kernels.IndexType(c.Len())
 	}
-	v, err := reduced(ctx, s, op, t, c, o)
+	v, err := l.reduced(ctx, s, op, t, c, o)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func reduce(ctx context.Context, s device.Stream, op kernels.Aggregation, c *mem
 }
 
 // reduced is the result as a scalar.
-func reduced(ctx context.Context, s device.Stream, op kernels.Aggregation, t arrow.DataType, c *memory.Column, o kernels.AggregateOptions) (kernels.Scalar, error) {
+func (l *loops) reduced(ctx context.Context, s device.Stream, op kernels.Aggregation, t arrow.DataType, c *memory.Column, o kernels.AggregateOptions) (kernels.Scalar, error) {
 	rows := c.Len()
 	if op == kernels.CountAll {
 		return kernels.Int64(rows), nil
@@ -51,7 +51,7 @@ func reduced(ctx context.Context, s device.Stream, op kernels.Aggregation, t arr
 	case op == kernels.Any || op == kernels.All:
 		trues := int64(0)
 		if valid > 0 {
-			if trues, err = countTrue(ctx, c); err != nil {
+			if trues, err = l.countTrue(ctx, c); err != nil {
 				return null, err
 			}
 		}
@@ -62,13 +62,13 @@ func reduced(ctx context.Context, s device.Stream, op kernels.Aggregation, t arr
 	case o.Nulled(op, rows, valid):
 		return null, nil
 	case op == kernels.Sum || op == kernels.Product:
-		return fold(ctx, op, t, c, valid)
+		return l.fold(ctx, op, t, c, valid)
 	case valid == 0:
 		return null, nil
 	case op == kernels.Mean || op == kernels.Var || op == kernels.Std:
-		return moment(ctx, op, t, c, valid, o)
+		return l.moment(ctx, op, t, c, valid, o)
 	}
-	row, err := pickRow(ctx, op, c)
+	row, err := l.pickRow(ctx, op, c)
 	if err != nil {
 		return null, err
 	}
@@ -122,8 +122,17 @@ func trueWord(c *memory.Column, i, n int64) uint64 {
 }
 
 // countTrue is the number of trues of a column of bools.
-func countTrue(ctx context.Context, c *memory.Column) (int64, error) {
+func (l *loops) countTrue(ctx context.Context, c *memory.Column) (int64, error) {
 	var n atomic.Int64
+	if c.Dictionary() == nil && !hasNulls(c) && c.Offset()&7 == 0 && c.Len() > 0 {
+		bytes := c.Bits()[c.Offset()>>3:]
+		err := parallel(ctx, c.Len(), func(_ int, s span) error {
+			whole := s.to &^ 7
+			n.Add(int64(l.bitmap.count(bytes[s.from>>3:whole>>3])) + memory.Bitmap(bytes).Count(whole, s.to-whole))
+			return nil
+		})
+		return n.Load(), err
+	}
 	err := parallel(ctx, c.Len(), func(_ int, s span) error {
 		k := 0
 		for i := s.from; i < s.to; i += 64 {
@@ -136,7 +145,7 @@ func countTrue(ctx context.Context, c *memory.Column) (int64, error) {
 }
 
 // fold is Sum or Product, of type t.
-func fold(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64) (kernels.Scalar, error) {
+func (l *loops) fold(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64) (kernels.Scalar, error) {
 	v := valueType(c)
 	switch {
 	case valid == 0 && t.ID() == arrow.DECIMAL128:
@@ -146,13 +155,13 @@ func fold(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memo
 	case valid == 0:
 		return kernels.Int(t, int64(op)), nil
 	case t.ID() == arrow.FLOAT64 && op == kernels.Sum:
-		sum, err := sumFloats(ctx, c)
+		sum, err := l.sumFloats(ctx, c)
 		return kernels.Float64(sum), err
 	case t.ID() == arrow.FLOAT64:
 		product, err := multiplyFloats(ctx, c)
 		return kernels.Float64(product), err
 	case v.ID() == arrow.BOOL:
-		n, err := countTrue(ctx, c)
+		n, err := l.countTrue(ctx, c)
 		return kernels.Int(t, n), err
 	case v.ID() == arrow.DECIMAL128:
 		sum, err := exactSum(ctx, c)
@@ -161,7 +170,7 @@ func fold(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memo
 		}
 		return kernels.Decimal(t, wrapDecimal(sum)), nil
 	default:
-		n, err := foldIntegers(ctx, op, c)
+		n, err := l.foldIntegers(ctx, op, c)
 		return kernels.Int(t, int64(n)), err
 	}
 }
@@ -175,8 +184,8 @@ func wrapDecimal(v *big.Int) decimal128.Num {
 }
 
 // moment is Mean, Var or Std of values of which there are some.
-func moment(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64, o kernels.AggregateOptions) (kernels.Scalar, error) {
-	mean, err := meanOf(ctx, c, valid)
+func (l *loops) moment(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64, o kernels.AggregateOptions) (kernels.Scalar, error) {
+	mean, err := l.meanOf(ctx, c, valid)
 	switch {
 	case err != nil:
 		return kernels.Scalar{}, err
@@ -185,7 +194,7 @@ func moment(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *me
 	case valid <= int64(o.Ddof):
 		return kernels.Null(t), nil
 	}
-	d, squares, err := deviations(ctx, c, mean)
+	d, squares, err := l.deviations(ctx, c, mean)
 	if err != nil {
 		return kernels.Scalar{}, err
 	}
@@ -196,14 +205,14 @@ func moment(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *me
 	return kernels.Float64(v), nil
 }
 
-func meanOf(ctx context.Context, c *memory.Column, valid int64) (float64, error) {
+func (l *loops) meanOf(ctx context.Context, c *memory.Column, valid int64) (float64, error) {
 	v := valueType(c)
 	switch {
 	case kernels.FloatTypes.Has(v.ID()):
-		sum, err := sumFloats(ctx, c)
+		sum, err := l.sumFloats(ctx, c)
 		return sum / float64(valid), err
 	case v.ID() == arrow.BOOL:
-		n, err := countTrue(ctx, c)
+		n, err := l.countTrue(ctx, c)
 		return float64(n) / float64(valid), err
 	}
 	sum, err := exactSum(ctx, c)

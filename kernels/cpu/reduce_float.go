@@ -179,9 +179,58 @@ func neighbours(v []two, join func(a, b two) two) two {
 func add(a, b two) two { return two{a[0] + b[0], a[1] + b[1]} }
 
 // sumFloats is the sum of a column of floats that has rows.
-func sumFloats(ctx context.Context, c *memory.Column) (float64, error) {
+func (l *loops) sumFloats(ctx context.Context, c *memory.Column) (float64, error) {
+	if plainFloats(c) {
+		sums, err := inBlocksOf(ctx, c, func(d, _, v []float64, valid []byte) {
+			if valid == nil {
+				l.reduce.sumBlocks(d, v)
+			} else {
+				l.reduce.sumBlocksValid(d, v, valid)
+			}
+		}, 0, func(v []float64) two { return two{sumLanes(v)} })
+		return sums[0], err
+	}
 	sums, err := inShape(ctx, c, floatsOf(c), 0, func(v []float64) two { return two{sumLanes(v)} }, add)
 	return sums[0], err
+}
+
+// plainFloats reports whether the rows of c are float64 values side by side.
+func plainFloats(c *memory.Column) bool { return c.Type().ID() == arrow.FLOAT64 }
+
+// inBlocksOf is inShape for sums of float64 values where they lie: whole does
+// for as many whole blocks as d and q have room for, valid being nil where no
+// row is null; of does for a block that is not whole, with null for nulls.
+func inBlocksOf(ctx context.Context, c *memory.Column, whole func(d, q, v []float64, valid []byte), null float64, of func(v []float64) two) (two, error) {
+	parts := make([]two, morsels(c.Len()))
+	values, nulls := memory.Values[float64](c), hasNulls(c)
+	err := parallel(ctx, c.Len(), func(_ int, s span) error {
+		sums := make([]float64, 2*morselBlocks)
+		v := values[s.from:s.to]
+		n := len(v) / kernels.ReduceBlock
+		d, q := sums[:n], sums[n:2*n]
+		var valid []byte
+		if nulls {
+			valid = validBytes(c, s.from, len(v))
+		}
+		whole(d, q, v, valid)
+		var blocks [morselBlocks]two
+		for i := range d {
+			blocks[i] = two{d[i], q[i]}
+		}
+		if rest := v[n*kernels.ReduceBlock:]; len(rest) > 0 {
+			if nulls {
+				rest = onlyValid(make([]float64, len(rest)), rest, valid[n*kernels.ReduceBlock/8:], null)
+			}
+			blocks[n] = of(rest)
+			n++
+		}
+		parts[s.index] = neighbours(blocks[:n], add)
+		return nil
+	})
+	if err != nil {
+		return two{}, err
+	}
+	return neighbours(parts, add), nil
 }
 
 // multiplyFloats is the product of a column of floats that has rows.
@@ -194,7 +243,17 @@ func multiplyFloats(ctx context.Context, c *memory.Column) (float64, error) {
 // deviations are the sums of the differences from the mean and of their
 // squares. A null is as good as the mean; where that is not finite the result
 // is NaN in any case.
-func deviations(ctx context.Context, c *memory.Column, mean float64) (d, squares float64, err error) {
+func (l *loops) deviations(ctx context.Context, c *memory.Column, mean float64) (d, squares float64, err error) {
+	if plainFloats(c) {
+		sums, err := inBlocksOf(ctx, c, func(d, q, v []float64, valid []byte) {
+			if valid == nil {
+				l.reduce.deviateBlocks(d, q, v, mean)
+			} else {
+				l.reduce.deviateBlocksValid(d, q, v, valid, mean)
+			}
+		}, mean, func(v []float64) two { return deviateLanes(v, mean) })
+		return sums[0], sums[1], err
+	}
 	sums, err := inShape(ctx, c, floatsOf(c), mean, func(v []float64) two { return deviateLanes(v, mean) }, add)
 	return sums[0], sums[1], err
 }

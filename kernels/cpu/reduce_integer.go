@@ -14,45 +14,43 @@ import (
 
 // foldIntegers is the sum or product of a column of integers or durations,
 // wrapped to 64 bits.
-func foldIntegers(ctx context.Context, op kernels.Aggregation, c *memory.Column) (uint64, error) {
+func (l *loops) foldIntegers(ctx context.Context, op kernels.Aggregation, c *memory.Column) (uint64, error) {
 	switch valueType(c).ID() {
 	case arrow.INT8:
-		return foldOf[int8](ctx, op, c)
+		return foldOf[int8](ctx, l, op, c)
 	case arrow.INT16:
-		return foldOf[int16](ctx, op, c)
+		return foldOf[int16](ctx, l, op, c)
 	case arrow.INT32:
-		return foldOf[int32](ctx, op, c)
+		return foldOf[int32](ctx, l, op, c)
 	case arrow.UINT8:
-		return foldOf[uint8](ctx, op, c)
+		return foldOf[uint8](ctx, l, op, c)
 	case arrow.UINT16:
-		return foldOf[uint16](ctx, op, c)
+		return foldOf[uint16](ctx, l, op, c)
 	case arrow.UINT32:
-		return foldOf[uint32](ctx, op, c)
+		return foldOf[uint32](ctx, l, op, c)
 	default:
-		return foldOf[uint64](ctx, op, c)
+		return foldOf[uint64](ctx, l, op, c)
 	}
 }
 
-func foldOf[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](ctx context.Context, op kernels.Aggregation, c *memory.Column) (uint64, error) {
-	values, nulls := valuesOf[T](c), hasNulls(c)
+func foldOf[T integer](ctx context.Context, l *loops, op kernels.Aggregation, c *memory.Column) (uint64, error) {
+	loops := reductionsOf[T](l)
+	values, nulls, run := valuesOf[T](c), hasNulls(c), runOf(c)
 	var sum atomic.Uint64
 	product := uint64(1)
 	var mu sync.Mutex
 	err := parallel(ctx, c.Len(), func(_ int, s span) error {
 		some, all := uint64(0), uint64(1)
-		for from := s.from; from < s.to; from += block {
-			v := values(nil, from, int(min(block, s.to-from)))
-			if op == kernels.Product {
+		for from := s.from; from < s.to; from += run {
+			n := int(min(run, s.to-from))
+			switch v := values(nil, from, n); {
+			case op == kernels.Product:
 				eachValid(c, nulls, from, v, func(x T) { all *= uint64(x) })
-				continue
+			case nulls:
+				some += loops.sumValid(v, validBytes(c, from, n))
+			default:
+				some += loops.sum(v)
 			}
-			eachRun(c, nulls, from, v, func(v []T, w uint64) {
-				if w == allValid {
-					some += sumAll(v)
-				} else {
-					some += sumMasked(v, w)
-				}
-			})
 		}
 		sum.Add(some)
 		mu.Lock()
@@ -64,32 +62,6 @@ func foldOf[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](ctx conte
 		return product, err
 	}
 	return sum.Load(), err
-}
-
-func sumAll[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](v []T) uint64 {
-	var s0, s1, s2, s3 uint64
-	i := 0
-	for ; i+4 <= len(v); i += 4 {
-		x := (*[4]T)(v[i:])
-		s0 += uint64(x[0])
-		s1 += uint64(x[1])
-		s2 += uint64(x[2])
-		s3 += uint64(x[3])
-	}
-	for _, x := range v[i:] {
-		s0 += uint64(x)
-	}
-	return s0 + s1 + s2 + s3
-}
-
-// sumMasked sums the values whose bit is set, without a branch for each.
-func sumMasked[T int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64](v []T, w uint64) uint64 {
-	sum := uint64(0)
-	for _, x := range v {
-		sum += uint64(x) & -(w & 1)
-		w >>= 1
-	}
-	return sum
 }
 
 // allValid is the word of a run of any length without nulls.

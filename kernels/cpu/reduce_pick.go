@@ -13,7 +13,7 @@ import (
 
 // pickRow is the row of the first, last, least or greatest value of a column
 // that has one.
-func pickRow(ctx context.Context, op kernels.Aggregation, c *memory.Column) (int64, error) {
+func (l *loops) pickRow(ctx context.Context, op kernels.Aggregation, c *memory.Column) (int64, error) {
 	greatest := op == kernels.Max || op == kernels.ArgMax
 	switch {
 	case op == kernels.First:
@@ -23,23 +23,23 @@ func pickRow(ctx context.Context, op kernels.Aggregation, c *memory.Column) (int
 	}
 	switch valueType(c).ID() {
 	case arrow.INT8:
-		return extreme[int8](ctx, c, greatest)
+		return extreme[int8](ctx, l, c, greatest)
 	case arrow.INT16:
-		return extreme[int16](ctx, c, greatest)
+		return extreme[int16](ctx, l, c, greatest)
 	case arrow.INT32, arrow.DATE32, arrow.TIME32:
-		return extreme[int32](ctx, c, greatest)
+		return extreme[int32](ctx, l, c, greatest)
 	case arrow.UINT8:
-		return extreme[uint8](ctx, c, greatest)
+		return extreme[uint8](ctx, l, c, greatest)
 	case arrow.UINT16:
-		return extreme[uint16](ctx, c, greatest)
+		return extreme[uint16](ctx, l, c, greatest)
 	case arrow.UINT32:
-		return extreme[uint32](ctx, c, greatest)
+		return extreme[uint32](ctx, l, c, greatest)
 	case arrow.UINT64:
-		return extreme[uint64](ctx, c, greatest)
+		return extreme[uint64](ctx, l, c, greatest)
 	case arrow.FLOAT32:
-		return extreme[float32](ctx, c, greatest)
+		return extreme[float32](ctx, l, c, greatest)
 	case arrow.FLOAT64:
-		return extreme[float64](ctx, c, greatest)
+		return extreme[float64](ctx, l, c, greatest)
 	case arrow.BOOL:
 		return extremeBool(ctx, c, greatest)
 	case arrow.DECIMAL128:
@@ -47,7 +47,7 @@ func pickRow(ctx context.Context, op kernels.Aggregation, c *memory.Column) (int
 	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY:
 		return extremeText(ctx, c, greatest)
 	default:
-		return extreme[int64](ctx, c, greatest)
+		return extreme[int64](ctx, l, c, greatest)
 	}
 }
 
@@ -100,33 +100,39 @@ func extremeBool(ctx context.Context, c *memory.Column, greatest bool) (int64, e
 
 // extreme is the row of the first least or greatest number. NaN gives way to
 // any other.
-func extreme[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](ctx context.Context, c *memory.Column, greatest bool) (int64, error) {
+func extreme[T number](ctx context.Context, l *loops, c *memory.Column, greatest bool) (int64, error) {
 	type found struct {
 		value T
 		any   bool
 	}
-	values, nulls := valuesOf[T](c), hasNulls(c)
+	loops := reductionsOf[T](l)
+	all, valid, worst := loops.least, loops.leastValid, greatestNumber[T]()
+	if greatest {
+		all, valid, worst = loops.greatest, loops.greatestValid, leastNumber[T]()
+	}
+	values, nulls, run := valuesOf[T](c), hasNulls(c), runOf(c)
 	parts := make([]found, morsels(c.Len()))
 	err := parallel(ctx, c.Len(), func(_ int, s span) error {
-		var best found
-		for from := s.from; from < s.to; from += block {
-			v := values(nil, from, int(min(block, s.to-from)))
-			eachRun(c, nulls, from, v, func(v []T, w uint64) {
-				if w == allValid {
-					for !best.any && len(v) > 0 {
-						best = found{v[0], v[0] == v[0]}
-						v = v[1:]
+		best := found{value: worst}
+		for from := s.from; from < s.to; from += run {
+			n := int(min(run, s.to-from))
+			v := values(nil, from, n)
+			var bits []byte
+			if nulls {
+				bits = validBytes(c, from, n)
+				best.value = valid(v, bits, best.value)
+			} else {
+				best.value = all(v, best.value)
+			}
+			// The worst is found too, unless there is nothing but NaNs and nulls.
+			if best.any = best.any || best.value != worst; !best.any {
+				for i, x := range v {
+					if x == worst && (bits == nil || memory.Bitmap(bits).Get(int64(i))) {
+						best.any = true
+						break
 					}
-					best.value = extremeOf(v, best.value, greatest)
-					return
 				}
-				for ; w != 0; w &= w - 1 {
-					x := v[bits.TrailingZeros64(w)]
-					if x == x && (!best.any || x != best.value && (x > best.value) == greatest) {
-						best = found{x, true}
-					}
-				}
-			})
+			}
 		}
 		parts[s.index] = best
 		return nil
@@ -153,22 +159,13 @@ func extreme[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
 	return -1, nil
 }
 
-// extremeOf is the least or greatest of values and of one before.
-func extremeOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](v []T, best T, greatest bool) T {
-	if greatest {
-		for _, x := range v {
-			if x > best {
-				best = x
-			}
-		}
-		return best
+// runOf is how many rows of a column's values are asked for at a time: those of
+// a dictionary are copied, so a few.
+func runOf(c *memory.Column) int64 {
+	if c.Dictionary() != nil {
+		return block
 	}
-	for _, x := range v {
-		if x < best {
-			best = x
-		}
-	}
-	return best
+	return morsel
 }
 
 // extremeBy is the first row that comes before all others by less, which is

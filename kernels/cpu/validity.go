@@ -92,3 +92,19 @@ func storeWord(m memory.Bitmap, i, n int64, w uint64) {
 		w >>= 8
 	}
 }
+
+// validBytes is the validity of rows [from, from+n) as a bitmap of its own:
+// that of the column where the first row's bit begins a byte, else a copy. Bits
+// after the last row may be anything.
+func validBytes(c *memory.Column, from int64, n int) []byte {
+	rows := int64(n)
+	if v := c.Validity(); v != nil && (c.Offset()+from)&7 == 0 && !dictionaryNulls(c) && c.Type().ID() != arrow.NULL {
+		return v[(c.Offset()+from)>>3:][:memory.BitmapBytes(rows)]
+	}
+	b := make(memory.Bitmap, memory.BitmapBytes(rows))
+	for i := int64(0); i < rows; i += 64 {
+		k := min(64, rows-i)
+		storeWord(b, i, k, validWord(c, from+i, k))
+	}
+	return b
+}
