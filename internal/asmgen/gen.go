@@ -6,6 +6,7 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
@@ -119,4 +120,16 @@ func (g *gen) print() (text, stubs []byte, err error) {
 	}
 	stubs, err = printer.NewStubs(c).Print(f)
 	return text, stubs, err
+}
+
+// component is a parameter, or a part of one.
+type component = gotypes.Component
+
+// address is where a parameter lies.
+func (g *gen) address(p component) operand.Mem {
+	b, err := p.Resolve()
+	if err != nil {
+		panic(err) // the program itself is wrong; see compareLoop and its like
+	}
+	return b.Addr
 }

@@ -9,5 +9,6 @@ type stem struct {
 // stems are all families, by name.
 var stems = []stem{
 	{"bitmap", bitmap},
+	{"compare", compare},
 	{"reduce", reduce},
 }

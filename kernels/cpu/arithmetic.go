@@ -11,7 +11,7 @@ import (
 )
 
 // arithmetic is the CPU's ArithmeticFunc.
-func arithmetic(ctx context.Context, s device.Stream, op kernels.ArithmeticOp, x, y kernels.Datum, opts kernels.ArithmeticOptions) (*memory.Column, error) {
+func (l *loops) arithmetic(ctx context.Context, s device.Stream, op kernels.ArithmeticOp, x, y kernels.Datum, opts kernels.ArithmeticOptions) (*memory.Column, error) {
 	t, err := kernels.ArithmeticType(op, x.Type(), y.Type())
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func arithmetic(ctx context.Context, s device.Stream, op kernels.ArithmeticOp, x
 		return nullColumn(s, t, n)
 	}
 	for _, side := range []*operand{&a, &b} {
-		release, err := side.inUnitOf(ctx, s, t, opts)
+		release, err := side.inUnitOf(ctx, l, s, t, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func arithmetic(ctx context.Context, s device.Stream, op kernels.ArithmeticOp, x
 
 // inUnitOf makes dates and 32-bit times the 64-bit numbers that a temporal
 // result is computed from.
-func (o *operand) inUnitOf(ctx context.Context, s device.Stream, t arrow.DataType, opts kernels.ArithmeticOptions) (release func(), err error) {
+func (o *operand) inUnitOf(ctx context.Context, l *loops, s device.Stream, t arrow.DataType, opts kernels.ArithmeticOptions) (release func(), err error) {
 	from := o.val.Type()
 	if o.col != nil {
 		from = o.col.Type()
@@ -85,7 +85,7 @@ func (o *operand) inUnitOf(ctx context.Context, s device.Stream, t arrow.DataTyp
 		o.val, err = kernels.CastScalar(o.val, as, wrap)
 		return func() {}, err
 	}
-	c, err := cast(ctx, s, o.col, as, wrap)
+	c, err := l.cast(ctx, s, o.col, as, wrap)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // cast is the CPU's CastFunc. It picks the loop for the pair of types; pairs
 // without one go value by value through kernels.CastScalar.
-func cast(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) (*memory.Column, error) {
+func (l *loops) cast(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) (*memory.Column, error) {
 	from := c.Type()
 	switch {
 	case arrow.TypeEqual(from, to):
@@ -19,10 +19,10 @@ func cast(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataT
 	case from.ID() == arrow.NULL:
 		return nullColumn(s, to, c.Len())
 	case c.Dictionary() != nil:
-		return castDictionary(ctx, s, c, to, opts)
+		return l.castDictionary(ctx, s, c, to, opts)
 	}
 	if d, ok := to.(*arrow.DictionaryType); ok {
-		values, err := cast(ctx, s, c, d.ValueType, opts)
+		values, err := l.cast(ctx, s, c, d.ValueType, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func cast(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataT
 		return o.column(err)
 	}
 	r := &rowErrors{}
-	work := castLoop(o, r, c, to, opts)
+	work := l.castLoop(o, r, c, to, opts)
 	if work == nil {
 		work = castRows(o, r, c, to, opts)
 	}
@@ -80,10 +80,10 @@ func sameBytes(from, to arrow.DataType) bool {
 // castDictionary casts the values of the dictionary once where they are fewer
 // than the rows. One that does not fit may be of no row, or under nulls: then
 // the rows themselves decide.
-func castDictionary(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) (*memory.Column, error) {
+func (l *loops) castDictionary(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) (*memory.Column, error) {
 	_, again := to.(*arrow.DictionaryType)
 	if d := c.Dictionary(); !again && d.Len() < c.Len() && !arrow.TypeEqual(d.Type(), to) {
-		if values, err := cast(ctx, s, d, to, opts); err == nil {
+		if values, err := l.cast(ctx, s, d, to, opts); err == nil {
 			defer values.Release()
 			by, err := withDictionary(c, values)
 			if err != nil {
@@ -100,7 +100,7 @@ func castDictionary(ctx context.Context, s device.Stream, c *memory.Column, to a
 		return nil, err
 	}
 	defer plain.Release()
-	return cast(ctx, s, plain, to, opts)
+	return l.cast(ctx, s, plain, to, opts)
 }
 
 // withDictionary is c with other values behind the same indices.
@@ -115,7 +115,7 @@ func withDictionary(c, values *memory.Column) (*memory.Column, error) {
 }
 
 // castLoop is the loop for a pair of types, or nil.
-func castLoop(o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) func(int, span) error {
+func (l *loops) castLoop(o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) func(int, span) error {
 	from := c.Type()
 	numbers := kernels.NumberTypes
 	temporal := kernels.TemporalTypes.Has(from.ID()) && kernels.TemporalTypes.Has(to.ID())
@@ -123,7 +123,7 @@ func castLoop(o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opts ke
 	case from.ID() == arrow.BOOL && numbers.Has(to.ID()):
 		return castBits(o, c, to)
 	case to.ID() == arrow.BOOL && numbers.Has(from.ID()):
-		return comparison(kernels.NotEqual, o.bitmap(1), operand{col: c}, operand{val: kernels.Int(arrow.PrimitiveTypes.Int64, 0)})
+		return l.comparison(kernels.NotEqual, o.bitmap(1), operand{col: c}, operand{val: kernels.Int(arrow.PrimitiveTypes.Int64, 0)})
 	case temporal:
 		return castTemporal(o, r, c, to, opts)
 	case numbers.Has(storageID(from)) && numbers.Has(storageID(to)):

@@ -12,7 +12,7 @@ import (
 )
 
 // compare is the CPU's CompareFunc.
-func compare(ctx context.Context, s device.Stream, op kernels.CompareOp, x, y kernels.Datum) (*memory.Column, error) {
+func (l *loops) compareColumns(ctx context.Context, s device.Stream, op kernels.CompareOp, x, y kernels.Datum) (*memory.Column, error) {
 	a, b := operandOf(x), operandOf(y)
 	n := rowsOf(a, b)
 	if a.null() || b.null() || x.Type().ID() == arrow.NULL {
@@ -22,7 +22,7 @@ func compare(ctx context.Context, s device.Stream, op kernels.CompareOp, x, y ke
 		a, b, op = b, a, op.Swapped()
 	}
 	if d := a.col.Dictionary(); d != nil && b.col == nil {
-		return compareDictionary(ctx, s, op, a.col, b.val)
+		return l.compareDictionary(ctx, s, op, a.col, b.val)
 	}
 	for _, side := range []*operand{&a, &b} {
 		if side.col == nil || side.col.Dictionary() == nil {
@@ -44,15 +44,15 @@ func compare(ctx context.Context, s device.Stream, op kernels.CompareOp, x, y ke
 		err = o.bits()
 	}
 	if err == nil {
-		err = parallel(ctx, n, comparison(op, o.bitmap(1), a, b))
+		err = parallel(ctx, n, l.comparison(op, o.bitmap(1), a, b))
 	}
 	return o.column(err)
 }
 
 // compareDictionary compares each value of the dictionary once.
-func compareDictionary(ctx context.Context, s device.Stream, op kernels.CompareOp, c *memory.Column, v kernels.Scalar) (*memory.Column, error) {
+func (l *loops) compareDictionary(ctx context.Context, s device.Stream, op kernels.CompareOp, c *memory.Column, v kernels.Scalar) (*memory.Column, error) {
 	o := newOut(s, arrow.FixedWidthTypes.Boolean, c.Len())
-	each, err := compare(ctx, s, op, c.Dictionary(), v)
+	each, err := l.compareColumns(ctx, s, op, c.Dictionary(), v)
 	if err != nil {
 		return nil, err
 	}
@@ -71,30 +71,30 @@ func compareDictionary(ctx context.Context, s device.Stream, op kernels.CompareO
 }
 
 // comparison is the loop for the operands' type. a is a column.
-func comparison(op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int, span) error {
+func (l *loops) comparison(op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int, span) error {
 	switch storageID(a.col.Type()) {
 	case arrow.BOOL:
 		return compareBits(op, dst, a, b)
 	case arrow.INT8:
-		return compareNumbers[int8](op, dst, a, b)
+		return compareNumbers[int8](l, op, dst, a, b)
 	case arrow.INT16:
-		return compareNumbers[int16](op, dst, a, b)
+		return compareNumbers[int16](l, op, dst, a, b)
 	case arrow.INT32:
-		return compareNumbers[int32](op, dst, a, b)
+		return compareNumbers[int32](l, op, dst, a, b)
 	case arrow.INT64:
-		return compareNumbers[int64](op, dst, a, b)
+		return compareNumbers[int64](l, op, dst, a, b)
 	case arrow.UINT8:
-		return compareNumbers[uint8](op, dst, a, b)
+		return compareNumbers[uint8](l, op, dst, a, b)
 	case arrow.UINT16:
-		return compareNumbers[uint16](op, dst, a, b)
+		return compareNumbers[uint16](l, op, dst, a, b)
 	case arrow.UINT32:
-		return compareNumbers[uint32](op, dst, a, b)
+		return compareNumbers[uint32](l, op, dst, a, b)
 	case arrow.UINT64:
-		return compareNumbers[uint64](op, dst, a, b)
+		return compareNumbers[uint64](l, op, dst, a, b)
 	case arrow.FLOAT32:
-		return compareNumbers[float32](op, dst, a, b)
+		return compareNumbers[float32](l, op, dst, a, b)
 	case arrow.FLOAT64:
-		return compareNumbers[float64](op, dst, a, b)
+		return compareNumbers[float64](l, op, dst, a, b)
 	case arrow.DECIMAL128:
 		return compareDecimals(op, dst, a, b)
 	case arrow.STRING, arrow.BINARY:
@@ -104,10 +104,10 @@ func comparison(op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int,
 	}
 }
 
-func compareNumbers[T number](op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int, span) error {
+func compareNumbers[T number](l *loops, op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int, span) error {
 	x := memory.Values[T](a.col)
 	if b.col == nil {
-		loop := [...]func([]byte, []T, T){equalScalar[T], notEqualScalar[T], lessScalar[T], lessEqualScalar[T], greaterScalar[T], greaterEqualScalar[T]}[op]
+		loop := comparisonsOf[T](l).scalar[op]
 		v := scalarAs[T](b.val)
 		return func(_ int, s span) error {
 			loop(dst[s.from>>3:], x[s.from:s.to], v)
@@ -119,7 +119,7 @@ func compareNumbers[T number](op kernels.CompareOp, dst memory.Bitmap, a, b oper
 	case kernels.Greater, kernels.GreaterEqual:
 		x, y, op = y, x, op.Swapped()
 	}
-	loop := [...]func([]byte, []T, []T){equalColumns[T], notEqualColumns[T], lessColumns[T], lessEqualColumns[T]}[op]
+	loop := comparisonsOf[T](l).columns[op]
 	return func(_ int, s span) error {
 		loop(dst[s.from>>3:], x[s.from:s.to], y[s.from:s.to])
 		return nil

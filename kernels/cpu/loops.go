@@ -6,16 +6,18 @@ import "github.com/volley-go/volley/kernels"
 // always there. The kernels are methods of it, or take it as an argument, and
 // call a loop by its field. See the package's comment for how one is added.
 type loops struct {
-	bitmap bitmapLoops
-	reduce reduceLoops
+	bitmap  bitmapLoops
+	compare compareLoops
+	reduce  reduceLoops
 }
 
 // goLoops are the loops in Go: what those of the other tiers are documented by
 // and tested against.
 func goLoops() *loops {
 	return &loops{
-		bitmap: goBitmapLoops(),
-		reduce: goReduceLoops(),
+		bitmap:  goBitmapLoops(),
+		compare: goCompareLoops(),
+		reduce:  goReduceLoops(),
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // isNullTest is the CPU's IsNullFunc.
-func isNullTest(ctx context.Context, s device.Stream, q kernels.NullTest, c *memory.Column) (*memory.Column, error) {
+func (l *loops) isNullTest(ctx context.Context, s device.Stream, q kernels.NullTest, c *memory.Column) (*memory.Column, error) {
 	if q == kernels.IsNaNTest {
-		return isNaN(ctx, s, c)
+		return l.isNaN(ctx, s, c)
 	}
 	o := newOut(s, arrow.FixedWidthTypes.Boolean, c.Len())
 	if err := o.bits(); err != nil {
@@ -32,7 +32,7 @@ func isNullTest(ctx context.Context, s device.Stream, q kernels.NullTest, c *mem
 	}))
 }
 
-func isNaN(ctx context.Context, s device.Stream, c *memory.Column) (*memory.Column, error) {
+func (l *loops) isNaN(ctx context.Context, s device.Stream, c *memory.Column) (*memory.Column, error) {
 	if d := c.Dictionary(); d != nil && kernels.FloatTypes.Has(d.Type().ID()) {
 		plain, err := decode(ctx, s, c)
 		if err != nil {
@@ -49,7 +49,7 @@ func isNaN(ctx context.Context, s device.Stream, c *memory.Column) (*memory.Colu
 	self := operand{col: c}
 	var different func(int, span) error
 	if kernels.FloatTypes.Has(c.Type().ID()) {
-		different = comparison(kernels.NotEqual, dst, self, self) // only a NaN differs from itself
+		different = l.comparison(kernels.NotEqual, dst, self, self) // only a NaN differs from itself
 	}
 	return o.column(parallel(ctx, c.Len(), func(w int, sp span) error {
 		if different == nil {

@@ -9,14 +9,14 @@ import (
 func (l *loops) elementwise(s *kernels.Set) {
 	numbers := kernels.NumberTypes | kernels.DecimalTypes
 	duration := kernels.TypesOf(arrow.DURATION)
-	s.Cast = kernels.Entry[kernels.CastFunc]{Func: cast, Types: kernels.KeyTypes}
-	s.Arithmetic = kernels.Entry[kernels.ArithmeticFunc]{Func: arithmetic, Types: numbers | kernels.TemporalTypes}
-	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: unary, Types: numbers | duration}
+	s.Cast = kernels.Entry[kernels.CastFunc]{Func: l.cast, Types: kernels.KeyTypes}
+	s.Arithmetic = kernels.Entry[kernels.ArithmeticFunc]{Func: l.arithmetic, Types: numbers | kernels.TemporalTypes}
+	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: l.unary, Types: numbers | duration}
 	s.Temporal = kernels.Entry[kernels.TemporalFunc]{Func: temporalField, Types: kernels.TemporalTypes &^ duration}
-	s.Compare = kernels.Entry[kernels.CompareFunc]{Func: compare, Types: kernels.KeyTypes}
+	s.Compare = kernels.Entry[kernels.CompareFunc]{Func: l.compareColumns, Types: kernels.KeyTypes}
 	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: l.logic, Types: kernels.BoolTypes}
 	s.Not = kernels.Entry[kernels.NotFunc]{Func: not, Types: kernels.BoolTypes}
-	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: isNullTest, Types: kernels.AllTypes}
+	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: l.isNullTest, Types: kernels.AllTypes}
 	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: fillNull, Types: kernels.KeyTypes}
 	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: ifElse, Types: kernels.KeyTypes}
 	s.Hash = kernels.Entry[kernels.HashFunc]{Func: hash, Types: kernels.KeyTypes}

@@ -13,7 +13,7 @@ import (
 )
 
 // unary is the CPU's UnaryFunc.
-func unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) (*memory.Column, error) {
+func (l *loops) unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) (*memory.Column, error) {
 	t, err := kernels.UnaryType(op, c.Type())
 	if err != nil {
 		return nil, err
@@ -23,12 +23,12 @@ func unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, c *memory.C
 		return c.Slice(0, c.Len()) // integers are whole
 	}
 	if kernels.IntegerTypes.Has(id) && op >= kernels.Sqrt {
-		f, err := cast(ctx, s, c, t, kernels.CastOptions{Wrap: true})
+		f, err := l.cast(ctx, s, c, t, kernels.CastOptions{Wrap: true})
 		if err != nil {
 			return nil, err
 		}
 		defer f.Release()
-		return unary(ctx, s, op, f, opts)
+		return l.unary(ctx, s, op, f, opts)
 	}
 	o := newOut(s, t, c.Len())
 	if err = o.nullsOf(c); err == nil {
