@@ -10,5 +10,6 @@ type stem struct {
 var stems = []stem{
 	{"bitmap", bitmap},
 	{"compare", compare},
+	{"filter", filter},
 	{"reduce", reduce},
 }

@@ -14,15 +14,15 @@ import (
 // exactly that, and lets each morsel write its own range. Nothing but the
 // counts is made besides the result; where all rows stay the result is a window
 // of the argument.
-func filter(ctx context.Context, s device.Stream, c, mask *memory.Column, o kernels.FilterOptions) (*memory.Column, error) {
+func (l *loops) filterColumn(ctx context.Context, s device.Stream, c, mask *memory.Column, o kernels.FilterOptions) (*memory.Column, error) {
 	sel, err := selectRows(ctx, mask, o.EmitNull)
 	if err != nil {
 		return nil, err
 	}
-	return filterBy(ctx, s, c, sel)
+	return l.filterBy(ctx, s, c, sel)
 }
 
-func filterBy(ctx context.Context, s device.Stream, c *memory.Column, sel *selection) (*memory.Column, error) {
+func (l *loops) filterBy(ctx context.Context, s device.Stream, c *memory.Column, sel *selection) (*memory.Column, error) {
 	if sel.all() {
 		return c.Slice(0, c.Len())
 	}
@@ -30,7 +30,7 @@ func filterBy(ctx context.Context, s device.Stream, c *memory.Column, sel *selec
 	layout := memory.LayoutOf(c.Type())
 	var err error
 	if layout != memory.LayoutNull {
-		err = filterValidity(ctx, o, c, sel)
+		err = l.filterValidity(ctx, o, c, sel)
 	}
 	if err != nil {
 		return o.column(err)
@@ -38,23 +38,23 @@ func filterBy(ctx context.Context, s device.Stream, c *memory.Column, sel *selec
 	switch layout {
 	case memory.LayoutNull:
 	case memory.LayoutBits:
-		err = filterBits(ctx, o, c, sel)
+		err = l.filterBits(ctx, o, c, sel)
 	case memory.LayoutFixed, memory.LayoutDictionary:
 		o.parts.Dictionary = c.Dictionary().Retain()
-		err = filterFixed(ctx, o, c, sel)
+		err = l.filterFixed(ctx, o, c, sel)
 	case memory.LayoutBinary:
 		err = filterText[int32](ctx, o, c, sel)
 	case memory.LayoutLargeBinary:
 		err = filterText[int64](ctx, o, c, sel)
 	case memory.LayoutList:
-		err = filterList[int32](ctx, s, o, c, sel)
+		err = filterList[int32](ctx, l, s, o, c, sel)
 	case memory.LayoutLargeList:
-		err = filterList[int64](ctx, s, o, c, sel)
+		err = filterList[int64](ctx, l, s, o, c, sel)
 	case memory.LayoutStruct:
 		for k := 0; k < c.NumChildren() && err == nil; k++ {
 			field := c.Field(k)
 			var kept *memory.Column
-			if kept, err = filterBy(ctx, s, field, sel); err == nil {
+			if kept, err = l.filterBy(ctx, s, field, sel); err == nil {
 				o.parts.Children = append(o.parts.Children, kept)
 			}
 			field.Release()
@@ -66,7 +66,7 @@ func filterBy(ctx context.Context, s device.Stream, c *memory.Column, sel *selec
 }
 
 // filterValidity makes the validity of the kept rows, if any of them is null.
-func filterValidity(ctx context.Context, o *out, c *memory.Column, sel *selection) error {
+func (l *loops) filterValidity(ctx context.Context, o *out, c *memory.Column, sel *selection) error {
 	valid := c.Validity()
 	if valid == nil && !sel.emitNull {
 		return nil
@@ -98,25 +98,30 @@ func filterValidity(ctx context.Context, o *out, c *memory.Column, sel *selectio
 	if err != nil {
 		return err
 	}
-	return compressBits(ctx, o.valid(), sel, word)
+	return l.compressBits(ctx, o.valid(), sel, word)
 }
 
-func filterBits(ctx context.Context, o *out, c *memory.Column, sel *selection) error {
+func (l *loops) filterBits(ctx context.Context, o *out, c *memory.Column, sel *selection) error {
 	if err := o.bits(); err != nil {
 		return err
 	}
 	values := c.Bits()
-	return compressBits(ctx, o.bitmap(1), sel, func(i, k int64) uint64 { return values.Word(c.Offset()+i, k) })
+	return l.compressBits(ctx, o.bitmap(1), sel, func(i, k int64) uint64 { return values.Word(c.Offset()+i, k) })
 }
 
 // compressBits writes the kept ones of the bits that word gives.
-func compressBits(ctx context.Context, dst memory.Bitmap, sel *selection, word func(i, k int64) uint64) error {
+func (l *loops) compressBits(ctx context.Context, dst memory.Bitmap, sel *selection, word func(i, k int64) uint64) error {
 	writers := make([]bitWriter, morsels(sel.n))
 	err := parallel(ctx, sel.n, func(_ int, p span) error {
 		b := newBitWriter(dst, sel.starts[p.index])
+		v, masks := make([]uint64, 0, morsel/64), make([]uint64, 0, morsel/64)
 		sel.words(p, func(i int64, w uint64) {
-			b.put(compress(word(i, min(64, p.to-i)), w), uint(bits.OnesCount64(w)))
+			v, masks = append(v, word(i, min(64, p.to-i))), append(masks, w)
 		})
+		l.filter.compressWords(v, masks)
+		for i, w := range masks {
+			b.put(v[i], uint(bits.OnesCount64(w)))
+		}
 		b.end()
 		writers[p.index] = b
 		return nil
@@ -127,53 +132,30 @@ func compressBits(ctx context.Context, dst memory.Bitmap, sel *selection, word f
 	return err
 }
 
-func filterFixed(ctx context.Context, o *out, c *memory.Column, sel *selection) error {
+func (l *loops) filterFixed(ctx context.Context, o *out, c *memory.Column, sel *selection) error {
 	if err := o.values(); err != nil {
 		return err
 	}
 	switch memory.Width(c.Type()) {
 	case 1:
-		return filterWidth[uint8](ctx, o, c, sel)
+		return filterWidth[uint8](ctx, l, o, c, sel)
 	case 2:
-		return filterWidth[uint16](ctx, o, c, sel)
+		return filterWidth[uint16](ctx, l, o, c, sel)
 	case 4:
-		return filterWidth[uint32](ctx, o, c, sel)
+		return filterWidth[uint32](ctx, l, o, c, sel)
 	case 8:
-		return filterWidth[uint64](ctx, o, c, sel)
+		return filterWidth[uint64](ctx, l, o, c, sel)
 	default:
-		return filterWidth[[2]uint64](ctx, o, c, sel)
+		return filterWidth[[2]uint64](ctx, l, o, c, sel)
 	}
 }
 
-func filterWidth[T any](ctx context.Context, o *out, c *memory.Column, sel *selection) error {
-	src, dst := memory.Values[T](c), view[T](o, 1)
+func filterWidth[T any](ctx context.Context, l *loops, o *out, c *memory.Column, sel *selection) error {
+	src, dst, keep := memory.Values[T](c), view[T](o, 1), keeperOf[T](l)
 	return parallel(ctx, sel.n, func(_ int, p span) error {
-		to := dst[sel.starts[p.index]:sel.starts[p.index+1]]
-		for i := p.from; i < p.to; i += 64 {
-			to = to[keep(to, src[i:min(i+64, p.to)], sel.word(i, min(64, p.to-i))):]
+		if to := dst[sel.starts[p.index]:sel.starts[p.index+1]]; len(to) > 0 {
+			keep(to, src[p.from:p.to], sel.bytes(p))
 		}
 		return nil
 	})
-}
-
-// keep copies the up to 64 values of src whose bit is set in w and gives their
-// number.
-func keep[T any](dst, src []T, w uint64) int {
-	n := bits.OnesCount64(w)
-	if n == len(src) {
-		return copy(dst, src)
-	}
-	if len(src) < 64 || n == 0 {
-		for k := range n {
-			dst[k] = src[bits.TrailingZeros64(w)]
-			w &= w - 1
-		}
-		return n
-	}
-	from, to := (*[64]T)(src), dst[:n]
-	for k := range to {
-		to[k] = from[bits.TrailingZeros64(w)&63]
-		w &= w - 1
-	}
-	return n
 }

@@ -92,7 +92,7 @@ func filterText[T int32 | int64](ctx context.Context, o *out, c *memory.Column, 
 
 // filterList keeps lists: offsets, then the items, by a bitmap of those that
 // are kept.
-func filterList[T int32 | int64](ctx context.Context, s device.Stream, o *out, c *memory.Column, sel *selection) error {
+func filterList[T int32 | int64](ctx context.Context, l *loops, s device.Stream, o *out, c *memory.Column, sel *selection) error {
 	if _, err := filterOffsets[T](ctx, o, c, sel, offsetWidth[T]()); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func filterList[T int32 | int64](ctx context.Context, s device.Stream, o *out, c
 	if err := kept.count(ctx); err != nil {
 		return err
 	}
-	child, err := filterBy(ctx, s, items, kept)
+	child, err := l.filterBy(ctx, s, items, kept)
 	if err == nil {
 		o.parts.Children = []*memory.Column{child}
 	}

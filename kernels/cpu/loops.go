@@ -8,6 +8,7 @@ import "github.com/volley-go/volley/kernels"
 type loops struct {
 	bitmap  bitmapLoops
 	compare compareLoops
+	filter  filterLoops
 	reduce  reduceLoops
 }
 
@@ -17,6 +18,7 @@ func goLoops() *loops {
 	return &loops{
 		bitmap:  goBitmapLoops(),
 		compare: goCompareLoops(),
+		filter:  goFilterLoops(),
 		reduce:  goReduceLoops(),
 	}
 }

@@ -67,6 +67,21 @@ func (s *selection) word(i, k int64) uint64 {
 	return w
 }
 
+// bytes is the mask of a morsel as a bitmap of its own: the column's where it
+// can be. Bits after the last row may be anything.
+func (s *selection) bytes(p span) []byte {
+	rows := p.to - p.from
+	if s.valid == nil && s.maskAt&7 == 0 {
+		return s.mask[(s.maskAt+p.from)>>3:][:memory.BitmapBytes(rows)]
+	}
+	b := make(memory.Bitmap, memory.BitmapBytes(rows))
+	for i := int64(0); i < rows; i += 64 {
+		k := min(64, rows-i)
+		storeWord(b, i, k, s.word(p.from+i, k))
+	}
+	return b
+}
+
 // words gives the rows of a morsel that are kept, 64 at a time: f gets the
 // first row, and a bit for each kept one, never none. It is the loop around
 // every filter.

@@ -42,6 +42,7 @@ func lacks(all ...feature) []string {
 func (l *loops) avx2() {
 	l.bitmap.avx2()
 	l.compare.avx2()
+	l.filter.avx2()
 	l.reduce.avx2()
 }
 
@@ -49,5 +50,6 @@ func (l *loops) avx2() {
 func (l *loops) avx512() {
 	l.bitmap.avx512()
 	l.compare.avx512()
+	l.filter.avx512()
 	l.reduce.avx512()
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// filter makes the loops that keep the values that a bitmap has a bit for.
+func filter(g *gen) {
+	for _, size := range []int{1, 2, 4, 8} {
+		filterLoop(g, size)
+	}
+	compressLoop(g)
+}
+
+// filterStep is the rows that a filter takes at a time.
+const filterStep = 64
+
+// filterLoop stores whole registers, of which the next store overwrites what is
+// too much, and so stops 64 values before the end of dst. Wide registers are
+// compressed in place: the form of VPCOMPRESS that stores is microcode on Zen 4.
+func filterLoop(g *gen, size int) {
+	name := "uint" + strconv.Itoa(8*size)
+	g.function("filter"+strconv.Itoa(8*size), "(dst, src []"+name+", mask []byte) (rows, kept int)", `is
+	for rows = 0; rows < len(src) && len(dst) - kept >= 64; rows += 64 {
+		for i := rows; i < rows+64; i++ {
+			if mask[i/8]>>(i%8)&1 != 0 {
+				dst[kept] = src[i]
+				kept++
+			}
+		}
+	}
+and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
+	dst, room := g.base("dst"), g.length("dst")
+	src, n := g.base("src"), g.length("src")
+	mask := g.base("mask")
+	from, begin, last := g.GP64(), g.GP64(), g.GP64()
+	g.MOVQ(src, from)
+	g.MOVQ(dst, begin)
+	g.SHRQ(operand.U8(6), n)
+	g.LEAQ(operand.Mem{Base: dst, Index: room, Scale: uint8(size), Disp: -filterStep * size}, last) // the last place to begin at
+	top, none, end := g.label("top"), g.label("none"), g.label("end")
+	pairs, halves := g.GP64(), g.GP64() // of AVX2: what spreads bits, and what it spreads them to
+	if !g.wide() {
+		spread := map[int][2]uint64{1: {0x0101010101010101, 0xff}, 2: {0x0001000100010001, 0xffff},
+			4: {0x0101010101010101, 0xff}, 8: {0x0001000100010001, 0xffff}}[size]
+		g.MOVQ(operand.U64(spread[0]), pairs)
+		g.MOVQ(operand.U64(0x0706050403020100), halves)
+	}
+	g.Label(top)
+	g.TESTQ(n, n)
+	g.JZ(operand.LabelRef(end))
+	g.CMPQ(dst, last)
+	g.JGT(operand.LabelRef(end))
+	word := g.GP64()
+	g.MOVQ(at(mask, 0), word)
+	g.TESTQ(word, word)
+	g.JZ(operand.LabelRef(none))
+	if g.wide() {
+		filterWide(g, size, dst, src, mask)
+	} else {
+		filterPairs(g, size, dst, src, word, pairs, halves)
+	}
+	g.Label(none)
+	g.advance(filterStep*size, src)
+	g.advance(filterStep/8, mask)
+	g.DECQ(n)
+	g.JMP(operand.LabelRef(top))
+	g.Label(end)
+	shift := operand.U8(map[int]uint8{1: 0, 2: 1, 4: 2, 8: 3}[size])
+	g.SUBQ(from, src)
+	g.SHRQ(shift, src)
+	g.Store(src, g.Return("rows"))
+	g.SUBQ(begin, dst)
+	g.SHRQ(shift, dst)
+	g.Store(dst, g.Return("kept"))
+	g.leave()
+}
+
+// filterWide compresses registers of eight 64-bit or sixteen 32-bit lanes;
+// narrower values are widened to these on the way.
+func filterWide(g *gen, size int, dst, src, mask reg.Register) {
+	lanes := 16
+	if size == 8 {
+		lanes = 8
+	}
+	for row := 0; row < filterStep; row += lanes {
+		v, k, bits, count := g.ZMM(), g.K(), g.GP32(), g.GP64()
+		from := at(src, row*size)
+		if size == 8 {
+			g.MOVBLZX(at(mask, row/8), bits)
+		} else {
+			g.MOVWLZX(at(mask, row/8), bits)
+		}
+		g.KMOVW(bits, k)
+		g.POPCNTL(bits, count.As32())
+		switch size {
+		case 8:
+			g.VMOVDQU64(from, v)
+			g.VPCOMPRESSQ_Z(v, k, v)
+			g.VMOVDQU64(v, at(dst, 0))
+		case 4:
+			g.VMOVDQU32(from, v)
+			g.VPCOMPRESSD_Z(v, k, v)
+			g.VMOVDQU32(v, at(dst, 0))
+		case 2:
+			y := g.YMM()
+			g.VPMOVZXWD(from, v)
+			g.VPCOMPRESSD_Z(v, k, v)
+			g.VPMOVDW(v, y)
+			g.VMOVDQU(y, at(dst, 0))
+		default:
+			x := g.XMM()
+			g.VPMOVZXBD(from, v)
+			g.VPCOMPRESSD_Z(v, k, v)
+			g.VPMOVDB(v, x)
+			g.VMOVDQU(x, at(dst, 0))
+		}
+		g.LEAQ(operand.Mem{Base: dst, Index: count, Scale: uint8(size)}, dst)
+	}
+}
+
+// filterPairs spreads the bits of some rows to bytes or pairs of them and has
+// PEXT bring the kept ones together: the values themselves where they are that
+// small, else their places, for VPERMD.
+func filterPairs(g *gen, size int, dst, src, word, pairs, halves reg.Register) {
+	lanes := map[int]int{1: 8, 2: 4, 4: 8, 8: 4}[size]
+	for row := 0; row < filterStep; row += lanes {
+		spread, wide, count := g.GP64(), g.GP64(), g.GP64()
+		low := uint32(1)<<lanes - 1
+		g.MOVL(word.(reg.GPVirtual).As32(), count.As32())
+		g.ANDL(operand.U32(low), count.As32())
+		g.PDEPQ(pairs, count, spread)
+		g.MOVQ(spread, wide) // times 2^k - 1
+		g.SHLQ(operand.U8(64/lanes), wide)
+		g.SUBQ(spread, wide)
+		g.POPCNTL(count.As32(), count.As32())
+		from := at(src, row*size)
+		if size <= 2 {
+			v := g.GP64()
+			g.MOVQ(from, v)
+			g.PEXTQ(wide, v, v)
+			g.MOVQ(v, at(dst, 0))
+		} else {
+			x, places, v := g.XMM(), g.YMM(), g.YMM()
+			g.PEXTQ(wide, halves, wide)
+			g.VMOVQ(wide, x)
+			g.VPMOVZXBD(x, places)
+			g.VPERMD(from, places, v)
+			g.VMOVDQU(v, at(dst, 0))
+		}
+		g.LEAQ(operand.Mem{Base: dst, Index: count, Scale: uint8(size)}, dst)
+		if row+lanes < filterStep {
+			g.SHRQ(operand.U8(lanes), word)
+		}
+	}
+}
+
+func compressLoop(g *gen) {
+	g.function("compressWords", "(v, mask []uint64)", `moves the bits of each v[i] that are set in mask[i] to the low
+end; those above become 0. mask is no shorter than v.`)
+	v, n, mask := g.base("v"), g.length("v"), g.base("mask")
+	g.count(n, func() {
+		w := g.GP64()
+		g.MOVQ(at(v, 0), w)
+		g.PEXTQ(at(mask, 0), w, w)
+		g.MOVQ(w, at(v, 0))
+		g.advance(8, v, mask)
+	})
+	g.RET()
+}

@@ -1,0 +1,64 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/volley-go/volley/memory"
+)
+
+func testKeeper[T unsigned](t *testing.T, name string) {
+	t.Run(name, func(t *testing.T) {
+		eachTier(t, func(t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded) {
+			want, got := keeperOf[T](goes), keeperOf[T](tier)
+			for k := range 2 * maxLoop {
+				n := k + k/maxLoop*2*k
+				mem.again()
+				src, mask := like(mem, randomNumbers[T](r, n)), like(mem, randomBytes(r, (n+7)/8))
+				if r.IntN(3) == 0 { // few
+					for i := range mask {
+						mask[i] &= byte(r.Uint32()) & byte(r.Uint32())
+					}
+				}
+				kept := int(memory.Bitmap(mask).Count(0, int64(n)))
+				dst, expect := room[T](mem, kept), make([]T, kept)
+				want(expect, src, mask)
+				got(dst, src, mask)
+				same(t, fmt.Sprint("filter to ", kept), n, dst, expect)
+				mem.intact("a filter", len(rawBytes(dst)), 2)
+			}
+		})
+	})
+}
+
+func TestFilterLoops(t *testing.T) {
+	testKeeper[uint8](t, "uint8")
+	testKeeper[uint16](t, "uint16")
+	testKeeper[uint32](t, "uint32")
+	testKeeper[uint64](t, "uint64")
+	eachTier(t, func(t *testing.T, want, got *loops, r *rand.Rand, mem *guarded) {
+		for n := range maxLoop {
+			mem.again()
+			v, mask := like(mem, randomNumbers[uint64](r, n)), like(mem, randomNumbers[uint64](r, n))
+			expect := append([]uint64(nil), v...)
+			want.filter.compressWords(expect, mask)
+			got.filter.compressWords(v, mask)
+			same(t, "compressed words", n, v, expect)
+		}
+	})
+}
+
+func BenchmarkFilter(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	src, mask := make([]uint64, morsel), make([]byte, morsel/8)
+	for _, percent := range []int{10, 50} {
+		for i := range src {
+			memory.Bitmap(mask).Put(int64(i), r.IntN(100) < percent)
+		}
+		dst := make([]uint64, memory.Bitmap(mask).Count(0, morsel))
+		b.Run(fmt.Sprint("kept=", percent), func(b *testing.B) {
+			benchmarkTiers(b, 8*len(src), func(l *loops) { l.filter.u64(dst, src, mask) })
+		})
+	}
+}
