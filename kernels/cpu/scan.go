@@ -11,9 +11,9 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// scan is parallel in two passes: what each piece of rows comes to, then from
-// the total of the pieces before it the rows of each.
-func scan(ctx context.Context, s device.Stream, op kernels.ScanOp, c *memory.Column, o kernels.ScanOptions) (*memory.Column, error) {
+// scan is the CPU's ScanFunc. Sums and products take one pass over memory, see
+// chain; extremes two: what each piece of rows comes to, then the rows of each.
+func (l *loops) scan(ctx context.Context, s device.Stream, op kernels.ScanOp, c *memory.Column, o kernels.ScanOptions) (*memory.Column, error) {
 	r := newOut(s, c.Type(), c.Len())
 	err := r.values()
 	rows := c.Len() // that matter
@@ -26,7 +26,7 @@ func scan(ctx context.Context, s device.Stream, op kernels.ScanOp, c *memory.Col
 		err = r.nullsOf(c)
 	}
 	if err == nil {
-		err = scanInto(ctx, op, c, r, rows, o)
+		err = l.scanInto(ctx, op, c, r, rows, o)
 	}
 	return r.column(err)
 }
@@ -43,24 +43,24 @@ func (o *out) nullFrom(row int64) error {
 }
 
 // scanInto fills the first rows of r.
-func scanInto(ctx context.Context, op kernels.ScanOp, c *memory.Column, r *out, rows int64, o kernels.ScanOptions) error {
+func (l *loops) scanInto(ctx context.Context, op kernels.ScanOp, c *memory.Column, r *out, rows int64, o kernels.ScanOptions) error {
 	j := &scanJob{ctx, op, c, r, rows, o, rows > 0 && hasNulls(c) && !o.KeepNulls}
 	extremes := op == kernels.CumulativeMin || op == kernels.CumulativeMax
 	switch c.Type().ID() {
 	case arrow.INT8:
-		return scanSigned[int8](j)
+		return scanSigned[int8](l, j)
 	case arrow.INT16:
-		return scanSigned[int16](j)
+		return scanSigned[int16](l, j)
 	case arrow.INT32, arrow.DATE32, arrow.TIME32:
-		return scanSigned[int32](j)
+		return scanSigned[int32](l, j)
 	case arrow.UINT8:
-		return scanUnsigned[uint8](j)
+		return scanUnsigned[uint8](l, j)
 	case arrow.UINT16:
-		return scanUnsigned[uint16](j)
+		return scanUnsigned[uint16](l, j)
 	case arrow.UINT32:
-		return scanUnsigned[uint32](j)
+		return scanUnsigned[uint32](l, j)
 	case arrow.UINT64:
-		return scanUnsigned[uint64](j)
+		return scanUnsigned[uint64](l, j)
 	case arrow.FLOAT32:
 		if extremes {
 			return scanExtremes(j, float32(kernels.ScanIdentity(op, c.Type()).Float64()))
@@ -74,7 +74,7 @@ func scanInto(ctx context.Context, op kernels.ScanOp, c *memory.Column, r *out, 
 	case arrow.DECIMAL128:
 		return scanDecimals(j)
 	default:
-		return scanSigned[int64](j)
+		return scanSigned[int64](l, j)
 	}
 }
 
@@ -94,13 +94,13 @@ func (j *scanJob) overflow(row int64) error {
 	return fmt.Errorf("%w: row %d: %s overflows %s", device.ErrValue, row, j.op, j.c.Type())
 }
 
-func scanSigned[T int8 | int16 | int32 | int64](j *scanJob) error {
+func scanSigned[T int8 | int16 | int32 | int64](l *loops, j *scanJob) error {
 	identity := T(kernels.ScanIdentity(j.op, j.c.Type()).Int64())
 	switch {
 	case j.op >= kernels.CumulativeMin:
 		return scanExtremes(j, identity)
 	case !j.o.Checked:
-		return scanIntegers(j, identity)
+		return scanIntegers(l, j, identity)
 	case j.op == kernels.CumulativeSum:
 		return scanChecked(j, identity, func(a, b T) (T, bool) {
 			sum := a + b
@@ -114,13 +114,13 @@ func scanSigned[T int8 | int16 | int32 | int64](j *scanJob) error {
 	}
 }
 
-func scanUnsigned[T uint8 | uint16 | uint32 | uint64](j *scanJob) error {
+func scanUnsigned[T uint8 | uint16 | uint32 | uint64](l *loops, j *scanJob) error {
 	identity := T(kernels.ScanIdentity(j.op, j.c.Type()).Uint64())
 	switch {
 	case j.op >= kernels.CumulativeMin:
 		return scanExtremes(j, identity)
 	case !j.o.Checked:
-		return scanIntegers(j, identity)
+		return scanIntegers(l, j, identity)
 	case j.op == kernels.CumulativeSum:
 		return scanChecked(j, identity, func(a, b T) (T, bool) { return a + b, a+b < a })
 	default:

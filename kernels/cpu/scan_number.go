@@ -23,133 +23,169 @@ func withoutNulls[T any](j *scanJob, dst, v []T, from int64, null T) {
 	}
 }
 
-// scanIntegers is the sum or product of integers, wrapping.
-func scanIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](j *scanJob, identity T) error {
+// scanIntegers is the sum or product of integers, wrapping, in one pass: it is
+// limited by reading the column and writing the result once.
+func scanIntegers[T integer](l *loops, j *scanJob, identity T) error {
 	v, dst := memory.Values[T](j.c), view[T](j.r, 1)
-	totals := make([]T, morsels(j.rows)+1)
-	sum := j.op == kernels.CumulativeSum
-	if len(totals) > 2 {
-		err := parallel(j.ctx, j.rows, func(_ int, s span) error {
-			var room [block]T
-			total := identity
-			for from := s.from; from < s.to; from += block {
-				to := min(from+block, s.to)
-				part := v[from:to]
-				if j.nulls {
-					part = room[:to-from]
-					withoutNulls(j, part, v[from:to], from, identity)
-				}
-				total = totalIntegers(part, total, sum)
-			}
-			totals[s.index] = total
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	state := identity
-	for i, total := range totals {
-		totals[i] = state
-		if sum {
-			state += total
-		} else {
-			state *= total
-		}
-	}
+	sum, loops := j.op == kernels.CumulativeSum, reductionsOf[T](l)
+	states := newChain(morsels(j.rows), identity)
 	return parallel(j.ctx, j.rows, func(_ int, s span) error {
-		part := dst[s.from:s.to]
-		withoutNulls(j, part, v[s.from:s.to], s.from, identity)
-		runIntegers(part, totals[s.index], sum, j.o.Exclusive)
-		return nil
+		linked := false
+		defer states.guard(&linked)
+		from, to := v[s.from:s.to], dst[s.from:s.to]
+		if j.nulls {
+			withoutNulls(j, to, from, s.from, identity)
+			from = to
+		}
+		total := identity
+		if sum {
+			total = T(loops.sum(from))
+		} else {
+			total = multiplyAll(from, total)
+		}
+		state, err := states.link(j.ctx, s.index, func(before T) T {
+			if sum {
+				return before + total
+			}
+			return before * total
+		})
+		if linked = err == nil; linked {
+			runIntegers(to, from, state, sum, j.o.Exclusive)
+		}
+		return err
 	})
 }
 
-func totalIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](v []T, total T, sum bool) T {
-	if sum {
-		for _, x := range v {
-			total += x
-		}
-		return total
-	}
+func multiplyAll[T integer](v []T, total T) T {
 	for _, x := range v {
 		total *= x
 	}
 	return total
 }
 
-// runIntegers scans in place.
-func runIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](v []T, state T, sum, exclusive bool) {
+// runIntegers scans v to dst, which may be the same.
+func runIntegers[T integer](dst, v []T, state T, sum, exclusive bool) {
+	dst = dst[:len(v)]
 	switch {
 	case sum && exclusive:
 		for i, x := range v {
-			v[i] = state
+			dst[i] = state
 			state += x
 		}
 	case sum:
 		for i, x := range v {
 			state += x
-			v[i] = state
+			dst[i] = state
 		}
 	case exclusive:
 		for i, x := range v {
-			v[i] = state
+			dst[i] = state
 			state *= x
 		}
 	default:
 		for i, x := range v {
 			state *= x
-			v[i] = state
+			dst[i] = state
 		}
 	}
 }
 
+// scanBlocks is how many blocks of the shape of scans a morsel has.
+const scanBlocks = morsel / kernels.ScanBlock
+
 // scanFloats is the sum or product of floats in the shape of
-// kernels.ScanFunc.
-func scanFloats[T float32 | float64](j *scanJob) error {
+// kernels.ScanFunc, in one pass as scanIntegers. Within a block every sum waits
+// for the one before, so four blocks are gone through side by side.
+func scanFloats[T float](j *scanJob) error {
 	v, dst := memory.Values[T](j.c), view[T](j.r, 1)
 	sum, start := j.op == kernels.CumulativeSum, float64(j.op) // 0 or 1
-	totals := make([]float64, (j.rows+kernels.ScanBlock-1)/kernels.ScanBlock)
-	blocks := func(s span, f func(k int, from, to int64)) {
-		for from := s.from; from < s.to; from += kernels.ScanBlock {
-			f(int(from/kernels.ScanBlock), from, min(from+kernels.ScanBlock, s.to))
-		}
-	}
-	err := parallel(j.ctx, j.rows, func(_ int, s span) error {
-		var room []T
-		if j.nulls {
-			room = make([]T, kernels.ScanBlock)
-		}
-		blocks(s, func(k int, from, to int64) {
-			part := v[from:to]
-			if j.nulls {
-				part = room[:to-from]
-				withoutNulls(j, part, v[from:to], from, T(start))
-			}
-			totals[k] = totalFloats(part, start, sum)
-		})
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	state := start
-	for k, total := range totals {
-		totals[k] = state
-		if sum {
-			state += total
-		} else {
-			state *= total
-		}
-	}
+	states := newChain(morsels(j.rows), start)
 	return parallel(j.ctx, j.rows, func(_ int, s span) error {
-		blocks(s, func(k int, from, to int64) {
-			part := dst[from:to]
-			withoutNulls(j, part, v[from:to], from, T(start))
-			runFloats(part, totals[k], sum, j.o.Exclusive)
+		linked := false
+		defer states.guard(&linked)
+		from, to := v[s.from:s.to], dst[s.from:s.to]
+		if j.nulls {
+			withoutNulls(j, to, from, s.from, T(start))
+			from = to
+		}
+		var totals, before [scanBlocks]float64
+		n := (len(from) + kernels.ScanBlock - 1) / kernels.ScanBlock
+		whole := len(from) / kernels.ScanBlock / 4 * 4
+		for k := 0; k < whole; k += 4 {
+			totalBlocks(totals[k:], from[k*kernels.ScanBlock:], start, sum)
+		}
+		for k := whole; k < n; k++ {
+			totals[k] = totalFloats(from[k*kernels.ScanBlock:min((k+1)*kernels.ScanBlock, len(from))], start, sum)
+		}
+		_, err := states.link(j.ctx, s.index, func(state float64) float64 {
+			for k, total := range totals[:n] {
+				before[k] = state
+				if sum {
+					state += total
+				} else {
+					state *= total
+				}
+			}
+			return state
 		})
+		if linked = err == nil; !linked {
+			return err
+		}
+		if !sum || j.o.Exclusive {
+			whole = 0
+		}
+		for k := 0; k < whole; k += 4 {
+			sumBlocksAlong(to[k*kernels.ScanBlock:], from[k*kernels.ScanBlock:], before[k:])
+		}
+		for k := whole; k < n; k++ {
+			a, b := k*kernels.ScanBlock, min((k+1)*kernels.ScanBlock, len(from))
+			runFloats(to[a:b], from[a:b], before[k], sum, j.o.Exclusive)
+		}
 		return nil
 	})
+}
+
+// fourBlocks are the values of four blocks side by side.
+func fourBlocks[T float](v []T) (a, b, c, d *[kernels.ScanBlock]T) {
+	const n = kernels.ScanBlock
+	return (*[n]T)(v), (*[n]T)(v[n:]), (*[n]T)(v[2*n:]), (*[n]T)(v[3*n:])
+}
+
+// totalBlocks is totalFloats of four whole blocks.
+func totalBlocks[T float](totals []float64, v []T, start float64, sum bool) {
+	a, b, c, d := fourBlocks(v)
+	t0, t1, t2, t3 := start, start, start, start
+	if sum {
+		for i := range a {
+			t0 += float64(a[i])
+			t1 += float64(b[i])
+			t2 += float64(c[i])
+			t3 += float64(d[i])
+		}
+	} else {
+		for i := range a {
+			t0 *= float64(a[i])
+			t1 *= float64(b[i])
+			t2 *= float64(c[i])
+			t3 *= float64(d[i])
+		}
+	}
+	totals[0], totals[1], totals[2], totals[3] = t0, t1, t2, t3
+}
+
+// sumBlocksAlong is runFloats of four whole blocks that are summed.
+func sumBlocksAlong[T float](dst, v []T, before []float64) {
+	a, b, c, d := fourBlocks(v)
+	w, x, y, z := fourBlocks(dst)
+	b0, b1, b2, b3 := before[0], before[1], before[2], before[3]
+	var t0, t1, t2, t3 float64
+	for i := range a {
+		t0 += float64(a[i])
+		t1 += float64(b[i])
+		t2 += float64(c[i])
+		t3 += float64(d[i])
+		w[i], x[i], y[i], z[i] = T(b0+t0), T(b1+t1), T(b2+t2), T(b3+t3)
+	}
 }
 
 func totalFloats[T float32 | float64](v []T, total float64, sum bool) float64 {
@@ -165,32 +201,34 @@ func totalFloats[T float32 | float64](v []T, total float64, sum bool) float64 {
 	return total
 }
 
-// runFloats scans a block in place; total is that of the blocks before.
-func runFloats[T float32 | float64](v []T, total float64, sum, exclusive bool) {
+// runFloats scans a block to dst, which may be the same; total is that of the
+// blocks before.
+func runFloats[T float](dst, v []T, total float64, sum, exclusive bool) {
+	dst = dst[:len(v)]
 	switch {
 	case sum && exclusive:
 		state := 0.0
 		for i, x := range v {
-			v[i] = T(total + state)
+			dst[i] = T(total + state)
 			state += float64(x)
 		}
 	case sum:
 		state := 0.0
 		for i, x := range v {
 			state += float64(x)
-			v[i] = T(total + state)
+			dst[i] = T(total + state)
 		}
 	case exclusive:
 		state := 1.0
 		for i, x := range v {
-			v[i] = T(total * state)
+			dst[i] = T(total * state)
 			state *= float64(x)
 		}
 	default:
 		state := 1.0
 		for i, x := range v {
 			state *= float64(x)
-			v[i] = T(total * state)
+			dst[i] = T(total * state)
 		}
 	}
 }
