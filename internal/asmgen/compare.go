@@ -115,19 +115,13 @@ func (g *gen) broadcast(e element, p component) reg.VecVirtual {
 		g.VPBROADCASTQ(x, v)
 		return v
 	}
-	word := g.GP32()
+	g.VMOVD(g.Load(p, g.GP32()), x)
 	switch e.size {
 	case 1:
-		g.MOVBLZX(g.address(p), word)
-		g.VMOVD(word, x)
 		g.VPBROADCASTB(x, v)
 	case 2:
-		g.MOVWLZX(g.address(p), word)
-		g.VMOVD(word, x)
 		g.VPBROADCASTW(x, v)
 	default:
-		g.MOVL(g.address(p), word)
-		g.VMOVD(word, x)
 		g.VPBROADCASTD(x, v)
 	}
 	return v

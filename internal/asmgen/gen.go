@@ -124,12 +124,3 @@ func (g *gen) print() (text, stubs []byte, err error) {
 
 // component is a parameter, or a part of one.
 type component = gotypes.Component
-
-// address is where a parameter lies.
-func (g *gen) address(p component) operand.Mem {
-	b, err := p.Resolve()
-	if err != nil {
-		panic(err) // the program itself is wrong; see compareLoop and its like
-	}
-	return b.Addr
-}

@@ -10,7 +10,7 @@ TEXT ·equalScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Y0
 	SHRQ         $0x06, DX
@@ -71,7 +71,7 @@ TEXT ·notEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Y0
 	SHRQ         $0x06, DX
@@ -136,7 +136,7 @@ TEXT ·lessScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Y0
 	SHRQ         $0x06, DX
@@ -199,7 +199,7 @@ TEXT ·lessEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Y0
 	SHRQ         $0x06, DX
@@ -266,7 +266,7 @@ TEXT ·greaterScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Y0
 	SHRQ         $0x06, DX
@@ -297,7 +297,7 @@ TEXT ·greaterEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Y0
 	SHRQ         $0x06, DX
@@ -330,7 +330,7 @@ TEXT ·equalScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Y0
 	SHRQ         $0x06, DX
@@ -407,7 +407,7 @@ TEXT ·notEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Y0
 	SHRQ         $0x06, DX
@@ -488,7 +488,7 @@ TEXT ·lessScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Y0
 	SHRQ         $0x06, DX
@@ -569,7 +569,7 @@ TEXT ·lessEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Y0
 	SHRQ         $0x06, DX
@@ -654,7 +654,7 @@ TEXT ·greaterScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Y0
 	SHRQ         $0x06, DX
@@ -693,7 +693,7 @@ TEXT ·greaterEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Y0
 	SHRQ         $0x06, DX

@@ -10,7 +10,7 @@ TEXT ·equalScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Z0
 	SHRQ         $0x06, DX
@@ -61,7 +61,7 @@ TEXT ·notEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Z0
 	SHRQ         $0x06, DX
@@ -112,7 +112,7 @@ TEXT ·lessScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Z0
 	SHRQ         $0x06, DX
@@ -163,7 +163,7 @@ TEXT ·lessEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Z0
 	SHRQ         $0x06, DX
@@ -214,7 +214,7 @@ TEXT ·greaterScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Z0
 	SHRQ         $0x06, DX
@@ -240,7 +240,7 @@ TEXT ·greaterEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVBLZX      b+48(FP), BX
+	MOVBLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTB X0, Z0
 	SHRQ         $0x06, DX
@@ -266,7 +266,7 @@ TEXT ·equalScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Z0
 	SHRQ         $0x06, DX
@@ -323,7 +323,7 @@ TEXT ·notEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Z0
 	SHRQ         $0x06, DX
@@ -380,7 +380,7 @@ TEXT ·lessScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Z0
 	SHRQ         $0x06, DX
@@ -437,7 +437,7 @@ TEXT ·lessEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Z0
 	SHRQ         $0x06, DX
@@ -494,7 +494,7 @@ TEXT ·greaterScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Z0
 	SHRQ         $0x06, DX
@@ -523,7 +523,7 @@ TEXT ·greaterEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
 	MOVQ         a_len+32(FP), DX
-	MOVWLZX      b+48(FP), BX
+	MOVWLSX      b+48(FP), BX
 	VMOVD        BX, X0
 	VPBROADCASTW X0, Z0
 	SHRQ         $0x06, DX
