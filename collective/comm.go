@@ -28,6 +28,10 @@ type Comm struct {
 	scratch     []byte
 	wide        [2][]byte // vectors widened for a reduction
 	flushed     []int     // ranks with payloads under way
+	task        task
+	mover       mover
+	combine     func(off int, part []byte) // mover.combine, made once
+	programs    map[shape]*program
 	pairs       [2][]uint64
 	splits      int
 }
@@ -52,6 +56,8 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 	if c.model == (algorithm.Model{}) {
 		c.model = models["tcp"]
 	}
+	c.combine = c.mover.combine
+	c.programs = map[shape]*program{}
 	c.turns.init()
 	c.watch = newWatch(c)
 	go c.watch.run()

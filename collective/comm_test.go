@@ -17,7 +17,7 @@ import (
 const limit = 60 * time.Second
 
 // world makes the Comms of n ranks in this process.
-func world(t *testing.T, n int, o Options) []*Comm {
+func world(t testing.TB, n int, o Options) []*Comm {
 	t.Helper()
 	var all []*Comm
 	for _, e := range inproc.New(n) {

@@ -3,7 +3,6 @@ package collective
 import (
 	"context"
 	"hash/fnv"
-	"slices"
 	"unsafe"
 
 	"github.com/volley-go/volley/collective/algorithm"
@@ -22,7 +21,7 @@ func (c *Comm) do(ctx context.Context, r *request, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.turn(ctx, r.call.Op, c.turns.take(), func() error { return c.serve(r) })
+	return c.turn(ctx, c.turns.take(), r)
 }
 
 // Handle is an operation that was started.
@@ -41,7 +40,7 @@ func (c *Comm) begin(ctx context.Context, r *request, err error) *Handle {
 	ticket := c.turns.take()
 	go func() {
 		defer close(h.done)
-		h.err = c.turn(ctx, r.call.Op, ticket, func() error { return c.serve(r) })
+		h.err = c.turn(ctx, ticket, r)
 	}()
 	return h
 }
@@ -150,33 +149,37 @@ func digest(counts []int64) int64 {
 	return int64(h.Sum64() >> 1)
 }
 
-// serve picks the algorithm and the type on the wire, and runs the schedule.
-func (c *Comm) serve(r *request) error {
-	t := &task{call: r.call, typ: r.typ(), reduce: r.reduce, in: r.in.bytes, out: r.out.bytes}
+func (r *request) op() algorithm.Op { return r.call.Op }
+
+// run picks the type on the wire and runs the schedule.
+func (r *request) run(c *Comm) error {
+	t := &c.task
+	*t = task{call: r.call, typ: r.typ(), reduce: r.reduce, in: r.in.bytes, out: r.out.bytes}
 	if t.typ == 0 {
 		t.typ = Uint8
 	}
-	after := func() {}
+	var after func()
 	if r.reduce.fold != nil {
 		after = c.convert(t)
 		t.fold = r.reduce.fold(t.typ)
 	}
 	t.width = int64(t.typ.Width())
 	t.call.Chunk = int64(c.options.Chunk) / t.width
-	t.with = c.choose(&t.call, t.width, r.reduce.orders)
-	t.number = uint8(1 + slices.Index(algorithm.All, t.with))
 	if err := c.perform(t); err != nil {
 		return err
 	}
 	if r.reduce.average && len(t.out) > 0 {
 		divide(t.typ, t.out, c.Size())
 	}
-	after()
+	if after != nil {
+		after()
+	}
 	return nil
 }
 
 // convert puts a reduction's vectors into the type in which it runs: 16-bit floats
-// as float32, float32 as Options.Wire. The function returned brings the result back.
+// as float32, float32 as Options.Wire. The function returned, nil where nothing
+// changes, brings the result back.
 func (c *Comm) convert(t *task) func() {
 	from, to := t.typ, t.typ
 	switch {
@@ -186,7 +189,7 @@ func (c *Comm) convert(t *task) func() {
 		to = c.options.Wire
 	}
 	if from == to {
-		return func() {}
+		return nil
 	}
 	inPlace := t.call.InPlace && t.call.Op != algorithm.ReduceScatter
 	given, result := t.in, t.out

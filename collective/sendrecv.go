@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 
+	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/device"
 )
@@ -36,21 +37,23 @@ func (c *Comm) Exchange(ctx context.Context, group []Transfer) error {
 			return device.Errorf(device.ErrMismatch, "", "SendRecv", "transfer %d: rank %d has no peer %d among %d ranks", i, c.Rank(), t.Peer, c.Size())
 		}
 	}
-	return c.pair(ctx, group)
+	return c.turn(ctx, c.turns.take(), transfers(group))
 }
 
-func (c *Comm) pair(ctx context.Context, group []Transfer) error {
-	ticket := c.turns.take()
-	return c.turn(ctx, sendRecv, ticket, func() error {
-		c.seq-- // other ranks do not count it
-		for batch, more := 0, true; more; batch++ {
-			var err error
-			if more, err = c.batch(group, batch); err != nil {
-				return err
-			}
+// transfers are a group's work.
+type transfers []Transfer
+
+func (transfers) op() algorithm.Op { return sendRecv }
+
+func (g transfers) run(c *Comm) error {
+	c.seq-- // other ranks do not count it
+	for batch, more := 0, true; more; batch++ {
+		var err error
+		if more, err = c.batch(g, batch); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // room is how many messages a lane certainly holds before one is received.

@@ -24,6 +24,13 @@ func (t *turns) take() uint64 {
 	return t.tickets - 1
 }
 
+// mine says that it is the ticket's turn already.
+func (t *turns) mine(ticket uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.serving == ticket
+}
+
 // wait returns when it is the ticket's turn. When ctx ends first it calls canceled,
 // which ends the operation that has the turn, and still waits for the turn: done
 // must be called in any case.

@@ -40,6 +40,7 @@ func newWorld(n int) *world {
 	for r := range n {
 		w.lanes[r] = make([]lane, n)
 		for to := range n {
+			w.lanes[r][to].crowd = n
 			w.lanes[r][to].reader.signal = make(chan struct{}, 1)
 			w.lanes[r][to].writer.signal = make(chan struct{}, 1)
 		}

@@ -10,9 +10,13 @@ import (
 // depth is how many messages a lane holds.
 const depth = 16
 
-// spins is how often a rank looks again, giving way to the others, before it
-// sleeps: about the time of a few messages.
-const spins = 256
+// A rank that waits looks again and again: first without giving way, where every
+// rank may have a processor of its own, then giving way to the other goroutines
+// between two looks, and sleeps at last.
+const (
+	busyLooks  = 2000 // about a microsecond
+	yieldLooks = 256
+)
 
 // The states of a slot. The sender fills an empty one; the receiver takes a full
 // one, reads the payload and empties it; a sender that is interrupted takes back
@@ -38,12 +42,13 @@ type lane struct {
 	_      [64]byte
 	writer sleeper
 	reader sleeper
+	crowd  int // ranks of the group
 }
 
 // post puts a message into the next slot.
 func (l *lane) post(h *transport.Header, payload []byte, stop *transport.Stop) error {
 	s := &l.slots[l.posted%depth]
-	if err := l.writer.wait(&s.state, empty, stop); err != nil {
+	if err := l.writer.wait(&s.state, empty, l.crowd, stop); err != nil {
 		return err
 	}
 	s.header, s.payload = *h, payload
@@ -58,7 +63,7 @@ func (l *lane) post(h *transport.Header, payload []byte, stop *transport.Stop) e
 func (l *lane) flush(stop *transport.Stop) error {
 	for i := range uint64(depth) {
 		s := &l.slots[(l.posted+i)%depth]
-		if err := l.writer.wait(&s.state, empty, stop); err != nil {
+		if err := l.writer.wait(&s.state, empty, l.crowd, stop); err != nil {
 			l.revoke()
 			return err
 		}
@@ -82,7 +87,7 @@ func (l *lane) revoke() {
 func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, stop *transport.Stop) error {
 	s := &l.slots[l.read%depth]
 	for {
-		if err := l.reader.wait(&s.state, full, stop); err != nil {
+		if err := l.reader.wait(&s.state, full, l.crowd, stop); err != nil {
 			return err
 		}
 		if s.state.CompareAndSwap(full, taken) {
@@ -117,9 +122,17 @@ func (p *sleeper) wake() {
 	}
 }
 
-// wait returns when the state is the wanted one, or with the interruption.
-func (p *sleeper) wait(state *atomic.Uint32, want uint32, stop *transport.Stop) error {
-	for range spins {
+// wait returns when the state is the wanted one, or with the interruption. crowd is
+// the number of ranks.
+func (p *sleeper) wait(state *atomic.Uint32, want uint32, crowd int, stop *transport.Stop) error {
+	if crowd <= runtime.GOMAXPROCS(0) {
+		for range busyLooks {
+			if state.Load() == want {
+				return stop.Err()
+			}
+		}
+	}
+	for range yieldLooks {
 		if state.Load() == want {
 			return stop.Err()
 		}

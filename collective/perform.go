@@ -1,0 +1,206 @@
+package collective
+
+import (
+	"slices"
+
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// task is an operation on bytes.
+type task struct {
+	call    algorithm.Call
+	typ     Type // on the wire
+	reduce  Op
+	fold    foldFunc
+	in, out []byte
+	width   int64
+}
+
+// program is a schedule ready to run: what the calls of one shape have in common.
+type program struct {
+	with    *algorithm.Algorithm
+	number  uint8 // of the algorithm, for the header
+	plan    algorithm.Plan
+	rounds  []algorithm.Round // the plan's, where they are few
+	written bool              // rounds are there
+}
+
+// shape tells calls apart whose programs differ. Calls with counts have none.
+type shape struct {
+	op            algorithm.Op
+	root          int
+	count, width  int64
+	inPlace, sort bool
+}
+
+const (
+	fewMessages  = 256 // of a program that is kept
+	keptPrograms = 512
+)
+
+// program finds the schedule of a call, from an earlier one of its shape if there
+// was one: walking an iterator and weighing the algorithms costs a microsecond.
+func (c *Comm) program(t *task) *program {
+	key := shape{t.call.Op, t.call.Root, t.call.Count, t.width, t.call.InPlace, t.reduce.orders}
+	if t.call.Counts == nil {
+		if p := c.programs[key]; p != nil {
+			return p
+		}
+	}
+	p := &program{with: c.choose(&t.call, t.width, t.reduce.orders)}
+	p.number = uint8(1 + slices.Index(algorithm.All, p.with))
+	p.plan = p.with.Plan(t.call)
+	if t.call.Counts == nil {
+		p.write()
+		if len(c.programs) >= keptPrograms {
+			clear(c.programs)
+		}
+		c.programs[key] = p
+	}
+	return p
+}
+
+func (p *program) write() {
+	messages := 0
+	for r := range p.plan.Rounds {
+		messages += len(r.Sends) + len(r.Recvs) + len(r.Local)
+		if messages > fewMessages {
+			p.rounds = nil
+			return
+		}
+		p.rounds = append(p.rounds, algorithm.Round{Local: slices.Clone(r.Local), Sends: slices.Clone(r.Sends), Recvs: slices.Clone(r.Recvs)})
+	}
+	p.written = true
+}
+
+// perform runs a schedule.
+func (c *Comm) perform(t *task) error {
+	p := c.program(t)
+	if need := p.plan.Scratch * t.width; int64(len(c.scratch)) < need {
+		c.scratch = make([]byte, need)
+	}
+	m := &c.mover
+	m.width, m.fold = t.width, t.fold
+	m.spaces = [3][]byte{t.in, t.out, c.scratch}
+	m.header = transport.Header{Seq: c.seq, Call: transport.Call{
+		Op: uint8(t.call.Op), Type: uint8(t.typ), Reduce: t.reduce.code, Algorithm: p.number, Root: int32(t.call.Root), Count: t.call.Count,
+	}}
+	defer m.forget()
+	if p.written {
+		for i := range p.rounds {
+			if err := c.round(&p.rounds[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for r := range p.plan.Rounds {
+		if err := c.round(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mover is what the rounds of the operation that runs work on.
+type mover struct {
+	spaces [3][]byte
+	width  int64
+	fold   foldFunc
+	header transport.Header
+	sink   transport.Sink
+	// Of the message that is being combined.
+	into, with []byte
+	right      bool
+}
+
+func (m *mover) at(r algorithm.Range) []byte {
+	return m.spaces[r.Space][r.Off*m.width : (r.Off+r.Len)*m.width]
+}
+
+func (m *mover) combine(off int, part []byte) {
+	into, with := m.into[off:off+len(part)], m.with[off:off+len(part)]
+	if m.right {
+		m.fold(into, with, part)
+	} else {
+		m.fold(into, part, with)
+	}
+}
+
+// forget drops the caller's memory.
+func (m *mover) forget() { m.spaces, m.into, m.with, m.sink = [3][]byte{}, nil, nil, transport.Sink{} }
+
+func (c *Comm) round(r *algorithm.Round) error {
+	m := &c.mover
+	for i := range r.Local {
+		if l := &r.Local[i]; l.Fold {
+			m.fold(m.at(l.Into), m.at(l.A), m.at(l.B))
+		} else {
+			copy(m.at(l.Into), m.at(l.A))
+		}
+	}
+	for i := range r.Sends {
+		s := &r.Sends[i]
+		m.header.Step = c.sent[s.To]
+		c.sent[s.To]++
+		if err := c.post(s.To, &m.header, m.at(s.From)); err != nil {
+			return err
+		}
+	}
+	for i := range r.Recvs {
+		if err := c.receive(&r.Recvs[i]); err != nil {
+			return err
+		}
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	c.now.rounds.Add(1)
+	return nil
+}
+
+func (c *Comm) post(to int, h *transport.Header, payload []byte) error {
+	h.Len = int64(len(payload))
+	c.now.on(to)
+	err := c.ends.Post(to, h, payload)
+	if err == nil {
+		c.now.moved()
+		if !slices.Contains(c.flushed, to) {
+			c.flushed = append(c.flushed, to)
+		}
+	}
+	return err
+}
+
+func (c *Comm) receive(v *algorithm.Recv) error {
+	m := &c.mover
+	m.into = m.at(v.Into)
+	m.header.Step, m.header.Len = c.taken[v.From], int64(len(m.into))
+	c.taken[v.From]++
+	m.sink = transport.Sink{Into: m.into}
+	if v.Side != algorithm.Plain {
+		m.with, m.right = m.at(v.With), v.Side == algorithm.Right
+		m.sink.Combine = c.combine
+	}
+	c.now.on(v.From)
+	err := c.ends.Recv(v.From, &m.header, &m.sink)
+	if err == nil {
+		c.now.moved()
+	}
+	return err
+}
+
+// flush waits until all payloads posted in this round may change.
+func (c *Comm) flush() error {
+	for _, to := range c.flushed {
+		c.now.on(to)
+		if err := c.ends.Flush(to); err != nil {
+			c.flushed = c.flushed[:0]
+			return err
+		}
+		c.now.moved()
+	}
+	c.flushed = c.flushed[:0]
+	return nil
+}
