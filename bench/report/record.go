@@ -32,7 +32,11 @@ type Record struct {
 	GFLOPs *float64 `json:"gflop_s,omitempty"` // 1e9 floating-point operations per second of the median run
 
 	PeakRSSBytes *int64 `json:"peak_rss_bytes,omitempty"` // peak resident memory of the process during the runs
-	OK           *bool  `json:"ok,omitempty"`             // whether the answer was checked and right
+	GrowthBytes  *int64 `json:"growth_bytes,omitempty"`   // how far resident memory grew above the input in place
+
+	Way  string   `json:"way,omitempty"`  // which of an engine's ways it was, where it has several
+	CPUs *float64 `json:"cpus,omitempty"` // processor seconds a second: threads really used
+	OK   *bool    `json:"ok,omitempty"`   // whether the answer was checked and right
 }
 
 // Of returns a pointer to a copy of v, for the optional fields of a [Record].
@@ -99,7 +103,7 @@ func (r *Record) validate() error {
 	for _, f := range []struct {
 		name  string
 		value *float64
-	}{{"median_s", r.MedianS}, {"min_s", r.MinS}, {"gb_s", r.GBs}, {"share_of_limit", r.ShareOfLimit}, {"gflop_s", r.GFLOPs}} {
+	}{{"median_s", r.MedianS}, {"min_s", r.MinS}, {"gb_s", r.GBs}, {"share_of_limit", r.ShareOfLimit}, {"gflop_s", r.GFLOPs}, {"cpus", r.CPUs}} {
 		if v := f.value; v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
 			return fmt.Errorf("report: record %s: %s is %v", r.Label(), f.name, *v)
 		}
@@ -107,7 +111,7 @@ func (r *Record) validate() error {
 	for _, f := range []struct {
 		name  string
 		value *int64
-	}{{"rows", r.Rows}, {"bytes", r.Bytes}, {"peak_rss_bytes", r.PeakRSSBytes}} {
+	}{{"rows", r.Rows}, {"bytes", r.Bytes}, {"peak_rss_bytes", r.PeakRSSBytes}, {"growth_bytes", r.GrowthBytes}} {
 		if f.value != nil && *f.value < 0 {
 			return fmt.Errorf("report: record %s: %s is %d", r.Label(), f.name, *f.value)
 		}

@@ -17,9 +17,11 @@ var steps = []struct {
 	{"op", true, func(r *Record) string { return r.Op }},
 	{"engine", true, func(r *Record) string { return r.Engine }},
 	{"version", true, func(r *Record) string { return r.Version }},
+	{"way", true, func(r *Record) string { return r.Way }},
 	{"device", true, func(r *Record) string { return r.Device }},
 	{"rows", false, func(r *Record) string { return optional(r.Rows, Count) }},
 	{"threads", false, func(r *Record) string { return positive(r.Threads) }},
+	{"CPUs", false, func(r *Record) string { return optional(r.CPUs, threeDigits) }},
 	{"runs", false, func(r *Record) string { return positive(r.Runs) }},
 	{"median", false, func(r *Record) string { return optional(r.MedianS, Seconds) }},
 	{"min", false, func(r *Record) string { return optional(r.MinS, Seconds) }},
@@ -35,6 +37,7 @@ var steps = []struct {
 	{"of limit", false, func(r *Record) string { return optional(r.ShareOfLimit, percent) }},
 	{"GFLOP/s", false, func(r *Record) string { return optional(r.GFLOPs, threeDigits) }},
 	{"peak memory", false, func(r *Record) string { return optional(r.PeakRSSBytes, Bytes) }},
+	{"growth", false, func(r *Record) string { return optional(r.GrowthBytes, Bytes) }},
 	{"answer", true, func(r *Record) string {
 		return optional(r.OK, func(ok bool) string {
 			if ok {

@@ -15,7 +15,7 @@ import (
 
 func newColumnar(d deps, f *benchFlags) *cobra.Command {
 	rows, ops := defaultRows, []string(nil)
-	known := d.columnar.ops
+	var versus peerFlags
 	cmd := &cobra.Command{
 		Use:   "columnar",
 		Short: "Single operations over columns, with time and peak memory",
@@ -23,6 +23,16 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
+			}
+			known, run := d.columnar.ops, d.columnar.run
+			if versus.on {
+				if err := versus.check(f, d.columnar.peers); err != nil {
+					return err
+				}
+				known = d.columnar.peers.ops
+				run = func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
+					return d.columnar.peers.run(ctx, peerOptions{o, versus.python, versus.against}, to, p)
+				}
 			}
 			for _, op := range ops {
 				if !slices.Contains(known, op) {
@@ -33,12 +43,17 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 				ops = known
 			}
 			return bench(cmd, d, f, "columnar", func(ctx context.Context, o benchOptions, to report.Sink, p progress.Progress) error {
-				return d.columnar.run(ctx, columnarOptions{o, int64(rows), ops}, to, p)
+				return run(ctx, columnarOptions{o, int64(rows), ops}, to, p)
 			})
 		},
 	}
 	cmd.Flags().Var(&rows, "rows", "rows of each input, such as 1000000, 1_000_000 or 1e6")
-	cmd.Flags().StringSliceVar(&ops, "ops", nil, "`operations`, all when not given: "+strings.Join(known, ", "))
+	usage := "`operations`, all when not given: " + strings.Join(d.columnar.ops, ", ")
+	if d.columnar.peers != nil {
+		usage += "; with --peers: " + strings.Join(d.columnar.peers.ops, ", ")
+		versus.add(cmd, d.columnar.peers.names)
+	}
+	cmd.Flags().StringSliceVar(&ops, "ops", nil, usage)
 	return cmd
 }
 

@@ -56,6 +56,22 @@ type flightsOptions struct {
 type columnarSuite struct {
 	ops []string
 	run func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error
+	// peers is the race against other libraries; nil where there is none.
+	peers *peerSuite
+}
+
+// peerSuite is a race against other libraries.
+type peerSuite struct {
+	names []string // of the peers
+	ops   []string // operations that are raced
+	run   func(ctx context.Context, o peerOptions, to report.Sink, p progress.Progress) error
+}
+
+// peerOptions is what the race over columns is told.
+type peerOptions struct {
+	columnarOptions
+	Python string   // the interpreter that has the peers
+	Peers  []string // their names
 }
 
 // columnarOptions is what the suite "columnar" is told.

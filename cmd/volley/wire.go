@@ -11,6 +11,7 @@ import (
 	"github.com/volley-go/volley/bench/columnar"
 	"github.com/volley-go/volley/bench/flights"
 	"github.com/volley-go/volley/bench/gemm"
+	"github.com/volley-go/volley/bench/peers"
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/bench/transfer"
@@ -26,10 +27,13 @@ func wire() deps {
 		calibrate: report.Calibrate,
 		devices:   listDevices,
 		flights:   runFlights,
-		columnar:  &columnarSuite{ops: columnar.Names(), run: runColumnar},
-		gemm:      runGEMM,
-		transfer:  runTransfer,
-		convert:   &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
+		columnar: &columnarSuite{
+			ops: columnar.Names(), run: runColumnar,
+			peers: &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers},
+		},
+		gemm:     runGEMM,
+		transfer: runTransfer,
+		convert:  &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
 }
 
@@ -107,6 +111,18 @@ func runColumnar(ctx context.Context, o columnarOptions, to report.Sink, p progr
 	}
 	err = columnar.Run(ctx, columnar.Options{
 		Backends: all, Rows: o.Rows, Ops: o.Ops, Runs: o.Runs, Threads: o.Threads, Limit: o.Limit,
+	}, to, p)
+	return errors.Join(err, close())
+}
+
+func runPeers(ctx context.Context, o peerOptions, to report.Sink, p progress.Progress) error {
+	o.Devices = []string{"cpu"}
+	all, close, err := backends(o.benchOptions, p)
+	if err != nil {
+		return err
+	}
+	err = peers.Run(ctx, peers.Options{
+		Backend: all[0], Python: []string{o.Python}, Peers: o.Peers, Rows: o.Rows, Ops: o.Ops, Rounds: o.Runs, Threads: o.Threads, Limit: o.Limit,
 	}, to, p)
 	return errors.Join(err, close())
 }

@@ -1,0 +1,71 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// contender is who races: ours or a peer. It works on one problem at a time.
+type contender interface {
+	name() string
+	release() string // the version
+	// load lays out the input, and tells the ways to run or why there is none.
+	load(ctx context.Context, p *problem, s *stage) (ways []way, lacks string, err error)
+	// check runs a way once and describes the result, and how far memory grew,
+	// nil where that is not known.
+	check(ctx context.Context, w string) (*Fingerprint, *int64, error)
+	// run runs a way until atLeast is over or it has run so many times.
+	run(ctx context.Context, w string, atLeast time.Duration, most int) (turn, error)
+	unload(ctx context.Context) error
+}
+
+// stage is the input of a problem, laid out for all.
+type stage struct {
+	records map[string]arrow.RecordBatch // in this process
+	paths   map[string]string            // the same as Arrow files
+	file    string                       // the file to read, where the problem is one
+	mmap    bool                         // peers leave the files where they are
+}
+
+// peer is the contender in a Worker.
+type peer struct {
+	*Worker
+	problem *problem
+}
+
+func (p *peer) name() string    { return p.Worker.name }
+func (p *peer) release() string { return p.version }
+
+func (p *peer) load(ctx context.Context, of *problem, s *stage) ([]way, string, error) {
+	p.problem = of
+	c := command{Do: "load", Op: of.name, Inputs: s.paths, Mmap: s.mmap, File: s.file}
+	if s.file != "" {
+		c.Inputs = map[string]string{}
+	}
+	a, err := p.call(ctx, c)
+	if err == nil && a.Lacks == "" && len(a.Ways) == 0 {
+		err = fmt.Errorf("peers: %s tells neither ways to %s nor why there is none", p.name(), of.name)
+	}
+	return a.Ways, a.Lacks, err
+}
+
+func (p *peer) check(ctx context.Context, w string) (*Fingerprint, *int64, error) {
+	a, err := p.call(ctx, command{Do: "check", Way: w, Columns: p.problem.columns, Order: p.problem.order})
+	return &a.Fingerprint, a.Growth, err
+}
+
+func (p *peer) run(ctx context.Context, w string, atLeast time.Duration, most int) (turn, error) {
+	a, err := p.call(ctx, command{Do: "run", Way: w, AtLeast: atLeast.Seconds(), Most: most})
+	if err == nil && len(a.Seconds) == 0 {
+		err = fmt.Errorf("peers: %s has run %s no times", p.name(), p.problem.name)
+	}
+	return a.turn, err
+}
+
+func (p *peer) unload(ctx context.Context) error {
+	_, err := p.call(ctx, command{Do: "unload"})
+	return err
+}

@@ -1,0 +1,157 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/volley-go/volley/bench/progress"
+	"github.com/volley-go/volley/bench/report"
+)
+
+const (
+	// fell is the share of the best reading below which a round is run again:
+	// a host that gives one core of two shows half.
+	fell = 0.75
+	// retakes is how many rounds of an operation are run again at most.
+	retakes = 3
+	// turnTime is how long a turn repeats a short operation, turnMost how often.
+	turnTime = 30 * time.Millisecond
+	turnMost = 20
+	// A peer that takes more than slow times as long as the fastest contender
+	// runs in fewRounds rounds only.
+	slow      = 4
+	fewRounds = 2
+)
+
+// racer is a contender at one problem.
+type racer struct {
+	contender
+	way    way
+	lacks  string // why it does not race
+	print  *Fingerprint
+	growth *int64
+	wrong  string // how its result is not ours
+	first  float64
+	report.Timing
+	cpu, wall float64
+}
+
+// races reports whether it has a time.
+func (r *racer) races() bool { return r.lacks == "" }
+
+// race is all that runs problems.
+type race struct {
+	contenders []contender
+	rounds     int
+	gauge      *report.Gauge
+	best       report.Reading // of all readings so far
+	retaken    int
+	unsteady   int // rounds that count although the machine gave less
+}
+
+// prepare loads the problem everywhere and runs each way once for its result
+// and once for its time; the fastest is the one to race.
+func (e *race) prepare(ctx context.Context, p *problem, s *stage, note progress.Progress) ([]*racer, error) {
+	var all []*racer
+	var first *Fingerprint
+	for _, c := range e.contenders {
+		r := &racer{contender: c, first: math.Inf(1)}
+		all = append(all, r)
+		ways, lacks, err := c.load(ctx, p, s)
+		if r.lacks = lacks; err != nil {
+			if err := r.failed(err); err != nil {
+				return all, err
+			}
+		}
+		for _, w := range ways {
+			f, growth, err := c.check(ctx, w.Name)
+			var t turn
+			if err == nil {
+				t, err = c.run(ctx, w.Name, 0, 1)
+			}
+			if err != nil {
+				if err := r.failed(err); err != nil {
+					return all, err
+				}
+				break
+			}
+			if first == nil {
+				first = f
+			}
+			if d := f.differs(first, p.inOrder() && w.Ordered); d != "" && r.wrong == "" {
+				r.wrong = fmt.Sprintf("way %s: %s", w.Name, d)
+			}
+			if t.Seconds[0] < r.first {
+				r.way, r.first, r.print, r.growth = w, t.Seconds[0], f, growth
+			}
+		}
+		note.Add(1)
+	}
+	return all, nil
+}
+
+// failed notes what a peer failed at; an error of anything else is given back.
+func (r *racer) failed(err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	r.lacks = "failed: " + f.Text
+	return nil
+}
+
+// run does the rounds.
+func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) error {
+	fastest := math.Inf(1)
+	for _, r := range all {
+		if r.races() {
+			fastest = min(fastest, r.first)
+		}
+	}
+	e.retaken, e.unsteady = 0, 0
+	before, err := e.gauge.Read(ctx)
+	if err != nil {
+		return err
+	}
+	e.best = e.best.Best(before)
+	for round := 0; round < e.rounds; {
+		turns := make([]turn, len(all))
+		for i := range all {
+			k := (i + round) % len(all)
+			r := all[k]
+			if !r.races() || r.first > slow*fastest && round >= fewRounds {
+				continue
+			}
+			if turns[k], err = r.contender.run(ctx, r.way.Name, turnTime, turnMost); err != nil {
+				if err := r.failed(err); err != nil {
+					return err
+				}
+			}
+		}
+		after, err := e.gauge.Read(ctx)
+		if err != nil {
+			return err
+		}
+		e.best = e.best.Best(after)
+		dropped := before.Fell(e.best, fell) || after.Fell(e.best, fell)
+		before = after
+		if dropped && e.retaken < retakes {
+			e.retaken++
+			continue
+		}
+		if dropped {
+			e.unsteady++
+		}
+		for k, t := range turns {
+			all[k].Seconds = append(all[k].Seconds, t.Seconds...)
+			all[k].cpu += t.CPU
+			all[k].wall += t.Wall
+		}
+		round++
+		note.Add(1)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// peersPython is where scripts/peers.sh puts the interpreter that has the peers.
+var peersPython = filepath.Join(".venv", "bin", "python")
+
+// peerFlags are the flags of a race against other libraries.
+type peerFlags struct {
+	on      bool
+	python  string
+	against []string
+}
+
+func (v *peerFlags) add(cmd *cobra.Command, names []string) {
+	cmd.Flags().BoolVar(&v.on, "peers", false, "race against other libraries on the same data, on the CPU: bash scripts/peers.sh installs them")
+	cmd.Flags().StringVar(&v.python, "python", peersPython, "`interpreter` that has the libraries")
+	cmd.Flags().StringSliceVar(&v.against, "against", names, "`libraries` to race against")
+}
+
+// check finds what is wrong before any work begins.
+func (v *peerFlags) check(f *benchFlags, s *peerSuite) error {
+	for _, d := range f.devices {
+		if d != "cpu" {
+			return usagef("--device %s: peers run on the CPU", d)
+		}
+	}
+	if len(v.against) == 0 {
+		return usagef("--against has no library, known are %s", strings.Join(s.names, ", "))
+	}
+	for i, name := range v.against {
+		if !slices.Contains(s.names, name) || slices.Contains(v.against[:i], name) {
+			return usagef("--against: unknown or repeated library %q, known are %s", name, strings.Join(s.names, ", "))
+		}
+	}
+	if _, err := exec.LookPath(v.python); err != nil {
+		return usagef("--python %s: there is no such interpreter: make it with bash scripts/peers.sh, which installs the libraries into .venv here, or name another", v.python)
+	}
+	return nil
+}
