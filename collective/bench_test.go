@@ -11,13 +11,15 @@ import (
 // least 2n and writes n on every rank, so GB/s of its vector are at best a third of
 // p cores' bandwidth.
 func BenchmarkAllReduce(b *testing.B) {
-	for _, ranks := range []int{2, 4} {
-		for _, bytes := range []int{8, 4 << 10, 64 << 10, 1 << 20, 64 << 20} {
-			b.Run(fmt.Sprintf("transport=inproc/ranks=%d/bytes=%d", ranks, bytes), func(b *testing.B) {
-				benchmark(b, ranks, bytes, func(c *Comm, v Vector) error {
-					return c.AllReduce(context.Background(), v, v, Sum)
+	for name, open := range transports {
+		for _, ranks := range []int{2, 4} {
+			for _, bytes := range []int{8, 4 << 10, 64 << 10, 1 << 20, 64 << 20} {
+				b.Run(fmt.Sprintf("transport=%s/ranks=%d/bytes=%d", name, ranks, bytes), func(b *testing.B) {
+					benchmark(b, over(b, open(b, ranks), Options{}), bytes, func(c *Comm, v Vector) error {
+						return c.AllReduce(context.Background(), v, v, Sum)
+					})
 				})
-			})
+			}
 		}
 	}
 }
@@ -25,7 +27,7 @@ func BenchmarkAllReduce(b *testing.B) {
 func BenchmarkBroadcast(b *testing.B) {
 	for _, bytes := range []int{8, 64 << 10, 64 << 20} {
 		b.Run(fmt.Sprintf("transport=inproc/ranks=4/bytes=%d", bytes), func(b *testing.B) {
-			benchmark(b, 4, bytes, func(c *Comm, v Vector) error {
+			benchmark(b, world(b, 4, Options{}), bytes, func(c *Comm, v Vector) error {
 				return c.Broadcast(context.Background(), v, v, 0)
 			})
 		})
@@ -34,11 +36,10 @@ func BenchmarkBroadcast(b *testing.B) {
 
 // What a call costs without anybody to talk to.
 func BenchmarkAlone(b *testing.B) {
-	benchmark(b, 1, 8, func(c *Comm, v Vector) error { return c.AllReduce(context.Background(), v, v, Sum) })
+	benchmark(b, world(b, 1, Options{}), 8, func(c *Comm, v Vector) error { return c.AllReduce(context.Background(), v, v, Sum) })
 }
 
-func benchmark(b *testing.B, ranks, bytes int, f func(*Comm, Vector) error) {
-	comms := world(b, ranks, Options{})
+func benchmark(b *testing.B, comms []*Comm, bytes int, f func(*Comm, Vector) error) {
 	b.SetBytes(int64(bytes))
 	b.ReportAllocs()
 	b.ResetTimer()

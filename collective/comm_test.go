@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
 )
 
@@ -19,8 +20,14 @@ const limit = 60 * time.Second
 // world makes the Comms of n ranks in this process.
 func world(t testing.TB, n int, o Options) []*Comm {
 	t.Helper()
+	return over(t, inproc.New(n), o)
+}
+
+// over makes Comms of endpoints.
+func over(t testing.TB, ends []transport.Endpoint, o Options) []*Comm {
+	t.Helper()
 	var all []*Comm
-	for _, e := range inproc.New(n) {
+	for _, e := range ends {
 		c, err := New(e, o)
 		if err != nil {
 			t.Fatal(err)
@@ -83,6 +90,28 @@ func TestOperations(t *testing.T) {
 					operation[int8](t, comms, op, 77)
 					operation[uint32](t, comms, op, 77)
 				})
+			}
+		}
+	}
+}
+
+// The other transports carry the same schedules; short and long messages of each.
+func TestOperationsOverTransports(t *testing.T) {
+	for name, open := range transports {
+		for _, size := range []int{2, 3, 4} {
+			ends := open(t, size)
+			for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
+				for _, a := range algorithm.For(op) {
+					t.Run(fmt.Sprintf("%s/%s/%s/%d", name, op, a.Name, size), func(t *testing.T) {
+						comms := over(t, split(t, ends, op.String()+a.Name), Options{Algorithms: map[algorithm.Op]string{op: a.Name}, Chunk: 16 << 10})
+						for _, n := range []int64{0, 3, 1000, 50021} {
+							operation[float32](t, comms, op, n)
+						}
+					})
+				}
+			}
+			for _, e := range ends {
+				e.Close()
 			}
 		}
 	}

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/shm"
 )
 
 const (
@@ -19,24 +23,31 @@ const (
 	limit = 60 * time.Second
 )
 
-// The whole matrix: every operation by every algorithm meets every fault, early and
+// The whole matrix: every operation by every algorithm over every transport meets
+// every fault, early and
 // late. Nobody hangs; either the fault changed nothing, and then all results are
 // right, or all survivors have one and the same Fault.
 func TestMatrix(t *testing.T) {
 	slots := make(chan struct{}, 48) // most of a case's time is waiting for a deadline
 	var all sync.WaitGroup
-	for op := algorithm.Barrier; op <= algorithm.AllToAll; op++ {
-		for _, a := range algorithm.For(op) {
-			for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
-				for _, n := range []int64{0, 2} {
-					slots <- struct{}{}
-					all.Go(func() {
-						defer func() { <-slots }()
-						e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
-						if err := trial(op, a.Name, []Event{e}); err != nil {
-							t.Errorf("%s by %s, %s at message %d: %v", op, a.Name, kind, n, err)
-						}
-					})
+	for name, open := range transports() {
+		for op := algorithm.Barrier; op <= algorithm.AllToAll; op++ {
+			for _, a := range algorithm.For(op) {
+				for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
+					for _, n := range []int64{0, 2} {
+						slots <- struct{}{}
+						all.Go(func() {
+							defer func() { <-slots }()
+							e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
+							ends, err := open()
+							if err == nil {
+								err = trial(ends, op, a.Name, []Event{e})
+							}
+							if err != nil {
+								t.Errorf("%s: %s by %s, %s at message %d: %v", name, op, a.Name, kind, n, err)
+							}
+						})
+					}
 				}
 			}
 		}
@@ -44,11 +55,37 @@ func TestMatrix(t *testing.T) {
 	all.Wait()
 }
 
+// transports open the endpoints of a group in this process.
+func transports() map[string]func() ([]transport.Endpoint, error) {
+	all := map[string]func() ([]transport.Endpoint, error){"inproc": openInproc}
+	if runtime.GOOS == "linux" {
+		all["shm"] = openShm
+	}
+	return all
+}
+
+func openInproc() ([]transport.Endpoint, error) { return inproc.New(ranks), nil }
+
+var groups atomic.Int64
+
+func openShm() ([]transport.Endpoint, error) {
+	name := fmt.Sprint("matrix", time.Now().UnixNano(), groups.Add(1))
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	ends, errs := make([]transport.Endpoint, ranks), make([]error, ranks)
+	var all sync.WaitGroup
+	for r := range ranks {
+		all.Go(func() { ends[r], errs[r] = shm.Join(ctx, name, r, ranks) })
+	}
+	all.Wait()
+	return ends, errors.Join(errs...)
+}
+
 // trial runs three rounds of an operation under events and judges the outcome.
-func trial(op algorithm.Op, name string, events []Event) error {
+func trial(plain []transport.Endpoint, op algorithm.Op, name string, events []Event) error {
 	o := collective.Options{Heartbeat: 100 * time.Millisecond, Deadline: time.Second, Timeout: 2 * time.Second, Checksum: true, Chunk: 1024,
 		Algorithms: map[algorithm.Op]string{op: name}}
-	ends, in := Wrap(inproc.New(ranks), events...)
+	ends, in := Wrap(plain, events...)
 	comms := make([]*collective.Comm, ranks)
 	for r := range comms {
 		var err error

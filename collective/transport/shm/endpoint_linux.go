@@ -1,0 +1,245 @@
+package shm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// look is how often a rank looks at the others' processes and at its notes.
+const look = 20 * time.Millisecond
+
+// errGone is the error of the note about a process that ended without Close.
+var errGone = errors.New("its process is gone")
+
+// endpoint is one rank of a group.
+type endpoint struct {
+	seg   *segment
+	name  string
+	rank  int
+	stop  *transport.Stop
+	box   *transport.Mailbox
+	quit  chan struct{}
+	done  sync.WaitGroup
+	once  sync.Once
+	mu    sync.Mutex // of Signal and Close
+	lanes []ends
+
+	scratch []byte // what is combined is read into it
+	closed  bool
+}
+
+// ends are this rank's sides of the lanes to and from one other rank.
+type ends struct {
+	posted, read uint64
+	noted, heard uint64
+	unsent       [][]byte
+	held         [depth][]byte // payloads that the receiver reads in place
+	// Of messages that pass through chunks.
+	pumps           sync.WaitGroup
+	turn            chan struct{} // closed when the last pump is done
+	filled, emptied uint64
+}
+
+var processors = runtime.NumCPU()
+
+func newEndpoint(s *segment, name string, rank int) *endpoint {
+	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
+		lanes: make([]ends, s.n), scratch: make([]byte, chunk)}
+	e.done.Go(e.listen)
+	return e
+}
+
+// Rank is this end's place.
+func (e *endpoint) Rank() int { return e.rank }
+
+// Size is the number of ends.
+func (e *endpoint) Size() int { return e.seg.n }
+
+// Name is "shm".
+func (e *endpoint) Name() string { return "shm" }
+
+// Notes has the notes for this rank.
+func (e *endpoint) Notes() <-chan transport.Note { return e.box.Notes() }
+
+// Interrupt ends what waits.
+func (e *endpoint) Interrupt(err error) {
+	e.stop.Set(err)
+	wake(&e.seg.rank(e.rank).bell)
+}
+
+// Split joins a new segment.
+func (e *endpoint) Split(ctx context.Context, name string, members []int) (transport.Endpoint, error) {
+	place := -1
+	for i, m := range members {
+		if m < 0 || m >= e.seg.n {
+			return nil, fmt.Errorf("split %q: there is no rank %d among %d", name, m, e.seg.n)
+		}
+		if m == e.rank {
+			place = i
+		}
+	}
+	if place < 0 {
+		return nil, fmt.Errorf("split %q: rank %d is not among its members", name, e.rank)
+	}
+	return Join(ctx, e.name+"/"+name, place, len(members))
+}
+
+// Close tells the others that this rank has left.
+func (e *endpoint) Close() error {
+	e.once.Do(func() {
+		e.stop.Set(transport.ErrLeft)
+		e.mu.Lock()
+		e.closed = true
+		e.mu.Unlock()
+		close(e.quit)
+		own := e.seg.rank(e.rank)
+		wake(&own.bell)
+		e.done.Wait()
+		own.left.Store(1)
+		for r := range e.seg.n {
+			ring(e.seg.rank(r))
+		}
+		e.box.Close()
+		// The segment stays mapped until the process ends: a call of this rank that was
+		// interrupted may still look at it.
+	})
+	return nil
+}
+
+// listen takes notes and looks after the other ranks.
+func (e *endpoint) listen() {
+	own := e.seg.rank(e.rank)
+	gone := make([]bool, e.seg.n)
+	gone[e.rank] = true
+	next := time.Now()
+	for {
+		select {
+		case <-e.quit:
+			return
+		default:
+		}
+		rung := own.bell.Load()
+		e.takeNotes()
+		e.sendAll()
+		if now := time.Now(); !now.Before(next) {
+			next = now.Add(look)
+			e.lookAfter(gone)
+		}
+		sleep(&own.bell, rung, look)
+	}
+}
+
+func (e *endpoint) takeNotes() {
+	for from := range e.seg.n {
+		l, at := e.seg.lane(from, e.rank), &e.lanes[from]
+		before := at.heard
+		for {
+			n := &l.notes[at.heard%noteMax]
+			if n.state.Load() != full {
+				break
+			}
+			e.box.Put(transport.Note{From: from, Text: append([]byte(nil), n.text[:min(n.len, noteLen)]...)})
+			n.state.Store(empty)
+			at.heard++
+		}
+		if at.heard != before {
+			ring(e.seg.rank(from)) // there is room again
+		}
+	}
+}
+
+func (e *endpoint) lookAfter(gone []bool) {
+	if e.seg.head().joined.Load() < 2*int64(e.seg.n) {
+		return // they are still coming
+	}
+	for r := range e.seg.n {
+		if gone[r] {
+			continue
+		}
+		other := e.seg.rank(r)
+		left := other.left.Load() != 0
+		pid := int(other.pid.Load())
+		born, runs := other.born.Load(), true
+		if !left && pid != os.Getpid() {
+			var now uint64
+			now, runs = bornAt(pid)
+			runs = runs && now == born
+		}
+		switch {
+		case left:
+			gone[r] = true
+			e.takeNotes() // what it said before it left comes first
+			e.box.Put(transport.Note{From: r, Err: transport.ErrLeft})
+		case !runs:
+			gone[r] = true
+			e.takeNotes()
+			e.box.Put(transport.Note{From: r, Err: errGone})
+		}
+	}
+}
+
+func ring(r *rankBlock) {
+	r.bell.Add(1)
+	wake(&r.bell)
+}
+
+// Signal sends a note, or keeps it until the receiver has taken earlier ones.
+func (e *endpoint) Signal(to int, text []byte) error {
+	if len(text) > noteLen {
+		return fmt.Errorf("shm: a note of %d bytes, at most %d", len(text), noteLen)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	at := &e.lanes[to]
+	if len(at.unsent) >= unsentMax {
+		return fmt.Errorf("shm: rank %d takes no notes: %d wait for it", to, len(at.unsent))
+	}
+	at.unsent = append(at.unsent, append([]byte(nil), text...))
+	e.send(to)
+	return nil
+}
+
+// unsentMax bounds the notes kept for a rank that does not take any: heartbeats of
+// an hour.
+const unsentMax = 4096
+
+// send puts what is kept for a rank into its lane as far as there is room; e.mu is
+// held.
+func (e *endpoint) send(to int) {
+	at, sent := &e.lanes[to], false
+	if e.closed || e.seg.rank(to).left.Load() != 0 {
+		at.unsent = nil
+	}
+	for len(at.unsent) > 0 {
+		n := &e.seg.lane(e.rank, to).notes[at.noted%noteMax]
+		if n.state.Load() != empty {
+			break
+		}
+		n.len = uint32(copy(n.text[:], at.unsent[0]))
+		n.state.Store(full)
+		at.unsent = at.unsent[1:]
+		at.noted++
+		sent = true
+	}
+	if sent {
+		ring(e.seg.rank(to))
+	}
+}
+
+// sendAll sends what is kept for all ranks.
+func (e *endpoint) sendAll() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for to := range e.lanes {
+		if len(e.lanes[to].unsent) > 0 {
+			e.send(to)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package shm
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// The segment: a head, a block for each rank, and Size*Size lanes. Everything in it
+// is zero at first and of fixed layout, and is only written through atomics or
+// before an atomic store that publishes it.
+const (
+	magic   = 0x766f6c6c65790001 // "volley", layout 1
+	depth   = 16                 // slots of a lane
+	inline  = 4096 - 64          // bytes of payload that a slot holds
+	chunk   = 128 << 10          // bytes of a chunk of a long message that cannot be read in place
+	chunks  = 4                  // of a lane
+	noteLen = 8192               // bytes of the longest note
+	noteMax = 8                  // notes of a lane
+)
+
+type head struct {
+	magic  atomic.Uint64 // set last by the rank that makes the segment
+	token  [40]byte
+	size   int64
+	joined atomic.Int64
+	_      [64]byte
+}
+
+// rankBlock is what a rank shows of itself.
+type rankBlock struct {
+	pid    atomic.Int64
+	born   atomic.Uint64 // when the process started, from /proc
+	left   atomic.Uint32
+	noread atomic.Uint32 // it may not read others' memory
+	bell   atomic.Uint32 // rung when there is something for this rank
+	probe  atomic.Uint64 // an address in the rank's memory, to try whether it can be read
+	_      [32]byte
+}
+
+// The states of a slot.
+const (
+	empty uint32 = iota
+	full
+	taken
+)
+
+// How a message's payload travels.
+const (
+	inSlot uint32 = iota
+	inPlace
+	inChunks
+)
+
+type slot struct {
+	state   atomic.Uint32
+	manner  uint32
+	header  transport.Header
+	address uint64
+	data    [inline]byte
+}
+
+type note struct {
+	state atomic.Uint32
+	len   uint32
+	text  [noteLen]byte
+}
+
+// lane is one direction between two ranks: one writer, one reader. It has more room
+// than a group uses where messages can be read in place; that room is never touched.
+type lane struct {
+	sleepers atomic.Int32 // ranks that sleep on a state of this lane
+	_        [60]byte
+	slots    [depth]slot
+	notes    [noteMax]note
+	fill     [chunks]chunkState
+	data     [chunks][chunk]byte
+}
+
+type chunkState struct {
+	state atomic.Uint32
+	len   uint32
+	_     [56]byte
+}
+
+// segmentLen is the bytes of a segment for n ranks. Pages that are never touched
+// take no memory, so lanes between ranks that do not talk cost nothing.
+func segmentLen(n int) int {
+	return int(unsafe.Sizeof(head{})) + n*int(unsafe.Sizeof(rankBlock{})) + n*n*int(unsafe.Sizeof(lane{}))
+}
+
+// segment is the mapped memory.
+type segment struct {
+	bytes []byte
+	n     int
+}
+
+func (s *segment) head() *head { return (*head)(unsafe.Pointer(&s.bytes[0])) }
+
+func (s *segment) rank(r int) *rankBlock {
+	at := int(unsafe.Sizeof(head{})) + r*int(unsafe.Sizeof(rankBlock{}))
+	return (*rankBlock)(unsafe.Pointer(&s.bytes[at]))
+}
+
+func (s *segment) lane(from, to int) *lane {
+	at := int(unsafe.Sizeof(head{})) + s.n*int(unsafe.Sizeof(rankBlock{})) + (from*s.n+to)*int(unsafe.Sizeof(lane{}))
+	return (*lane)(unsafe.Pointer(&s.bytes[at]))
+}

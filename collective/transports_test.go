@@ -1,0 +1,62 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/shm"
+)
+
+// transports open the endpoints of n ranks of this process.
+var transports = available()
+
+func available() map[string]func(t testing.TB, n int) []transport.Endpoint {
+	all := map[string]func(t testing.TB, n int) []transport.Endpoint{
+		"inproc": func(_ testing.TB, n int) []transport.Endpoint { return inproc.New(n) },
+	}
+	if runtime.GOOS == "linux" {
+		all["shm"] = openShm
+	}
+	return all
+}
+
+var groups atomic.Int64
+
+func openShm(t testing.TB, n int) []transport.Endpoint {
+	name := fmt.Sprint(t.Name(), time.Now().UnixNano(), groups.Add(1))
+	return meet(t, n, func(ctx context.Context, r int) (transport.Endpoint, error) { return shm.Join(ctx, name, r, n) })
+}
+
+// split makes endpoints of all ranks out of endpoints.
+func split(t testing.TB, ends []transport.Endpoint, name string) []transport.Endpoint {
+	members := make([]int, len(ends))
+	for r := range members {
+		members[r] = r
+	}
+	return meet(t, len(ends), func(ctx context.Context, r int) (transport.Endpoint, error) { return ends[r].Split(ctx, name, members) })
+}
+
+func meet(t testing.TB, n int, join func(ctx context.Context, rank int) (transport.Endpoint, error)) []transport.Endpoint {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	ends, errs := make([]transport.Endpoint, n), make([]error, n)
+	var all sync.WaitGroup
+	for r := range n {
+		all.Go(func() { ends[r], errs[r] = join(ctx, r) })
+	}
+	all.Wait()
+	for r, err := range errs {
+		if err != nil {
+			t.Fatalf("rank %d: %v", r, err)
+		}
+	}
+	return ends
+}
