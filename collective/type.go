@@ -86,11 +86,6 @@ func (v Vector) Slice(from, to int64) Vector {
 	return Vector{v.typ, v.bytes[from*w : to*w : to*w]}
 }
 
-// same says that two vectors are the same memory.
-func (v Vector) same(o Vector) bool {
-	return len(v.bytes) > 0 && len(v.bytes) == len(o.bytes) && &v.bytes[0] == &o.bytes[0]
-}
-
 func typeOf[T Number]() Type {
 	var zero T
 	minusOne := zero - 1

@@ -38,7 +38,8 @@ func rankMain(name string) int {
 		data[i] = byte(i * 7)
 	}
 	h := &transport.Header{Seq: 1, Len: int64(len(data))}
-	if err := e.Post(0, h, data); err == nil {
+	err = e.Post(0, h, data)
+	if err == nil {
 		err = e.Flush(0)
 	}
 	if err != nil {

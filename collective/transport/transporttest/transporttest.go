@@ -233,7 +233,7 @@ func next(e End) (transport.Note, error) {
 	select {
 	case n, ok := <-e.Notes():
 		if !ok {
-			return n, errors.New("Notes is closed")
+			return n, errors.New("the channel of notes is closed")
 		}
 		return n, nil
 	case <-time.After(limit):
