@@ -14,12 +14,18 @@ type contender interface {
 	release() string // the version
 	// load lays out the input, and tells the ways to run or why there is none.
 	load(ctx context.Context, p *problem, s *stage) (ways []way, lacks string, err error)
-	// check runs a way once and describes the result, and how far memory grew,
-	// nil where that is not known.
-	check(ctx context.Context, w string) (*Fingerprint, *int64, error)
+	// check runs a way once and describes what came of it.
+	check(ctx context.Context, w string) (*checked, error)
 	// run runs a way until atLeast is over or it has run so many times.
 	run(ctx context.Context, w string, atLeast time.Duration, most int) (turn, error)
 	unload(ctx context.Context) error
+}
+
+// checked is what came of running a way for the first time.
+type checked struct {
+	Fingerprint
+	growth  *int64 // how far resident memory grew, bytes; nil where that is not known
+	seconds float64
 }
 
 // stage is the input of a problem, laid out for all.
@@ -52,9 +58,15 @@ func (p *peer) load(ctx context.Context, of *problem, s *stage) ([]way, string, 
 	return a.Ways, a.Lacks, err
 }
 
-func (p *peer) check(ctx context.Context, w string) (*Fingerprint, *int64, error) {
+func (p *peer) check(ctx context.Context, w string) (*checked, error) {
 	a, err := p.call(ctx, command{Do: "check", Way: w, Columns: p.problem.columns, Order: p.problem.order})
-	return &a.Fingerprint, a.Growth, err
+	if err == nil && len(a.Seconds) != 1 {
+		err = fmt.Errorf("peers: %s does not tell how long %s took", p.name(), p.problem.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &checked{a.Fingerprint, a.Growth, a.Seconds[0]}, nil
 }
 
 func (p *peer) run(ctx context.Context, w string, atLeast time.Duration, most int) (turn, error) {

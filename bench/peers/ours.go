@@ -63,10 +63,10 @@ func (o *ours) way(name string) (ourWay, error) {
 	return o.ways[i], nil
 }
 
-func (o *ours) check(ctx context.Context, name string) (*Fingerprint, *int64, error) {
+func (o *ours) check(ctx context.Context, name string) (*checked, error) {
 	w, err := o.way(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if pool, ok := o.backend.Device.Memory().(interface{ Trim() int64 }); ok {
 		pool.Trim()
@@ -76,28 +76,33 @@ func (o *ours) check(ctx context.Context, name string) (*Fingerprint, *int64, er
 	if known == nil {
 		before, known = report.PeakRSS()
 	}
+	start := time.Now()
 	got, err := w.run(ctx)
+	c := &checked{seconds: time.Since(start).Seconds()}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer got.Release()
-	var growth *int64
 	if known == nil {
 		peak, err := report.PeakRSS()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		growth = report.Of(max(peak-before, 0))
+		c.growth = report.Of(max(peak-before, 0))
 	}
 	batches, err := got.batches()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f, err := fingerprint(batches, o.problem.columns, o.problem.order)
 	for _, b := range batches {
 		b.Release()
 	}
-	return f, growth, err
+	if err != nil {
+		return nil, err
+	}
+	c.Fingerprint = *f
+	return c, nil
 }
 
 func (o *ours) run(ctx context.Context, name string, atLeast time.Duration, most int) (turn, error) {

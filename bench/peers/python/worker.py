@@ -8,7 +8,7 @@ Commands, told by "do":
              the operation reads, if any), mmap (whether inputs stay in the file's pages). Answers ways, the peer's ways to run it, each
              with whether the rows come in the order that the operation promises; or lacks, the reason why the peer cannot.
     write    writes a table as a file: kind (snappy, zstd, csv), from (path of an Arrow file), path.
-    check    runs one way once; answers the fingerprint of its result, its bytes, and how far resident memory grew meanwhile.
+    check    runs one way once; answers the seconds, the fingerprint of the result, its bytes, and how far resident memory grew.
     run      runs one way again and again for atleast seconds, at most `most` times; answers the seconds of each, and of CPU in all.
     unload   gives the inputs back.
 
@@ -99,9 +99,11 @@ class Worker:
         gc.collect()
         known = reset_peak()
         before = resident("VmRSS")
+        start = time.perf_counter()
         result = f()
+        seconds = time.perf_counter() - start
         peak = resident("VmHWM")
-        answer = fingerprint.of(result, c["columns"], c["order"])
+        answer = {"seconds": [seconds], **fingerprint.of(result, c["columns"], c["order"])}
         if known and before is not None and peak is not None:
             answer["growth"] = max(peak - before, 0)
         return answer
