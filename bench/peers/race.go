@@ -46,11 +46,16 @@ type racer struct {
 // races reports whether it has a time.
 func (r *racer) races() bool { return r.lacks == "" }
 
+// gauge tells what the machine gives right now.
+type gauge interface {
+	Read(ctx context.Context) (report.Reading, error)
+}
+
 // race is all that runs problems.
 type race struct {
 	contenders []contender
 	rounds     int
-	gauge      *report.Gauge
+	gauge      gauge
 	best       report.Reading // of all readings so far
 	retaken    int
 	unsteady   int // rounds that count although the machine gave less

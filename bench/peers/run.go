@@ -29,6 +29,8 @@ type Options struct {
 	Rounds  int              // rounds of each operation
 	Threads int              // threads that each may use
 	Limit   report.Bandwidth // what the machine's memory can do
+
+	gauge gauge // for tests; nil for that of package report
 }
 
 // Run races the operations, one after another. Each contender's times are a
@@ -48,8 +50,10 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	e := &race{rounds: o.Rounds, contenders: []contender{&ours{backend: o.Backend}, &ours{backend: o.Backend, ordered: true}}}
-	if e.gauge, err = report.NewGauge(o.Threads); err != nil {
-		return err
+	if e.gauge = o.gauge; e.gauge == nil {
+		if e.gauge, err = report.NewGauge(o.Threads); err != nil {
+			return err
+		}
 	}
 	workers, err := startAll(ctx, dir, o, p)
 	defer func() {
