@@ -1,6 +1,6 @@
 # Bare `make` lists the targets. The work is done in scripts/; each script says what it installs.
 .DEFAULT_GOAL := help
-.PHONY: help run test gpu quick lint fuzz bench clean
+.PHONY: help run test gpu quick lint fuzz bench peers clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -26,6 +26,10 @@ fuzz: ## Each fuzz target for FUZZTIME (10s); FUZZ=regexp chooses some
 
 bench: ## Time and peak memory of the kernels and tables on columns made for it (ARGS="--rows 1e7 --ops filter_50,sort")
 	@bash scripts/run.sh bench columnar $(ARGS)
+
+peers: ## Race against DuckDB, Polars, pyarrow, DataFusion, pandas and NumPy, into out/peers (ARGS="--rows 1e6 --ops sort")
+	@bash scripts/peers.sh
+	@bash scripts/run.sh bench columnar --peers --out out/peers $(ARGS)
 
 clean: ## Remove what the other targets write here: out/, bin/, coverage
 	rm -rf out bin coverage coverage.out cover.out

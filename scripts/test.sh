@@ -4,6 +4,7 @@
 # The GPU backends run without a GPU: OpenCL on the processor, CUDA on an emulated driver; their PTX is made again and assembled (see gpu.sh).
 # Installs: Go modules into Go's module cache; with apt-get gcc, libc6-dev, g++, PoCL and oclgrind where they are missing (see compiler.sh,
 # opencl.sh, cuda.sh); from PyPI NVIDIA's compilers and headers into .cuda/ (see cuda.sh, gorgonia.sh).
+# Libraries to compare results with, from PyPI into .venv (see peers.sh).
 # CI=true makes leaving anything out a failure.
 . "$(dirname "$0")/lib.sh"
 . scripts/compiler.sh
@@ -92,6 +93,21 @@ case $answers in
 	exit 1
 	;;
 esac
+
+# Every operation by every peer, at a size that takes seconds; the program fails where a result is not ours.
+section "peers: results equal"
+if bash scripts/peers.sh; then
+	raced=$(CGO_ENABLED=0 go run ./cmd/volley bench columnar --peers --rows 1e5 --runs 1)
+	printf '%s\n' "$raced"
+	case $raced in
+	*': failed: '*)
+		echo "a peer failed at an operation that it has" >&2
+		exit 1
+		;;
+	esac
+else
+	leave_out "races against other libraries" "scripts/peers.sh could not install them"
+fi
 
 opencl_sections
 emulator_sections

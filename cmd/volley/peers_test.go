@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/volley-go/volley/bench/progress"
+	"github.com/volley-go/volley/bench/report"
+)
+
+func TestBenchPeers(t *testing.T) {
+	python, err := os.Executable() // any program that is there
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []peerOptions
+	f := &fakes{}
+	d := f.deps()
+	d.columnar.peers = &peerSuite{names: []string{"duckdb", "polars"}, ops: []string{"join", "topk"},
+		run: func(_ context.Context, o peerOptions, to report.Sink, p progress.Progress) error {
+			told = append(told, o)
+			return f.suite("columnar", o.Ops, o.benchOptions, o.Rows, to, p)
+		}}
+	out := filepath.Join(t.TempDir(), "out")
+	r := call(t, context.Background(), d, "bench", "columnar", "--peers", "--python", python, "--against", "polars", "--rows", "1e4", "--ops", "topk", "--out", out)
+	if r.status != 0 || len(told) != 1 || len(f.columnar) != 0 {
+		t.Fatalf("%+v, told %+v", r, told)
+	}
+	o := told[0]
+	if o.Python != python || !slices.Equal(o.Peers, []string{"polars"}) || o.Rows != 10_000 || !slices.Equal(o.Ops, []string{"topk"}) || o.Runs != 5 {
+		t.Errorf("told %+v", o)
+	}
+	for _, name := range []string{"columnar.jsonl", "columnar.html", "columnar-time.png"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	call(t, context.Background(), d, "bench", "columnar", "--peers", "--python", python)
+	if o := told[1]; !slices.Equal(o.Ops, []string{"join", "topk"}) || !slices.Equal(o.Peers, []string{"duckdb", "polars"}) {
+		t.Errorf("told %+v", o)
+	}
+	for args, want := range map[string]string{
+		"--peers --python /no/such/python":                   "bash scripts/peers.sh",
+		"--peers --device cuda:0 --python " + python:         "peers run on the CPU",
+		"--peers --against excel --python " + python:         `unknown or repeated library "excel"`,
+		"--peers --against polars,polars --python " + python: `unknown or repeated library "polars"`,
+		"--peers --ops filter --python " + python:            `unknown operation "filter", known are join, topk`,
+		"--ops join": `unknown operation "join", known are filter, sort`,
+	} {
+		r := call(t, context.Background(), d, append([]string{"bench", "columnar"}, strings.Fields(args)...)...)
+		if r.status != 2 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: status %d: %s", args, r.status, r.stderr)
+		}
+	}
+}
