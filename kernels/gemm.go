@@ -15,7 +15,7 @@ import (
 // into blocks of GEMMBlock, the last one short. The products of a block are
 // added in rising k to a sum that begins at 0; c begins as beta * C (0 with
 // beta 0), and alpha times the sum of each block is added to it, block after
-// block. No product is fused with its addition. The bound is |error| <=
+// block. A product and its addition are rounded once, as by math.FMA. The bound is |error| <=
 // (k+2) * 2^-52 * (|alpha| * sum|a||b| + |beta C|) for float64, 2^-23 for
 // float32; a device that keeps another shape keeps that bound, but where a
 // product or a sum overflows it may give another infinity or NaN.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/fma"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -49,9 +50,9 @@ func gemmLoops[T float32 | float64](ctx context.Context, s device.Stream, transA
 			for from := int64(0); from < depth; from += GEMMBlock {
 				var sum T
 				for k := from; k < min(from+GEMMBlock, depth); k++ {
-					sum += T(*atA(i, k) * *atB(k, j)) // the conversion keeps the product from being fused
+					sum = fma.Of(*atA(i, k), *atB(k, j), sum)
 				}
-				v += T(T(alpha) * sum)
+				v = fma.Of(T(alpha), sum, v)
 			}
 			*atC(i, j) = v
 		}

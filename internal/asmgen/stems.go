@@ -8,8 +8,11 @@ type stem struct {
 
 // stems are all families, by name.
 var stems = []stem{
+	{"axpy", axpyLoops},
 	{"bitmap", bitmap},
 	{"compare", compare},
 	{"filter", filter},
 	{"reduce", reduce},
+	{"tile", tileLoops},
+	{"turn", turnLoops},
 }

@@ -25,6 +25,7 @@ var Packages = []Package{
 	// Tools of the house: they know nothing of what stands below.
 	{Path: "internal/lint"},
 	{Path: "internal/dl"},
+	{Path: "internal/fma"},
 
 	// Bytes, and the machines that they live on.
 	{Path: "memory"},
@@ -36,8 +37,8 @@ var Packages = []Package{
 	{Path: "device/devicetest", May: join(bytesAndDevices, []string{"device/host", "internal/guard"})},
 
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
-	{Path: "kernels", May: bytesAndDevices, Tests: theCPU},
-	{Path: "kernels/cpu", May: join(columns, []string{"device/host"})},
+	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/fma"}), Tests: theCPU},
+	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/opencl"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},

@@ -8,21 +8,26 @@ import (
 )
 
 // waveBytes is about how many bytes of sums inBlocks holds at a time.
-const waveBytes = 4 << 20
+const waveBytes = 1 << 20
 
-// inBlocks has width sums computed for each of n blocks, in parallel, and adds
-// them in the order of the blocks, so that the number of workers does not
-// change what they add up to. It goes in waves, as many blocks as fit
+// inBlocks has sums computed for each of n blocks, in parallel, and adds alpha
+// times them to into in the order of the blocks, so that the number of workers
+// does not change what they add up to. It goes in waves, as many blocks as fit
 // waveBytes.
-func inBlocks[T float](ctx context.Context, a memory.Allocator, n, width int, compute func(worker, block int, sums []T) error, add func(sums []T)) error {
+func inBlocks[T float](ctx context.Context, l *matrixLoops[T], a memory.Allocator, n int, into []T, alpha T, compute func(worker, block int, sums []T) error) error {
 	var t T
+	width := len(into)
 	wave := min(n, max(16, waveBytes/(width*int(unsafe.Sizeof(t)))))
-	room, err := memory.New(a, int64(wave*width)*int64(unsafe.Sizeof(t)))
+	room, err := memory.New(a, int64(wave*(width+1))*int64(unsafe.Sizeof(t)))
 	if err != nil {
 		return err
 	}
 	defer room.Release()
 	sums := memory.View[T](room)
+	alphas := sums[wave*width:][:wave]
+	for i := range alphas {
+		alphas[i] = alpha
+	}
 	for from := 0; from < n; from += wave {
 		some := min(wave, n-from)
 		err := tasks(ctx, some, func(worker, i int) error {
@@ -31,9 +36,7 @@ func inBlocks[T float](ctx context.Context, a memory.Allocator, n, width int, co
 		if err != nil {
 			return err
 		}
-		for i := range some {
-			add(sums[i*width : (i+1)*width])
-		}
+		l.axpy(into, sums[:some*width], width, alphas[:some])
 	}
 	return nil
 }

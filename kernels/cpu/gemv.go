@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/fma"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -14,11 +15,11 @@ import (
 // share those, not the rows.
 const wideColumns = 2048
 
-func gemv(ctx context.Context, s device.Stream, transA bool, alpha float64, a, x kernels.Matrix, beta float64, y kernels.Matrix) error {
+func (l *loops) gemv(ctx context.Context, s device.Stream, transA bool, alpha float64, a, x kernels.Matrix, beta float64, y kernels.Matrix) error {
 	if y.Type.ID() == arrow.FLOAT32 {
-		return gemvOf[float32](ctx, s, transA, alpha, a, x, beta, y)
+		return gemvOf(ctx, s, &l.matrix32, transA, alpha, a, x, beta, y)
 	}
-	return gemvOf[float64](ctx, s, transA, alpha, a, x, beta, y)
+	return gemvOf(ctx, s, &l.matrix64, transA, alpha, a, x, beta, y)
 }
 
 // vector is a vector of a call of gemv: element i is v[i*step].
@@ -37,6 +38,7 @@ func vectorOf[T float](m kernels.Matrix) (vector[T], error) {
 
 // affine is one call of gemv, with x packed.
 type affine[T float] struct {
+	*matrixLoops[T]
 	ctx   context.Context
 	a     window[T] // as stored, not transposed
 	x     []T
@@ -44,12 +46,12 @@ type affine[T float] struct {
 	alpha T
 }
 
-func gemvOf[T float](ctx context.Context, s device.Stream, transA bool, alpha float64, a, x kernels.Matrix, beta float64, y kernels.Matrix) error {
+func gemvOf[T float](ctx context.Context, s device.Stream, l *matrixLoops[T], transA bool, alpha float64, a, x kernels.Matrix, beta float64, y kernels.Matrix) error {
 	vx, err := vectorOf[T](x)
 	if err != nil {
 		return err
 	}
-	p := &affine[T]{ctx: ctx, a: windowOf[T](a, false), alpha: T(alpha)}
+	p := &affine[T]{matrixLoops: l, ctx: ctx, a: windowOf[T](a, false), alpha: T(alpha)}
 	if p.y, err = vectorOf[T](y); err != nil {
 		return err
 	}
@@ -66,25 +68,42 @@ func gemvOf[T float](ctx context.Context, s device.Stream, transA bool, alpha fl
 	if err := p.prepare(vx, T(beta)); err != nil || alpha == 0 || vx.n == 0 {
 		return err
 	}
-	alloc := s.Device().Memory()
-	switch blocks := ceil(vx.n, depthBlock); {
-	case transA && (p.y.n >= wideColumns || blocks < 8):
+	blocks := ceil(vx.n, depthBlock)
+	switch {
+	case transA && (p.y.n >= wideColumns || blocks < splitBlocks):
 		return p.columns()
 	case transA:
-		return inBlocks(ctx, alloc, blocks, p.y.n, func(_, k int, sums []T) error {
-			p.combine(sums, 0, k*depthBlock)
-			return nil
-		}, p.add)
-	case p.y.n < splitTiles && blocks >= 64:
-		return inBlocks(ctx, alloc, blocks, p.y.n, func(_, k int, sums []T) error {
-			for i := range sums {
-				sums[i] = p.dots(i, 1, k*depthBlock)[0]
-			}
-			return nil
-		}, p.add)
+		return p.split(s.Device().Memory(), blocks, func(k int, sums []T) { p.combine(sums, 0, k*depthBlock) })
+	case p.y.n <= p.vector && blocks >= 64:
+		return p.split(s.Device().Memory(), blocks, func(k int, sums []T) { p.products(sums, 0, k*depthBlock) })
 	default:
 		return p.rows()
 	}
+}
+
+// split has blocks of x share the work.
+func (p *affine[T]) split(alloc memory.Allocator, blocks int, compute func(block int, sums []T)) error {
+	var t T
+	room, err := memory.New(alloc, int64(p.y.n)*int64(unsafe.Sizeof(t)))
+	if err != nil {
+		return err
+	}
+	defer room.Release()
+	y := memory.View[T](room)
+	for i := range y {
+		y[i] = p.y.v[i*p.y.step]
+	}
+	err = inBlocks(p.ctx, p.matrixLoops, alloc, blocks, y, p.alpha, func(_, k int, sums []T) error {
+		compute(k, sums)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, v := range y {
+		p.y.v[i*p.y.step] = v
+	}
+	return nil
 }
 
 // prepare packs x and scales y.
@@ -110,13 +129,6 @@ func (p *affine[T]) prepare(x vector[T], beta T) error {
 	})
 }
 
-// add adds alpha times a block's sums to y.
-func (p *affine[T]) add(sums []T) {
-	for i, v := range sums {
-		p.y.v[i*p.y.step] += T(p.alpha * v)
-	}
-}
-
 // columns is y += alpha * A^T * x where there are many columns, or few rows.
 func (p *affine[T]) columns() error {
 	return tasks(p.ctx, ceil(p.y.n, block), func(_, i int) error {
@@ -128,69 +140,53 @@ func (p *affine[T]) columns() error {
 				return err
 			}
 			p.combine(sums, j, k)
-			for c, v := range sums {
-				p.y.v[(j+c)*p.y.step] += T(p.alpha * v)
-			}
+			p.add(j, sums)
 		}
 		return nil
 	})
+}
+
+// add adds alpha times sums to y from i on.
+func (p *affine[T]) add(i int, sums []T) {
+	for r, v := range sums {
+		at := &p.y.v[(i+r)*p.y.step]
+		*at = fma.Of(p.alpha, v, *at)
+	}
 }
 
 // combine sums the rows of A of the block from k on, each times its x, over
 // the columns from j on.
 func (p *affine[T]) combine(sums []T, j, k int) {
 	clear(sums)
-	for i := k; i < min(k+depthBlock, len(p.x)); i++ {
-		x, row := p.x[i], p.a.v[i*p.a.row+j:][:len(sums)]
-		for c, v := range row {
-			sums[c] += T(x * v)
-		}
-	}
+	p.axpy(sums, p.a.v[k*p.a.row+j:], p.a.row, p.x[k:min(k+depthBlock, len(p.x))])
 }
 
-// rows is y += alpha * A * x, rows shared by workers, four at a time.
+// rows is y += alpha * A * x, rows shared by workers, a vector at a time.
 func (p *affine[T]) rows() error {
-	each := min(max(morsel/len(p.x), 1)*4, block)
+	each := min(max(morsel/len(p.x)/p.vector, 1)*p.vector, block)
 	return tasks(p.ctx, ceil(p.y.n, each), func(_, t int) error {
-		for i := t * each; i < min((t+1)*each, p.y.n); i += 4 {
-			n := min(4, p.y.n-i)
+		var room [maxTileCols]T
+		for i := t * each; i < min((t+1)*each, p.y.n); i += p.vector {
+			sums := room[:min(p.vector, p.y.n-i)]
 			for k := 0; k < len(p.x); k += depthBlock {
 				if k&(morsel-1) == 0 {
 					if err := device.Canceled(p.ctx, "cpu", ""); err != nil {
 						return err
 					}
 				}
-				for r, v := range p.dots(i, n, k) {
-					if r < n {
-						p.y.v[(i+r)*p.y.step] += T(p.alpha * v)
-					}
-				}
+				p.products(sums, i, k)
+				p.add(i, sums)
 			}
 		}
 		return nil
 	})
 }
 
-// dots are the sums of products of n rows from i on, up to four, with x over
-// the block from k on, each in rising k.
-func (p *affine[T]) dots(i, n, k int) (sums [4]T) {
+// products are the sums of products of rows from i on, as many as sums, with x
+// over the block from k on, each in rising k.
+func (p *affine[T]) products(sums []T, i, k int) {
+	var room [maxTileCols]T
 	x := p.x[k:min(k+depthBlock, len(p.x))]
-	row := func(r int) []T { return p.a.v[(i+r)*p.a.row+k:][:len(x)] }
-	if n < 4 {
-		for r := range n {
-			for d, v := range row(r) {
-				sums[r] += T(x[d] * v)
-			}
-		}
-		return sums
-	}
-	r0, r1, r2, r3 := row(0), row(1), row(2), row(3)
-	var s0, s1, s2, s3 T
-	for d, v := range x {
-		s0 += T(v * r0[d])
-		s1 += T(v * r1[d])
-		s2 += T(v * r2[d])
-		s3 += T(v * r3[d])
-	}
-	return [4]T{s0, s1, s2, s3}
+	p.dots(room[:p.vector], p.a.v[i*p.a.row+k:], p.a.row, len(sums), x)
+	copy(sums, room[:])
 }

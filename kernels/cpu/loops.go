@@ -6,20 +6,26 @@ import "github.com/volley-go/volley/kernels"
 // always there. The kernels are methods of it, or take it as an argument, and
 // call a loop by its field. See the package's comment for how one is added.
 type loops struct {
-	bitmap  bitmapLoops
-	compare compareLoops
-	filter  filterLoops
-	reduce  reduceLoops
+	bitmap   bitmapLoops
+	compare  compareLoops
+	filter   filterLoops
+	reduce   reduceLoops
+	bitmap   bitmapLoops
+	matrix32 matrixLoops[float32]
+	matrix64 matrixLoops[float64]
 }
 
 // goLoops are the loops in Go: what those of the other tiers are documented by
 // and tested against.
 func goLoops() *loops {
 	return &loops{
-		bitmap:  goBitmapLoops(),
-		compare: goCompareLoops(),
-		filter:  goFilterLoops(),
-		reduce:  goReduceLoops(),
+		bitmap:   goBitmapLoops(),
+		compare:  goCompareLoops(),
+		filter:   goFilterLoops(),
+		reduce:   goReduceLoops(),
+		bitmap:   goBitmapLoops(),
+		matrix32: goMatrixLoops[float32](),
+		matrix64: goMatrixLoops[float64](),
 	}
 }
 

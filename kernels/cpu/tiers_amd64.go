@@ -44,6 +44,7 @@ func (l *loops) avx2() {
 	l.compare.avx2()
 	l.filter.avx2()
 	l.reduce.avx2()
+	l.matrixAVX2()
 }
 
 // avx512 overwrites what has loops for AVX-512 F, BW, DQ, VL and CD.
@@ -52,4 +53,5 @@ func (l *loops) avx512() {
 	l.compare.avx512()
 	l.filter.avx512()
 	l.reduce.avx512()
+	l.matrixAVX512()
 }

@@ -1,0 +1,160 @@
+package cpu
+
+// maxTile is the elements of the largest tile of any tier, and twice its vector
+// the most columns of one.
+const (
+	maxTileCols = 32
+	maxTile     = 12 * maxTileCols
+)
+
+// worker is what one worker has of its own.
+type worker[T float] struct {
+	tile[T]
+	edge [maxTile]T // for a tile whose columns are no whole vectors
+}
+
+// grid is the tiles of C: rows of nearly equal heights, columns of two vectors
+// and the rest.
+type grid struct {
+	rows, cols int // of C
+	down       int // tiles
+	across     int
+	width      int // columns of a tile
+}
+
+func (p *product[T]) grid() grid {
+	width := 2 * p.vector
+	return grid{rows: p.c.rows, cols: p.c.cols, down: ceil(p.c.rows, p.height), across: ceil(p.c.cols, width), width: width}
+}
+
+// row and col are where a row or a column of tiles begins.
+func (g *grid) row(tile int) int { return tile * g.rows / g.down }
+func (g *grid) col(tile int) int { return min(tile*g.width, g.cols) }
+
+// operand is what tiles are made of: rows of tiles [top, bottom) of A and
+// columns [left, right) of B, over the depth from k on.
+type operands[T float] struct {
+	top, bottom, left, right int
+	k, depth                 int
+	a, b                     []T // packed, from top and from left on; nil where tiles take it from where it lies
+}
+
+// packedA is the elements between two steps of a packed row of tiles.
+func (p *product[T]) packedA() int { return roundUp(p.height, p.vector) }
+
+// result is where a product goes: to, added to alpha times the sums the values
+// from, or those of one row for all where rowFrom is 0.
+type result[T float] struct {
+	from, to       []T
+	rowFrom, rowTo int
+	alpha          T
+}
+
+// multiply computes tiles. A packed block of A stays in the second-level cache
+// while panels of B come by, each for all of its rows; A that lies elsewhere is
+// read once, a row of tiles for all panels.
+func (p *product[T]) multiply(w *worker[T], g *grid, o *operands[T], r *result[T]) {
+	w.depth, w.alpha, w.rowFrom, w.rowTo = o.depth, r.alpha, r.rowFrom, r.rowTo
+	if o.a == nil {
+		w.rowA, w.stepA = p.a.row, p.a.col
+	} else {
+		w.rowA, w.stepA = 1, p.packedA()
+	}
+	if w.stepB = g.width; o.b == nil {
+		w.stepB = p.b.row
+	}
+	if o.a == nil {
+		for t := o.top; t < o.bottom; t++ {
+			for q := o.left; q < o.right; q++ {
+				p.one(w, g, o, r, t, q)
+			}
+		}
+		return
+	}
+	for q := o.left; q < o.right; q++ {
+		for t := o.top; t < o.bottom; t++ {
+			p.one(w, g, o, r, t, q)
+		}
+	}
+}
+
+// one computes the tile in row t and column q.
+func (p *product[T]) one(w *worker[T], g *grid, o *operands[T], r *result[T], t, q int) {
+	i, j := g.row(t), g.col(q)
+	w.rows, w.cols = g.row(t+1)-i, g.col(q+1)-j
+	if o.a == nil {
+		w.a = p.a.v[i*p.a.row+o.k*p.a.col:]
+	} else {
+		w.a = o.a[(t-o.top)*p.packedA()*o.depth:]
+	}
+	if o.b == nil {
+		w.b = p.b.v[o.k*p.b.row+j:]
+	} else {
+		w.b = o.b[(q-o.left)*g.width*o.depth:]
+	}
+	w.to = r.to[i*r.rowTo+j:]
+	if w.from = r.from; r.rowFrom != 0 {
+		w.from = r.from[i*r.rowFrom+j:]
+	}
+	if p.ragged || w.cols%p.vector == 0 {
+		p.tile(&w.tile)
+		return
+	}
+	p.aside(w, g.width)
+}
+
+// aside computes a tile whose columns are no whole vectors, in memory of its
+// own.
+func (p *product[T]) aside(w *worker[T], width int) {
+	to, cols, rowFrom, rowTo := w.to, w.cols, w.rowFrom, w.rowTo
+	for r := range w.rows {
+		copy(w.edge[r*width:][:cols], w.from[r*rowFrom:])
+	}
+	w.from, w.to, w.rowFrom, w.rowTo, w.cols = w.edge[:], w.edge[:], width, width, roundUp(cols, p.vector)
+	p.tile(&w.tile)
+	for r := range w.rows {
+		copy(to[r*rowTo:][:cols], w.edge[r*width:])
+	}
+	w.rowFrom, w.rowTo = rowFrom, rowTo
+}
+
+// packA lays the rows of tiles of o side by side: for each step of the depth a
+// tile's elements lie together.
+func (p *product[T]) packA(to []T, g *grid, o *operands[T]) {
+	width := p.packedA()
+	for t := o.top; t < o.bottom; t++ {
+		i := g.row(t)
+		h := g.row(t+1) - i
+		panel := to[(t-o.top)*width*o.depth:]
+		if p.transA {
+			p.spread(panel, width, p.a.v[o.k*p.a.col+i:], p.a.col, ceil(h, p.vector), o.depth)
+			continue
+		}
+		for v := 0; v < h; v += p.vector {
+			p.interleave(panel[v:], width, p.a.v[(i+v)*p.a.row+o.k:], p.a.row, min(p.vector, h-v), o.depth)
+		}
+	}
+}
+
+// packB does the same with columns of tiles of B.
+func (p *product[T]) packB(to []T, g *grid, o *operands[T]) {
+	panel := g.width * o.depth
+	if p.transB {
+		for q := o.left; q < o.right; q++ {
+			j, end := g.col(q), g.col(q+1)
+			for v := 0; j+v < end; v += p.vector {
+				p.interleave(to[(q-o.left)*panel+v:], g.width, p.b.v[(j+v)*p.b.col+o.k:], p.b.col, min(p.vector, end-j-v), o.depth)
+			}
+		}
+		return
+	}
+	j, end := g.col(o.left), g.col(o.right)
+	if o.right-o.left == 1 {
+		p.spread(to, g.width, p.b.v[o.k*p.b.row+j:], p.b.row, ceil(end-j, p.vector), o.depth)
+		return
+	}
+	for k := range o.depth {
+		row := p.b.v[(o.k+k)*p.b.row:][j:end]
+		p.spread(to[k*g.width:], panel, row, g.width, 2, o.right-o.left)
+	}
+}

@@ -1,0 +1,174 @@
+package cpu
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// The sizes of blocks, after Van Zee and van de Geijn, "BLIS: a framework for
+// rapidly instantiating BLAS functionality" (2015): a block of A stays in the
+// second-level cache of a core, a piece of B as deep in the last, which all
+// share.
+const (
+	bytesA     = 384 << 10
+	bytesB     = 4 << 20
+	serialWork = 1 << 20  // products that are not worth a second worker
+	packPanels = 16       // of B that a task packs at most
+	fewPanels  = 2        // of B, for which A is not worth packing
+	fewBytes   = 64 << 10 // of an operand that is not worth packing
+)
+
+// schedule is a product of blocks: for a piece of columns after the other, and
+// in each for a block of depth after the other, B is packed by all, then rows of
+// C are computed by all. A piece of work is begun when what it needs is there,
+// so that nobody waits at a barrier: B has two places.
+type schedule[T float] struct {
+	*product[T]
+	grid
+	panels  int  // columns of tiles in a piece of B
+	packs   int  // tasks that pack a piece, 0 where B is taken from where it lies
+	blocks  int  // of rows of tiles
+	parts   int  // of a piece's columns, where blocks are few
+	depths  int  // blocks of depth
+	directA bool // A is taken from where it lies
+	b       []T  // two places
+	rooms   *rooms
+	team    []worker[T]
+	zero    [maxTileCols]T
+	order   order
+}
+
+// whole computes C by blocks.
+func (p *product[T]) whole() error {
+	s := &schedule[T]{product: p, grid: p.grid()}
+	team := workers()
+	if p.c.rows*p.c.cols < serialWork/p.depth {
+		team = 1
+	}
+	s.plan(team)
+	return s.run(team)
+}
+
+// plan cuts the work. Blocks are several for each worker, so that one that the
+// machine holds up is waited for less.
+func (s *schedule[T]) plan(team int) {
+	var t T
+	size := int(unsafe.Sizeof(t))
+	pieces := ceil(s.across, max(bytesB/(s.width*depthBlock*size), 1))
+	s.panels = ceil(s.across, pieces)
+	s.depths = ceil(s.depth, depthBlock)
+	s.directA = s.across <= fewPanels || s.a.rows*s.depth*size <= fewBytes
+	whole := s.ragged || s.cols%s.vector == 0
+	if s.transB || !whole || s.cols*s.depth*size > fewBytes {
+		s.packs = ceil(s.panels, min(ceil(s.panels, 2*team), packPanels))
+	}
+	least := ceil(s.down, max(bytesA/(s.packedA()*depthBlock*size), 1))
+	s.blocks, s.parts = least, 1
+	if team > 1 {
+		s.blocks = max(least, min(4*team, ceil(s.down, 2)))
+		if s.blocks < 4*team {
+			s.parts = max(min(ceil(4*team, s.blocks), s.panels/4), 1)
+		}
+	}
+	s.order.begin(ceil(s.across, s.panels)*s.depths, s.packs, s.blocks*s.parts)
+}
+
+func (s *schedule[T]) run(team int) error {
+	var t T
+	size := int64(unsafe.Sizeof(t))
+	s.team = make([]worker[T], team)
+	if s.packs > 0 {
+		b, err := memory.New(s.alloc, 2*int64(s.panels*s.width*min(depthBlock, s.depth)+maxTileCols)*size)
+		if err != nil {
+			return err
+		}
+		defer b.Release()
+		s.b = memory.View[T](b)
+	}
+	tiles := ceil(s.down, s.blocks)
+	s.rooms = newRooms(s.alloc, int64(tiles*s.packedA()*min(depthBlock, s.depth)+maxTileCols)*size)
+	defer s.rooms.release()
+	if team > 1 {
+		defer context.AfterFunc(s.ctx, s.order.fail)()
+		return tasks(s.ctx, s.order.tasks(), s.task)
+	}
+	for i := range s.order.tasks() {
+		if err := device.Canceled(s.ctx, "cpu", ""); err != nil {
+			return err
+		}
+		if err := s.task(0, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// task packs a part of B or computes a block of C.
+func (s *schedule[T]) task(worker, i int) (err error) {
+	step, pack, i := s.order.task(i)
+	well := false
+	defer func() {
+		if !well { // with an error or a panic: those who wait for this one go on
+			s.order.fail()
+		}
+	}()
+	o := operands[T]{left: step / s.depths * s.panels, k: step % s.depths * depthBlock, bottom: s.down}
+	o.right, o.depth = min(o.left+s.panels, s.across), min(depthBlock, s.depth-o.k)
+	if well = !s.order.wait(step, pack, i); well {
+		return nil // another task failed and has told
+	}
+	if pack {
+		s.pack(step, i, &o)
+	} else if err := s.compute(worker, step, i, &o); err != nil {
+		return err
+	}
+	s.order.finish(step, pack, i)
+	well = true
+	return nil
+}
+
+// place is where step's part of B lies.
+func (s *schedule[T]) place(step int) []T {
+	half := len(s.b) / 2
+	return s.b[step%2*half:][:half]
+}
+
+func (s *schedule[T]) pack(step, i int, o *operands[T]) {
+	first, panels := o.left, o.right-o.left
+	o.left, o.right = first+i*panels/s.packs, first+(i+1)*panels/s.packs
+	if o.left < o.right {
+		s.packB(s.place(step)[(o.left-first)*s.width*o.depth:], &s.grid, o)
+	}
+}
+
+func (s *schedule[T]) compute(worker, step, i int, o *operands[T]) error {
+	first, panels, part := o.left, o.right-o.left, i%s.parts
+	o.left, o.right = first+part*panels/s.parts, first+(part+1)*panels/s.parts
+	block := i / s.parts
+	o.top, o.bottom = block*s.down/s.blocks, (block+1)*s.down/s.blocks
+	if o.left == o.right || o.top == o.bottom {
+		return nil
+	}
+	r := result[T]{from: s.c.v, to: s.c.v, rowFrom: s.c.row, rowTo: s.c.row, alpha: s.alpha}
+	if o.k == 0 && s.beta == 0 {
+		r.from, r.rowFrom = s.zero[:], 0
+	} else if top := s.row(o.top); o.k == 0 {
+		s.scale(top, s.row(o.bottom)-top, s.col(o.left), s.col(o.right)-s.col(o.left))
+	}
+	if s.packs > 0 {
+		o.b = s.place(step)[(o.left-first)*s.width*o.depth:]
+	}
+	if !s.directA {
+		room, err := s.rooms.get(worker)
+		if err != nil {
+			return err
+		}
+		o.a = memory.View[T](room)
+		s.packA(o.a, &s.grid, o)
+	}
+	s.multiply(&s.team[worker], &s.grid, o, &r)
+	return nil
+}
