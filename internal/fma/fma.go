@@ -19,27 +19,31 @@ func Of[T float32 | float64](x, y, z T) T {
 func Float32(x, y, z float32) float32 {
 	p := float64(x) * float64(y)
 	s := p + float64(z)
-	if math.Float64bits(s)<<36 != 0 {
-		return float32(s)
+	if Tie(s) {
+		s = toSide(p, float64(z), s)
 	}
-	return toSide(p, float64(z), s)
+	return float32(s)
 }
 
-// toSide is p + z rounded to float32, s being the sum rounded to float64. What s
-// lacks, by Knuth's two-sum, tells on which side of s the sum is: there float32
-// is told to round from.
-func toSide(p, z, s float64) float32 {
+// Tie reports whether a sum rounded to float64 may be a tie of float32, so that
+// it takes more than another rounding. Others are what [Float32] rounds to.
+func Tie(s float64) bool { return math.Float64bits(s)<<36 == 0 }
+
+// toSide is a float64 that rounds to float32 as p + z does, s being that sum in
+// float64. What s lacks, by Knuth's two-sum, tells on which side of it the sum
+// is.
+func toSide(p, z, s float64) float64 {
 	if math.IsInf(s, 0) || s == 0 {
-		return float32(s)
+		return s
 	}
 	back := s - p
 	lack := (p - (s - back)) + (z - back)
 	switch bits := math.Float64bits(s); {
 	case lack == 0:
+		return s
 	case lack > 0 == (s > 0):
-		s = math.Float64frombits(bits + 1)
+		return math.Float64frombits(bits + 1)
 	default:
-		s = math.Float64frombits(bits - 1)
+		return math.Float64frombits(bits - 1)
 	}
-	return float32(s)
 }

@@ -24,8 +24,8 @@ func goLoops() *loops {
 		filter:   goFilterLoops(),
 		reduce:   goReduceLoops(),
 		bitmap:   goBitmapLoops(),
-		matrix32: goMatrixLoops[float32](),
-		matrix64: goMatrixLoops[float64](),
+		matrix32: goMatrixLoops(wholeTile32),
+		matrix64: goMatrixLoops(wholeTile64),
 	}
 }
 

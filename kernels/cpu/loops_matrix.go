@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/volley-go/volley/internal/fma"
+import (
+	"math"
+
+	"github.com/volley-go/volley/internal/fma"
+)
 
 type float interface{ float32 | float64 }
 
@@ -44,20 +48,25 @@ const (
 	goVector = 2
 )
 
-func goMatrixLoops[T float]() matrixLoops[T] {
+func goMatrixLoops[T float](whole func(*tile[T])) matrixLoops[T] {
 	return matrixLoops[T]{
 		vector: goVector, height: goHeight, ragged: true,
-		tile: tileLoop[T], interleave: interleaveLoop[T], spread: func(to []T, apart int, from []T, chunk, vectors, chunks int) {
+		tile: func(t *tile[T]) {
+			if t.rows == goHeight && t.cols == 2*goVector {
+				whole(t)
+				return
+			}
+			tileLoop(t)
+		},
+		interleave: interleaveLoop[T],
+		spread: func(to []T, apart int, from []T, chunk, vectors, chunks int) {
 			spreadLoop(to, apart, from, chunk, vectors*goVector, chunks)
-		}, axpy: axpyLoop[T], dots: dotsLoop[T],
+		},
+		axpy: axpyLoop[T], dots: dotsLoop[T],
 	}
 }
 
 func tileLoop[T float](t *tile[T]) {
-	if t.rows == goHeight && t.cols == 2*goVector {
-		wholeTile(t)
-		return
-	}
 	for r := range t.rows {
 		for j := range t.cols {
 			var sum T
@@ -69,21 +78,48 @@ func tileLoop[T float](t *tile[T]) {
 	}
 }
 
-// wholeTile is tileLoop of a whole tile, its sums in registers.
-func wholeTile[T float](t *tile[T]) {
-	var s00, s01, s02, s03, s10, s11, s12, s13 T
+// wholeTile64 is tileLoop of a whole tile, its sums in registers.
+func wholeTile64(t *tile[float64]) {
+	var s00, s01, s02, s03, s10, s11, s12, s13 float64
 	atA, atB := 0, 0
 	for range t.depth {
 		x0, x1, y := t.a[atA], t.a[atA+t.rowA], t.b[atB:][:4:4]
-		s00, s10 = fma.Of(x0, y[0], s00), fma.Of(x1, y[0], s10)
-		s01, s11 = fma.Of(x0, y[1], s01), fma.Of(x1, y[1], s11)
-		s02, s12 = fma.Of(x0, y[2], s02), fma.Of(x1, y[2], s12)
-		s03, s13 = fma.Of(x0, y[3], s03), fma.Of(x1, y[3], s13)
+		s00, s10 = math.FMA(x0, y[0], s00), math.FMA(x1, y[0], s10)
+		s01, s11 = math.FMA(x0, y[1], s01), math.FMA(x1, y[1], s11)
+		s02, s12 = math.FMA(x0, y[2], s02), math.FMA(x1, y[2], s12)
+		s03, s13 = math.FMA(x0, y[3], s03), math.FMA(x1, y[3], s13)
 		atA, atB = atA+t.stepA, atB+t.stepB
 	}
-	for r, sums := range [goHeight][2 * goVector]T{{s00, s01, s02, s03}, {s10, s11, s12, s13}} {
-		from, to := t.from[r*t.rowFrom:][:len(sums)], t.to[r*t.rowTo:][:len(sums)]
-		for j, sum := range sums {
+	t.add([goHeight][2 * goVector]float64{{s00, s01, s02, s03}, {s10, s11, s12, s13}})
+}
+
+// wholeTile32 is the same for float32, in float64: see fma.Float32. The sums of
+// a step are looked at together, since hardly any needs more.
+func wholeTile32(t *tile[float32]) {
+	var s [goHeight * 2 * goVector]float32
+	atA, atB := 0, 0
+	for range t.depth {
+		x0, x1, y := float64(t.a[atA]), float64(t.a[atA+t.rowA]), t.b[atB:][:4:4]
+		y0, y1, y2, y3 := float64(y[0]), float64(y[1]), float64(y[2]), float64(y[3])
+		v0, v1, v2, v3 := x0*y0+float64(s[0]), x0*y1+float64(s[1]), x0*y2+float64(s[2]), x0*y3+float64(s[3])
+		v4, v5, v6, v7 := x1*y0+float64(s[4]), x1*y1+float64(s[5]), x1*y2+float64(s[6]), x1*y3+float64(s[7])
+		if fma.Tie(v0) || fma.Tie(v1) || fma.Tie(v2) || fma.Tie(v3) || fma.Tie(v4) || fma.Tie(v5) || fma.Tie(v6) || fma.Tie(v7) {
+			for j := range y {
+				s[j], s[4+j] = fma.Float32(float32(x0), y[j], s[j]), fma.Float32(float32(x1), y[j], s[4+j])
+			}
+		} else {
+			s = [8]float32{float32(v0), float32(v1), float32(v2), float32(v3), float32(v4), float32(v5), float32(v6), float32(v7)}
+		}
+		atA, atB = atA+t.stepA, atB+t.stepB
+	}
+	t.add([goHeight][2 * goVector]float32{[4]float32(s[:4]), [4]float32(s[4:])})
+}
+
+// add adds alpha times the sums of a whole tile.
+func (t *tile[T]) add(sums [goHeight][2 * goVector]T) {
+	for r := range sums {
+		from, to := t.from[r*t.rowFrom:][:2*goVector], t.to[r*t.rowTo:][:2*goVector]
+		for j, sum := range sums[r] {
 			to[j] = fma.Of(t.alpha, sum, from[j])
 		}
 	}

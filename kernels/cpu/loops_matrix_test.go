@@ -161,6 +161,12 @@ func benchTile[T float](b *testing.B, l *matrixLoops[T]) {
 	t := &tile[T]{rows: l.height, cols: w, depth: depthBlock, rowA: 1, stepA: roundUp(l.height, l.vector), stepB: w, rowFrom: w, rowTo: w, alpha: 1}
 	t.a, t.b, t.to = make([]T, t.stepA*t.depth), make([]T, w*t.depth), make([]T, w*t.rows)
 	t.from = t.to
+	for i := range t.a {
+		t.a[i] = T(rand.NormFloat64())
+	}
+	for i := range t.b {
+		t.b[i] = T(rand.NormFloat64())
+	}
 	for b.Loop() {
 		l.tile(t)
 	}
