@@ -10,7 +10,7 @@ import (
 // axpyLoops makes the loops over rows of a matrix that lie as they are wanted:
 // sums of multiples of them, and copies of pieces.
 func axpyLoops(g *gen) {
-	for _, f := range floats {
+	for _, f := range reals {
 		axpy(g, f)
 		spread(g, f)
 	}
@@ -19,8 +19,8 @@ func axpyLoops(g *gen) {
 // axpyRows is how many rows are added at a time.
 const axpyRows = 4
 
-func axpy(g *gen, f float) {
-	n := g.lanes(f)
+func axpy(g *gen, f real) {
+	n := g.lanesOf(f)
 	g.function("axpy"+f.name, fmt.Sprintf("(y, a []%[1]s, line int, x []%[1]s)", f.of), fmt.Sprintf(`is
 	for i := range x {
 		for j := range y {
@@ -38,7 +38,7 @@ len(y) is a multiple of %d, len(x) of %d.`, 2*n, axpyRows))
 		var row [axpyRows]reg.Register
 		for i := range scale {
 			scale[i], row[i] = g.vector(), g.GP64()
-			g.broadcast(f, at(x, i*f.bytes), scale[i])
+			g.repeat(f, at(x, i*f.bytes), scale[i])
 			g.MOVQ(a, row[i])
 			g.ADDQ(line, a)
 		}
@@ -65,8 +65,8 @@ len(y) is a multiple of %d, len(x) of %d.`, 2*n, axpyRows))
 	g.leave()
 }
 
-func spread(g *gen, f float) {
-	n := g.lanes(f)
+func spread(g *gen, f real) {
+	n := g.lanesOf(f)
 	g.function("spread"+f.name, fmt.Sprintf("(to []%[1]s, apart int, from []%[1]s, chunk, vectors, chunks int)", f.of), fmt.Sprintf(`is
 	for i := range chunks {
 		copy(to[i*apart:], from[i*chunk:][:vectors*%d])

@@ -35,15 +35,15 @@ func (g *gen) tileRowsMost() int {
 // vectors wide. One FMA needs less than one load, and the sums of a tile are
 // more than the FMAs under way, so that these are the limit.
 func tileLoops(g *gen) {
-	for _, f := range floats {
-		t := &tileWriter{gen: g, f: f, lanes: g.lanes(f), most: g.tileRowsMost(), done: g.label("done")}
+	for _, f := range reals {
+		t := &tileWriter{gen: g, f: f, lanes: g.lanesOf(f), most: g.tileRowsMost(), done: g.label("done")}
 		t.write()
 	}
 }
 
 type tileWriter struct {
 	*gen
-	f           float
+	f           real
 	lanes, most int
 	regs        []reg.Register // the sums, row by row, then those of B, A and C
 	mask        reg.Register   // of the last vector's columns
@@ -173,7 +173,7 @@ func (t *tileWriter) sum(rows, vectors int) {
 	}
 	t.ADDQ(tileNextB, tileAtB)
 	for r := range rows {
-		t.broadcast(t.f, t.element(r), a)
+		t.repeat(t.f, t.element(r), a)
 		for v := range vectors {
 			t.fma(t.f, a, b[v], t.regs[r*tileVectors+v])
 		}
@@ -228,7 +228,7 @@ func (t *tileWriter) add(vectors int) {
 	t.scale(tileRowTo, tileOutRow)
 	t.MOVQ(t.field(tileFrom), tileIn)
 	t.scale(tileRowFrom, tileInRow)
-	t.broadcast(t.f, t.field(tileAlpha), alpha)
+	t.repeat(t.f, t.field(tileAlpha), alpha)
 	for r := range t.most {
 		for v := range vectors {
 			t.in(operand.Mem{Base: tileIn, Disp: v * t.bytes}, x, t.masked(v, vectors))

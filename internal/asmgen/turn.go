@@ -12,14 +12,14 @@ import (
 // rows are interleaved in pairs within 16 bytes, then pairs of those, then the
 // 16-byte lanes are sorted.
 func turnLoops(g *gen) {
-	for _, f := range floats {
+	for _, f := range reals {
 		interleave(g, f)
 		dots(g, f)
 	}
 }
 
-func interleave(g *gen, f float) {
-	n := g.lanes(f)
+func interleave(g *gen, f real) {
+	n := g.lanesOf(f)
 	g.function("interleave"+f.name, fmt.Sprintf("(to []%[1]s, width int, from []%[1]s, line, lines, depth int)", f.of), fmt.Sprintf(`is
 	for k := range depth {
 		for r := range lines {
@@ -43,8 +43,8 @@ on, those past lines hold what is of no use.`, n))
 	g.leave()
 }
 
-func dots(g *gen, f float) {
-	n := g.lanes(f)
+func dots(g *gen, f real) {
+	n := g.lanesOf(f)
 	g.function("dots"+f.name, fmt.Sprintf("(sums, from []%[1]s, line, lines int, x []%[1]s)", f.of), fmt.Sprintf(`is
 	for k := range x {
 		for r := range lines {
@@ -63,7 +63,7 @@ lines hold what is of no use.`, n))
 	g.count(depth, func() {
 		for k, column := range g.square(f, g.rows(f, from, line, lines)) {
 			v := g.vector()
-			g.broadcast(f, at(x, k*f.bytes), v)
+			g.repeat(f, at(x, k*f.bytes), v)
 			g.fma(f, column, v, sum)
 		}
 		g.advance(g.bytes, from, x)
@@ -81,11 +81,11 @@ func shiftOf(n int) int {
 }
 
 // rows loads a register of each row; of rows that are not there, the last.
-func (g *gen) rows(f float, from, line, lines reg.Register) []reg.VecVirtual {
+func (g *gen) rows(f real, from, line, lines reg.Register) []reg.VecVirtual {
 	p, next, none := g.GP64(), g.GP64(), g.GP64()
 	g.MOVQ(from, p)
 	g.XORQ(none, none)
-	v := make([]reg.VecVirtual, g.lanes(f))
+	v := make([]reg.VecVirtual, g.lanesOf(f))
 	for r := range v {
 		v[r] = g.vector()
 		g.move(f, at(p, 0), v[r])
@@ -100,7 +100,7 @@ func (g *gen) rows(f float, from, line, lines reg.Register) []reg.VecVirtual {
 }
 
 // square turns rows into columns.
-func (g *gen) square(f float, rows []reg.VecVirtual) []reg.VecVirtual {
+func (g *gen) square(f real, rows []reg.VecVirtual) []reg.VecVirtual {
 	inner := 16 / f.bytes // columns within 16 bytes
 	lanes := len(rows) / inner
 	groups := make([][]reg.VecVirtual, 0, lanes) // group j, register c: column L*inner+c of rows j*inner on, in lane L
@@ -121,7 +121,7 @@ func (g *gen) square(f float, rows []reg.VecVirtual) []reg.VecVirtual {
 }
 
 // turnLanes turns the squares within each 16 bytes.
-func (g *gen) turnLanes(f float, v []reg.VecVirtual) []reg.VecVirtual {
+func (g *gen) turnLanes(f real, v []reg.VecVirtual) []reg.VecVirtual {
 	pairs := func(a, b reg.VecVirtual) (low, high reg.VecVirtual) {
 		low, high = g.vector(), g.vector()
 		g.VUNPCKLPD(b, a, low)

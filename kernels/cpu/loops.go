@@ -10,7 +10,6 @@ type loops struct {
 	compare  compareLoops
 	filter   filterLoops
 	reduce   reduceLoops
-	bitmap   bitmapLoops
 	matrix32 matrixLoops[float32]
 	matrix64 matrixLoops[float64]
 }
@@ -23,7 +22,6 @@ func goLoops() *loops {
 		compare:  goCompareLoops(),
 		filter:   goFilterLoops(),
 		reduce:   goReduceLoops(),
-		bitmap:   goBitmapLoops(),
 		matrix32: goMatrixLoops(wholeTile32),
 		matrix64: goMatrixLoops(wholeTile64),
 	}

@@ -5,20 +5,20 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// float is an element type of the loops over matrices.
-type float struct {
+// real is an element type of the loops over matrices.
+type real struct {
 	name  string // at the end of functions' names
 	of    string // in signatures
 	bytes int
 }
 
-var floats = []float{{"Float32", "float32", 4}, {"Float64", "float64", 8}}
+var reals = []real{{"Float32", "float32", 4}, {"Float64", "float64", 8}}
 
-// lanes are the elements of a vector register.
-func (g *gen) lanes(f float) int { return g.bytes / f.bytes }
+// lanesOf are the elements of a vector register.
+func (g *gen) lanesOf(f real) int { return g.bytes / f.bytes }
 
 // shift is by how much an index is shifted to be an offset.
-func (f float) shift() operand.U8 {
+func (f real) shift() operand.U8 {
 	if f.bytes == 4 {
 		return 2
 	}
@@ -26,14 +26,14 @@ func (f float) shift() operand.U8 {
 }
 
 // scaled is a new register with a number of elements in bytes.
-func (g *gen) scaled(f float, elements reg.Register) reg.Register {
+func (g *gen) scaled(f real, elements reg.Register) reg.Register {
 	g.SHLQ(f.shift(), elements)
 	return elements
 }
 
 // The instructions of the two types.
 
-func (g *gen) broadcast(f float, from operand.Op, to reg.Register) {
+func (g *gen) repeat(f real, from operand.Op, to reg.Register) {
 	if f.bytes == 4 {
 		g.VBROADCASTSS(from, to)
 		return
@@ -42,7 +42,7 @@ func (g *gen) broadcast(f float, from operand.Op, to reg.Register) {
 }
 
 // fma is to += a * b.
-func (g *gen) fma(f float, a, b operand.Op, to reg.Register) {
+func (g *gen) fma(f real, a, b operand.Op, to reg.Register) {
 	if f.bytes == 4 {
 		g.VFMADD231PS(a, b, to)
 		return
@@ -50,7 +50,7 @@ func (g *gen) fma(f float, a, b operand.Op, to reg.Register) {
 	g.VFMADD231PD(a, b, to)
 }
 
-func (g *gen) move(f float, from, to operand.Op) {
+func (g *gen) move(f real, from, to operand.Op) {
 	if f.bytes == 4 {
 		g.VMOVUPS(from, to)
 		return
