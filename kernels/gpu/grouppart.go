@@ -35,22 +35,18 @@ type groupParts struct {
 func (c *call) groupParts(rows keyRows, nulls, ids bool) *groupParts {
 	g := &groupParts{live: rows.live, nulls: nulls, nullRow: c.temp(4)}
 	c.fill(g.nullRow, 0xff)
-	partBits := max(bits.Len64(uint64(rows.n/groupPartRows)), 8)
-	parts := int64(1) << partBits
-	digits, counts, state := c.temp(4*rows.n), c.zeroed(4*parts), c.zeroed(8)
-	c.launch("grouppart", "grouppart_digits", c.strided(rows.n), rows.words, rows.live, int32(partBits), digits, counts, g.nullRow, rows.n)
-	c.launch("grouppart", "grouppart_most", c.strided(parts), counts, parts, state)
+	by := c.keyParts(rows, max(bits.Len64(uint64(rows.n/groupPartRows)), 8))
+	state := c.zeroed(8)
+	c.launch("grouppart", "grouppart_most", c.strided(by.parts()), by.begins, by.parts(), state)
 	if most := binary.LittleEndian.Uint64(c.read(state, 0, 8)); !c.ok() || most > groupPartMost {
-		c.drop(digits)
-		c.drop(counts)
+		c.drop(by.hashes)
+		c.drop(by.order)
+		c.drop(by.begins)
 		return nil
 	}
-	ends := c.prefix(counts, 4, parts)
-	keyBits := partBits
-	if rows.live.buffer != nil {
-		keyBits++
+	if nulls && rows.live.buffer != nil {
+		c.launch("grouppart", "grouppart_dead", c.strided(rows.n), rows.live, g.nullRow, rows.n)
 	}
-	order := c.sortRows(digits, keyBits, nil, 4, rows.n)
 	words := (rows.n + 31) / 32
 	g.marks = c.zeroed(4 * words)
 	leaders := null()
@@ -59,8 +55,9 @@ func (c *call) groupParts(rows keyRows, nulls, ids bool) *groupParts {
 		leaders = g.leaders
 	}
 	c.fill(state, 0)
-	c.launch("grouppart", "grouppart_rows", min(parts, c.strided(rows.n)), rows.words, order, ends, parts, leaders, g.marks, state)
-	c.drop(order)
+	c.launch("grouppart", "grouppart_rows", c.partGroups(by), by.hashes, by.order, by.begins, by.parts(), leaders, g.marks, state)
+	c.drop(by.hashes)
+	c.drop(by.order)
 	if nulls {
 		c.launch("grouppart", "grouppart_null", 1, g.nullRow, g.marks)
 	}

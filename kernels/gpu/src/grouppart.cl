@@ -1,38 +1,33 @@
-// Groups of keys of one word where there are too many for a table in the cache: rows are sorted by some upper bits of the hash into parts of
-// about a thousand, and each part is grouped by one work-group in local memory. What is found of a row is the first row of its group; the bits
-// of the first rows number the groups, as in group.cl. Moves, beside the sort's passes of 16 bytes a row, the key at a random place (a
-// transaction of 32 bytes) and the answer to another, where the table in global memory takes six such places and 32 bytes a row of slots.
+// Groups of keys of one word where there are too many for a table in the cache: rows are sorted by some bits of the hash (keypart.cl) into parts
+// of about a thousand, and each part is grouped by one work-group in local memory; the hash of one word says which it is. What is found of a row
+// is the first row of its group; the bits of the first rows number the groups, as in group.cl. Moves, beside the sort's passes of 24 bytes a row,
+// the hash and row number (12 bytes) and the answer to a random place (a transaction of 32 bytes), where the table in global memory takes six
+// such places and 32 bytes a row of slots.
 #include "group.h"
 #include "keys.h"
 
 #define SLOTS 2048
 
-// The part of each row, and how many rows each has; the part behind the last, and *null_row, the first of them, for rows that are not live.
-KERNEL(GROUP) grouppart_digits(GLOBAL const u64 *words, i64 at, GLOBAL const u8 *live, i64 live_from, i32 bits, GLOBAL u32 *digits, GLOBAL u32 *counts,
-                               GLOBAL u32 *null_row, i64 n) {
+// The first row that is not live.
+KERNEL(GROUP) grouppart_dead(GLOBAL const u8 *live, i64 live_from, GLOBAL u32 *null_row, i64 n) {
   for (i64 i = GID; i < n; i += GSIZE) {
-    u32 part = 1u << bits;
-    if (valid_at(live, live_from + i)) {
-      part = (u32)(key_mix(words[at + i]) >> (64 - bits));
-      ATOMIC_ADD32(&counts[part], 1u);
-    } else if ((u32)i < LOAD32(null_row)) {
-      ATOMIC_MIN32(null_row, (u32)i);
-    }
-    digits[i] = part;
+    if (!bit_at(live, live_from + i) && (u32)i < LOAD32(null_row)) ATOMIC_MIN32(null_row, (u32)i);
   }
 }
 
 // The rows of the greatest part.
-KERNEL(GROUP) grouppart_most(GLOBAL const u32 *counts, i64 parts, GLOBAL u32 *most) {
+KERNEL(GROUP) grouppart_most(GLOBAL const u64 *begins, i64 parts, GLOBAL u32 *most) {
   for (i64 p = GID; p < parts; p += GSIZE) {
-    if (counts[p] > LOAD32(most)) ATOMIC_MAX32(most, counts[p]);
+    u32 n = (u32)(begins[p + 1] - begins[p]);
+    if (n > LOAD32(most)) ATOMIC_MAX32(most, n);
   }
 }
 
-// Slot of a key in local memory; SLOTS for the one that looks like an empty slot, -1 where there is no room.
+// Slot of a hash in local memory, by bits above those that chose the part; SLOTS for the one that looks like an empty slot, -1 where there is no
+// room.
 FN i32 part_slot(LOCAL u64 *keys, u64 key) {
   if (key == EMPTY) return SLOTS;
-  i32 s = (i32)key_mix(key) & (SLOTS - 1);
+  i32 s = (i32)(key >> 53) & (SLOTS - 1);
   for (int looked = 0; looked < SLOTS; looked++) {
     u64 have = LOAD64(&keys[s]);
     if (have == EMPTY) {
@@ -45,14 +40,14 @@ FN i32 part_slot(LOCAL u64 *keys, u64 key) {
   return -1;
 }
 
-// Groups the parts: part p is rows[ends[p]] .. rows[ends[p + 1] - 1]. Gives each row the first row of its group, unless leaders is null, and sets
+// Groups the parts: part p is rows[begins[p]] .. rows[begins[p + 1] - 1]. Gives each row the first row of its group, unless leaders is null, and sets
 // the bits of those rows. *failed is set where a part has more keys than slots.
-KERNEL(GROUP) grouppart_rows(GLOBAL const u64 *words, i64 at, GLOBAL const u32 *rows, GLOBAL const u64 *ends, i64 parts, GLOBAL u32 *leaders,
+KERNEL(GROUP) grouppart_rows(GLOBAL const u64 *hashes, GLOBAL const u32 *rows, GLOBAL const u64 *begins, i64 parts, GLOBAL u32 *leaders,
                              GLOBAL u32 *marks, GLOBAL u32 *failed) {
   SHARED u64 keys[SLOTS];
   SHARED u32 first[SLOTS + 1];
   for (i64 p = BID; p < parts; p += GDIM) {
-    i64 from = (i64)ends[p], to = (i64)ends[p + 1];
+    i64 from = (i64)begins[p], to = (i64)begins[p + 1];
     if (from == to) continue;
     for (int s = TID; s <= SLOTS; s += GROUP) {
       if (s < SLOTS) keys[s] = EMPTY;
@@ -60,14 +55,14 @@ KERNEL(GROUP) grouppart_rows(GLOBAL const u64 *words, i64 at, GLOBAL const u32 *
     }
     BARRIER();
     for (i64 i = from + TID; i < to; i += GROUP) {
-      i32 s = part_slot(keys, words[at + rows[i]]);
+      i32 s = part_slot(keys, hashes[i]);
       if (s < 0) STORE32(failed, 1u);
       else ATOMIC_MIN32(&first[s], rows[i]);
     }
     BARRIER();
     for (i64 i = from + TID; i < to; i += GROUP) {
       u32 row = rows[i];
-      i32 s = part_slot(keys, words[at + row]);
+      i32 s = part_slot(keys, hashes[i]);
       if (s < 0) continue;
       if (leaders) leaders[row] = first[s];
       if (first[s] == row) ATOMIC_OR32(&marks[row >> 5], 1u << (row & 31));
