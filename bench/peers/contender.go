@@ -33,6 +33,7 @@ type stage struct {
 	records map[string]arrow.RecordBatch // in this process
 	paths   map[string]string            // the same as Arrow files
 	file    string                       // the file to read, where the problem is one
+	product *matrices                    // or the matrices of a product
 	mmap    bool                         // peers leave the files where they are
 }
 

@@ -36,8 +36,8 @@ func record(columns ...column) arrow.RecordBatch {
 }
 
 // fixed makes an array of v without copying; valid is nil or a bitmap.
-func fixed[T int64 | float64](t arrow.DataType, v []T, valid []byte, nulls int) arrow.Array {
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v))
+func fixed[T int64 | float64 | float32](t arrow.DataType, v []T, valid []byte, nulls int) arrow.Array {
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(T(0))))
 	buffers := []*arrowmemory.Buffer{nil, arrowmemory.NewBufferBytes(bytes)}
 	if valid != nil {
 		buffers[0] = arrowmemory.NewBufferBytes(valid)

@@ -110,18 +110,29 @@ func (o *ours) run(ctx context.Context, name string, atLeast time.Duration, most
 	if err != nil {
 		return turn{}, err
 	}
+	return repeat(ctx, atLeast, most, func(ctx context.Context) (func(), error) {
+		got, err := w.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return got.Release, nil
+	})
+}
+
+// repeat is a turn of a contender in this process: f again and again, and after
+// each, which does not count, what it gives back.
+func repeat(ctx context.Context, atLeast time.Duration, most int, f func(context.Context) (func(), error)) (t turn, err error) {
 	runtime.GC()
-	var t turn
 	cpu, known := report.CPUTime()
 	start := time.Now()
 	for {
 		begin := time.Now()
-		got, err := w.run(ctx)
+		release, err := f(ctx)
 		if err != nil {
 			return turn{}, err
 		}
 		t.Seconds = append(t.Seconds, time.Since(begin).Seconds())
-		got.Release()
+		release()
 		t.Wall = time.Since(start).Seconds()
 		if len(t.Seconds) >= most || t.Wall >= atLeast.Seconds() {
 			break

@@ -90,14 +90,21 @@ func startAll(ctx context.Context, dir string, o Options, p progress.Progress) (
 	if err := unpack(dir); err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
-	p.Start("start peers", int64(len(o.Peers)))
-	defer p.Done()
-	argv := append(slices.Clone(o.Python), filepath.Join(dir, "worker.py"))
 	for _, name := range o.Peers {
 		if !slices.Contains(Names(), name) {
-			return workers, fmt.Errorf("peers: no peer %q; there are %v", name, Names())
+			return nil, fmt.Errorf("peers: no peer %q; there are %v", name, Names())
 		}
-		w, err := start(ctx, argv, name, o.Threads)
+	}
+	return startNamed(ctx, dir, o.Python, o.Peers, o.Threads, p)
+}
+
+// startNamed starts processes; with an error it gives those that run.
+func startNamed(ctx context.Context, dir string, python, names []string, threads int, p progress.Progress) (workers []*Worker, err error) {
+	p.Start("start peers", int64(len(names)))
+	defer p.Done()
+	argv := append(slices.Clone(python), filepath.Join(dir, "worker.py"))
+	for _, name := range names {
+		w, err := start(ctx, argv, name, threads)
 		if err != nil {
 			return workers, err
 		}

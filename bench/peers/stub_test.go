@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/volley-go/volley"
 )
@@ -39,9 +38,9 @@ func python(t testing.TB, mode string) []string {
 }
 
 // stub is a worker that computes by our own kernels. Modes other than "right"
-// concern the peer "polars" only.
+// concern the peers "polars" and "mkl" only.
 func stub(mode, name string) error {
-	if name != "polars" {
+	if name != "polars" && name != "mkl" {
 		mode = "right"
 	}
 	if mode == "missing" {
@@ -54,14 +53,18 @@ func stub(mode, name string) error {
 	if err := say(map[string]any{"version": "1.0"}); err != nil {
 		return err
 	}
-	o := &ours{backend: b}
+	o, g := &ours{backend: b}, &goGEMM{of: gonumGEMM, called: name}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var c command
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return err
 		}
-		if err := stubAnswer(o, c, mode); err != nil {
+		answer := func() error { return stubAnswer(o, c, mode) }
+		if strings.HasPrefix(c.Op, "gemm") || g.multiply != nil {
+			answer = func() error { return stubProduct(g, c, mode) }
+		}
+		if err := answer(); err != nil {
 			return err
 		}
 	}
@@ -124,6 +127,54 @@ func stubAnswer(o *ours, c command, mode string) error {
 	return say(map[string]any{"error": "unknown command " + c.Do})
 }
 
+// stubProduct answers commands about products.
+func stubProduct(g *goGEMM, c command, mode string) error {
+	ctx := context.Background()
+	switch c.Do {
+	case "load":
+		a, err := readArrow(c.Inputs["a"])
+		if err != nil {
+			return err
+		}
+		b, err := readArrow(c.Inputs["b"])
+		if err != nil {
+			return err
+		}
+		m := &matrices{of: a.Column(0).DataType(), a: a.Column(0), b: b.Column(0)}
+		width := 0
+		if _, err := fmt.Sscanf(c.Op, "gemm_f%d_%dx%dx%d", &width, &m.m, &m.n, &m.k); err != nil {
+			return err
+		}
+		ways, _, err := g.load(ctx, nil, &stage{product: m})
+		if err != nil {
+			return err
+		}
+		return say(map[string]any{"ways": ways})
+	case "keep":
+		x, seconds, err := g.product(ctx, c.Way)
+		if err != nil {
+			return err
+		}
+		if mode == "wrong" && x.DataType().ID() == arrow.FLOAT64 {
+			numbers[float64](x)[77] += 1e-9
+		}
+		if err := writeArrow(c.Path, record(column{"x", x})); err != nil {
+			return err
+		}
+		return say(answer{turn: turn{Seconds: []float64{seconds}}})
+	case "run":
+		t, err := g.run(ctx, c.Way, 0, 1)
+		if err != nil {
+			return err
+		}
+		return say(answer{turn: t})
+	}
+	if err := g.unload(ctx); err != nil {
+		return err
+	}
+	return say(map[string]any{})
+}
+
 func say(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -131,19 +182,6 @@ func say(v any) error {
 	}
 	_, err = fmt.Printf("%s\n", b)
 	return err
-}
-
-func readArrow(path string) (arrow.RecordBatch, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := ipc.NewFileReader(f)
-	if err != nil {
-		return nil, err
-	}
-	return r.RecordBatch(0)
 }
 
 func problemNamed(name string) *problem {

@@ -169,7 +169,7 @@ func (s *summary) answer() report.Answer {
 	b := s.race.best
 	note := []string{
 		"The ratio is the best peer's fastest run over ours: above 1 ours is faster. CPUs and growth of resident memory are of " + strings.Join(s.o.Peers, ", ") + ".",
-		fmt.Sprintf("Beside the rounds the machine reached at best %.1f GFLOP/s (scalar), %.1f GB/s read and %.1f GB/s copy; %d rounds were run again because it gave less than %.0f %% of that, %d count although it did.",
+		fmt.Sprintf("Beside the rounds the machine reached at best %.1f GFLOP/s of float64 in registers, %.1f GB/s read and %.1f GB/s copy; %d rounds were run again because it gave less than %.0f %% of that, %d count although it did.",
 			b.FMAs, b.ReadGBs, b.CopyGBs, retaken, 100*fell, unsteady),
 	}
 	g.Note = strings.Join(append(note, slices.Compact(s.notes)...), "\n")

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/volley-go/volley/kernels/cpu"
 )
 
 // Gauge measures within about a tenth of a second what the machine gives right
@@ -19,7 +21,7 @@ type Gauge struct {
 
 // Reading is what a Gauge found, the best of a few passes each.
 type Reading struct {
-	FMAs    float64 `json:"fma_gflop_s"` // multiply-adds of scalars in registers, 1e9 operations per second, two for each
+	FMAs    float64 `json:"fma_gflop_s"` // multiply-adds of float64 in the widest registers, 1e9 operations per second, two for each
 	ReadGBs float64 `json:"read_gb_s"`   // bytes read, 1e9 per second
 	CopyGBs float64 `json:"copy_gb_s"`   // bytes read plus bytes written
 }
@@ -58,8 +60,8 @@ func (g *Gauge) Read(ctx context.Context) (r Reading, err error) {
 // multiply is the rate of multiply-adds of all threads: the best of passes of a
 // few milliseconds.
 func (g *Gauge) multiply(ctx context.Context, budget time.Duration) (float64, error) {
-	const steps = 1 << 20
-	fastest := math.Inf(1)
+	const steps = 1 << 18
+	fastest, flops := math.Inf(1), int64(0)
 	for start := time.Now(); time.Since(start) < budget; {
 		if ctx.Err() != nil {
 			return 0, ended(ctx)
@@ -67,24 +69,12 @@ func (g *Gauge) multiply(ctx context.Context, budget time.Duration) (float64, er
 		var wg sync.WaitGroup
 		begin := time.Now()
 		for range g.threads {
-			wg.Go(func() { runtime.KeepAlive(fmas(steps)) })
+			wg.Go(func() { cpu.MultiplyAdds(steps) })
 		}
 		wg.Wait()
-		fastest = min(fastest, time.Since(begin).Seconds())
+		fastest, flops = min(fastest, time.Since(begin).Seconds()), int64(g.threads)*cpu.MultiplyAdds(1)*steps
 	}
-	return float64(g.threads) * steps * 8 * 2 / fastest / 1e9, nil
-}
-
-// fmas does eight chains of n multiply-adds, as many as it takes for none to
-// wait for its own last result.
-func fmas(n int) float64 {
-	a, b, c, d := 1.0, 2.0, 3.0, 4.0
-	e, f, g, h := 5.0, 6.0, 7.0, 8.0
-	for range n {
-		a, b, c, d = math.FMA(a, 0.5, 1), math.FMA(b, 0.5, 1), math.FMA(c, 0.5, 1), math.FMA(d, 0.5, 1)
-		e, f, g, h = math.FMA(e, 0.5, 1), math.FMA(f, 0.5, 1), math.FMA(g, 0.5, 1), math.FMA(h, 0.5, 1)
-	}
-	return a + b + c + d + e + f + g + h
+	return float64(flops) / fastest / 1e9, nil
 }
 
 // Fell reports whether a reading is below a share of another in any of its

@@ -29,7 +29,8 @@ type Record struct {
 	GBs          *float64 `json:"gb_s,omitempty"`           // Bytes over MedianS, 1e9 bytes per second
 	ShareOfLimit *float64 `json:"share_of_limit,omitempty"` // GBs over what the machine can reach, 1 = all of it
 
-	GFLOPs *float64 `json:"gflop_s,omitempty"` // 1e9 floating-point operations per second of the median run
+	GFLOPs      *float64 `json:"gflop_s,omitempty"`       // 1e9 floating-point operations per second of the median run
+	ShareOfPeak *float64 `json:"share_of_peak,omitempty"` // GFLOPs over those that the processor reaches in registers, 1 = all of them
 
 	PeakRSSBytes *int64 `json:"peak_rss_bytes,omitempty"` // peak resident memory of the process during the runs
 	GrowthBytes  *int64 `json:"growth_bytes,omitempty"`   // how far resident memory grew above the input in place
@@ -103,7 +104,7 @@ func (r *Record) validate() error {
 	for _, f := range []struct {
 		name  string
 		value *float64
-	}{{"median_s", r.MedianS}, {"min_s", r.MinS}, {"gb_s", r.GBs}, {"share_of_limit", r.ShareOfLimit}, {"gflop_s", r.GFLOPs}, {"cpus", r.CPUs}} {
+	}{{"median_s", r.MedianS}, {"min_s", r.MinS}, {"gb_s", r.GBs}, {"share_of_limit", r.ShareOfLimit}, {"gflop_s", r.GFLOPs}, {"cpus", r.CPUs}, {"share_of_peak", r.ShareOfPeak}} {
 		if v := f.value; v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
 			return fmt.Errorf("report: record %s: %s is %v", r.Label(), f.name, *v)
 		}

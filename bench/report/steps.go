@@ -36,6 +36,7 @@ var steps = []struct {
 	{"GB/s", false, func(r *Record) string { return optional(r.GBs, threeDigits) }},
 	{"of limit", false, func(r *Record) string { return optional(r.ShareOfLimit, percent) }},
 	{"GFLOP/s", false, func(r *Record) string { return optional(r.GFLOPs, threeDigits) }},
+	{"of peak", false, func(r *Record) string { return optional(r.ShareOfPeak, percent) }},
 	{"peak memory", false, func(r *Record) string { return optional(r.PeakRSSBytes, Bytes) }},
 	{"growth", false, func(r *Record) string { return optional(r.GrowthBytes, Bytes) }},
 	{"answer", true, func(r *Record) string {

@@ -26,7 +26,7 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 			}
 			known, run := d.columnar.ops, d.columnar.run
 			if versus.on {
-				if err := versus.check(f, d.columnar.peers); err != nil {
+				if err := versus.check(f, d.columnar.peers.names); err != nil {
 					return err
 				}
 				known = d.columnar.peers.ops

@@ -24,6 +24,8 @@ type deps struct {
 	// gemm and transfer run the suites of those names.
 	gemm     func(ctx context.Context, o gemmOptions, to report.Sink, p progress.Progress) error
 	transfer func(ctx context.Context, o transferOptions, to report.Sink, p progress.Progress) error
+	// gemmPeers is the race at products against other libraries; nil where there is none.
+	gemmPeers *gemmPeerSuite
 	// convert converts files.
 	convert *converter
 }
@@ -85,6 +87,19 @@ type columnarOptions struct {
 type gemmOptions struct {
 	benchOptions
 	Rows int64 // elements of a matrix at most
+}
+
+// gemmPeerSuite is a race at products against other libraries.
+type gemmPeerSuite struct {
+	names []string // of the peers
+	run   func(ctx context.Context, o gemmPeerOptions, to report.Sink, p progress.Progress) error
+}
+
+// gemmPeerOptions is what the race at products is told.
+type gemmPeerOptions struct {
+	gemmOptions
+	Python string   // the interpreter that has the peers
+	Peers  []string // their names
 }
 
 // transferOptions is what the suite "transfer" is told.

@@ -26,18 +26,18 @@ func (v *peerFlags) add(cmd *cobra.Command, names []string) {
 }
 
 // check finds what is wrong before any work begins.
-func (v *peerFlags) check(f *benchFlags, s *peerSuite) error {
+func (v *peerFlags) check(f *benchFlags, names []string) error {
 	for _, d := range f.devices {
 		if d != "cpu" {
 			return usagef("--device %s: peers run on the CPU", d)
 		}
 	}
 	if len(v.against) == 0 {
-		return usagef("--against has no library, known are %s", strings.Join(s.names, ", "))
+		return usagef("--against has no library, known are %s", strings.Join(names, ", "))
 	}
 	for i, name := range v.against {
-		if !slices.Contains(s.names, name) || slices.Contains(v.against[:i], name) {
-			return usagef("--against: unknown or repeated library %q, known are %s", name, strings.Join(s.names, ", "))
+		if !slices.Contains(names, name) || slices.Contains(v.against[:i], name) {
+			return usagef("--against: unknown or repeated library %q, known are %s", name, strings.Join(names, ", "))
 		}
 	}
 	if _, err := exec.LookPath(v.python); err != nil {

@@ -57,3 +57,25 @@ func TestBenchPeers(t *testing.T) {
 		}
 	}
 }
+
+func TestBenchGEMMPeers(t *testing.T) {
+	python, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []gemmPeerOptions
+	f := &fakes{}
+	d := f.deps()
+	d.gemmPeers = &gemmPeerSuite{names: []string{"mkl", "gonum"}, run: func(_ context.Context, o gemmPeerOptions, to report.Sink, p progress.Progress) error {
+		told = append(told, o)
+		return f.suite("gemm", []string{"gemm_f32"}, o.benchOptions, o.Rows, to, p)
+	}}
+	r := call(t, context.Background(), d, "bench", "gemm", "--peers", "--python", python, "--rows", "1e6", "--threads", "1")
+	if r.status != 0 || len(told) != 1 || len(f.gemm) != 0 || told[0].Rows != 1_000_000 || told[0].Threads != 1 || len(told[0].Peers) != 2 || told[0].Python != python {
+		t.Errorf("%+v, told %+v", r, told)
+	}
+	r = call(t, context.Background(), d, "bench", "gemm", "--peers", "--python", python, "--against", "duckdb")
+	if r.status != 2 || !strings.Contains(r.stderr, `unknown or repeated library "duckdb"`) {
+		t.Errorf("%+v", r)
+	}
+}

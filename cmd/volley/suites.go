@@ -14,16 +14,36 @@ import (
 
 func newGEMM(d deps, f *benchFlags) *cobra.Command {
 	rows := defaultRows
+	var versus peerFlags
 	cmd := &cobra.Command{
 		Use:   "gemm",
 		Short: "Products of square matrices by our kernel and by the vendor's library",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if versus.on {
+				return raceProducts(cmd, d, f, &versus, rows)
+			}
 			return runSuites(cmd, d, f, []string{"gemm"}, rows, 0)
 		},
 	}
-	cmd.Flags().Var(&rows, "rows", "elements that a matrix has at most: orders of 1024, 4096 and 8192 as far as they fit")
+	cmd.Flags().Var(&rows, "rows", "elements that a matrix has at most: orders of 1024, 4096 and 8192 as far as they fit; with --peers 128 to 4096, tall and long ones")
+	if d.gemmPeers != nil {
+		versus.add(cmd, d.gemmPeers.names)
+	}
 	return cmd
+}
+
+// raceProducts runs the race at products of matrices.
+func raceProducts(cmd *cobra.Command, d deps, f *benchFlags, versus *peerFlags, rows rowCount) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := versus.check(f, d.gemmPeers.names); err != nil {
+		return err
+	}
+	return bench(cmd, d, f, "gemm", func(ctx context.Context, o benchOptions, to report.Sink, p progress.Progress) error {
+		return d.gemmPeers.run(ctx, gemmPeerOptions{gemmOptions{o, int64(rows)}, versus.python, versus.against}, to, p)
+	})
 }
 
 func newTransfer(d deps, f *benchFlags) *cobra.Command {

@@ -31,9 +31,10 @@ func wire() deps {
 			ops: columnar.Names(), run: runColumnar,
 			peers: &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers},
 		},
-		gemm:     runGEMM,
-		transfer: runTransfer,
-		convert:  &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
+		gemm:      runGEMM,
+		transfer:  runTransfer,
+		gemmPeers: &gemmPeerSuite{names: peers.GEMMPeers(), run: runGEMMPeers},
+		convert:   &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
 }
 
@@ -123,6 +124,18 @@ func runPeers(ctx context.Context, o peerOptions, to report.Sink, p progress.Pro
 	}
 	err = peers.Run(ctx, peers.Options{
 		Backend: all[0], Python: []string{o.Python}, Peers: o.Peers, Rows: o.Rows, Ops: o.Ops, Rounds: o.Runs, Threads: o.Threads, Limit: o.Limit,
+	}, to, p)
+	return errors.Join(err, close())
+}
+
+func runGEMMPeers(ctx context.Context, o gemmPeerOptions, to report.Sink, p progress.Progress) error {
+	o.Devices = []string{"cpu"}
+	all, close, err := backends(o.benchOptions, p)
+	if err != nil {
+		return err
+	}
+	err = peers.GEMM(ctx, peers.GEMMOptions{
+		Backend: all[0], Python: []string{o.Python}, Peers: o.Peers, Elements: o.Rows, Rounds: o.Runs, Threads: o.Threads,
 	}, to, p)
 	return errors.Join(err, close())
 }

@@ -12,6 +12,7 @@ var stems = []stem{
 	{"bitmap", bitmap},
 	{"compare", compare},
 	{"filter", filter},
+	{"peak", peak},
 	{"reduce", reduce},
 	{"tile", tileLoops},
 	{"turn", turnLoops},

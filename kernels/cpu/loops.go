@@ -12,6 +12,7 @@ type loops struct {
 	reduce   reduceLoops
 	matrix32 matrixLoops[float32]
 	matrix64 matrixLoops[float64]
+	peak     peakLoops
 }
 
 // goLoops are the loops in Go: what those of the other tiers are documented by
@@ -24,6 +25,7 @@ func goLoops() *loops {
 		reduce:   goReduceLoops(),
 		matrix32: goMatrixLoops(wholeTile32),
 		matrix64: goMatrixLoops(wholeTile64),
+		peak:     goPeakLoops(),
 	}
 }
 

@@ -43,6 +43,7 @@ func (l *loops) avx2() {
 	l.bitmap.avx2()
 	l.compare.avx2()
 	l.filter.avx2()
+	l.peak.avx2()
 	l.reduce.avx2()
 	l.matrixAVX2()
 }
@@ -52,6 +53,7 @@ func (l *loops) avx512() {
 	l.bitmap.avx512()
 	l.compare.avx512()
 	l.filter.avx512()
+	l.peak.avx512()
 	l.reduce.avx512()
 	l.matrixAVX512()
 }

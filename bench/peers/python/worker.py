@@ -9,6 +9,7 @@ Commands, told by "do":
              with whether the rows come in the order that the operation promises; or lacks, the reason why the peer cannot.
     write    writes a table as a file: kind (snappy, zstd, csv), from (path of an Arrow file), path.
     check    runs one way once; answers the seconds, the fingerprint of the result, its bytes, and how far resident memory grew.
+    keep     runs one way once and writes the array it gives as an Arrow file: path. Answers the seconds.
     run      runs one way again and again for atleast seconds, at most `most` times; answers the seconds of each, and of CPU in all.
     unload   gives the inputs back.
 
@@ -108,6 +109,15 @@ class Worker:
             answer["growth"] = max(peak - before, 0)
         return answer
 
+    def keep(self, c):
+        start = time.perf_counter()
+        result = self.ways[c["way"]]()
+        seconds = time.perf_counter() - start
+        table = self.pa.table({"x": result.ravel()})
+        with self.pa.OSFile(c["path"], "wb") as f, self.pa.ipc.new_file(f, table.schema) as w:
+            w.write_table(table)
+        return {"seconds": [seconds]}
+
     def run(self, c):
         f, most, atleast, seconds = self.ways[c["way"]], c["most"], c["atleast"], []
         gc.collect()
@@ -147,7 +157,9 @@ def main(engine, threads):
     for line in sys.stdin:
         try:
             c = json.loads(line)
-            answer = {"load": worker.load, "write": worker.write, "check": worker.check, "run": worker.run, "unload": worker.unload}[c["do"]](c)
+            if c["do"] not in ("load", "write", "check", "keep", "run", "unload"):
+                raise ValueError(f"unknown command {c['do']}")
+            answer = getattr(worker, c["do"])(c)
         except Exception as e:  # any failure of a library is an answer, not the end
             answer = {"error": f"{type(e).__name__}: {e}"}
         print(json.dumps(answer), file=pipe)
