@@ -21,6 +21,9 @@ type level[R row] struct {
 	fields []field[R] // the most significant first, together bits wide
 	bits   int
 	text   *text // instead of fields
+	// seek, where a level has it, gives the first of rows [from, to) whose word
+	// is less than bound, or to.
+	seek func(from, to int64, bound uint64) int64
 }
 
 // field is a key, or a part of one, as an unsigned code of a few bits: the

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,4 +177,56 @@ func stableOrder(rows []uint32, keys []shape) error {
 		return fmt.Errorf("%d rows of %d", len(rows), shapeRows)
 	}
 	return nil
+}
+
+// The first rows of any order are those of the whole order, in every direction,
+// also where the greatest that is kept is a NaN.
+func TestTopKShapes(t *testing.T) {
+	b, s, _ := counted(t)
+	r := rand.New(rand.NewPCG(testSeed, 8))
+	all := append(sortShapes(t, r), floatShape(t, "few numbers", func(i int) float64 {
+		if i%5000 == 0 {
+			return r.NormFloat64()
+		}
+		return math.NaN()
+	}, func(int) bool { return false }))
+	for _, typ := range []arrow.DataType{arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Uint32, arrow.PrimitiveTypes.Uint64, arrow.PrimitiveTypes.Float32} {
+		v := make([]uint64, shapeRows*memory.Width(typ)/8+1)
+		for i := range v {
+			v[i] = r.Uint64()
+		}
+		words := fixedColumn(t, arrow.PrimitiveTypes.Uint64, v)
+		c, err := memory.NewColumn(memory.Parts{Type: typ, Len: shapeRows, Buffers: []*memory.Buffer{nil, words.Buffer(1).Retain()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		words.Release()
+		all = append(all, shape{typ.Name(), kernels.SortKey{Values: c}, nil})
+	}
+	for _, x := range all {
+		for way := range 4 {
+			key := kernels.SortKey{Values: x.key.Values, Descending: way&1 != 0, NullsFirst: way&2 != 0}
+			rows, err := b.SortIndices(context.Background(), s, []kernels.SortKey{key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := memory.Values[uint32](rows)
+			for _, k := range []int64{1, 100, 5000} {
+				for _, threads := range []int{1, 2, 7} {
+					old := runtime.GOMAXPROCS(threads)
+					first, err := b.TopK(context.Background(), s, []kernels.SortKey{key}, k)
+					runtime.GOMAXPROCS(old)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := memory.Values[uint32](first); !slices.Equal(got, want[:k]) {
+						t.Errorf("%s, %s, k=%d, %d threads (seed %d): not the first rows", x.name, key, k, threads, testSeed)
+					}
+					first.Release()
+				}
+			}
+			rows.Release()
+		}
+		x.key.Values.Release()
+	}
 }

@@ -51,7 +51,9 @@ func firstRows[R row](ctx context.Context, s device.Stream, keys []kernels.SortK
 	err := o.values()
 	var levels []level[R]
 	if err == nil {
-		levels, err = plan[R](ctx, s, keys)
+		if levels = seekable[R](keys); levels == nil {
+			levels, err = plan[R](ctx, s, keys)
+		}
 	}
 	if err == nil {
 		p := &picker[R]{ctx: ctx, alloc: s.Device().Memory(), levels: levels}
@@ -242,14 +244,25 @@ func (p *picker[R]) least(k int, c candidates[R], at cursor) (*kept[R], error) {
 		}
 		return heaps[worker], nil
 	}
-	err := p.each(c, at, func(worker int, s span, words []uint64, row func(int) R) error {
-		h, err := of(worker)
-		if err != nil {
+	var err error
+	if l := &p.levels[at.level]; l.seek != nil && c.rows == nil {
+		rooms := make([]scratch, workers())
+		err = parallel(p.ctx, c.n, func(worker int, s span) error {
+			h, err := of(worker)
+			if err == nil {
+				h.leastSought(l, &rooms[worker], s, k)
+			}
 			return err
-		}
-		h.offer(words, row, k)
-		return nil
-	})
+		})
+	} else {
+		err = p.each(c, at, func(worker int, s span, words []uint64, row func(int) R) error {
+			h, err := of(worker)
+			if err == nil {
+				h.offer(words, row, k)
+			}
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
