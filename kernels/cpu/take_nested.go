@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"math"
+	"runtime"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
@@ -18,6 +19,14 @@ func takeOffsets[T int32 | int64, I index](ctx context.Context, o *out, c *memor
 	src, dst, valid := memory.Offsets[T](c), view[T](o, 1), c.Validity()
 	bases := make([]int64, morsels(o.parts.Len)+1)
 	err := p.each(ctx, func(m span) error {
+		if valid == nil && p.valid == nil {
+			sum, bad := lengths(dst[m.from:m.to], src, p.indices[m.from:m.to], p.limit)
+			if bad >= 0 {
+				return p.refuse(m.from + int64(bad))
+			}
+			bases[m.index+1] = sum
+			return nil
+		}
 		clear(dst[m.from:m.to])
 		sum := int64(0)
 		err := p.rows(m, func(i int64, row uint64) {
@@ -50,6 +59,22 @@ func takeOffsets[T int32 | int64, I index](ctx context.Context, o *out, c *memor
 	})
 }
 
+// lengths are those of the rows that indices name, and their sum; bad is the
+// place of an index that is no row, or -1.
+func lengths[T int32 | int64, I index](dst, offsets []T, indices []I, rows uint64) (sum int64, bad int) {
+	dst = dst[:len(indices)]
+	for i, index := range indices {
+		row := uint64(index)
+		if row >= rows {
+			return 0, i
+		}
+		n := offsets[row+1] - offsets[row]
+		dst[i] = n
+		sum += int64(n)
+	}
+	return sum, -1
+}
+
 // fits checks that n bytes or items can be counted by offsets of T.
 func fits[T int32 | int64](n int64, c *memory.Column) error {
 	if offsetWidth[T]() == 4 && n > math.MaxInt32 {
@@ -72,6 +97,13 @@ func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.C
 	return p.each(ctx, func(m span) error {
 		bytes := copier{ctx: ctx}
 		own := dst[:bases[m.index+1]] // what lies behind a string here is written after it
+		if p.valid == nil {
+			for from := m.from; from < m.to; from += textBlock {
+				next := min(from+textBlock, m.to)
+				copyTexts(&bytes, own, to[from:next+1], src, offsets, p.indices[from:next])
+			}
+			return bytes.end()
+		}
 		err := p.rows(m, func(i int64, row uint64) {
 			a, n := to[i], to[i+1]-to[i]
 			if n == 0 {
@@ -89,6 +121,39 @@ func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.C
 		}
 		return err
 	})
+}
+
+// textBlock is how many strings copyTexts takes at a time.
+const textBlock = 512
+
+// copyTexts copies the strings that indices name to the places to. It looks up
+// where they are, touches them and copies them in loops of their own, so that
+// as many misses of the cache as the processor can bear are under way at once:
+// in one loop too few strings fit its window.
+func copyTexts[T int32 | int64, I index](bytes *copier, own []byte, to []T, src []byte, offsets []T, indices []I) {
+	var room [textBlock]T
+	starts := room[:len(indices)]
+	for i, index := range indices {
+		starts[i] = offsets[uint64(index)]
+	}
+	touched := byte(0)
+	for _, from := range starts {
+		if uint64(from) < uint64(len(src)) {
+			touched |= src[from]
+		}
+	}
+	runtime.KeepAlive(touched)
+	to = to[:len(starts)+1]
+	for i, from := range starts {
+		a, n := to[i], to[i+1]-to[i]
+		switch {
+		case n == 0:
+		case n <= 16 && int(from)+16 <= len(src) && int(a)+16 <= len(own):
+			*(*[16]byte)(own[a:]) = [16]byte(src[from:]) // two moves in place of a call
+		default:
+			bytes.copy(own[a:a+n], src[from:from+n])
+		}
+	}
 }
 
 // takeList gathers lists: offsets, then the items by their own row numbers.
