@@ -27,6 +27,7 @@ type arena struct {
 	mu     sync.Mutex
 	from   memory.Allocator
 	most   int64 // of one allocation
+	raw    bool  // long blocks need not be zeroed
 	closed bool
 	blocks map[*byte]*arenaBlock
 }
@@ -42,8 +43,13 @@ func newArena(from memory.Allocator, most int64) *arena {
 	return &arena{from: from, most: most, blocks: map[*byte]*arenaBlock{}}
 }
 
+// longBlock is from what size on a raw arena leaves a block as it is: more than
+// any bitmap of a batch (see batchRows), which decoders may count on to be zero.
+const longBlock = 1 << 18
+
 // Allocate gives zeroed memory, as arrow-go's builders expect, or panics with
-// allocationFailed.
+// allocationFailed. Long blocks of a raw arena are not zeroed: values that a
+// decoder writes, or that are under nulls.
 func (a *arena) Allocate(n int) []byte {
 	if n == 0 {
 		return []byte{}
@@ -55,7 +61,9 @@ func (a *arena) Allocate(n int) []byte {
 	if err != nil {
 		panic(allocationFailed{err})
 	}
-	clear(block.Bytes[:cap(block.Bytes)])
+	if !a.raw || n < longBlock {
+		clear(block.Bytes[:cap(block.Bytes)])
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed { // a decoder that outlived its task: nothing will free this but the collector
@@ -69,7 +77,7 @@ func (a *arena) Allocate(n int) []byte {
 // Reallocate gives n bytes that begin with those of b, in place where they fit.
 func (a *arena) Reallocate(n int, b []byte) []byte {
 	if n > 0 && n <= cap(b) {
-		if n > len(b) {
+		if n > len(b) && (!a.raw || n < longBlock) {
 			clear(b[len(b):n])
 		}
 		return b[:n]

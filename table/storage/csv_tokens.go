@@ -2,7 +2,9 @@ package storage
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -171,10 +173,26 @@ func lineEnd(text []byte, pos int) int {
 	return min(pos+1, len(text))
 }
 
+// everyByte times a byte is a word of it.
+const everyByte = 0x0101010101010101
+
+// zeroByte is not 0 where a word has a byte 0: its lowest bit is that byte's
+// highest.
+func zeroByte(w uint64) uint64 { return (w - everyByte) &^ w & (everyByte << 7) }
+
 // plainField cuts a field without quotes; next is the delimiter or end of line
 // behind it.
 func plainField(text []byte, pos int, delim byte) (f csvField, next int, fault *Error) {
 	end := pos
+	delims := uint64(delim) * everyByte
+	for end+8 <= len(text) {
+		w := binary.LittleEndian.Uint64(text[end:])
+		if stop := zeroByte(w^delims) | zeroByte(w^'\n'*everyByte) | zeroByte(w^'"'*everyByte); stop != 0 {
+			end += bits.TrailingZeros64(stop) >> 3
+			break
+		}
+		end += 8
+	}
 	for end < len(text) {
 		c := text[end]
 		if c == delim || c == '\n' {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -17,7 +16,12 @@ import (
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // trim takes off the spaces that may stand round a number.
-func trim(b []byte) []byte { return bytes.Trim(b, " \t") }
+func trim(b []byte) []byte {
+	if len(b) > 0 && b[0] > ' ' && b[len(b)-1] > ' ' {
+		return b
+	}
+	return bytes.Trim(b, " \t")
+}
 
 // parseInt reads a whole number in decimal, with an optional sign.
 func parseInt(b []byte, low, high int64) (int64, bool) {
@@ -53,30 +57,6 @@ func parseUint(b []byte, high uint64) (uint64, bool) {
 	}
 	u, ok := parseDigits(b)
 	return u, ok && u <= high
-}
-
-func parseDigits(b []byte) (uint64, bool) {
-	if len(b) == 0 {
-		return 0, false
-	}
-	if len(b) > 19 { // only here can it overflow
-		u, err := strconv.ParseUint(text(b), 10, 64)
-		return u, err == nil && b[0] != '+'
-	}
-	u := uint64(0)
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		u = u*10 + uint64(c-'0')
-	}
-	return u, true
-}
-
-// parseFloat reads what strconv.ParseFloat does, NaN and infinities too.
-func parseFloat(b []byte, size int) (float64, bool) {
-	v, err := strconv.ParseFloat(text(trim(b)), size)
-	return v, err == nil
 }
 
 // parseBool reads true, false, t, f, 1 and 0, in any case.

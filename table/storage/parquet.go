@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
@@ -181,6 +182,9 @@ func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []
 	}
 	a := newArena(hostMemory(s.backend), largestBlock(f.size))
 	defer a.close()
+	a.raw = !slices.ContainsFunc(fields, func(i int) bool { // whose items may be more than rows, and so their bitmaps longer
+		return arrow.IsNested(f.schema.Field(i).Type.ID())
+	})
 	return f.decode(ctx, a, g, leaves, size, largest, func(rec arrow.RecordBatch) error {
 		b, err := batchOf(a, s.want, rec)
 		if err != nil {

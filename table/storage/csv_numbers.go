@@ -1,0 +1,132 @@
+package storage
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// sureDigits is how many decimal digits fit 64 bits whatever they are.
+const sureDigits = 19
+
+// parseDigits reads a whole number without a sign.
+func parseDigits(b []byte) (uint64, bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	if len(b) > sureDigits { // only here can it overflow
+		u, err := strconv.ParseUint(text(b), 10, 64)
+		return u, err == nil && b[0] != '+'
+	}
+	u, rest := digits(0, b)
+	return u, len(rest) == 0
+}
+
+// digits appends the decimal digits that b begins with to u, and gives what
+// follows them.
+func digits(u uint64, b []byte) (uint64, []byte) {
+	for len(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b)
+		if !eightDigits(w) {
+			break
+		}
+		u, b = u*100_000_000+eight(w), b[8:]
+	}
+	for len(b) > 0 {
+		d := b[0] - '0'
+		if d > 9 {
+			break
+		}
+		u, b = u*10+uint64(d), b[1:]
+	}
+	return u, b
+}
+
+// eightDigits reports whether all bytes of a word are decimal digits: their high
+// halves are 3, and stay so when 6 is added.
+func eightDigits(w uint64) bool {
+	const high, six, threes = 0xf0f0f0f0f0f0f0f0, 0x0606060606060606, 0x3333333333333333
+	return w&high|(w+six)&high>>4 == threes
+}
+
+// eight is the number of eight digits, the first in the lowest byte: pairs of
+// digits, then of those, then of those.
+func eight(w uint64) uint64 {
+	w &= 0x0f0f0f0f0f0f0f0f
+	w = w*10 + w>>8
+	const pairs = 0x000000ff000000ff
+	return (w&pairs*(100+1_000_000<<32) + w>>16&pairs*(1+10_000<<32)) >> 32
+}
+
+// parseFloat reads what strconv.ParseFloat does, NaN and infinities too.
+func parseFloat(b []byte, size int) (float64, bool) {
+	b = trim(b)
+	if size == 64 {
+		if v, ok := plainFloat(b); ok {
+			return v, true
+		}
+	}
+	v, err := strconv.ParseFloat(text(b), size)
+	return v, err == nil
+}
+
+// plainFloat reads a number of up to 19 digits and no exponent; others are not
+// ok. Digits m with a point before the last e of them are m/10^e, of which the
+// first 63 bits or more come from one division of integers. Its remainder goes
+// into the last bit, so that the conversion to a float, which is the only step
+// that rounds, rounds as the quotient itself would.
+func plainFloat(b []byte) (float64, bool) {
+	negative := len(b) > 0 && b[0] == '-'
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > sureDigits+1 {
+		return 0, false
+	}
+	m, rest := digits(0, b)
+	count, e := len(b)-len(rest), 0
+	if len(rest) > 0 && rest[0] == '.' {
+		after := rest[1:]
+		m, rest = digits(m, after)
+		e = len(after) - len(rest)
+	}
+	if count += e; len(rest) > 0 || count == 0 || count > sureDigits {
+		return 0, false
+	}
+	v := float64(m)
+	if m>>53 != 0 {
+		v = quotient(m, e)
+	} else {
+		v /= exactTens[e] // both are exact
+	}
+	if negative {
+		v = -v
+	}
+	return v, true
+}
+
+// exactTens are the powers of ten that are floats.
+var exactTens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
+
+// tens are the powers of ten that fit 64 bits.
+var tens = func() (t [sureDigits + 1]uint64) {
+	t[0] = 1
+	for i := range t[1:] {
+		t[i+1] = 10 * t[i]
+	}
+	return t
+}()
+
+// quotient is m/10^e, rounded to the nearest float, for an m that is not 0 and
+// an e up to 19.
+func quotient(m uint64, e int) float64 {
+	up, d := bits.LeadingZeros64(m), tens[e]
+	down := bits.LeadingZeros64(d)
+	m <<= uint(up)
+	q, rest := bits.Div64(m>>1, m<<63, d<<uint(down))
+	if rest != 0 {
+		q |= 1
+	}
+	return float64(q) * math.Float64frombits(uint64(1023-63+down-up)<<52)
+}
