@@ -108,3 +108,10 @@ func (g *gen) sumQuads(v reg.VecVirtual) reg.Register {
 	g.VMOVQ(x, sum)
 	return sum
 }
+
+// loaded is a new vector register with what lies at from.
+func (g *gen) loaded(from operand.Mem) reg.VecVirtual {
+	v := g.vector()
+	g.load(from, v)
+	return v
+}

@@ -10,6 +10,7 @@ type stem struct {
 var stems = []stem{
 	{"axpy", axpyLoops},
 	{"bitmap", bitmap},
+	{"choose", choose},
 	{"compare", compare},
 	{"filter", filter},
 	{"peak", peak},

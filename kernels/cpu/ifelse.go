@@ -12,7 +12,7 @@ import (
 )
 
 // ifElse is the CPU's IfElseFunc.
-func ifElse(ctx context.Context, s device.Stream, cond *memory.Column, a, b kernels.Datum) (*memory.Column, error) {
+func (l *loops) ifElse(ctx context.Context, s device.Stream, cond *memory.Column, a, b kernels.Datum) (*memory.Column, error) {
 	t, err := kernels.MixType(a.Type(), b.Type())
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func ifElse(ctx context.Context, s device.Stream, cond *memory.Column, a, b kern
 	if t.ID() == arrow.NULL || cond.Len() == 0 {
 		return nullColumn(s, t, cond.Len())
 	}
-	return choose(ctx, s, t, condition{cond.Bits(), cond.Offset(), cond}, a, b)
+	return l.chooseColumns(ctx, s, t, condition{cond.Bits(), cond.Offset(), cond}, a, b)
 }
 
 // condition is a bitmap from a bit on, and the column that says where it is
@@ -41,18 +41,66 @@ func (c condition) words(i, n int64) (yes, no uint64) {
 	return yes & valid, ^yes & valid
 }
 
-// choose takes a where cond is true and b where it is false. One of them or
+// bytes is where a morsel's rows are true, as a bitmap of its own, with anything
+// for a row that is null or after the last.
+func (c condition) bytes(s span) []byte {
+	rows := s.to - s.from
+	if (c.offset+s.from)&7 == 0 {
+		return c.bits[(c.offset+s.from)>>3:][:memory.BitmapBytes(rows)]
+	}
+	b := make(memory.Bitmap, memory.BitmapBytes(rows))
+	for i := int64(0); i < rows; i += 64 {
+		k := min(64, rows-i)
+		storeWord(b, i, k, c.bits.Word(c.offset+s.from+i, k))
+	}
+	return b
+}
+
+// chooseColumns takes a where cond is true and b where it is false. One of them or
 // cond is a column of n rows. t is not null-typed.
-func choose(ctx context.Context, s device.Stream, t arrow.DataType, cond condition, x, y kernels.Datum) (*memory.Column, error) {
+func (l *loops) chooseColumns(ctx context.Context, s device.Stream, t arrow.DataType, cond condition, x, y kernels.Datum) (*memory.Column, error) {
 	if d, ok := t.(*arrow.DictionaryType); ok {
-		return chooseDictionary(ctx, s, d, cond, x, y)
+		return l.chooseDictionary(ctx, s, d, cond, x, y)
 	}
 	a, b := operandOf(x), operandOf(y)
 	n := rowsOf(a, b, operand{col: cond.nulls})
 	o := newOut(s, t, n)
+	if a.null() || b.null() || hasNulls(a.col) || hasNulls(b.col) || hasNulls(cond.nulls) {
+		if err := o.chooseValidity(ctx, cond, a, b); err != nil {
+			return o.column(err)
+		}
+	}
+	var err error
+	switch memory.LayoutOf(t) {
+	case memory.LayoutBits:
+		err = chooseBits(ctx, o, cond, a, b)
+	case memory.LayoutBinary:
+		err = chooseText[int32](ctx, o, cond, a, b)
+	case memory.LayoutLargeBinary:
+		err = chooseText[int64](ctx, o, cond, a, b)
+	default:
+		switch memory.Width(t) {
+		case 1:
+			err = chooseFixed(ctx, l, o, cond, a, b, uint8(a.val.Uint64()), uint8(b.val.Uint64()))
+		case 2:
+			err = chooseFixed(ctx, l, o, cond, a, b, uint16(a.val.Uint64()), uint16(b.val.Uint64()))
+		case 4:
+			err = chooseFixed(ctx, l, o, cond, a, b, uint32(a.val.Uint64()), uint32(b.val.Uint64()))
+		case 8:
+			err = chooseFixed(ctx, l, o, cond, a, b, a.val.Uint64(), b.val.Uint64())
+		default:
+			err = chooseFixed(ctx, l, o, cond, a, b, decimalOf(a.val), decimalOf(b.val))
+		}
+	}
+	return o.column(err)
+}
+
+// chooseValidity makes the validity of a choice, if any row is null.
+func (o *out) chooseValidity(ctx context.Context, cond condition, a, b operand) error {
+	n := o.parts.Len
 	err := o.buffer(0, memory.BitmapBytes(n))
 	if err != nil {
-		return o.column(err)
+		return err
 	}
 	valid := o.bitmap(0)
 	var known atomic.Int64
@@ -69,34 +117,13 @@ func choose(ctx context.Context, s device.Stream, t arrow.DataType, cond conditi
 		return nil
 	})
 	if err != nil {
-		return o.column(err)
+		return err
 	}
 	if o.parts.Nulls = n - known.Load(); o.parts.Nulls == 0 {
 		o.parts.Buffers[0].Release()
 		o.parts.Buffers[0] = nil
 	}
-	switch memory.LayoutOf(t) {
-	case memory.LayoutBits:
-		err = chooseBits(ctx, o, cond, a, b)
-	case memory.LayoutBinary:
-		err = chooseText[int32](ctx, o, cond, a, b)
-	case memory.LayoutLargeBinary:
-		err = chooseText[int64](ctx, o, cond, a, b)
-	default:
-		switch memory.Width(t) {
-		case 1:
-			err = chooseFixed(ctx, o, cond, a, b, uint8(a.val.Uint64()), uint8(b.val.Uint64()), mixRows)
-		case 2:
-			err = chooseFixed(ctx, o, cond, a, b, uint16(a.val.Uint64()), uint16(b.val.Uint64()), mixRows)
-		case 4:
-			err = chooseFixed(ctx, o, cond, a, b, uint32(a.val.Uint64()), uint32(b.val.Uint64()), mixRows)
-		case 8:
-			err = chooseFixed(ctx, o, cond, a, b, a.val.Uint64(), b.val.Uint64(), mixRows)
-		default:
-			err = chooseFixed(ctx, o, cond, a, b, decimalOf(a.val), decimalOf(b.val), mixDecimals)
-		}
-	}
-	return o.column(err)
+	return nil
 }
 
 // validOf is the validity of rows [i, i+n) of an operand.
@@ -111,56 +138,37 @@ func validOf(o operand, i, n int64) uint64 {
 	}
 }
 
+// chooseRun is the rows that are chosen at a time: as many copies as there are
+// of a scalar.
+const chooseRun = 1024
+
 // chooseFixed chooses among values of a fixed width; va and vb are the bits of
-// the scalars, mix the loop for up to 64 rows of which some are of each side.
-func chooseFixed[T any](ctx context.Context, o *out, cond condition, a, b operand, va, vb T, mix func(dst, p, q []T, yes uint64)) error {
+// the scalars.
+func chooseFixed[T any](ctx context.Context, l *loops, o *out, cond condition, a, b operand, va, vb T) error {
 	if err := o.values(); err != nil {
 		return err
 	}
-	dst := view[T](o, 1)
-	var x, y [64]T
-	for i := range x {
-		x[i], y[i] = va, vb
-	}
-	rows := func(o operand, scalar []T, i, n int64) []T {
-		if o.col == nil {
-			return scalar[:n]
+	dst, loop := view[T](o, 1), chooserOf[T](l)
+	rows := func(o operand, scalar T) func(from, to int64) []T {
+		if o.col != nil {
+			v := memory.Values[T](o.col)
+			return func(from, to int64) []T { return v[from:to] }
 		}
-		return memory.Values[T](o.col)[i : i+n]
+		copies := make([]T, chooseRun)
+		for i := range copies {
+			copies[i] = scalar
+		}
+		return func(from, to int64) []T { return copies[:to-from] }
 	}
+	p, q := rows(a, va), rows(b, vb)
 	return parallel(ctx, o.parts.Len, func(_ int, s span) error {
-		for i := s.from; i < s.to; i += 64 {
-			n := min(64, s.to-i)
-			yes, _ := cond.words(i, n)
-			run, p, q := dst[i:i+n], rows(a, x[:], i, n), rows(b, y[:], i, n)
-			switch yes {
-			case 0:
-				copy(run, q)
-			case ^uint64(0) >> (64 - uint(n)):
-				copy(run, p)
-			default:
-				mix(run, p, q, yes)
-			}
+		mask := cond.bytes(s)
+		for i := s.from; i < s.to; i += chooseRun {
+			to := min(i+chooseRun, s.to)
+			loop(dst[i:to], p(i, to), q(i, to), mask[(i-s.from)>>3:])
 		}
 		return nil
 	})
-}
-
-// mixRows takes p where yes has a bit and q elsewhere, without a branch.
-func mixRows[T unsigned](dst, p, q []T, yes uint64) {
-	p, q = p[:len(dst)], q[:len(dst)]
-	for k := range dst {
-		mask := -T(yes >> uint(k) & 1)
-		dst[k] = q[k] ^ (p[k]^q[k])&mask
-	}
-}
-
-func mixDecimals(dst, p, q []decimal, yes uint64) {
-	for k := range dst {
-		if dst[k] = q[k]; yes>>uint(k)&1 != 0 {
-			dst[k] = p[k]
-		}
-	}
 }
 
 func chooseBits(ctx context.Context, o *out, cond condition, a, b operand) error {
@@ -209,7 +217,7 @@ func chooseText[T int32 | int64](ctx context.Context, o *out, cond condition, a,
 }
 
 // chooseDictionary chooses among the values and numbers them anew.
-func chooseDictionary(ctx context.Context, s device.Stream, t *arrow.DictionaryType, cond condition, x, y kernels.Datum) (*memory.Column, error) {
+func (l *loops) chooseDictionary(ctx context.Context, s device.Stream, t *arrow.DictionaryType, cond condition, x, y kernels.Datum) (*memory.Column, error) {
 	var plain [2]kernels.Datum
 	for i, d := range []kernels.Datum{x, y} {
 		plain[i] = d
@@ -234,7 +242,7 @@ func chooseDictionary(ctx context.Context, s device.Stream, t *arrow.DictionaryT
 		n := rowsOf(operandOf(x), operandOf(y), operand{col: cond.nulls})
 		return nullColumn(s, t, n)
 	}
-	chosen, err := choose(ctx, s, t.ValueType, cond, plain[0], plain[1])
+	chosen, err := l.chooseColumns(ctx, s, t.ValueType, cond, plain[0], plain[1])
 	if err != nil {
 		return nil, err
 	}

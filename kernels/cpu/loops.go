@@ -7,6 +7,7 @@ import "github.com/volley-go/volley/kernels"
 // call a loop by its field. See the package's comment for how one is added.
 type loops struct {
 	bitmap   bitmapLoops
+	choose   chooseLoops
 	compare  compareLoops
 	filter   filterLoops
 	reduce   reduceLoops
@@ -20,6 +21,7 @@ type loops struct {
 func goLoops() *loops {
 	return &loops{
 		bitmap:   goBitmapLoops(),
+		choose:   goChooseLoops(),
 		compare:  goCompareLoops(),
 		filter:   goFilterLoops(),
 		reduce:   goReduceLoops(),

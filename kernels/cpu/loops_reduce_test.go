@@ -148,3 +148,19 @@ func BenchmarkGreatestFloat64(b *testing.B) {
 	v := make([]float64, morsel)
 	benchmarkTiers(b, 8*len(v), func(l *loops) { l.reduce.f64.greatest(v, 1) })
 }
+
+// BenchmarkSumStream sums what no cache holds, on every core.
+func BenchmarkSumStream(b *testing.B) {
+	v := make([]float64, 1<<24)
+	for i := range v {
+		v[i] = float64(i)
+	}
+	benchmarkTiers(b, 8*len(v), func(l *loops) {
+		if err := parallel(b.Context(), int64(len(v)), func(_ int, s span) error {
+			l.reduce.sumBlocks(make([]float64, morselBlocks), v[s.from:s.to])
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+	})
+}

@@ -68,7 +68,7 @@ func (l *loops) isNaN(ctx context.Context, s device.Stream, c *memory.Column) (*
 }
 
 // fillNull is the CPU's FillNullFunc: an IfElse whose condition is c's validity.
-func fillNull(ctx context.Context, s device.Stream, c *memory.Column, fill kernels.Datum) (*memory.Column, error) {
+func (l *loops) fillNull(ctx context.Context, s device.Stream, c *memory.Column, fill kernels.Datum) (*memory.Column, error) {
 	if f := operandOf(fill); !hasNulls(c) || f.null() || c.Type().ID() == arrow.NULL {
 		return c.Slice(0, c.Len())
 	}
@@ -77,5 +77,5 @@ func fillNull(ctx context.Context, s device.Stream, c *memory.Column, fill kerne
 		return nil, err
 	}
 	defer b.Release()
-	return choose(ctx, s, c.Type(), condition{bits: memory.Bitmap(b.Bytes())}, c, fill)
+	return l.chooseColumns(ctx, s, c.Type(), condition{bits: memory.Bitmap(b.Bytes())}, c, fill)
 }

@@ -17,8 +17,8 @@ func (l *loops) elementwise(s *kernels.Set) {
 	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: l.logic, Types: kernels.BoolTypes}
 	s.Not = kernels.Entry[kernels.NotFunc]{Func: not, Types: kernels.BoolTypes}
 	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: l.isNullTest, Types: kernels.AllTypes}
-	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: fillNull, Types: kernels.KeyTypes}
-	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: ifElse, Types: kernels.KeyTypes}
+	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: l.fillNull, Types: kernels.KeyTypes}
+	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: l.ifElse, Types: kernels.KeyTypes}
 	s.Hash = kernels.Entry[kernels.HashFunc]{Func: hash, Types: kernels.KeyTypes}
 	s.Apply = kernels.Entry[kernels.ApplyFunc]{Func: apply, Types: kernels.FunctionTypes}
 }
