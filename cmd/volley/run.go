@@ -40,6 +40,7 @@ func runWith(ctx context.Context, d deps, args []string, stdin io.Reader, stdout
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	var usage usageError
+	var exit exitStatus
 	switch {
 	case err == nil:
 		return statusOK
@@ -51,6 +52,9 @@ func runWith(ctx context.Context, d deps, args []string, stdin io.Reader, stdout
 		return statusUsage
 	}
 	fmt.Fprintf(stderr, "volley: %v\n", err)
+	if errors.As(err, &exit) {
+		return exit.status
+	}
 	return statusFailure
 }
 
@@ -61,7 +65,7 @@ func newRoot(d deps, working *bool) *cobra.Command {
 		Use:   "volley",
 		Short: "Columnar kernels for whatever processor is there",
 		Long: `volley shows the devices of a machine, measures what the volley library
-reaches on them, and converts files of columns.
+reaches on them, converts files of columns, and starts the ranks of a program.
 
 Results go to standard output, progress and messages to standard error.
 Exit status: 0 success, 1 failure or a wrong answer, 2 wrong command line,
@@ -82,7 +86,7 @@ Exit status: 0 success, 1 failure or a wrong answer, 2 wrong command line,
 	if d.convert != nil {
 		root.AddCommand(newConvert(d))
 	}
-	root.AddCommand(newVersion(d))
+	root.AddCommand(newLaunch(), newVersion(d))
 	return root
 }
 

@@ -65,7 +65,8 @@ type Endpoint interface {
 	Flush(to int) error
 	// Recv takes the next message of a lane, which must be want: everything in the
 	// header but Sum is compared before the payload is touched, and a message that is
-	// another one gives a *Mismatch. want.Sum is set to the sum that came.
+	// another one is dropped and gives a *Mismatch. want.Sum is set to the sum that
+	// came.
 	Recv(from int, want *Header, sink *Sink) error
 	// Signal sends a note. It does not wait for the receiver.
 	Signal(to int, text []byte) error

@@ -15,12 +15,15 @@ type Stop struct {
 // NewStop is one that has not come.
 func NewStop() *Stop { return &Stop{done: make(chan struct{})} }
 
-// Set makes it come; only the first call counts.
-func (s *Stop) Set(err error) {
+// Set makes it come; only the first call counts, and returns true.
+func (s *Stop) Set(err error) bool {
+	first := false
 	s.once.Do(func() {
+		first = true
 		s.err.Store(&err)
 		close(s.done)
 	})
+	return first
 }
 
 // Err is the error, or nil.

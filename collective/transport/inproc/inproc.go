@@ -11,7 +11,7 @@ import (
 // world is what the endpoints of one group share.
 type world struct {
 	lanes [][]lane // [from][to]
-	notes []*mailbox
+	notes []*transport.Mailbox
 
 	mu     sync.Mutex
 	splits map[string]*meeting
@@ -36,7 +36,7 @@ func New(n int) []transport.Endpoint {
 }
 
 func newWorld(n int) *world {
-	w := &world{lanes: make([][]lane, n), notes: make([]*mailbox, n), splits: map[string]*meeting{}}
+	w := &world{lanes: make([][]lane, n), notes: make([]*transport.Mailbox, n), splits: map[string]*meeting{}}
 	for r := range n {
 		w.lanes[r] = make([]lane, n)
 		for to := range n {
@@ -44,7 +44,7 @@ func newWorld(n int) *world {
 			w.lanes[r][to].reader.signal = make(chan struct{}, 1)
 			w.lanes[r][to].writer.signal = make(chan struct{}, 1)
 		}
-		w.notes[r] = newMailbox()
+		w.notes[r] = transport.NewMailbox()
 	}
 	return w
 }
@@ -70,11 +70,11 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 }
 
 func (e *endpoint) Signal(to int, text []byte) error {
-	e.w.notes[to].put(transport.Note{From: e.rank, Text: text})
+	e.w.notes[to].Put(transport.Note{From: e.rank, Text: text})
 	return nil
 }
 
-func (e *endpoint) Notes() <-chan transport.Note { return e.w.notes[e.rank].out }
+func (e *endpoint) Notes() <-chan transport.Note { return e.w.notes[e.rank].Notes() }
 
 func (e *endpoint) Interrupt(err error) { e.stop.Set(err) }
 
@@ -83,10 +83,10 @@ func (e *endpoint) Close() error {
 		e.stop.Set(transport.ErrLeft)
 		for r, box := range e.w.notes {
 			if r != e.rank {
-				box.put(transport.Note{From: e.rank, Err: transport.ErrLeft})
+				box.Put(transport.Note{From: e.rank, Err: transport.ErrLeft})
 			}
 		}
-		e.w.notes[e.rank].close()
+		e.w.notes[e.rank].Close()
 	})
 	return nil
 }

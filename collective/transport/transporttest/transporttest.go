@@ -29,6 +29,8 @@ func Run(t *testing.T, open func(t *testing.T, n int) []End) {
 	t.Run("Lengths", func(t *testing.T) { lengths(t, open(t, 2)) })
 	t.Run("Order", func(t *testing.T) { order(t, open(t, 2)) })
 	t.Run("Mismatch", func(t *testing.T) { mismatch(t, open(t, 2)) })
+	t.Run("Ahead", func(t *testing.T) { ahead(t, open(t, 2)) })
+	t.Run("AfterInterrupt", func(t *testing.T) { afterInterrupt(t, open(t, 3)) })
 	t.Run("Interrupt", func(t *testing.T) { interrupt(t, open(t, 3)) })
 	t.Run("Notes", func(t *testing.T) { notes(t, open(t, 3)) })
 	t.Run("Split", func(t *testing.T) { split(t, open(t, 4)) })
@@ -189,7 +191,10 @@ func mismatch(t *testing.T, ends []End) {
 	defer closeAll(t, ends)
 	each(t, ends, func(e End) error {
 		if e.Rank() == 0 {
-			return e.Post(1, header(64, 1), make([]byte, 64))
+			if err := e.Post(1, header(64, 1), make([]byte, 64)); err != nil {
+				return err
+			}
+			return e.Post(1, header(9, 2), pattern(9, 0, 1, 2))
 		}
 		want := header(64, 1)
 		want.Call.Op = 9
@@ -202,7 +207,68 @@ func mismatch(t *testing.T, ends []End) {
 		if got[0] != 5 {
 			return errors.New("another call's payload was taken")
 		}
+		got = got[:9]
+		if err := e.Recv(0, header(9, 2), &transport.Sink{Into: got}); err != nil || !bytes.Equal(got, pattern(9, 0, 1, 2)) {
+			return fmt.Errorf("the message after it: %v", err)
+		}
 		return nil
+	})
+}
+
+// ahead: both ranks post eight long messages before they receive any.
+func ahead(t *testing.T, ends []End) {
+	defer closeAll(t, ends)
+	const n = 700_000
+	each(t, ends, func(e End) error {
+		other := 1 - e.Rank()
+		for i := range 8 {
+			if err := e.Post(other, header(n, i+1), pattern(n, e.Rank(), other, i)); err != nil {
+				return err
+			}
+		}
+		for i := range 8 {
+			got := make([]byte, n)
+			if err := e.Recv(other, header(n, i+1), &transport.Sink{Into: got}); err != nil {
+				return err
+			}
+			if !bytes.Equal(got, pattern(n, other, e.Rank(), i)) {
+				return fmt.Errorf("message %d is wrong", i)
+			}
+		}
+		return e.Flush(other)
+	})
+}
+
+// afterInterrupt: notes still pass, and those who are left can split off.
+func afterInterrupt(t *testing.T, ends []End) {
+	defer closeAll(t, ends)
+	for _, e := range ends {
+		e.Interrupt(errors.New("enough"))
+	}
+	if err := ends[0].Signal(1, []byte("still there")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := next(ends[1]); err != nil || n.From != 0 || string(n.Text) != "still there" {
+		t.Errorf("note %+v, %v", n, err)
+	}
+	each(t, ends[:2], func(e End) error {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		s, err := e.Split(ctx, "survivors", []int{0, 1})
+		if err != nil {
+			return err
+		}
+		other := 1 - s.Rank()
+		if err := s.Post(other, header(8, 1), make([]byte, 8)); err != nil {
+			return err
+		}
+		if err := s.Recv(other, header(8, 1), &transport.Sink{Into: make([]byte, 8)}); err != nil {
+			return err
+		}
+		if err := s.Flush(other); err != nil {
+			return err
+		}
+		return s.Close()
 	})
 }
 

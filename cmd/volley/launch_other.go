@@ -1,0 +1,20 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+)
+
+// forwarded gives the signals that ranks are sent as well.
+func forwarded() (signals chan os.Signal, stop func()) {
+	signals = make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt)
+	return signals, func() { signal.Stop(signals) }
+}
+
+func ownGroup(*exec.Cmd) {}
+
+func signalOf(*os.ProcessState) int { return 0 }

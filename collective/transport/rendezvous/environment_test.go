@@ -1,0 +1,135 @@
+package rendezvous
+
+import (
+	"strings"
+	"testing"
+)
+
+type variables map[string]string
+
+func (v variables) get(name string) string { return v[name] }
+
+func with(a variables, more ...string) variables {
+	all := variables{}
+	for k, v := range a {
+		all[k] = v
+	}
+	for _, m := range more {
+		k, v, _ := strings.Cut(m, "=")
+		all[k] = v
+	}
+	return all
+}
+
+var (
+	byTorchrun = variables{"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "1",
+		"MASTER_ADDR": "node1", "MASTER_PORT": "1234", "TORCHELASTIC_RUN_ID": "run"}
+	byOpenMPI = variables{"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "4",
+		"OMPI_MCA_ess_base_jobid": "77"}
+	byMPICH = variables{"PMI_RANK": "2", "PMI_SIZE": "3", "MPI_LOCALRANKID": "2", "MPI_LOCALNRANKS": "3"}
+	bySlurm = variables{"SLURM_PROCID": "9", "SLURM_NTASKS": "16", "SLURM_LOCALID": "1", "SLURM_NODEID": "1", "SLURM_STEP_NODELIST": "gpu[07-08]",
+		"SLURM_JOB_ID": "12345", "SLURM_STEP_ID": "2"}
+)
+
+func TestEnvironment(t *testing.T) {
+	torchrunWorld := World{Rank: 5, Size: 8, LocalRank: 1, LocalSize: 4, Node: 1, Address: "tcp://node1:1234", ID: "run"}
+	at := func(w World, address string) World { w.Address = address; return w }
+	slurmWorld := World{Rank: 9, Size: 16, LocalRank: 1, LocalSize: Unknown, Node: 1, Address: "tcp://gpu07:26417", ID: "12345.2"}
+	ompiWorld := World{Rank: 1, Size: 4, LocalRank: 1, LocalSize: 4, Node: Unknown, ID: "77", Address: "file:///tmp/volley-ada-77"}
+	pmiWorld := World{Rank: 2, Size: 3, LocalRank: 2, LocalSize: 3, Node: Unknown, Address: "tcp://127.0.0.1:4000"}
+	hand := World{Rank: 1, Size: 2, LocalRank: Unknown, LocalSize: Unknown, Node: Unknown}
+	for name, c := range map[string]struct {
+		env  variables
+		want World
+	}{
+		"nothing":              {variables{}, World{Rank: 0, Size: 1, LocalSize: 1, Node: Unknown}},
+		"torchrun":             {byTorchrun, torchrunWorld},
+		"torchrun's own store": {with(byTorchrun, "TORCHELASTIC_USE_AGENT_STORE=True"), at(torchrunWorld, "tcp://node1:1235")},
+		"another port":         {with(byTorchrun, "VOLLEY_PORT=99"), at(torchrunWorld, "tcp://node1:99")},
+		"another address":      {with(byTorchrun, "VOLLEY_ADDRESS=file:///shared/x"), at(torchrunWorld, "file:///shared/x")},
+		"torchrun in a task":   {with(byTorchrun, "SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_STEP_NODELIST=a,b"), torchrunWorld},
+		"by hand":              {variables{"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "::1"}, at(hand, "tcp://[::1]:29500")},
+		"by hand, agreeing": {with(byMPICH, "RANK=2", "WORLD_SIZE=3", "MASTER_ADDR=h"),
+			World{Rank: 2, Size: 3, LocalRank: Unknown, LocalSize: Unknown, Node: Unknown, Address: "tcp://h:29500"}},
+		"one rank":              {variables{"RANK": "0", "WORLD_SIZE": "1"}, World{Size: 1, LocalRank: Unknown, LocalSize: Unknown, Node: Unknown}},
+		"address says all":      {variables{"VOLLEY_ADDRESS": "tcp://h:1?rank=1&size=2", "RANK": "no"}, at(hand, "tcp://h:1")},
+		"Open MPI":              {with(byOpenMPI, "USER=ada"), ompiWorld},
+		"Open MPI, folder":      {with(byOpenMPI, "USER=ada", "TMPDIR=/scratch"), at(ompiWorld, "file:///scratch/volley-ada-77")},
+		"Open MPI, address":     {with(byOpenMPI, "MASTER_ADDR=h", "MASTER_PORT=5"), at(ompiWorld, "tcp://h:5")},
+		"Open MPI, port":        {with(byOpenMPI, "VOLLEY_PORT=4000"), at(ompiWorld, "tcp://127.0.0.1:4000")},
+		"Open MPI within srun":  {with(byOpenMPI, "USER=ada", "SLURM_PROCID=0", "SLURM_NTASKS=2", "SLURM_STEP_NODELIST=a"), ompiWorld},
+		"MPICH":                 {with(byMPICH, "VOLLEY_PORT=4000"), pmiWorld},
+		"Slurm":                 {bySlurm, slurmWorld},
+		"Slurm, port":           {with(bySlurm, "VOLLEY_PORT=4000"), at(slurmWorld, "tcp://gpu07:4000")},
+		"a batch script itself": {variables{"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_NODELIST": "a"}, World{Size: 1, LocalSize: 1, Node: Unknown}},
+	} {
+		if got, err := Environment(c.env.get); err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
+		}
+	}
+}
+
+func TestEnvironmentRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  variables
+		want string
+	}{
+		"no number":          {with(byTorchrun, "RANK=five"), `RANK is "five"`},
+		"negative":           {with(byTorchrun, "LOCAL_RANK=-1"), `LOCAL_RANK is "-1"`},
+		"rank past size":     {with(byTorchrun, "RANK=8"), "rank 8 of 8"},
+		"no ranks":           {with(byTorchrun, "WORLD_SIZE=0"), "rank 5 of 0"},
+		"local past all":     {with(byTorchrun, "LOCAL_WORLD_SIZE=9"), "9 ranks on this machine of 8"},
+		"local past local":   {with(byTorchrun, "LOCAL_RANK=4"), "rank 4 of 4 on this machine"},
+		"only rank":          {variables{"RANK": "1"}, "RANK and WORLD_SIZE only one is set"},
+		"only size":          {variables{"PMI_SIZE": "1"}, "PMI_RANK and PMI_SIZE only one is set"},
+		"port":               {with(byTorchrun, "MASTER_PORT=70000"), `port "70000"`},
+		"own port":           {with(byTorchrun, "VOLLEY_PORT=x"), `VOLLEY_PORT: port "x"`},
+		"store on last port": {with(byTorchrun, "MASTER_PORT=65535", "TORCHELASTIC_USE_AGENT_STORE=True"), "set VOLLEY_PORT"},
+		"no address":         {variables{"RANK": "0", "WORLD_SIZE": "2"}, "set VOLLEY_ADDRESS, or MASTER_ADDR"},
+		"MPICH, no address":  {byMPICH, "rank 2 of 3, and nothing where they meet"},
+		"several machines":   {with(byOpenMPI, "OMPI_COMM_WORLD_LOCAL_SIZE=2"), "nothing where they meet"},
+		"stale rank":         {with(byOpenMPI, "RANK=0", "WORLD_SIZE=1"), "contradiction: RANK=0 and WORLD_SIZE=1, but OMPI_COMM_WORLD_RANK=1"},
+		"Open MPI and MPICH": {with(byOpenMPI, "PMI_RANK=1", "PMI_SIZE=5"), "contradiction"},
+		"stale and Slurm":    {with(bySlurm, "RANK=0", "WORLD_SIZE=16"), "contradiction"},
+		"hosts":              {with(bySlurm, "SLURM_STEP_NODELIST=a[x"), "SLURM_STEP_NODELIST"},
+		"Slurm's job":        {with(bySlurm, "SLURM_JOB_ID="), "SLURM_JOB_ID"},
+		"where, not who":     {variables{"VOLLEY_ADDRESS": "tcp://h:1"}, "nothing who"},
+		"bad address":        {variables{"VOLLEY_ADDRESS": "udp://h:1"}, "VOLLEY_ADDRESS: address"},
+		"rank of address":    {variables{"VOLLEY_ADDRESS": "tcp://h:1?rank=2&size=2"}, "rank 2 of 2"},
+	} {
+		if got, err := Environment(c.env.get); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %+v, %v; want %s", name, got, err, c.want)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for address, want := range map[string]World{
+		"tcp://h:1?rank=0&size=2":          {Size: 2, Address: "tcp://h:1"},
+		"tcp://[fd00::2]:80?rank=1&size=2": {Rank: 1, Size: 2, Address: "tcp://[fd00::2]:80"},
+		"file:///a%20b?size=1&rank=0":      {Size: 1, Address: "file:///a b"},
+	} {
+		want.LocalRank, want.LocalSize, want.Node = Unknown, Unknown, Unknown
+		if got, err := Parse(address); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", address, got, err)
+		}
+	}
+	for _, address := range []string{"", "h:1", "tcp://h", "tcp://:1?rank=0&size=1", "tcp://h:0?rank=0&size=1", "tcp://h:1/x?rank=0&size=1", "file://h/x?rank=0&size=1",
+		"file:x?rank=0&size=1", "tcp://h:1", "tcp://h:1?rank=0", "tcp://h:1?rank=0&size=1&rank=0", "tcp://h:1?rank=0&size=1&x=1", "tcp://h:1?rank=a&size=1",
+		"tcp://h:1?rank=1&size=1", "tcp://h:1?rank=%", "tcp://h:x"} {
+		if got, err := Parse(address); err == nil {
+			t.Errorf("%q is taken for %+v", address, got)
+		}
+	}
+}
+
+func TestFirstHost(t *testing.T) {
+	for list, want := range map[string]string{
+		"one": "one", "one,two": "one", "n[3-5]": "n3", "n[003-010,012],other": "n003", "n[7,9]": "n7", "r[1-2]n[03-04]-ib": "r1n03-ib", "a-b-1,c": "a-b-1",
+		"": "", "n[": "", "n[x]": "", "n]": "", "[1": "", "n[]": "", ",": "",
+	} {
+		if got, err := firstHost(list); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v; want %q", list, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+//go:build !unix
+
+package tcp
+
+import (
+	"errors"
+	"net"
+)
+
+// direct is a plain socket that is read and written without waiting; this system's
+// are left to package net.
+type direct struct{}
+
+func newDirect(net.Conn) (*direct, error) { return nil, nil }
+
+func (*direct) read([]byte, int) (int, error)   { return 0, errors.ErrUnsupported }
+func (*direct) write([]byte) (int, error)       { return 0, errors.ErrUnsupported }
+func (*direct) writev(_, _ []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,23 @@
+// Package tcp is the transport between machines: ranks that are processes, joined
+// pair by pair by a few connections. One connection of a pair carries notes, so that
+// heartbeats and faults pass whatever the data does; messages travel on the others,
+// long ones in segments striped over them.
+//
+// Everything travels in frames (frame.go): a header of 80 bytes with magic, version,
+// length, number on the connection and checksum, then at most one segment of a
+// message, whose checksum the header has too. A frame that is repeated, lost, cut or
+// changed ends in an error on both sides; nothing is allocated by a length that came
+// over the wire, and nothing is written to the caller's memory before the header was
+// found to be the expected one.
+//
+// A message goes out on the goroutine that posts it for as long as the socket takes
+// it; what is left is written by another goroutine. It is read on the goroutine that
+// receives it, straight into its place. Who waits for a message looks at the socket a
+// while before it sleeps, giving way to others between looks: that is what a short
+// message's time depends on. The limit for long ones is what a plain socket carries.
+//
+// With a secret all connections, those of the meeting too, are TLS 1.3 with both
+// sides authenticated by it (package secret). Without one, everyone who reaches a
+// rank's port while the ranks meet could pose as a rank: keep that to trusted
+// networks.
+package tcp

@@ -1,0 +1,27 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrLeft is why a rank is lost that closed its endpoint.
+var ErrLeft = errors.New("the rank has left")
+
+// errClosed is what calls on an endpoint return after Close.
+var errClosed = errors.New("the endpoint is closed")
+
+// errWaiting refuses a note.
+var errWaiting = fmt.Errorf("%d bytes of notes wait for a rank that does not read them", maxWaiting)
+
+// Lost is what a call returns that needs a rank whose connection has ended.
+type Lost struct {
+	Rank int
+	Err  error // ErrLeft, or how the connection ended
+}
+
+// Error names the rank.
+func (l *Lost) Error() string { return fmt.Sprintf("rank %d is lost: %v", l.Rank, l.Err) }
+
+// Unwrap is how.
+func (l *Lost) Unwrap() error { return l.Err }

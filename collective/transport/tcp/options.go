@@ -1,0 +1,42 @@
+package tcp
+
+import (
+	"fmt"
+	"os"
+)
+
+// Options are what ranks may choose; the zero value is the default of each. All ranks
+// choose the same Connections and Secret.
+type Options struct {
+	// Connections is how many connections join a pair of ranks, from 2 (the default)
+	// to 17: one for notes, the others for messages, of which long ones are striped
+	// over them. More than 2 help where one connection does not fill the network.
+	Connections int
+	// Secret is shared by all ranks and by nobody else: at least 16 random bytes.
+	// With it everything is encrypted, and nobody joins who does not know it.
+	Secret []byte
+	// Interfaces says which network interfaces are used, as NCCL_SOCKET_IFNAME does:
+	// a list of beginnings of names, "eth,ib"; "=eth0" for whole names; with "^" in
+	// front those that are not used, "^lo,docker". Empty takes VOLLEY_SOCKET_IFNAME,
+	// else NCCL_SOCKET_IFNAME, else GLOO_SOCKET_IFNAME, else the interface that leads
+	// to rank 0 and then all others but loopback and docker.
+	Interfaces string
+}
+
+const maxConnections = 17
+
+// complete fills in the defaults.
+func (o *Options) complete() error {
+	if o.Connections == 0 {
+		o.Connections = 2
+	}
+	if o.Connections < 2 || o.Connections > maxConnections {
+		return fmt.Errorf("%d connections between two ranks: from 2 to %d can be had", o.Connections, maxConnections)
+	}
+	for _, name := range []string{"VOLLEY_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"} {
+		if o.Interfaces == "" {
+			o.Interfaces = os.Getenv(name)
+		}
+	}
+	return nil
+}
