@@ -40,7 +40,10 @@ type pong interface {
 }
 
 // socket is what there is to reach: blocking calls on a socket.
-type socket struct{ fd int }
+type socket struct {
+	fd   int
+	file *os.File // closes it when it is collected
+}
 
 func (s socket) send(p []byte) error {
 	for len(p) > 0 {
@@ -68,12 +71,12 @@ func (s socket) receive(p []byte) error {
 }
 
 func blockingSocket(c net.Conn) (socket, error) {
-	f, err := c.(*net.TCPConn).File() // stays open with the process
+	f, err := c.(*net.TCPConn).File()
 	if err != nil {
 		return socket{}, err
 	}
 	fd := int(f.Fd())
-	return socket{fd}, syscall.SetNonblock(fd, false)
+	return socket{fd, f}, syscall.SetNonblock(fd, false)
 }
 
 // lane is an endpoint of two.

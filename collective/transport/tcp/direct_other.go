@@ -13,6 +13,5 @@ type direct struct{}
 
 func newDirect(net.Conn) (*direct, error) { return nil, nil }
 
-func (*direct) read([]byte, int) (int, error)   { return 0, errors.ErrUnsupported }
-func (*direct) write([]byte) (int, error)       { return 0, errors.ErrUnsupported }
-func (*direct) writev(_, _ []byte) (int, error) { return 0, errors.ErrUnsupported }
+func (*direct) read([]byte, int) (int, error)          { return 0, errors.ErrUnsupported }
+func (*direct) write(_, _ []byte, _ bool) (int, error) { return 0, errors.ErrUnsupported }

@@ -11,7 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// direct is a plain socket that is read and written without waiting.
+// Who waits on a socket first looks at it again a few times, then sleeps in the kernel
+// on this socket alone, which wakes it as fast as a blocking call would be woken, and
+// only then, when nothing comes for a while, in Go's poller, which needs no thread and
+// heeds deadlines.
+const (
+	naps    = 4
+	napTime = 1 // in milliseconds: what a deadline may have to wait for
+)
+
+// direct is a plain socket that is read and written by its own calls.
 type direct struct {
 	raw syscall.RawConn
 	// One reader and one writer at a time; what they hand to the functions below.
@@ -23,9 +32,28 @@ type waiting struct {
 	buf   []byte
 	bufs  [][]byte
 	looks int
+	naps  int
+	poll  [1]unix.PollFd
 	n     int
 	err   error
 	fn    func(fd uintptr) bool
+}
+
+// again waits for the socket in the ways that a call has left, and reports whether the
+// call is to be tried again.
+func (w *waiting) again(fd uintptr, event int16) bool {
+	switch {
+	case w.looks > 0:
+		w.looks--
+		runtime.Gosched()
+		return true
+	case w.naps > 0:
+		w.naps--
+		w.poll[0] = unix.PollFd{Fd: int32(fd), Events: event}
+		_, _ = unix.Poll(w.poll[:], napTime) // whatever it says, the call tells
+		return true
+	}
+	return false
 }
 
 // newDirect is nil where the connection is no plain socket.
@@ -44,18 +72,19 @@ func newDirect(conn net.Conn) (*direct, error) {
 }
 
 // read is Read that looks at the socket again, up to looks times, giving way to other
-// goroutines in between, before it waits for the poller.
+// goroutines in between.
 func (d *direct) read(p []byte, looks int) (int, error) {
-	d.in.buf, d.in.looks, d.in.n, d.in.err = p, looks, 0, nil
-	err := d.raw.Read(d.in.fn)
-	d.in.buf = nil
+	w := &d.in
+	w.buf, w.looks, w.naps, w.n, w.err = p, looks, naps, 0, nil
+	err := d.raw.Read(w.fn)
+	w.buf = nil
 	if err == nil {
-		err = d.in.err
+		err = w.err
 	}
 	if err != nil {
 		return 0, err
 	}
-	return d.in.n, nil
+	return w.n, nil
 }
 
 func (d *direct) tryRead(fd uintptr) bool {
@@ -71,10 +100,9 @@ func (d *direct) tryRead(fd uintptr) bool {
 		case syscall.EINTR:
 			continue
 		case syscall.EAGAIN:
-			if w.looks--; w.looks < 0 {
+			if !w.again(fd, unix.POLLIN) {
 				return false
 			}
-			runtime.Gosched()
 			continue
 		}
 		w.n = 0
@@ -82,43 +110,53 @@ func (d *direct) tryRead(fd uintptr) bool {
 	}
 }
 
-// write writes what the socket takes now.
-func (d *direct) write(p []byte) (int, error) {
-	d.out.buf = p
-	return d.tryOut()
-}
-
-// writev writes what the socket takes now of both.
-func (d *direct) writev(a, b []byte) (int, error) {
-	d.out.buf, d.out.bufs = nil, append(d.out.bufs[:0], a, b)
-	return d.tryOut()
-}
-
-func (d *direct) tryOut() (int, error) {
-	d.out.n, d.out.err = 0, nil
-	err := d.raw.Write(d.out.fn)
-	d.out.buf = nil
-	clear(d.out.bufs)
-	if err == nil {
-		err = d.out.err
+// write writes both as far as the socket takes them now; if wait is set, all of them.
+func (d *direct) write(head, payload []byte, wait bool) (int, error) {
+	w := &d.out
+	total := 0
+	for len(head)+len(payload) > 0 {
+		w.bufs = append(w.bufs[:0], head, payload)
+		w.n, w.err, w.naps = 0, nil, -1
+		if wait {
+			w.naps = naps
+		}
+		err := d.raw.Write(w.fn)
+		clear(w.bufs)
+		if err == nil {
+			err = w.err
+		}
+		total += w.n
+		if err != nil || w.n == 0 {
+			return total, err
+		}
+		cut := min(w.n, len(head))
+		head, payload = head[cut:], payload[w.n-cut:]
+		if !wait {
+			return total, nil
+		}
 	}
-	return max(d.out.n, 0), err
+	return total, nil
 }
 
 func (d *direct) tryWrite(fd uintptr) bool {
 	w := &d.out
 	for {
-		if w.buf != nil {
-			w.n, w.err = syscall.Write(int(fd), w.buf)
+		if len(w.bufs[1]) == 0 {
+			w.n, w.err = syscall.Write(int(fd), w.bufs[0])
 		} else {
 			w.n, w.err = unix.SendmsgBuffers(int(fd), w.bufs, nil, nil, 0)
 		}
-		if w.err == syscall.EINTR {
+		w.n = max(w.n, 0)
+		switch {
+		case w.err == syscall.EINTR:
 			continue
+		case w.err != syscall.EAGAIN:
+			return true
+		case w.naps < 0: // not waiting
+			w.err = nil
+			return true
+		case !w.again(fd, unix.POLLOUT):
+			return false
 		}
-		if w.err == syscall.EAGAIN {
-			w.n, w.err = 0, nil
-		}
-		return true
 	}
 }

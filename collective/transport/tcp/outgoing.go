@@ -82,14 +82,14 @@ func (o *outgoing) try(p *piece) (done bool, err error) {
 	p.frame.encode(&o.head)
 	if len(p.payload) <= short {
 		o.both = append(append(o.both[:0], o.head[:]...), p.payload...)
-		n, err := o.direct.write(o.both)
+		n, err := o.direct.write(o.both, nil, false)
 		if n < len(o.both) {
 			p.wire, p.payload = slices.Clone(o.both[n:]), nil
 			return false, err
 		}
 		return true, err
 	}
-	n, err := o.direct.writev(o.head[:], p.payload)
+	n, err := o.direct.write(o.head[:], p.payload, false)
 	if n < headSize {
 		p.wire = slices.Clone(o.head[n:])
 		return false, err
@@ -136,8 +136,7 @@ func (o *outgoing) write() {
 // few records as possible where they are encrypted.
 func (o *outgoing) blocking(wire, payload []byte) error {
 	if o.direct != nil {
-		bufs := net.Buffers{wire, payload}
-		_, err := bufs.WriteTo(o.conn)
+		_, err := o.direct.write(wire, payload, true)
 		return err
 	}
 	if len(payload) <= short {

@@ -11,9 +11,13 @@ import (
 	"github.com/volley-go/volley/collective/transport"
 )
 
-// looks is how often who waits for a message looks at the socket before it sleeps:
-// some tens of microseconds, what a sleep and the way back from it would cost.
-const looks = 64
+// How often who waits looks at the socket before it sleeps: for a message some tens of
+// microseconds, about what sleeping and the way back would cost; for the rest of one
+// less, since what comes meanwhile comes in one piece then.
+const (
+	looksForMessage = 64
+	looksForRest    = 8
+)
 
 // verdict is how long an ended data connection waits for the one with the notes to
 // say why.
@@ -37,9 +41,9 @@ func newLink(conn net.Conn, failed func(error)) (*link, error) {
 			return conn.Read(p)
 		}
 		if wait {
-			return d.read(p, looks)
+			return d.read(p, looksForMessage)
 		}
-		return d.read(p, 1)
+		return d.read(p, looksForRest)
 	}
 	return l, nil
 }
