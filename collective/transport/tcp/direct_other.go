@@ -15,3 +15,6 @@ func newDirect(net.Conn) (*direct, error) { return nil, nil }
 
 func (*direct) read([]byte, int) (int, error)          { return 0, errors.ErrUnsupported }
 func (*direct) write(_, _ []byte, _ bool) (int, error) { return 0, errors.ErrUnsupported }
+
+// drain is left to the system.
+func drain(net.Conn) {}

@@ -160,3 +160,27 @@ func (d *direct) tryWrite(fd uintptr) bool {
 		}
 	}
 }
+
+// drain reads away what has come and nobody will read: a socket that is closed over it
+// takes back what it has itself sent and the other side has not got yet.
+func drain(conn net.Conn) {
+	if c, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = c.NetConn()
+	}
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return // it is closed
+	}
+	buf := make([]byte, 64<<10)
+	_ = raw.Control(func(fd uintptr) {
+		for range 256 { // one who goes on sending is told so by the reset
+			if n, err := syscall.Read(int(fd), buf); err != nil && err != syscall.EINTR || n == 0 {
+				return
+			}
+		}
+	})
+}

@@ -162,9 +162,13 @@ func (e *endpoint) Close() error {
 		}
 		e.notes.Close()
 		for _, p := range e.peers {
-			if p != nil {
-				p.close()
+			if p == nil {
+				continue
 			}
+			for _, l := range p.data {
+				drain(l.conn)
+			}
+			p.close()
 		}
 		<-said
 		e.ears.Wait()

@@ -61,8 +61,6 @@ func TestJoinAtPort(t *testing.T) {
 }
 
 func TestJoinRefuses(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
 	two := rendezvous.World{Size: 2, LocalRank: -1, LocalSize: -1, Address: "tcp://127.0.0.1:1"}
 	second := two
 	second.Rank = 1
@@ -78,7 +76,10 @@ func TestJoinRefuses(t *testing.T) {
 		{second, Options{}, "rank 0 did not come"},
 		{rendezvous.World{Rank: 2, Size: 2, Address: two.Address}, Options{}, "rank 2 of 2"},
 	} {
-		if _, err := Join(ctx, c.w, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		_, err := Join(ctx, c.w, c.o)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
 		}
 	}
