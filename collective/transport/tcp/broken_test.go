@@ -188,7 +188,7 @@ func TestNotesConnection(t *testing.T) {
 		left  bool
 	}{
 		"ends":      {nil, "ended without a word", false},
-		"goodbye":   {encoded(frame{kind: goodbye}), ErrLeft.Error(), true},
+		"goodbye":   {encoded(frame{kind: goodbye}), transport.ErrLeft.Error(), true},
 		"gives up":  {append(encoded(frame{kind: goodbye, size: 5, sum: checksum([]byte("tired"))}), "tired"...), "gave up: tired", false},
 		"message":   {encoded(frame{kind: data}), "a message among the notes", false},
 		"long note": {seal(append(encoded(frame{kind: note})[:8], append([]byte{1, 0, 1, 0}, encoded(frame{kind: note})[12:]...)...)), "note of 65537 bytes", false},
@@ -203,7 +203,7 @@ func TestNotesConnection(t *testing.T) {
 				_ = b.notes.Close()
 			}
 			err := b.lost(t)
-			if !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrLeft) != c.left {
+			if !strings.Contains(err.Error(), c.want) || errors.Is(err, transport.ErrLeft) != c.left {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 			if err := b.e.Signal(1, nil); !errors.As(err, new(*Lost)) {

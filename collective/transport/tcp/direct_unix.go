@@ -164,10 +164,7 @@ func (d *direct) tryWrite(fd uintptr) bool {
 // drain reads away what has come and nobody will read: a socket that is closed over it
 // takes back what it has itself sent and the other side has not got yet.
 func drain(conn net.Conn) {
-	if c, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = c.NetConn()
-	}
-	c, ok := conn.(syscall.Conn)
+	c, ok := socketOf(conn).(syscall.Conn)
 	if !ok {
 		return
 	}

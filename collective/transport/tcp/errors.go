@@ -5,9 +5,6 @@ import (
 	"fmt"
 )
 
-// ErrLeft is why a rank is lost that closed its endpoint.
-var ErrLeft = errors.New("the rank has left")
-
 // errClosed is what calls on an endpoint return after Close.
 var errClosed = errors.New("the endpoint is closed")
 
@@ -17,7 +14,7 @@ var errWaiting = fmt.Errorf("%d bytes of notes wait for a rank that does not rea
 // Lost is what a call returns that needs a rank whose connection has ended.
 type Lost struct {
 	Rank int
-	Err  error // ErrLeft, or how the connection ended
+	Err  error // transport.ErrLeft, or how the connection ended
 }
 
 // Error names the rank.

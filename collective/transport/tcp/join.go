@@ -163,6 +163,8 @@ func (e *endpoint) Split(ctx context.Context, name string, members []int) (trans
 		seen[m] = true
 		if m == e.rank {
 			place = i
+		} else if lost := e.peers[m].lost.Err(); lost != nil {
+			return nil, fmt.Errorf("split %q: %w", name, &Lost{m, lost})
 		}
 		cards[i] = e.cards[m]
 		id.Write(binary.LittleEndian.AppendUint64(nil, uint64(m)))

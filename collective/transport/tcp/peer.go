@@ -141,13 +141,22 @@ func (p *peer) lose(err error) {
 
 // left notes that a peer closed its endpoint. What it had sent can still be received.
 func (p *peer) left() {
-	if p.lost.Set(ErrLeft) {
-		p.owner.notes.Put(transport.Note{From: p.rank, Err: ErrLeft})
+	if p.lost.Set(transport.ErrLeft) {
+		p.owner.notes.Put(transport.Note{From: p.rank, Err: transport.ErrLeft})
 	}
 }
 
 func (p *peer) close() {
 	for _, l := range append([]*link{p.notes}, p.data...) {
-		_ = l.conn.Close() // it is being given up: its error changes nothing
+		_ = socketOf(l.conn).Close() // it is being given up: its error changes nothing
 	}
+}
+
+// socketOf is what an encrypted connection runs over. That one's own Close would wait to
+// say so where nobody reads; a goodbye was said.
+func socketOf(c net.Conn) net.Conn {
+	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
+		return over.NetConn()
+	}
+	return c
 }

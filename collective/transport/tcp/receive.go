@@ -15,7 +15,7 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 	if err != nil {
 		return err
 	}
-	if err := p.lost.Err(); err != nil && err != ErrLeft {
+	if err := p.lost.Err(); err != nil && err != transport.ErrLeft {
 		return &Lost{from, err}
 	}
 	if sink.Combine == nil && int64(len(sink.Into)) != want.Len {
@@ -39,6 +39,7 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 		p.skip = &first
 		return err
 	}
+	want.Sum = first.head.Sum
 	return e.take(p, want, &first, sink)
 }
 

@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"context"
-	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -58,10 +57,7 @@ func (e *endpoint) kill() {
 			continue
 		}
 		for _, l := range append([]*link{p.notes}, p.data...) {
-			if c, ok := l.conn.(interface{ NetConn() net.Conn }); ok {
-				_ = c.NetConn().Close()
-			}
-			_ = l.conn.Close()
+			_ = socketOf(l.conn).Close()
 		}
 	}
 }
