@@ -156,7 +156,7 @@ func FuzzLane(f *testing.F) {
 		if sealed && len(b) >= headSize {
 			seal(b)
 		}
-		e := remember(t, nil, b)
+		e := remember(t, encoded(frame{kind: goodbye}), b) // who has left can still be received from
 		defer e.Close()
 		into := make([]byte, 40)
 		err := e.Recv(1, &want, &transport.Sink{Into: into})
