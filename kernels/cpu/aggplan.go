@@ -155,9 +155,11 @@ func (b *batch) values(valid memory.Bitmap) (ids, rows []uint32) {
 	return b.group[:k], b.value[:k]
 }
 
-func (s *states) merge(later *states) {
+// merge folds in the states of rows that come after, whose groups are at[i]
+// here, or i where at is nil.
+func (s *states) merge(later *states, at []uint32) {
 	for i, st := range s.all {
-		st.merge(later.all[i])
+		st.merge(later.all[i], at)
 	}
 }
 

@@ -8,8 +8,9 @@ type state interface {
 	reset(n int) error
 	// update folds rows in; rows is nil for those from from on.
 	update(ids, rows []uint32, from uint32)
-	// merge folds in the state of rows that come after.
-	merge(later state)
+	// merge folds in the state of rows that come after; its group i is group
+	// at[i] here, and those beyond at have no rows; with nil it is group i.
+	merge(later state, at []uint32)
 	// free gives its memory back.
 	free()
 }
@@ -25,6 +26,22 @@ func (s *groupValues[A]) reset(n int) error { return s.acc.resize(s.a, n) }
 func (s *groupValues[A]) free() {
 	s.a.drop(s.acc.b)
 	s.acc = vec[A]{}
+}
+
+// upTo cuts values of groups to those that at has, or to n where it is nil.
+func upTo[A any](acc []A, at []uint32, n int) []A {
+	if at == nil {
+		return acc[:min(n, len(acc))]
+	}
+	return acc[:len(at)]
+}
+
+// place is at[i], or i where at is nil.
+func place(at []uint32, i int) int {
+	if at == nil {
+		return i
+	}
+	return int(at[i])
 }
 
 // rowOf is row j of what update was given.
@@ -45,8 +62,9 @@ func (s *countState) update(ids, _ []uint32, _ uint32) {
 	}
 }
 
-func (s *countState) merge(later state) {
-	for i, v := range later.(*countState).acc.s {
+func (s *countState) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*countState).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -76,8 +94,9 @@ func (s *sumState[T]) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *sumState[T]) merge(later state) {
-	for i, v := range later.(*sumState[T]).acc.s {
+func (s *sumState[T]) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*sumState[T]).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -107,8 +126,9 @@ func (s *floatState[T]) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *floatState[T]) merge(later state) {
-	for i, v := range later.(*floatState[T]).acc.s {
+func (s *floatState[T]) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*floatState[T]).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -127,8 +147,9 @@ func (s *truthState) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *truthState) merge(later state) {
-	for i, v := range later.(*truthState).acc.s {
+func (s *truthState) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*truthState).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -150,8 +171,9 @@ func (s *rowState) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *rowState) merge(later state) {
-	for i, v := range later.(*rowState).acc.s {
+func (s *rowState) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*rowState).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		if v != 0 && (s.acc.s[i] == 0 || s.better(v-1, s.acc.s[i]-1)) {
 			s.acc.s[i] = v
 		}

@@ -41,8 +41,9 @@ func (s *wideState[T]) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *wideState[T]) merge(later state) {
-	for i, v := range later.(*wideState[T]).acc.s {
+func (s *wideState[T]) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*wideState[T]).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		s.acc.s[i].add(v.low, v.high)
 	}
 }
@@ -60,8 +61,9 @@ func (s *decimalState) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *decimalState) merge(later state) {
-	for i, v := range later.(*decimalState).acc.s {
+func (s *decimalState) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*decimalState).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		s.acc.s[i].add(v.low, v.high)
 	}
 }
@@ -86,8 +88,9 @@ func (s *productState[A]) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *productState[A]) merge(later state) {
-	for i, v := range later.(*productState[A]).acc.s {
+func (s *productState[A]) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*productState[A]).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		s.acc.s[i] *= v
 	}
 }
@@ -126,8 +129,9 @@ func (s *extremeState[T]) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *extremeState[T]) merge(later state) {
-	for i, v := range later.(*extremeState[T]).acc.s {
+func (s *extremeState[T]) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*extremeState[T]).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		a := s.acc.s[i]
 		if s.max && v > a || !s.max && v < a || a != a {
 			s.acc.s[i] = v
@@ -158,13 +162,18 @@ func (s *momentState) update(ids, rows []uint32, from uint32) {
 	}
 }
 
-func (s *momentState) merge(later state) {
-	for i, b := range later.(*momentState).acc.s {
+func (s *momentState) merge(later state, at []uint32) {
+	for i, b := range upTo(later.(*momentState).acc.s, at, len(s.acc.s)) {
+		i := place(at, i)
 		m := &s.acc.s[i]
-		n := m.n + b.n
 		if b.n == 0 {
 			continue
 		}
+		if m.n == 0 {
+			*m = b
+			continue
+		}
+		n := m.n + b.n
 		d := b.mean - m.mean
 		m.mean += d * (b.n / n)
 		m.squares += b.squares + d*d*(m.n*b.n/n)

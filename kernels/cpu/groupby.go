@@ -27,17 +27,7 @@ func groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs [
 		return nil, err
 	}
 	g.bytes += p.bytes
-	table, err := g.few()
-	if err != nil {
-		return nil, err
-	}
-	var firsts vec[uint32]
-	if table != nil {
-		firsts = table.firsts
-		err = g.aggregateFew(table, p)
-	} else {
-		firsts, err = g.aggregateMany(p)
-	}
+	firsts, err := g.aggregate(p)
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +41,22 @@ func groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs [
 		return nil, err
 	}
 	return out, nil
+}
+
+// aggregate aggregates by the first way that does.
+func (g *grouping) aggregate(p *aggPlan) (firsts vec[uint32], err error) {
+	firsts, done, err := g.aggregateOnce(p)
+	if done || err != nil {
+		return firsts, err
+	}
+	table, err := g.few()
+	if err != nil {
+		return firsts, err
+	}
+	if table == nil {
+		return g.aggregateMany(p)
+	}
+	return table.firsts, g.aggregateFew(table, p)
 }
 
 // columns are the results of a plan.
@@ -120,7 +126,7 @@ func (p *aggPlan) aggregateChunks(ctx context.Context, rows, groups int64, ids f
 		return err
 	}
 	for _, later := range parts[1:] {
-		parts[0].merge(later)
+		parts[0].merge(later, nil)
 		later.free()
 	}
 	parts[0].emit(int(groups), nil)

@@ -9,6 +9,9 @@ type grouper struct {
 	ks   *keyspace
 	same func(i, j uint32) bool // for words that are hashes; nil for exact ones
 
+	insertText func(g *grouper, b *batch) error // for a column of strings
+	texts      vec[textKey]                     // of each group
+
 	dense vec[uint32] // group+1 of word&low
 	low   uint64
 
@@ -28,7 +31,7 @@ type slot struct {
 func newGrouper(a *arena, ks *keyspace) *grouper {
 	g := &grouper{a: a, ks: ks}
 	if !ks.exact {
-		g.same = sameKeys(ks, ks)
+		g.same, g.insertText = sameKeys(ks, ks), textInserter(ks)
 	}
 	return g
 }
@@ -52,6 +55,14 @@ func (g *grouper) resetHash(n int) error {
 	return g.slots.resize(g.a, size)
 }
 
+// resetLike empties another table, for the kind of words that g has.
+func (g *grouper) resetLike(other *grouper, n int) error {
+	if g.dense.b != nil {
+		return other.resetDense(len(g.dense.s), g.low)
+	}
+	return other.resetHash(n)
+}
+
 // appendGroup makes the next group, of a first row.
 func (g *grouper) appendGroup(row uint32) error {
 	n := len(g.firsts.s)
@@ -71,6 +82,8 @@ func (g *grouper) insert(b *batch) error {
 		return g.insertDense(b)
 	case g.same == nil:
 		return g.insertWords(b)
+	case g.insertText != nil:
+		return g.insertText(g, b)
 	default:
 		return g.insertHashes(b)
 	}
@@ -92,10 +105,31 @@ func (g *grouper) insertDense(b *batch) error {
 	return nil
 }
 
-func (g *grouper) insertWords(b *batch) error {
+// heads reads the slot where the search for each word begins, so that reads
+// that miss the caches go on side by side: group gets the slot's group+1 where
+// it has the word, else 0.
+func (g *grouper) heads(b *batch) {
 	slots, mask := g.slots.s, g.mask
-	ids := b.ids[:b.n]
+	heads := b.group[:b.n]
 	for j, w := range b.words[:b.n] {
+		s := &slots[mix(w)&mask]
+		id := s.id
+		if s.word != w {
+			id = 0
+		}
+		heads[j] = id
+	}
+}
+
+func (g *grouper) insertWords(b *batch) error {
+	g.heads(b)
+	slots, mask := g.slots.s, g.mask
+	ids, heads := b.ids[:b.n], b.group[:b.n]
+	for j, w := range b.words[:b.n] {
+		if heads[j] != 0 {
+			ids[j] = heads[j] - 1
+			continue
+		}
 		i := mix(w) & mask
 		for {
 			s := &slots[i]

@@ -87,10 +87,13 @@ func (ks *keyspace) small(rows int64) bool {
 	return ks.card != 0 && ks.card <= uint64(4*rows+1024)
 }
 
+// fewWords says that an array has a place for every word.
+func (g *grouping) fewWords() bool { return g.ks.small(g.n) && g.ks.card <= fewPlaces }
+
 // few is the first way: a table of all groups, numbered in order of first
 // appearance, or nil when there are too many.
 func (g *grouping) few() (*grouper, error) {
-	dense := g.ks.small(g.n) && g.ks.card <= fewPlaces
+	dense := g.fewWords()
 	if g.guess > fewGuess && g.n > smallRows && !dense {
 		return nil, nil
 	}
@@ -178,5 +181,6 @@ func (g *grouper) free() {
 	g.a.drop(g.dense.b)
 	g.a.drop(g.slots.b)
 	g.a.drop(g.firsts.b)
-	g.dense, g.slots, g.firsts = vec[uint32]{}, vec[slot]{}, vec[uint32]{}
+	g.a.drop(g.texts.b)
+	g.dense, g.slots, g.firsts, g.texts = vec[uint32]{}, vec[slot]{}, vec[uint32]{}, vec[textKey]{}
 }

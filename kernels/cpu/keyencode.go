@@ -61,6 +61,9 @@ func encodeBits(k *keyColumn, b *batch, dst []uint64) bool {
 func encodeInts[T integer](k *keyColumn, b *batch, dst []uint64) (skips bool) {
 	values, base, shift := memory.Values[T](k.c), k.base, k.shift
 	switch {
+	case k.nullable && k.c.Validity() != nil && !k.probing && !k.drop:
+		encodeNullable(k, b, dst, values)
+		return false
 	case k.nullable && k.c.Validity() != nil:
 		return k.careful(b, dst, func(row uint32) uint64 { return uint64(values[row]) - base })
 	case b.rows != nil:
@@ -96,6 +99,27 @@ func skipBeyond[T integer](k *keyColumn, b *batch, dst []uint64, values []T) (sk
 		}
 	}
 	return skips
+}
+
+// encodeNullable encodes integers of which some are null, without branches.
+func encodeNullable[T integer](k *keyColumn, b *batch, dst []uint64, values []T) {
+	valid, off, base, null, shift := k.c.Validity(), k.c.Offset(), k.base, k.null, k.shift
+	if b.rows != nil {
+		for j, row := range b.rows[:len(dst)] {
+			i := uint64(off) + uint64(row)
+			keep := -uint64(valid[i>>3] >> (i & 7) & 1)
+			dst[j] |= ((uint64(values[row])-base)&keep | null&^keep) << shift
+		}
+		return
+	}
+	values = values[b.from:]
+	values = values[:len(dst)]
+	from := uint64(off) + uint64(b.from)
+	for j := range dst {
+		i := from + uint64(j)
+		keep := -uint64(valid[i>>3] >> (i & 7) & 1)
+		dst[j] |= ((uint64(values[j])-base)&keep | null&^keep) << shift
+	}
 }
 
 // planInts finds the range of a column of integers.
@@ -185,6 +209,13 @@ func encodeDecimals(k *keyColumn, b *batch, dst []uint64) bool {
 func encodeStrings[T int32 | int64](k *keyColumn, b *batch, dst []uint64) bool {
 	offsets, bytes := memory.Offsets[T](k.c), bytesOf(k.c)
 	valid := k.c.Validity()
+	if valid == nil { // hashes have no range to be out of
+		for j := range dst {
+			row := b.row(j)
+			dst[j] = hashText(bytes[offsets[row]:offsets[row+1]])
+		}
+		return false
+	}
 	return k.careful(b, dst, func(row uint32) uint64 {
 		if valid != nil && !valid.Get(k.c.Offset()+int64(row)) {
 			return 0 // its offsets may be read, but its bytes are nobody's
