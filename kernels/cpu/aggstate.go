@@ -36,8 +36,8 @@ func upTo[A any](acc []A, at []uint32, n int) []A {
 	return acc[:len(at)]
 }
 
-// place is at[i], or i where at is nil.
-func place(at []uint32, i int) int {
+// placeOf is at[i], or i where at is nil.
+func placeOf(at []uint32, i int) int {
 	if at == nil {
 		return i
 	}
@@ -64,7 +64,7 @@ func (s *countState) update(ids, _ []uint32, _ uint32) {
 
 func (s *countState) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*countState).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -96,7 +96,7 @@ func (s *sumState[T]) update(ids, rows []uint32, from uint32) {
 
 func (s *sumState[T]) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*sumState[T]).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -128,7 +128,7 @@ func (s *floatState[T]) update(ids, rows []uint32, from uint32) {
 
 func (s *floatState[T]) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*floatState[T]).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -149,7 +149,7 @@ func (s *truthState) update(ids, rows []uint32, from uint32) {
 
 func (s *truthState) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*truthState).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		s.acc.s[i] += v
 	}
 }
@@ -173,7 +173,7 @@ func (s *rowState) update(ids, rows []uint32, from uint32) {
 
 func (s *rowState) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*rowState).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		if v != 0 && (s.acc.s[i] == 0 || s.better(v-1, s.acc.s[i]-1)) {
 			s.acc.s[i] = v
 		}

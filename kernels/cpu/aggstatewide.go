@@ -43,7 +43,7 @@ func (s *wideState[T]) update(ids, rows []uint32, from uint32) {
 
 func (s *wideState[T]) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*wideState[T]).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		s.acc.s[i].add(v.low, v.high)
 	}
 }
@@ -63,7 +63,7 @@ func (s *decimalState) update(ids, rows []uint32, from uint32) {
 
 func (s *decimalState) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*decimalState).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		s.acc.s[i].add(v.low, v.high)
 	}
 }
@@ -90,7 +90,7 @@ func (s *productState[A]) update(ids, rows []uint32, from uint32) {
 
 func (s *productState[A]) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*productState[A]).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		s.acc.s[i] *= v
 	}
 }
@@ -131,7 +131,7 @@ func (s *extremeState[T]) update(ids, rows []uint32, from uint32) {
 
 func (s *extremeState[T]) merge(later state, at []uint32) {
 	for i, v := range upTo(later.(*extremeState[T]).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		a := s.acc.s[i]
 		if s.max && v > a || !s.max && v < a || a != a {
 			s.acc.s[i] = v
@@ -164,7 +164,7 @@ func (s *momentState) update(ids, rows []uint32, from uint32) {
 
 func (s *momentState) merge(later state, at []uint32) {
 	for i, b := range upTo(later.(*momentState).acc.s, at, len(s.acc.s)) {
-		i := place(at, i)
+		i := placeOf(at, i)
 		m := &s.acc.s[i]
 		if b.n == 0 {
 			continue
