@@ -42,8 +42,8 @@ func (t *joinTable) Release() {
 }
 
 // Probe goes over the left rows twice: to count what each morsel gives, and
-// then to write it where it belongs, so that beside the result only a bit for
-// each row is needed.
+// then to write it where it belongs. Beside the result there is a bit for each
+// row, and of up to keptRows what each found; of more it is looked up again.
 func (t *joinTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind kernels.JoinKind, o kernels.JoinOptions) (*kernels.Pairs, error) {
 	n := keys[0].Len()
 	if err := tooLong(n); err != nil {

@@ -10,6 +10,10 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
+// keptRows is up to how many left rows what they found is kept between the
+// two passes: 16 MiB. Tables are probed a million rows at a time.
+const keptRows = 1 << 22
+
 // probe is one call of Probe.
 type probe struct {
 	*joinFinder
@@ -23,6 +27,7 @@ type probe struct {
 	keep  bool // right rows without a match are kept
 	pairs bool // there is a right side
 
+	ids    vec[uint32] // what each left row found, where rows are few enough
 	found  vec[uint64] // a bit for each left row with a match
 	met    vec[uint64] // a bit for each id that was met, then for each right row
 	counts []int64     // rows that each morsel gives; then where they begin
@@ -39,6 +44,11 @@ func (p *probe) count() (err error) {
 	if p.found, err = zeroVec[uint64](p.a, int(p.n+63)/64); err != nil {
 		return err
 	}
+	if p.pairs && p.n <= keptRows {
+		if p.ids, err = newVec[uint32](p.a, int(p.n)); err != nil {
+			return err
+		}
+	}
 	if p.keep {
 		if p.met, err = zeroVec[uint64](p.a, int(p.joinIndex.n+63)/64); err != nil {
 			return err
@@ -52,6 +62,9 @@ func (p *probe) count() (err error) {
 		for from := s.from; from < s.to; from += batchRows {
 			b.span(from, int(min(batchRows, s.to-from)))
 			p.find(b)
+			if p.ids.b != nil {
+				copy(p.ids.s[from:], b.ids[:b.n])
+			}
 			matched += p.note(b)
 			if !p.unique && p.pairs {
 				for _, id := range b.ids[:b.n] {
@@ -173,7 +186,7 @@ func (p *probe) write() (err error) {
 				at += int64(p.pick(p.left.s[at:], from, n, ^uint64(0)))
 			case p.outer:
 				b.span(from, n)
-				p.find(b)
+				p.findAgain(b)
 				at = p.writeBatch(b, at)
 			default:
 				k := p.pick(b.own[:], from, n, 0)
@@ -183,7 +196,7 @@ func (p *probe) write() (err error) {
 				if b.span(from, n); k < n {
 					b.gather(b.own[:k])
 				}
-				p.find(b)
+				p.findAgain(b)
 				at = p.writeBatch(b, at)
 			}
 		}
@@ -193,6 +206,20 @@ func (p *probe) write() (err error) {
 		p.writeRest()
 	}
 	return err
+}
+
+// findAgain is find for rows that were looked up before.
+func (p *probe) findAgain(b *batch) {
+	switch {
+	case p.ids.b == nil:
+		p.find(b)
+	case b.rows == nil:
+		copy(b.ids[:b.n], p.ids.s[b.from:])
+	default:
+		for j, row := range b.rows {
+			b.ids[j] = p.ids.s[row]
+		}
+	}
 }
 
 // pick lists the rows of [from, from+n) that have a match, or with flip those
