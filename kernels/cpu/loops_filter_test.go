@@ -18,7 +18,8 @@ func testKeeper[T unsigned](t *testing.T, name string) {
 				src, mask := like(mem, randomNumbers[T](r, n)), like(mem, randomBytes(r, (n+7)/8))
 				if r.IntN(3) == 0 { // few
 					for i := range mask {
-						mask[i] &= byte(r.Uint32()) & byte(r.Uint32())
+						bits := r.Uint32()
+						mask[i] &= byte(bits) & byte(bits>>8)
 					}
 				}
 				kept := int(memory.Bitmap(mask).Count(0, int64(n)))

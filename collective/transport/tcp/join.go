@@ -31,6 +31,9 @@ func join(ctx context.Context, w rendezvous.World, o Options) (*endpoint, error)
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	if w.Rank < 0 || w.Rank >= w.Size {
+		return nil, fmt.Errorf("rank %d of %d", w.Rank, w.Size)
+	}
 	g, err := secret.New(o.Secret)
 	if err != nil {
 		return nil, err
