@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"math"
+	"time"
 
 	"github.com/volley-go/volley/memory"
 )
@@ -116,6 +117,10 @@ func (m *deviceMemory) destroy() {
 // Place is the GPU's memory.
 func (m *deviceMemory) Place() memory.Place { return m.device.Place() }
 
+// longestPause bounds the wait for another goroutine that is giving memory back.
+// It may be this very one, further up, whose work is ending: then none comes.
+const longestPause = 16 * time.Millisecond
+
 // Allocate asks the driver, and once more after everything that was released
 // has come back.
 func (m *deviceMemory) Allocate(size int64) (memory.Block, error) {
@@ -133,10 +138,13 @@ func (m *deviceMemory) Allocate(size int64) (memory.Block, error) {
 		return memory.Block{}, d.closedError(call)
 	}
 	p, c := m.get(memory.Padded(size))
-	if c == errorOutOfMemory {
-		d.drain()
+	for pause := time.Duration(0); c == errorOutOfMemory; pause = max(time.Millisecond, 2*pause) {
+		time.Sleep(pause)
+		busy := d.drain()
 		m.Trim()
-		p, c = m.get(memory.Padded(size))
+		if p, c = m.get(memory.Padded(size)); !busy || pause > longestPause {
+			break
+		}
 	}
 	if c == success {
 		return memory.Block{Handle: p, Size: size, Tag: d}, nil
@@ -209,8 +217,9 @@ func (m *deviceMemory) outOfMemory(call string, size int64) error {
 }
 
 // drain waits until the GPU is done with the work that it was given, so that
-// the memory that was released is free.
-func (d *Device) drain() {
+// the memory that was released is free. busy says that a goroutine is still giving
+// some of it back.
+func (d *Device) drain() (busy bool) {
 	d.mu.Lock()
 	streams := make([]*stream, 0, len(d.streams))
 	for s := range d.streams {
@@ -218,6 +227,7 @@ func (d *Device) drain() {
 	}
 	d.mu.Unlock()
 	for _, s := range streams {
-		s.drain()
+		busy = s.drain() || busy
 	}
+	return busy
 }

@@ -505,3 +505,21 @@ func TestBlocksOutliveTheDevice(t *testing.T) {
 		t.Fatal("the context did not go with the last block")
 	}
 }
+
+// TestOutOfMemoryWhileGivingBack asks for memory at the moment when another
+// goroutine is giving it back: that is waited for.
+func TestOutOfMemoryWhileGivingBack(t *testing.T) {
+	f := newFake(t)
+	f.capacity = 1 << 20
+	d := f.open()
+	defer d.Close()
+	s := newStream(t, d)
+	a := onDevice(t, d, 700<<10)
+	must(t, wait(t, s))
+	s.(*stream).tail.retiring.Lock() // as one who ends work does
+	time.AfterFunc(5*time.Millisecond, func() {
+		a.Release()
+		s.(*stream).tail.retiring.Unlock()
+	})
+	onDevice(t, d, 700<<10).Release()
+}

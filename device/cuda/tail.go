@@ -149,8 +149,9 @@ func (s *stream) reach(ctx context.Context, m marker) error {
 // settle waits until the GPU has done all work that it was given.
 func (s *stream) settle() { _ = s.reach(context.Background(), s.marker()) } // this context does not end
 
-// drain is settle for a goroutine that may be within the end of some work.
-func (s *stream) drain() {
+// drain is settle for a goroutine that may be within the end of some work. busy
+// says that some goroutine, perhaps this one, is ending work at the moment.
+func (s *stream) drain() (busy bool) {
 	m := s.marker()
 	if m.event != 0 {
 		if err := s.device.check("wait", s.device.await(m.event)); err != nil {
@@ -158,10 +159,12 @@ func (s *stream) drain() {
 		}
 		s.device.marks.put(m.event)
 	}
-	if s.tail.retiring.TryLock() {
-		defer s.tail.retiring.Unlock()
-		s.retire(m.number)
+	if !s.tail.retiring.TryLock() {
+		return true
 	}
+	defer s.tail.retiring.Unlock()
+	s.retire(m.number)
+	return false
 }
 
 // retire ends the work up to a number; retiring is held.
