@@ -131,12 +131,12 @@ func TestRegister(t *testing.T) {
 	}
 	_, err = d.Register(nil, nil)
 	is(t, err, device.ErrMismatch)
-	f.fault = func(call string) code {
+	f.failOn(func(call string) code {
 		if call == "cuMemHostRegister" {
 			return errorOutOfMemory
 		}
 		return success
-	}
+	})
 	_, err = d.Register(make([]byte, 100), nil)
 	is(t, err, device.ErrOutOfMemory, "100 bytes requested")
 }

@@ -113,6 +113,16 @@ func (f *fake) begin(call string) code {
 	return success
 }
 
+// set changes the fake while a stream's goroutine may be in it.
+func (f *fake) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// failOn sets the fault of calls; it is called with the fake locked.
+func (f *fake) failOn(fault func(call string) code) { f.set(func() { f.fault = fault }) }
+
 // simple is a call that gives out (+1) or takes back (-1) something of a kind.
 func (f *fake) simple(call, kind string, n int) code {
 	defer f.mu.Unlock()

@@ -127,12 +127,12 @@ func TestOpenFails(t *testing.T) {
 	for _, call := range []string{"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent", "cuStreamCreate", "cuMemPoolCreate", "cuMemPoolSetAttribute"} {
 		f := newFake(t)
 		l := f.library()
-		f.fault = func(c string) code {
+		f.failOn(func(c string) code {
 			if c == call {
 				return errorOutOfMemory
 			}
 			return success
-		}
+		})
 		_, err := l.open(0, collect(nil))
 		is(t, err, device.ErrOutOfMemory)
 	}
@@ -183,7 +183,7 @@ func TestOutOfMemoryWaits(t *testing.T) {
 	d := f.open()
 	defer d.Close()
 	s := newStream(t, d)
-	f.held = true
+	f.set(func() { f.held = true })
 	a := onDevice(t, d, 700<<10)
 	must(t, s.Fill(a, 0, a.Len(), 1))
 	a.Release()
@@ -231,13 +231,13 @@ func TestLost(t *testing.T) {
 	must(t, s.Launch(f1, device.Grid{Groups: [3]int64{10}}, b))
 	must(t, wait(t, s))
 
-	f.fault = func(call string) code {
+	f.failOn(func(call string) code {
 		if call == "cuLaunchKernel twice" {
 			f.lost = 700
 			return 700
 		}
 		return success
-	}
+	})
 	first := s.Launch(f2, device.Grid{Groups: [3]int64{10}}, b)
 	is(t, first, device.ErrLost, "cuda:0", "twice", "700")
 	for i, call := range []func() error{
@@ -296,7 +296,7 @@ func TestLostLater(t *testing.T) {
 		d := f.open()
 		s := newStream(t, d)
 		b := onDevice(t, d, 8)
-		f.held = true
+		f.set(func() { f.held = true })
 		for _, name := range launches {
 			must(t, s.Launch(kernel(t, d, name), device.Grid{}, b))
 		}
@@ -325,12 +325,12 @@ func TestLostBlocking(t *testing.T) {
 	s := newStream(t, d)
 	b := onDevice(t, d, 8)
 	must(t, s.Launch(kernel(t, d, "ordinals"), device.Grid{}, b))
-	f.fault = func(call string) code {
+	f.failOn(func(call string) code {
 		if call == "cuLaunchKernel twice" {
 			f.lost = 700
 		}
 		return f.lost
-	}
+	})
 	err := s.Launch(kernel(t, d, "twice"), device.Grid{}, b)
 	is(t, err, device.ErrLost, "cuda:0: twice: ")
 	if strings.Contains(err.Error(), "ordinals") {
@@ -371,12 +371,12 @@ func TestLaunchFails(t *testing.T) {
 	b := onDevice(t, d, 8)
 	defer b.Release()
 	fn := kernel(t, d, "twice")
-	f.fault = func(call string) code {
+	f.failOn(func(call string) code {
 		if call == "cuLaunchKernel twice" {
 			return 701
 		}
 		return success
-	}
+	})
 	_ = s.Launch(fn, device.Grid{}, b)
 	is(t, wait(t, s), device.ErrMismatch, "twice", "701")
 	f.mu.Lock()
@@ -393,16 +393,16 @@ func TestModuleDoesNotLoad(t *testing.T) {
 	defer d.Close()
 	for c, kind := range map[code]error{218: device.ErrUnsupported, 222: device.ErrUnsupported, errorOutOfMemory: device.ErrOutOfMemory, errorInvalidValue: device.ErrUnsupported} {
 		f.log = "ptxas application ptx input, line 7; error : Unknown modifier '.f33'"
-		f.fault = func(call string) code {
+		f.failOn(func(call string) code {
 			if call == "cuModuleLoadDataEx" {
 				return c
 			}
 			return success
-		}
+		})
 		_, err := d.LoadModule(t.Context(), device.Source{Name: "mine", Image: []byte(fakePTX)})
 		is(t, err, kind, "cuda:0", "mine", "line 7; error : Unknown modifier '.f33'")
 	}
-	f.fault = nil
+	f.set(func() { f.fault = nil })
 	_, err := d.LoadModule(t.Context(), device.Source{Name: "odd", Image: []byte(".version 8.0\n.entry f(.param .texref t)")})
 	is(t, err, device.ErrUnsupported, "parameter 0 of f")
 }
@@ -417,7 +417,7 @@ func TestCancelBetweenLaunches(t *testing.T) {
 	b := onDevice(t, d, 8)
 	defer b.Release()
 	fn := kernel(t, d, "twice")
-	f.held = true
+	f.set(func() { f.held = true })
 	must(t, s.Launch(fn, device.Grid{}, b))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the user left")

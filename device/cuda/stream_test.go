@@ -32,7 +32,7 @@ func TestReleasedWithoutWait(t *testing.T) {
 		defer f.mu.Unlock()
 		return f.live["blocks"]
 	}
-	f.held = true
+	f.set(func() { f.held = true })
 	for range 100 {
 		b := onDevice(t, d, 64)
 		must(t, s.Launch(kernel(t, d, "twice"), device.Grid{}, b))
