@@ -33,7 +33,9 @@ type Comm struct {
 	combine     func(off int, part []byte) // mover.combine, made once
 	programs    map[shape]*program
 	pairs       [2][]uint64
-	splits      int
+
+	mu    sync.Mutex
+	named map[string]int // groups made so far, by kind and ranks
 }
 
 // New makes a Comm of an endpoint, which it owns from then on. All ranks of the
@@ -58,6 +60,7 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 	}
 	c.combine = c.mover.combine
 	c.programs = map[shape]*program{}
+	c.named = map[string]int{}
 	c.turns.init()
 	c.watch = newWatch(c)
 	go c.watch.run()
@@ -128,11 +131,20 @@ func (c *Comm) Sub(ctx context.Context, ranks []int) (*Comm, error) {
 	return c.sub(ctx, fmt.Sprintf("sub %v", ranks), ranks)
 }
 
-func (c *Comm) sub(ctx context.Context, name string, ranks []int) (*Comm, error) {
-	ends, err := c.ends.Split(ctx, name, ranks)
+// sub makes a group of the endpoint. A transport wants a name that no other group
+// has, so groups of one kind and the same ranks are numbered; one that did not come
+// about has no number, since its other ranks may never have called.
+func (c *Comm) sub(ctx context.Context, kind string, ranks []int) (*Comm, error) {
+	c.mu.Lock()
+	n := c.named[kind]
+	c.mu.Unlock()
+	ends, err := c.ends.Split(ctx, fmt.Sprintf("%s, %d", kind, n), ranks)
 	if err != nil {
 		return nil, &device.Error{Call: "split", Kind: device.ErrUnavailable, Cause: err}
 	}
+	c.mu.Lock()
+	c.named[kind] = n + 1
+	c.mu.Unlock()
 	return New(ends, c.options)
 }
 
@@ -145,7 +157,6 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err := c.AllGather(ctx, Of(mine), Of(all)); err != nil {
 		return nil, err
 	}
-	c.splits++
 	if color < 0 {
 		return nil, nil
 	}
@@ -160,7 +171,7 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 		}
 		ranks = append(ranks[:at], append([]int{r}, ranks[at:]...)...)
 	}
-	return c.sub(ctx, fmt.Sprintf("split %d color %d", c.splits, color), ranks)
+	return c.sub(ctx, fmt.Sprintf("split %d %v", color, ranks), ranks)
 }
 
 // Shrink makes a Comm of the ranks that survived the Fault, in their old order. All

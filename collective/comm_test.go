@@ -495,3 +495,47 @@ func TestSplit(t *testing.T) {
 		return nil
 	})
 }
+
+// named keeps the names of the groups that an endpoint is asked for.
+type named struct {
+	transport.Endpoint
+	names []string
+}
+
+func (n *named) Split(ctx context.Context, name string, members []int) (transport.Endpoint, error) {
+	n.names = append(n.names, name)
+	return n.Endpoint.Split(ctx, name, members)
+}
+
+// Groups of the same ranks have names of their own, which all ranks give alike.
+func TestGroupNames(t *testing.T) {
+	plain := inproc.New(2)
+	ends := []transport.Endpoint{&named{Endpoint: plain[0]}, &named{Endpoint: plain[1]}}
+	ctx := context.Background()
+	must(t, over(t, ends, Options{}), func(c *Comm) error {
+		for range 3 {
+			s, err := c.Sub(ctx, []int{0, 1})
+			if err == nil {
+				err = s.Close()
+			}
+			if err != nil {
+				return err
+			}
+			if s, err = c.Split(ctx, 1, 0); err == nil {
+				err = s.Close()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	first, second := ends[0].(*named).names, ends[1].(*named).names
+	if !slices.Equal(first, second) {
+		t.Errorf("rank 0 asks for %q, rank 1 for %q", first, second)
+	}
+	slices.Sort(first)
+	if len(slices.Compact(first)) != 6 {
+		t.Errorf("the names are %q", first)
+	}
+}
