@@ -62,7 +62,7 @@ func variants(op Op, size int) []Call {
 				all = append(all, c)
 			}
 			if op == AllReduce || op == Broadcast {
-				c.Nodes = nodes
+				c.Nodes = NewMachines(nodes)
 				all = append(all, c)
 			}
 		}

@@ -125,22 +125,19 @@ func binomialScatter(c *Call) Plan {
 type subtree struct {
 	c  *Call
 	v  int
-	at []int64 // starts of the blocks by v
+	at blocks // by v
 }
 
 func newSubtree(c *Call) *subtree {
-	t := &subtree{c: c, v: (c.Rank - c.Root + c.Size) % c.Size, at: make([]int64, c.Size+1)}
-	for v := range c.Size {
-		t.at[v+1] = t.at[v] + c.block(t.rank(v))
-	}
-	return t
+	return &subtree{c: c, v: (c.Rank - c.Root + c.Size) % c.Size, at: c.offsets().from(c.Root)}
 }
 
 func (t *subtree) rank(v int) int { return (v + t.c.Root) % t.c.Size }
 
 // held is where blocks [from, to) by v lie in this rank's Scratch.
 func (t *subtree) held(from, to int) Range {
-	return Range{Scratch, t.at[from] - t.at[t.v], t.at[to] - t.at[from]}
+	at := t.at.at(from)
+	return Range{Scratch, at - t.at.at(t.v), t.at.at(to) - at}
 }
 
 func (t *subtree) scratch() int64 {
@@ -148,7 +145,7 @@ func (t *subtree) scratch() int64 {
 	if t.v == 0 {
 		width = t.c.Size
 	}
-	return t.at[min(t.v+width, t.c.Size)] - t.at[t.v]
+	return t.at.at(min(t.v+width, t.c.Size)) - t.at.at(t.v)
 }
 
 // unroll pairs the root's blocks in the order of ranks with those held.
@@ -156,6 +153,6 @@ func (t *subtree) unroll(pair func(out, held Range)) {
 	at := t.c.offsets()
 	for v := range t.c.Size {
 		r := t.rank(v)
-		pair(Range{Output, at[r], t.c.block(r)}, t.held(v, v+1))
+		pair(at.block(Output, r), t.held(v, v+1))
 	}
 }

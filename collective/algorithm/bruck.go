@@ -8,23 +8,19 @@ package algorithm
 // bruckAllGather: after the round of width w a rank has 2w blocks from its own on.
 func bruckAllGather(c *Call) Plan {
 	p := c.Size
-	at := make([]int64, p+1) // starts in Scratch, blocks counted from the own one
-	for i := range p {
-		at[i+1] = at[i] + c.block((c.Rank+i)%p)
-	}
-	return plan(at[p], func(f *flow) {
-		run := func(from, to int) Range { return Range{Scratch, at[from], at[to] - at[from]} }
-		f.copy(run(0, 1), Range{Input, 0, at[1]})
+	out := c.offsets()
+	held := out.from(c.Rank) // in Scratch, counted from the own block
+	return plan(held.total, func(f *flow) {
+		run := func(from, to int) Range { return held.run(Scratch, from, to) }
+		f.copy(run(0, 1), Range{Input, 0, held.at(1)})
 		for w := 1; w < p; w *= 2 {
 			n := min(w, p-w)
 			f.send((c.Rank+p-w)%p, run(0, n))
 			f.recv((c.Rank+w)%p, run(w, w+n))
 			f.next()
 		}
-		out := c.offsets()
 		for i := range p {
-			r := (c.Rank + i) % p
-			f.copy(Range{Output, out[r], c.block(r)}, run(i, i+1))
+			f.copy(out.block(Output, (c.Rank+i)%p), run(i, i+1))
 		}
 	})
 }
@@ -50,6 +46,7 @@ func bruckAllToAll(c *Call) Plan {
 				}
 			}
 			in.Len = out.Len
+			f.next()
 			f.send((c.Rank+w)%p, out)
 			f.recv((c.Rank+p-w)%p, in)
 			f.next()

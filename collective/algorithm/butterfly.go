@@ -15,9 +15,9 @@ func butterflyAllReduce(c *Call) Plan {
 	extra := c.Size - p
 	if extra > 0 && c.Deterministic {
 		at := shares(c)
-		return plan(exchangeScratch(at), func(f *flow) {
-			f.exchangeAndFold(c, at, Range{Output, at[c.Rank], at[c.Rank+1] - at[c.Rank]})
-			f.doublingAllGather(c, at)
+		return plan(exchangeScratch(&at), func(f *flow) {
+			f.exchangeAndFold(c, &at, at.block(Output, c.Rank))
+			f.doublingAllGather(c, &at)
 		})
 	}
 	return plan(0, func(f *flow) {
@@ -92,19 +92,23 @@ func halvingReduceScatter(c *Call) Plan {
 		return directReduceScatter(c)
 	}
 	at := c.offsets()
-	return plan(at[c.Size], func(f *flow) {
-		levels := bits.Len(uint(c.Size)) - 1
-		order := make([]int64, c.Size+1) // starts in Scratch, by reversed number
-		for i := range c.Size {
-			b := int(bits.Reverse64(uint64(i)) >> (64 - levels))
-			if levels == 0 {
-				b = 0
+	levels := bits.Len(uint(c.Size)) - 1
+	reversed := func(i int) int { return int(bits.Reverse64(uint64(i)<<(63-levels)<<1) & uint64(c.Size-1)) }
+	return plan(at.total, func(f *flow) {
+		order := at // in Scratch, by reversed number
+		if c.Counts != nil {
+			counts := make([]int64, c.Size)
+			for i := range counts {
+				counts[i] = c.block(reversed(i))
 			}
-			order[i+1] = order[i] + c.block(b)
-			f.copy(Range{Scratch, order[i], c.block(b)}, Range{Input, at[b], c.block(b)})
+			order = blocksOf(c.Size, 0, counts)
 		}
+		for i := range c.Size {
+			f.copy(order.block(Scratch, i), at.block(Input, reversed(i)))
+		}
+		f.next()
 		lo, hi := 0, c.Size
-		run := func(from, to int) Range { return Range{Scratch, order[from], order[to] - order[from]} }
+		run := func(from, to int) Range { return order.run(Scratch, from, to) }
 		for w := 1; w < c.Size; w *= 2 {
 			mid := (lo + hi) / 2
 			peer := c.Rank ^ w

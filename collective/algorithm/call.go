@@ -51,9 +51,8 @@ type Call struct {
 	// Broadcast the whole, for ReduceScatter and AllGather the rank's own block, for
 	// the root of Reduce the vector.
 	InPlace bool
-	// Nodes is the machine that each rank is on, or nil: one machine. Machines are
-	// numbered from 0 in order of their first rank.
-	Nodes []int
+	// Nodes says which ranks share a machine; nil: all do.
+	Nodes *Machines
 }
 
 // block is the length of rank r's block.
@@ -74,15 +73,6 @@ func (c *Call) offset(r int) int64 {
 		sum += n
 	}
 	return sum
-}
-
-// offsets are the starts of all blocks and, last, their sum.
-func (c *Call) offsets() []int64 {
-	all := make([]int64, c.Size+1)
-	for r := range c.Size {
-		all[r+1] = all[r] + c.block(r)
-	}
-	return all
 }
 
 // cut cuts n elements into size parts as equal as they can be, the first ones

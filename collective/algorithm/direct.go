@@ -30,14 +30,14 @@ func (f *flow) foldTree(dst Range, loc []Range) {
 // order, at rank r: every rank gets all contributions to its block and folds them
 // itself. The bytes on the wire are a ring's, (p-1)/p of the vector for each rank.
 // at are the blocks' starts in Input; into is where the own block goes.
-func (f *flow) exchangeAndFold(c *Call, at []int64, into Range) {
-	longest := longestBlock(at)
+func (f *flow) exchangeAndFold(c *Call, at *blocks, into Range) {
+	longest := at.longest()
 	chunk := min(longest, foldChunk)
 	loc := make([]Range, c.Size)
 	for lo := int64(0); lo < longest; lo += chunk {
 		window := func(r int) Range { // of rank r's block
-			n := max(0, min(chunk, at[r+1]-at[r]-lo))
-			return Range{Input, at[r] + lo, n}
+			b := at.block(Input, r)
+			return b.part(lo, max(0, min(chunk, b.Len-lo)))
 		}
 		own := window(c.Rank)
 		for i := range c.Size {
@@ -61,16 +61,7 @@ func (f *flow) exchangeAndFold(c *Call, at []int64, into Range) {
 }
 
 // exchangeScratch is what exchangeAndFold needs.
-func exchangeScratch(at []int64) int64 {
-	return int64(len(at)-1) * min(longestBlock(at), foldChunk)
-}
-
-func longestBlock(at []int64) (longest int64) {
-	for r := range len(at) - 1 {
-		longest = max(longest, at[r+1]-at[r])
-	}
-	return longest
-}
+func exchangeScratch(at *blocks) int64 { return int64(at.n) * min(at.longest(), foldChunk) }
 
 // gatherAndFold is a Reduce whose root folds all contributions itself.
 func gatherAndFold(c *Call) Plan {
@@ -126,7 +117,7 @@ func directAllReduce(c *Call) Plan {
 // directReduceScatter is exchangeAndFold as an operation.
 func directReduceScatter(c *Call) Plan {
 	at := c.offsets()
-	return plan(exchangeScratch(at), func(f *flow) {
-		f.exchangeAndFold(c, at, Range{Output, 0, c.block(c.Rank)})
+	return plan(exchangeScratch(&at), func(f *flow) {
+		f.exchangeAndFold(c, &at, Range{Output, 0, c.block(c.Rank)})
 	})
 }

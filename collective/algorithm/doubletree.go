@@ -178,9 +178,9 @@ func (f *flow) down(w *wave, second bool, clock, n int) {
 // treeOfDirect reduces by direct exchange and gathers by doubling.
 func treeOfDirect(c *Call) Plan {
 	at := shares(c)
-	return plan(exchangeScratch(at), func(f *flow) {
-		f.exchangeAndFold(c, at, Range{Output, at[c.Rank], at[c.Rank+1] - at[c.Rank]})
-		f.doublingAllGather(c, at)
+	return plan(exchangeScratch(&at), func(f *flow) {
+		f.exchangeAndFold(c, &at, at.block(Output, c.Rank))
+		f.doublingAllGather(c, &at)
 	})
 }
 

@@ -73,20 +73,19 @@ func doublingAllReduce(c *Call) Plan {
 func doublingAllGather(c *Call) Plan {
 	return plan(0, func(f *flow) {
 		at := c.offsets()
-		own := c.block(c.Rank)
-		f.copy(Range{Output, at[c.Rank], own}, Range{Input, 0, own})
-		f.doublingAllGather(c, at)
+		f.copy(at.block(Output, c.Rank), Range{Input, 0, c.block(c.Rank)})
+		f.doublingAllGather(c, &at)
 	})
 }
 
-func (f *flow) doublingAllGather(c *Call, at []int64) {
+func (f *flow) doublingAllGather(c *Call, at *blocks) {
 	for w := 1; w < c.Size; w *= 2 {
 		to, from, mine, theirs, _ := neighbours(c.Rank, c.Size, w)
 		for _, r := range to {
-			f.send(r, Range{Output, at[mine[0]], at[mine[1]] - at[mine[0]]})
+			f.send(r, at.run(Output, mine[0], mine[1]))
 		}
 		if from >= 0 {
-			f.recv(from, Range{Output, at[theirs[0]], at[theirs[1]] - at[theirs[0]]})
+			f.recv(from, at.run(Output, theirs[0], theirs[1]))
 		}
 		f.next()
 	}

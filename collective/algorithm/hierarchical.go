@@ -5,37 +5,44 @@ package algorithm
 // then each machine's ranks get what came. Where all are on one machine, they are
 // the inner schedule alone.
 
-// groups are this rank's machine and the machines' leaders, as ranks of the call.
-func groups(c *Call) (local, leaders []int) {
-	seen := map[int]bool{}
-	for r := range c.Size {
-		n := 0
-		if c.Nodes != nil {
-			n = c.Nodes[r]
+// group is some ranks of a call, numbered anew.
+type group struct {
+	size int
+	own  int           // the number of this rank, -1 where it is not among them
+	rank func(int) int // the rank of the call with a number
+}
+
+// groups are the ranks of this rank's machine and, one of each, the machines'
+// leaders: the root where it is given, else the lowest rank.
+func groups(c *Call, root int) (local, leaders group) {
+	same := func(r int) int { return r }
+	m := c.machines()
+	if m == nil {
+		lead := max(0, root)
+		leaders = group{1, -1, func(int) int { return lead }}
+		if c.Rank == lead {
+			leaders.own = 0
 		}
-		if !seen[n] {
-			seen[n] = true
-			leaders = append(leaders, r)
+		return group{c.Size, c.Rank, same}, leaders
+	}
+	ranks := m.members[m.of[c.Rank]]
+	local = group{len(ranks), m.place[c.Rank], func(i int) int { return ranks[i] }}
+	lead := func(machine int) int {
+		if root >= 0 && m.of[root] == machine {
+			return root
 		}
-		if c.Nodes == nil || n == c.Nodes[c.Rank] {
-			local = append(local, r)
-		}
+		return m.members[machine][0]
+	}
+	leaders = group{m.Len(), -1, lead}
+	if lead(m.of[c.Rank]) == c.Rank {
+		leaders.own = m.of[c.Rank]
 	}
 	return local, leaders
 }
 
-func index(ranks []int, r int) int {
-	for i, x := range ranks {
-		if x == r {
-			return i
-		}
-	}
-	return -1
-}
-
 // embed runs the plan of a call among ranks, whose arrays are those windows of
 // this schedule's.
-func (f *flow) embed(p Plan, ranks []int, spaces [3]Range) {
+func (f *flow) embed(p Plan, ranks func(int) int, spaces [3]Range) {
 	move := func(r Range) Range {
 		if r.Len == 0 {
 			return Range{}
@@ -47,10 +54,10 @@ func (f *flow) embed(p Plan, ranks []int, spaces [3]Range) {
 			f.Local = append(f.Local, Local{move(l.Into), move(l.A), move(l.B), l.Fold})
 		}
 		for _, s := range r.Sends {
-			f.send(ranks[s.To], move(s.From))
+			f.send(ranks(s.To), move(s.From))
 		}
 		for _, v := range r.Recvs {
-			f.Recvs = append(f.Recvs, Recv{ranks[v.From], move(v.Into), v.Side, move(v.With)})
+			f.Recvs = append(f.Recvs, Recv{ranks(v.From), move(v.Into), v.Side, move(v.With)})
 		}
 		if !f.next() {
 			return
@@ -65,14 +72,13 @@ func hierarchicalAllReduce(c *Call) Plan {
 	if c.Deterministic {
 		return treeOfDirect(c)
 	}
-	local, leaders := groups(c)
-	me, lead := index(local, c.Rank), index(leaders, c.Rank)
-	reduce := &Call{Op: Reduce, Rank: me, Size: len(local), Count: c.Count, Chunk: c.Chunk}
-	across := &Call{Op: AllReduce, Rank: lead, Size: len(leaders), Count: c.Count, Chunk: c.Chunk, InPlace: true}
-	spread := &Call{Op: Broadcast, Rank: me, Size: len(local), Count: c.Count, Chunk: c.Chunk, InPlace: true}
+	local, leaders := groups(c, -1)
+	reduce := &Call{Op: Reduce, Rank: local.own, Size: local.size, Count: c.Count, Chunk: c.Chunk}
+	across := &Call{Op: AllReduce, Rank: leaders.own, Size: leaders.size, Count: c.Count, Chunk: c.Chunk, InPlace: true}
+	spread := &Call{Op: Broadcast, Rank: local.own, Size: local.size, Count: c.Count, Chunk: c.Chunk, InPlace: true}
 	first, last := binomialReduce(reduce), binomialBroadcast(spread)
 	var middle Plan
-	if lead >= 0 {
+	if leaders.own >= 0 {
 		middle = butterflyAllReduce(across)
 	} else {
 		middle = none
@@ -81,38 +87,30 @@ func hierarchicalAllReduce(c *Call) Plan {
 	return plan(scratch, func(f *flow) {
 		in, out := Range{Input, 0, c.Count}, Range{Output, 0, c.Count}
 		s := Range{Scratch, 0, scratch}
-		f.embed(first, local, [3]Range{in, out, s})
-		f.embed(middle, leaders, [3]Range{out, out, s})
-		f.embed(last, local, [3]Range{out, out, s})
+		f.embed(first, local.rank, [3]Range{in, out, s})
+		f.embed(middle, leaders.rank, [3]Range{out, out, s})
+		f.embed(last, local.rank, [3]Range{out, out, s})
 	})
 }
 
 // hierarchicalBroadcast: the root's machine is served by the root, the others by
 // their leaders.
 func hierarchicalBroadcast(c *Call) Plan {
-	local, leaders := groups(c)
-	rootsNode := 0
-	if c.Nodes != nil {
-		rootsNode = c.Nodes[c.Root]
+	local, leaders := groups(c, c.Root)
+	machine, first := 0, 0 // of the root; and where its machine's ranks get it from
+	if m := c.machines(); m == nil {
+		first = c.Root
+	} else if machine = m.of[c.Root]; m.of[c.Rank] == machine {
+		first = m.place[c.Root]
 	}
-	for i, l := range leaders { // the root leads its machine
-		if c.Nodes == nil || c.Nodes[l] == rootsNode {
-			leaders[i] = c.Root
-		}
-	}
-	first := c.Root
-	if index(local, c.Root) < 0 {
-		first = local[0]
-	}
-	lead := index(leaders, c.Rank)
 	outer := none
-	if lead >= 0 {
-		outer = binomialBroadcast(&Call{Op: Broadcast, Rank: lead, Size: len(leaders), Root: index(leaders, c.Root), Count: c.Count})
+	if leaders.own >= 0 {
+		outer = binomialBroadcast(&Call{Op: Broadcast, Rank: leaders.own, Size: leaders.size, Root: machine, Count: c.Count})
 	}
-	inner := binomialBroadcast(&Call{Op: Broadcast, Rank: index(local, c.Rank), Size: len(local), Root: index(local, first), Count: c.Count, InPlace: true})
+	inner := binomialBroadcast(&Call{Op: Broadcast, Rank: local.own, Size: local.size, Root: first, Count: c.Count, InPlace: true})
 	return plan(0, func(f *flow) {
 		in, out := Range{Input, 0, c.Count}, Range{Output, 0, c.Count}
-		f.embed(outer, leaders, [3]Range{in, out, {}})
-		f.embed(inner, local, [3]Range{out, out, {}})
+		f.embed(outer, leaders.rank, [3]Range{in, out, {}})
+		f.embed(inner, local.rank, [3]Range{out, out, {}})
 	})
 }

@@ -54,10 +54,10 @@ func linearGather(c *Call) Plan {
 			return
 		}
 		at := c.offsets()
-		f.copy(Range{Output, at[c.Rank], c.block(c.Rank)}, Range{Input, 0, c.block(c.Rank)})
+		f.copy(at.block(Output, c.Rank), Range{Input, 0, c.block(c.Rank)})
 		for i := 1; i < c.Size; i++ {
 			r := (c.Root + i) % c.Size
-			f.recv(r, Range{Output, at[r], c.block(r)})
+			f.recv(r, at.block(Output, r))
 		}
 	})
 }
@@ -72,10 +72,10 @@ func linearScatter(c *Call) Plan {
 		at := c.offsets()
 		for i := 1; i < c.Size; i++ {
 			r := (c.Root + i) % c.Size
-			f.send(r, Range{Input, at[r], c.block(r)})
+			f.send(r, at.block(Input, r))
 		}
 		f.next()
-		f.copy(own, Range{Input, at[c.Rank], own.Len})
+		f.copy(own, at.block(Input, c.Rank))
 	})
 }
 
@@ -84,13 +84,13 @@ func linearAllGather(c *Call) Plan {
 	return plan(0, func(f *flow) {
 		at := c.offsets()
 		in := Range{Input, 0, c.block(c.Rank)}
-		f.copy(Range{Output, at[c.Rank], in.Len}, in)
+		f.copy(at.block(Output, c.Rank), in)
 		for i := 1; i < c.Size; i++ {
 			f.send((c.Rank+i)%c.Size, in)
 		}
 		for i := 1; i < c.Size; i++ {
 			r := (c.Rank + c.Size - i) % c.Size
-			f.recv(r, Range{Output, at[r], c.block(r)})
+			f.recv(r, at.block(Output, r))
 		}
 	})
 }

@@ -10,10 +10,10 @@ package algorithm
 // ringReduceScatter walks the Size-1 rounds in which the sum of block b starts at
 // rank b+1 and ends at b. partial is where the own sum of a block may be kept
 // between two rounds, last where the rank's own block goes.
-func (f *flow) ringReduceScatter(c *Call, at []int64, partial func(block int) Range, last Range) {
+func (f *flow) ringReduceScatter(c *Call, at *blocks, partial func(block int) Range, last Range) {
 	p := c.Size
 	next, prev := (c.Rank+1)%p, (c.Rank+p-1)%p
-	block := func(b int) Range { return Range{Input, at[b], at[b+1] - at[b]} }
+	block := func(b int) Range { return at.block(Input, b) }
 	for s := range p - 1 {
 		out, in := (c.Rank+2*p-1-s)%p, (c.Rank+2*p-2-s)%p
 		from := block(out)
@@ -32,24 +32,15 @@ func (f *flow) ringReduceScatter(c *Call, at []int64, partial func(block int) Ra
 
 // ringAllGather walks the Size-1 rounds in which every block goes round; each
 // rank's own one is in Output already.
-func (f *flow) ringAllGather(c *Call, at []int64) {
+func (f *flow) ringAllGather(c *Call, at *blocks) {
 	p := c.Size
 	next, prev := (c.Rank+1)%p, (c.Rank+p-1)%p
 	for s := range p - 1 {
 		out, in := (c.Rank+p-s)%p, (c.Rank+2*p-1-s)%p
-		f.send(next, Range{Output, at[out], at[out+1] - at[out]})
-		f.recv(prev, Range{Output, at[in], at[in+1] - at[in]})
+		f.send(next, at.block(Output, out))
+		f.recv(prev, at.block(Output, in))
 		f.next()
 	}
-}
-
-// shares are the starts of the equal parts of a vector, one a rank.
-func shares(c *Call) []int64 {
-	at := make([]int64, c.Size+1)
-	for r := range at {
-		at[r] = cut(c.Count, c.Size, r)
-	}
-	return at
 }
 
 func ringAllReduce(c *Call) Plan {
@@ -59,16 +50,16 @@ func ringAllReduce(c *Call) Plan {
 	at := shares(c)
 	scratch := int64(0)
 	if c.Deterministic {
-		scratch = exchangeScratch(at)
+		scratch = exchangeScratch(&at)
 	}
 	return plan(scratch, func(f *flow) {
-		partial := func(b int) Range { return Range{Output, at[b], at[b+1] - at[b]} }
+		partial := func(b int) Range { return at.block(Output, b) }
 		if c.Deterministic {
-			f.exchangeAndFold(c, at, partial(c.Rank))
+			f.exchangeAndFold(c, &at, partial(c.Rank))
 		} else {
-			f.ringReduceScatter(c, at, partial, partial(c.Rank))
+			f.ringReduceScatter(c, &at, partial, partial(c.Rank))
 		}
-		f.ringAllGather(c, at)
+		f.ringAllGather(c, &at)
 	})
 }
 
@@ -80,22 +71,21 @@ func ringReduceScatter(c *Call) Plan {
 		return directReduceScatter(c)
 	}
 	at := c.offsets()
-	longest := longestBlock(at)
+	longest := at.longest()
 	return plan(2*longest, func(f *flow) {
 		// Two places in turn: what came in the last round goes out while the next comes in.
 		partial := func(b int) Range {
-			return Range{Scratch, int64((c.Rank+2*c.Size-b)%c.Size%2) * longest, at[b+1] - at[b]}
+			return Range{Scratch, int64((c.Rank+2*c.Size-b)%c.Size%2) * longest, at.block(Input, b).Len}
 		}
-		f.ringReduceScatter(c, at, partial, Range{Output, 0, c.block(c.Rank)})
+		f.ringReduceScatter(c, &at, partial, Range{Output, 0, c.block(c.Rank)})
 	})
 }
 
 func ringAllGather(c *Call) Plan {
 	return plan(0, func(f *flow) {
 		at := c.offsets()
-		own := c.block(c.Rank)
-		f.copy(Range{Output, at[c.Rank], own}, Range{Input, 0, own})
-		f.ringAllGather(c, at)
+		f.copy(at.block(Output, c.Rank), Range{Input, 0, c.block(c.Rank)})
+		f.ringAllGather(c, &at)
 	})
 }
 

@@ -63,7 +63,17 @@ type Round struct {
 	Recvs []Recv
 }
 
-func (r *Round) reset() { r.Local, r.Sends, r.Recvs = r.Local[:0], r.Sends[:0], r.Recvs[:0] }
+// keptLocal is how many local steps a round has room for that are still to be
+// filled: where one process walks all ranks' schedules, the room that a long round
+// took would be held for each of them.
+const keptLocal = 256
+
+func (r *Round) reset() {
+	if cap(r.Local) > keptLocal {
+		r.Local = nil
+	}
+	r.Local, r.Sends, r.Recvs = r.Local[:0], r.Sends[:0], r.Recvs[:0]
+}
 
 func (r *Round) copy(into, from Range) {
 	if from.Len > 0 && into != from {
