@@ -4,7 +4,7 @@
 # The GPU backends run without a GPU: OpenCL on the processor, CUDA on an emulated driver; their PTX is made again and assembled (see gpu.sh).
 # Installs: Go modules into Go's module cache; with apt-get gcc, libc6-dev, g++, PoCL and oclgrind where they are missing (see compiler.sh,
 # opencl.sh, cuda.sh); from PyPI NVIDIA's compilers and headers into .cuda/ (see cuda.sh, gorgonia.sh).
-# Libraries to compare results with, from PyPI into .venv (see peers.sh).
+# Libraries to compare results with, from PyPI into .venv and with apt-get (see peers.sh, collective_peers.sh).
 # CI=true makes leaving anything out a failure.
 . "$(dirname "$0")/lib.sh"
 . scripts/compiler.sh
@@ -111,6 +111,16 @@ if bash scripts/peers.sh; then
 	esac
 else
 	leave_out "races against other libraries" "scripts/peers.sh could not install them"
+fi
+
+# A few sizes by every library: the program fails where a result is wrong. Gloo comes with PyTorch, 1.5 GB, and is asked where that is installed.
+section "collective operations: results equal"
+if bash scripts/collective_peers.sh openmpi,mpich; then
+	against=openmpi,mpich
+	! /usr/bin/python3 -c 'import torch' 2>/dev/null || against=$against,gloo
+	CGO_ENABLED=0 go run ./cmd/volley bench collective --peers --against "$against" --sizes 8,4K,1M --ranks 2 --runs 1
+else
+	leave_out "races of collective operations" "scripts/collective_peers.sh could not install the libraries"
 fi
 
 opencl_sections

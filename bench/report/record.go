@@ -20,6 +20,7 @@ type Record struct {
 	Driver  string `json:"driver,omitempty"`  // its driver with the version
 	Rows    *int64 `json:"rows,omitempty"`    // input rows of one run
 	Threads int    `json:"threads,omitempty"` // threads that the engine was allowed
+	Ranks   int    `json:"ranks,omitempty"`   // processes that took part, of collective operations
 
 	MedianS *float64 `json:"median_s,omitempty"` // median time of a run, seconds
 	MinS    *float64 `json:"min_s,omitempty"`    // fastest run, seconds
@@ -117,8 +118,8 @@ func (r *Record) validate() error {
 			return fmt.Errorf("report: record %s: %s is %d", r.Label(), f.name, *f.value)
 		}
 	}
-	if r.Threads < 0 || r.Runs < 0 {
-		return fmt.Errorf("report: record %s: threads is %d, runs is %d", r.Label(), r.Threads, r.Runs)
+	if r.Threads < 0 || r.Runs < 0 || r.Ranks < 0 {
+		return fmt.Errorf("report: record %s: threads is %d, runs is %d, ranks is %d", r.Label(), r.Threads, r.Runs, r.Ranks)
 	}
 	return nil
 }

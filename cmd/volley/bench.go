@@ -52,6 +52,9 @@ make their own data.`,
 	if d.transfer != nil {
 		cmd.AddCommand(newTransfer(d, &f))
 	}
+	if d.collective != nil {
+		cmd.AddCommand(newCollective(d, &f))
+	}
 	severalSuites(cmd, d, &f)
 	return cmd
 }

@@ -26,6 +26,8 @@ type deps struct {
 	transfer func(ctx context.Context, o transferOptions, to report.Sink, p progress.Progress) error
 	// gemmPeers is the race at products against other libraries; nil where there is none.
 	gemmPeers *gemmPeerSuite
+	// collective is the suite of that name; nil where there is none.
+	collective *collectiveSuite
 	// convert converts files.
 	convert *converter
 }
@@ -100,6 +102,23 @@ type gemmPeerOptions struct {
 	gemmOptions
 	Python string   // the interpreter that has the peers
 	Peers  []string // their names
+}
+
+// collectiveSuite is the suite "collective" and what it knows.
+type collectiveSuite struct {
+	ops, devices, peers []string
+	run                 func(ctx context.Context, o collectiveOptions, to report.Sink, p progress.Progress) error
+	// rank makes the process one of the suite's ranks.
+	rank func(ctx context.Context, what string) error
+}
+
+// collectiveOptions is what the suite "collective" is told.
+type collectiveOptions struct {
+	benchOptions
+	Ops, Transports, Peers []string // names that the suite knows
+	Sizes                  []int64  // bytes
+	Ranks                  []int    // numbers of ranks
+	MPICH, Python          string   // where peers are
 }
 
 // transferOptions is what the suite "transfer" is told.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 
 	"github.com/volley-go/volley"
+	"github.com/volley-go/volley/bench/collective"
 	"github.com/volley-go/volley/bench/columnar"
 	"github.com/volley-go/volley/bench/flights"
 	"github.com/volley-go/volley/bench/gemm"
@@ -34,7 +36,10 @@ func wire() deps {
 		gemm:      runGEMM,
 		transfer:  runTransfer,
 		gemmPeers: &gemmPeerSuite{names: peers.GEMMPeers(), run: runGEMMPeers},
-		convert:   &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
+		collective: &collectiveSuite{
+			ops: collective.Operations(), devices: collective.Devices(), peers: collective.Peers(), run: runCollective, rank: collective.Rank,
+		},
+		convert: &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
 }
 
@@ -180,6 +185,17 @@ func runTransfer(ctx context.Context, o transferOptions, to report.Sink, p progr
 		Backends: all, Rows: o.Rows, Runs: o.Runs, Threads: o.Threads, LinkGBs: o.LinkGBs, Limit: o.Limit,
 	}, to, p)
 	return errors.Join(err, close())
+}
+
+func runCollective(ctx context.Context, o collectiveOptions, to report.Sink, p progress.Progress) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return collective.Run(ctx, collective.Options{
+		Self: []string{self, "bench", "collective", "--rank"}, Peers: o.Peers, Places: collective.Places{MPICH: o.MPICH, Python: o.Python},
+		Devices: o.Transports, Ops: o.Ops, Sizes: o.Sizes, Ranks: o.Ranks, Rounds: o.Runs, Limit: o.Limit,
+	}, to, p)
 }
 
 // nameOf is the name that opens a device, or its kind where there is none.

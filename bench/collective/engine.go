@@ -1,0 +1,155 @@
+package collective
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+)
+
+// workers are the peers' ranks.
+//
+//go:embed worker/mpi.c worker/gloo.py
+var workers embed.FS
+
+// engine is a library over a transport.
+type engine struct {
+	name, device string
+	together     bool // one process starts or is all ranks, and pins them itself
+	// commands are what is to be started for a number of ranks that answer at a socket.
+	commands func(ranks int, socket string) ([][]string, error)
+}
+
+// Peers lists the libraries to race against.
+func Peers() []string { return []string{"openmpi", "mpich", "gloo"} }
+
+// Devices lists our transports: those that this system has.
+func Devices() []string {
+	if runtime.GOOS == "linux" {
+		return []string{"shm", "tcp", "inproc"}
+	}
+	return []string{"tcp", "inproc"}
+}
+
+// Places says where the peers are.
+type Places struct {
+	MPICH  string // the folder with its mpicc and mpiexec
+	Python string // the interpreter that has PyTorch
+}
+
+// engines are ours over the transports named and the peers named; their programs are
+// compiled into dir.
+func engines(ctx context.Context, o *Options, dir string) (all []*engine, err error) {
+	for _, d := range o.Devices {
+		all = append(all, ours(o.Self, d))
+	}
+	for _, p := range o.Peers {
+		switch p {
+		case "openmpi":
+			mpi, err := compiled(ctx, dir, p, "mpicc.openmpi")
+			if err != nil {
+				return nil, err
+			}
+			run := []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl"}
+			all = append(all, launched(p, "shm", mpi, "-np", append(slices.Clone(run), "self,vader")),
+				launched(p, "tcp", mpi, "-np", append(slices.Clone(run), "self,tcp", "--mca", "btl_tcp_if_include", "lo")))
+		case "mpich":
+			mpi, err := compiled(ctx, dir, p, filepath.Join(o.Places.MPICH, "mpicc"))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, launched(p, "shm", mpi, "-n", []string{filepath.Join(o.Places.MPICH, "mpiexec"), "-bind-to", "none"}))
+		case "gloo":
+			text, err := workers.ReadFile("worker/gloo.py")
+			if err != nil {
+				return nil, err
+			}
+			program := filepath.Join(dir, "gloo.py")
+			if err := os.WriteFile(program, text, 0o666); err != nil {
+				return nil, err
+			}
+			all = append(all, gloo(o.Places.Python, program))
+		default:
+			return nil, fmt.Errorf("collective: no library %q; there are %v", p, Peers())
+		}
+	}
+	return all, nil
+}
+
+// compiled makes the MPI rank with a library's compiler.
+func compiled(ctx context.Context, dir, name, mpicc string) (string, error) {
+	text, err := workers.ReadFile("worker/mpi.c")
+	if err != nil {
+		return "", err
+	}
+	source, program := filepath.Join(dir, "mpi.c"), filepath.Join(dir, "mpi-"+name)
+	if err := os.WriteFile(source, text, 0o666); err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, mpicc, "-O2", "-o", program, source).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("collective: %s with %s (bash scripts/collective_peers.sh installs it): %w: %s", name, mpicc, err, out)
+	}
+	return program, nil
+}
+
+// launched is an MPI library, whose launcher starts the ranks, which pin themselves.
+func launched(name, device, program, ranksFlag string, launcher []string) *engine {
+	return &engine{name: name, device: device, together: true, commands: func(ranks int, socket string) ([][]string, error) {
+		return [][]string{append(slices.Clone(launcher), ranksFlag, strconv.Itoa(ranks), program, socket)}, nil
+	}}
+}
+
+func gloo(python, program string) *engine {
+	return &engine{name: "gloo", device: "tcp", together: true, commands: func(ranks int, socket string) (all [][]string, err error) {
+		port, err := freePort()
+		for r := range ranks {
+			all = append(all, []string{python, program, socket, port, strconv.Itoa(r), strconv.Itoa(ranks)})
+		}
+		return all, err
+	}}
+}
+
+// ours is this program as ranks: self is how it is called so that it becomes [Rank].
+func ours(self []string, device string) *engine {
+	e := &engine{name: "volley", device: device, together: device == "inproc"}
+	e.commands = func(ranks int, socket string) (all [][]string, err error) {
+		meeting := rand.Text()
+		if device == "tcp" {
+			port, err := freePort()
+			if err != nil {
+				return nil, err
+			}
+			meeting = "tcp://127.0.0.1:" + port
+		}
+		processes := ranks
+		if e.together {
+			processes = 1
+		}
+		for r := range processes {
+			all = append(all, append(slices.Clone(self), fmt.Sprintf("%s,%s,%d,%d,%s", device, meeting, r, ranks, socket)))
+		}
+		return all, nil
+	}
+	return e
+}
+
+// freePort is a port of the loopback device that nobody listened on just now.
+func freePort() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		return "", err
+	}
+	return port, ln.Close()
+}
