@@ -39,11 +39,7 @@ func TestMatrix(t *testing.T) {
 						all.Go(func() {
 							defer func() { <-slots }()
 							e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
-							ends, err := open()
-							if err == nil {
-								err = trial(ends, op, a.Name, []Event{e})
-							}
-							if err != nil {
+							if err := patiently(open, op, a.Name, []Event{e}); err != nil {
 								t.Errorf("%s: %s by %s, %s at message %d: %v", name, op, a.Name, kind, n, err)
 							}
 						})
@@ -81,9 +77,26 @@ func openShm() ([]transport.Endpoint, error) {
 	return ends, errors.Join(errs...)
 }
 
+// errLate is a living rank that was taken for a lost one.
+var errLate = errors.New("it is there")
+
+// patiently tries under longer and longer deadlines: on a busy machine a rank may get
+// no processor for a second, and is then lost like one that stopped.
+func patiently(open func() ([]transport.Endpoint, error), op algorithm.Op, name string, events []Event) error {
+	for deadline := time.Second; ; deadline *= 4 {
+		ends, err := open()
+		if err == nil {
+			err = trial(ends, op, name, events, deadline)
+		}
+		if !errors.Is(err, errLate) || 8*deadline > limit {
+			return err
+		}
+	}
+}
+
 // trial runs three rounds of an operation under events and judges the outcome.
-func trial(plain []transport.Endpoint, op algorithm.Op, name string, events []Event) error {
-	o := collective.Options{Heartbeat: 100 * time.Millisecond, Deadline: time.Second, Timeout: 2 * time.Second, Checksum: true, Chunk: 1024,
+func trial(plain []transport.Endpoint, op algorithm.Op, name string, events []Event, deadline time.Duration) error {
+	o := collective.Options{Heartbeat: deadline / 10, Deadline: deadline, Timeout: 2 * deadline, Checksum: true, Chunk: 1024,
 		Algorithms: map[algorithm.Op]string{op: name}}
 	ends, in := Wrap(plain, events...)
 	comms := make([]*collective.Comm, ranks)
@@ -143,6 +156,17 @@ func lost(events []Event) (dead []int) {
 func judge(errs []error, dead []int, events []Event, in *Injector) error {
 	var first *collective.Fault
 	for r, err := range errs {
+		var f *collective.Fault
+		if slices.Contains(dead, r) || !errors.As(err, &f) || f.Cause != collective.Lost {
+			continue
+		}
+		for _, lost := range f.Ranks {
+			if !slices.Contains(dead, lost) {
+				return fmt.Errorf("the Fault names rank %d: %w: %w", lost, errLate, f)
+			}
+		}
+	}
+	for r, err := range errs {
 		if slices.Contains(dead, r) || err == nil {
 			continue
 		}
@@ -168,11 +192,6 @@ func judge(errs []error, dead []int, events []Event, in *Injector) error {
 	for _, r := range dead {
 		if first.Cause == collective.Lost && !slices.Contains(first.Ranks, r) && len(dead) == 1 {
 			return fmt.Errorf("the Fault does not name rank %d: %v", r, first)
-		}
-	}
-	for _, r := range first.Ranks {
-		if first.Cause == collective.Lost && !slices.Contains(dead, r) {
-			return fmt.Errorf("the Fault names rank %d, which is there: %v", r, first)
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective/algorithm"
-	"github.com/volley-go/volley/collective/transport/inproc"
 )
 
 var (
@@ -41,7 +40,7 @@ func TestSoak(t *testing.T) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if err := trial(inproc.New(ranks), op, name, events); err != nil {
+			if err := patiently(openInproc, op, name, events); err != nil {
 				t.Errorf("-seed %d, schedule %d: %s by %s under %+v: %v", *seed, i, op, name, events, err)
 			}
 		})

@@ -43,7 +43,10 @@ func meetInFile(ctx context.Context, w World, path string, card []byte) (*Table,
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, err
 	}
-	v := &visitor{world: w, card: card, nonce: hex.EncodeToString(random[:])}
+	v := &visitor{world: w, card: card, nonce: hex.EncodeToString(random[:]), missing: []int{0}}
+	if w.Rank == 0 {
+		v.missing = others(w.Size)
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		var table *Table
 		err := locked(ctx, path, func(l *ledger) (change, error) {

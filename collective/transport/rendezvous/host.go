@@ -39,6 +39,9 @@ type reception struct {
 func host0(ctx context.Context, w World, address string, g *secret.Guard, card []byte) (*Table, error) {
 	ln, err := listen(ctx, address)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil, absent(ctx, others(w.Size), err.Error())
+		}
 		return nil, err
 	}
 	table := &Table{Cards: make([][]byte, w.Size)}

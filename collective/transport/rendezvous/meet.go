@@ -50,6 +50,15 @@ func Meet(ctx context.Context, w World, g *secret.Guard, card []byte) (*Table, e
 	return table, nil
 }
 
+// others are all ranks but 0.
+func others(size int) []int {
+	ranks := make([]int, size-1)
+	for i := range ranks {
+		ranks[i] = i + 1
+	}
+	return ranks
+}
+
 // absent is the error of a meeting whose context ended before the ranks named came.
 func absent(ctx context.Context, missing []int, besides string) error {
 	text := make([]string, 0, len(missing))

@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// limit bounds every wait of these tests.
+const limit = 60 * time.Second
+
 var (
 	right = []byte("sixteen bytes and some more")
 	wrong = []byte("sixteen bytes and some others")
@@ -45,7 +48,7 @@ func guard(t *testing.T, key []byte) *Guard {
 // server made of it.
 func meet(t *testing.T, client func(conn net.Conn) error) (clientErr, serverErr error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +59,7 @@ func meet(t *testing.T, client func(conn net.Conn) error) (clientErr, serverErr 
 	go func() {
 		conn, err := net.Dial("tcp", ln.Addr().String())
 		if err == nil {
-			err = errors.Join(conn.SetDeadline(time.Now().Add(10*time.Second)), client(conn))
+			err = errors.Join(conn.SetDeadline(time.Now().Add(limit)), client(conn))
 			_ = conn.Close()
 		}
 		done <- err
@@ -128,7 +131,7 @@ func TestNobodyJoinsWithoutIt(t *testing.T) {
 func TestServerMustKnowItToo(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	go func() {
 		_, _ = guard(t, wrong).Server(ctx, b) // its error is the mirror of the one asserted

@@ -11,13 +11,16 @@ import (
 	"github.com/volley-go/volley/collective/transport/transporttest"
 )
 
+// limit bounds every wait of these tests.
+const limit = 60 * time.Second
+
 var groups atomic.Int64
 
 // group joins the ranks of a new group in this process.
 func group(t *testing.T, n int) []transporttest.End {
 	t.Helper()
 	name := fmt.Sprintf("%s %d %d", t.Name(), time.Now().UnixNano(), groups.Add(1))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	ends := make([]transporttest.End, n)
 	errs := make([]error, n)

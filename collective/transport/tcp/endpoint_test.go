@@ -44,12 +44,8 @@ func TestPostDoesNotWait(t *testing.T) {
 			ends := open(t, 2, o)
 			payload := fill(48<<20, 0)
 			h := &transport.Header{Seq: 1, Len: int64(len(payload))}
-			start := time.Now()
-			if err := returns(t, "Post", func() error { return ends[0].Post(1, h, payload) }); err != nil {
+			if err := returns(t, "Post", func() error { return ends[0].Post(1, h, payload) }); err != nil { // nobody receives
 				t.Fatal(err)
-			}
-			if d := time.Since(start); d > 5*time.Second {
-				t.Errorf("Post waits %v", d)
 			}
 			if err := ends[0].Signal(1, []byte("beside")); err != nil {
 				t.Error(err)
@@ -134,9 +130,6 @@ func TestManyRanks(t *testing.T) {
 	start := time.Now()
 	ends := open(t, n, Options{})
 	t.Logf("%d ranks met in %v", n, time.Since(start))
-	if d := time.Since(start); d > limit {
-		t.Errorf("%d ranks meet in %v", n, d)
-	}
 	ends[5].kill()
 	for _, e := range ends {
 		e.Interrupt(errors.New("a rank is gone"))
@@ -228,12 +221,11 @@ func TestSplitRefuses(t *testing.T) {
 	ctx, cancel = context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	for _, members := range [][]int{{2, 1}, {1, 2}} {
-		start := time.Now()
 		if _, err := ends[2].Split(ctx, "y", members); !errors.Is(err, transport.ErrLeft) || !strings.Contains(err.Error(), "rank 1") {
 			t.Errorf("a split with a rank that has left: %v", err)
 		}
-		if d := time.Since(start); d > 5*time.Second {
-			t.Errorf("that takes %v", d)
+		if ctx.Err() != nil {
+			t.Error("it waits for who has left until its context ends")
 		}
 	}
 	alone, err := ends[2].Split(ctx, "alone", []int{2})

@@ -12,7 +12,7 @@ import (
 )
 
 // limit bounds every wait of these tests.
-const limit = 20 * time.Second
+const limit = 60 * time.Second
 
 var testSecret = []byte("known to the ranks of these tests")
 

@@ -21,7 +21,7 @@ type End struct {
 }
 
 // limit bounds every wait of the suite.
-const limit = 20 * time.Second
+const limit = 60 * time.Second
 
 // Run checks endpoints made by open, which makes those of n ranks that have met.
 func Run(t *testing.T, open func(t *testing.T, n int) []End) {
