@@ -77,8 +77,9 @@ func openShm() ([]transport.Endpoint, error) {
 	return ends, errors.Join(errs...)
 }
 
-// errLate is a living rank that was taken for a lost one.
-var errLate = errors.New("it is there")
+// errLate is a living rank that was taken for a lost one, or a judge that was: then
+// there are two.
+var errLate = errors.New("a rank was late")
 
 // patiently tries under longer and longer deadlines: on a busy machine a rank may get
 // no processor for a second, and is then lost like one that stopped.
@@ -162,7 +163,7 @@ func judge(errs []error, dead []int, events []Event, in *Injector) error {
 		}
 		for _, lost := range f.Ranks {
 			if !slices.Contains(dead, lost) {
-				return fmt.Errorf("the Fault names rank %d: %w: %w", lost, errLate, f)
+				return fmt.Errorf("the Fault names rank %d, which is there: %w: %w", lost, errLate, f)
 			}
 		}
 	}
@@ -178,7 +179,7 @@ func judge(errs []error, dead []int, events []Event, in *Injector) error {
 			first = f
 		}
 		if f.Error() != first.Error() {
-			return fmt.Errorf("two Faults: %v; and %v", first, f)
+			return fmt.Errorf("%w, or two Faults: %w; and %w", errLate, first, f)
 		}
 	}
 	if first == nil {
