@@ -122,7 +122,8 @@ func sortShapes(t *testing.T, r *rand.Rand) []shape {
 }
 
 // Every way through the sort gives the one stable order, on any number of
-// threads, alone and with another key before or after.
+// threads, alone and with another key before or after. Under the race detector,
+// which asks whether workers meet and not for answers, 7 threads are enough.
 func TestSortShapes(t *testing.T) {
 	b, s, _ := counted(t)
 	all := sortShapes(t, rand.New(rand.NewPCG(testSeed, 7)))
@@ -137,12 +138,16 @@ func TestSortShapes(t *testing.T) {
 			for _, k := range keys {
 				sortKeys = append(sortKeys, k.key)
 			}
-			for _, threads := range []int{1, 2, 7} {
+			for _, threads := range []int{7, 2, 1} {
 				old := runtime.GOMAXPROCS(threads)
 				rows, err := b.SortIndices(context.Background(), s, sortKeys)
 				runtime.GOMAXPROCS(old)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if raceDetector {
+					rows.Release()
+					break
 				}
 				if err := stableOrder(memory.Values[uint32](rows), keys); err != nil {
 					t.Errorf("%s, %d keys, %d threads (seed %d): %v", x.name, len(keys), threads, testSeed, err)
