@@ -422,13 +422,9 @@ func TestCancelBetweenLaunches(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the user left")
 	time.AfterFunc(5*time.Millisecond, func() { cancel(why) })
-	begin := time.Now()
-	err := s.Wait(ctx)
+	err := s.Wait(ctx) // which would never return if it waited for the GPU
 	is(t, err, device.ErrCanceled)
 	is(t, err, why)
-	if took := time.Since(begin); took > 100*time.Millisecond {
-		t.Errorf("it took %s to return", took)
-	}
 	must(t, s.Launch(fn, device.Grid{}, b))
 	f.mu.Lock()
 	f.held = false

@@ -123,7 +123,7 @@ func TestGEMMEnds(t *testing.T) {
 			cancel()
 			continue // it was through
 		}
-		if took := time.Since(began); !errors.Is(err, context.Canceled) || took > time.Second {
+		if took := time.Since(began); !errors.Is(err, context.Canceled) || took > 10*time.Second {
 			t.Errorf("canceled after %d ms: %v, %v later", i, err, took)
 		}
 	}
