@@ -1,5 +1,5 @@
-# Sourced after lib.sh, compiler.sh and opencl.sh. What is built on the OpenCL device: kernels, tables, the main job, on PoCL with one device and
-# with two, with cgo off and on.
+# Sourced after lib.sh, compiler.sh, packages.sh and opencl.sh. What is built on the OpenCL device: kernels, tables, the main job, on PoCL with one device and
+# with two, with cgo off and on; and the kernels on another OpenCL, with sub-groups.
 
 # Left out of further runs of the tables' tests, and of that on the emulated CUDA driver (see cuda.sh): tests of four million rows and of a
 # hundred million pairs, which take a minute and more there and depend neither on the number of devices nor on how the driver is called.
@@ -27,4 +27,23 @@ opencl_sections() {
 	else
 		leave_out "OpenCL with cgo" "$why_no_compiler"
 	fi
+	subgroups_section
+}
+
+# What PoCL 3.1 has not got: warps made of sub-groups, and a second compiler and driver for all kernels. A test fails where sub-groups are not in use.
+subgroups_section() {
+	local devices
+	section "OpenCL: sub-groups (Intel's runtime)"
+	if ! intel_opencl; then
+		leave_out "sub-groups on OpenCL" "$why_no_intel"
+		return
+	fi
+	devices=$(CGO_ENABLED=0 under_intel go run ./cmd/volley devices)
+	if [ "${devices/opencl:0 /}" = "$devices" ]; then
+		printf "%s\n" "$devices"
+		leave_out "sub-groups on OpenCL" "Intel's runtime offers no device on this processor"
+		return
+	fi
+	CGO_ENABLED=0 VOLLEY_REQUIRE=opencl,subgroups VOLLEY_KERNELTEST=tiny \
+		under_intel go test -count=1 -timeout 20m -skip '^TestPlanted' ./device/opencl ./kernels/opencl ./kernels/gpu
 }

@@ -9,17 +9,14 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// standard is what kernels are built as: every device that is not refused has
-// it, and the shared dialect needs nothing later.
-const standard = "-cl-std=CL1.2"
-
 // buildTries is how often a build is tried that fails without an error in its
 // log: PoCL does so where two processes put the same program into its cache at
 // once and one finds the other's file in the way.
 const buildTries = 3
 
-// buildOptions are the options of a build, in an order that does not change.
-func buildOptions(defines map[string]string) string {
+// buildOptions are the options of a build, in an order that does not change: the
+// cache takes programs by them.
+func buildOptions(standard string, defines map[string]string) string {
 	options := []string{standard}
 	for _, name := range slices.Sorted(maps.Keys(defines)) {
 		if value := defines[name]; value != "" {
@@ -42,7 +39,7 @@ func (c *core) build(ctx context.Context, src device.Source) (handle, error) {
 	c.retain()
 	go func() {
 		var r result
-		r.program, r.err = c.compile(src.Name, src.Text, buildOptions(src.Defines))
+		r.program, r.err = c.compile(src.Name, src.Text, buildOptions(c.proc.standard, src.Defines))
 		done <- r
 	}()
 	select {

@@ -36,6 +36,8 @@ const (
 	deviceDoubleFPConfig    = 0x1032
 	deviceSVMCapabilities   = 0x1053
 	deviceMaxNumSubGroups   = 0x105C
+	deviceLanguageFeatures  = 0x106F // cl_name_version: 4 bytes, then 64 of the name
+	deviceSubGroupSizes     = 0x4108 // of cl_intel_required_subgroup_size: size_t each
 	deviceWarpSizeNV        = 0x4003
 	deviceFreeMemoryAMD     = 0x4039 // in KiB
 	deviceWavefrontWidthAMD = 0x4043

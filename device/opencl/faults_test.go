@@ -321,7 +321,7 @@ func TestProgramCache(t *testing.T) {
 	defined.Defines = map[string]string{"B": "2", "A": ""}
 	load(defined, 2, 1)
 	load(defined, 2, 2)
-	if o := buildOptions(defined.Defines); o != "-cl-std=CL1.2 -D A -D B=2" {
+	if o := buildOptions("-cl-std=CL1.2", defined.Defines); o != "-cl-std=CL1.2 -D A -D B=2" {
 		t.Errorf("options %q", o)
 	}
 	f.refuse = func(call string) status {

@@ -25,6 +25,10 @@ func (p *processor) describe() string {
 	if p.drv.svmAlloc != nil && atLeast(p.version, 2, 0) {
 		p.svm = uint64(p.number(deviceSVMCapabilities))
 	}
+	p.standard = "-cl-std=CL1.2"
+	if p.warps() {
+		p.standard = "-cl-std=CL3.0" // what kernels ask of sub-groups is of that language
+	}
 	p.info = device.Info{
 		Vendor:      p.text(deviceVendor),
 		Model:       p.text(deviceName),
@@ -67,8 +71,34 @@ func (p *processor) lanes() int {
 	return int(max(1, p.number(deviceNativeWidthInt)))
 }
 
+// warps reports that a kernel can be held to sub-groups of 32, with votes and
+// shuffles between their items.
+func (p *processor) warps() bool {
+	for _, needed := range []string{
+		"cl_intel_required_subgroup_size", "cl_khr_subgroup_ballot", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_shuffle_relative",
+	} {
+		if !slices.Contains(p.extensions, needed) {
+			return false
+		}
+	}
+	const size, name = 68, 4
+	features, _ := p.drv.getDeviceInfo(p.id, deviceLanguageFeatures)
+	for f := range slices.Chunk(features, size) {
+		if len(f) == size && text(f[name:]) == "__opencl_c_subgroups" {
+			sizes, _ := p.drv.getDeviceInfo(p.id, deviceSubGroupSizes)
+			for s := range slices.Chunk(sizes, 8) {
+				if len(s) == 8 && binary.NativeEndian.Uint64(s) == 32 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // features are the optional abilities under the names of device.Info, and
-// "cpu" for a device that is the host's own processor.
+// "cpu" for a device that is the host's own processor. "subgroups-32" is a
+// device that is built for in OpenCL C 3.0 and has sub-groups of 32 as warps.
 func (p *processor) features() []string {
 	var all []string
 	add := func(has bool, name string) {
@@ -80,7 +110,8 @@ func (p *processor) features() []string {
 	add(p.number(deviceDoubleFPConfig) != 0, "fp64")
 	add(has("cl_khr_fp16"), "fp16")
 	add(has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics"), "int64-atomics")
-	add(p.number(deviceMaxNumSubGroups) > 0 && has("cl_khr_subgroups"), "subgroups")
+	add(p.number(deviceMaxNumSubGroups) > 0 && (has("cl_khr_subgroups") || atLeast(p.version, 3, 0)), "subgroups")
+	add(p.warps(), "subgroups-32")
 	add(p.svm&svmFineGrainBuffer != 0, "svm")
 	add(p.number(deviceHostUnifiedMemory) != 0, "unified-memory")
 	add(p.kind&deviceTypeCPU != 0, "cpu")

@@ -25,6 +25,7 @@ type processor struct {
 	info         device.Info
 	platformText string
 	version      string // of the device: "OpenCL 1.2 …"
+	standard     string // what kernels are built as: 1.2, which every device has that is not refused, or 3.0
 	alignment    int64  // of sub-buffers, in bytes
 	maxAllocate  int64  // bytes of one buffer at most
 	maxItems     [3]int64

@@ -39,7 +39,7 @@ var Packages = []Package{
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
 	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/fma"}), Tests: theCPU},
 	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma"})},
-	{Path: "kernels/gpu", May: columns, Tests: []string{"device/opencl"}},
+	{Path: "kernels/gpu", May: columns, Tests: []string{"device/host", "device/opencl", "kernels/kerneltest"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},
 	{Path: "kernels/cuda", May: join(columns, []string{"internal/dl", "device/cuda", "kernels/gpu"}), Tests: []string{"device/host"}},

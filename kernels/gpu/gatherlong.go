@@ -39,12 +39,20 @@ func (c *call) gatherLong(p *memory.Parts, col *memory.Column, r rows) {
 		return
 	}
 	child := col.Child(0)
-	items := rows{width: rowWidth(child.Len()), n: total}
-	items.buffer = c.temp(int64(items.width) * total)
-	c.launch(module, fmt.Sprint("gather_items", 8*items.width), chunks, from, r.vector, ends, starts, items.buffer, r.n, total)
+	items := c.gatherItems(col, r, ends, starts, total, rowWidth(child.Len()))
 	c.drop(starts)
 	p.Children = append(p.Children, c.gatherRows(child, items))
 	c.drop(items.buffer)
+}
+
+// gatherItems is the rows of the child that the items of rows of lists are,
+// as numbers of width bytes.
+func (c *call) gatherItems(col *memory.Column, r rows, ends, starts *memory.Buffer, total int64, width int) rows {
+	items := rows{width: width, n: total}
+	items.buffer = c.temp(int64(width) * total)
+	c.launch(longModule(col, r), fmt.Sprint("gather_items", 8*width), groupsFor(total, gatherItemsChunk),
+		c.values(col, offsetWidth(col)), r.vector, ends, starts, items.buffer, r.n, total)
+	return items
 }
 
 // longModule is the module for row numbers and the offsets of a column.

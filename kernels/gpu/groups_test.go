@@ -87,93 +87,96 @@ func TestGroupManyKeys(t *testing.T) {
 
 // In any order there are the same groups, each with its first row.
 func TestGroupAnyOrder(t *testing.T) {
-	const n = 20_000
+	onDevices(t, func(t *testing.T, c *call) { testAnyOrder(t, c, 20_000, 3000) })
+}
+
+func testAnyOrder(t *testing.T, c *call, n int, distinct int64) {
 	keys, firsts := make([]int64, n), map[int64]uint32{}
 	r := rand.New(rand.NewPCG(7, 8))
 	for i := range keys {
-		keys[i] = r.Int64N(3000) - 1 // -1 has the bits of an empty slot
+		keys[i] = r.Int64N(distinct) - 1 // -1 has the bits of an empty slot
 		if _, have := firsts[keys[i]]; !have {
 			firsts[keys[i]] = uint32(i)
 		}
 	}
-	onDevices(t, func(t *testing.T, c *call) {
-		g := c.groupKeys([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, keys)}, kernels.GroupOptions{AnyOrder: true}, true)
-		ids := c.toHost(c.groupIDs(g))
-		first := c.toHost(g.first)
-		if !c.ok() {
-			return
+	g := c.groupKeys([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, keys)}, kernels.GroupOptions{AnyOrder: true}, true)
+	ids := c.toHost(c.groupIDs(g))
+	first := c.toHost(g.first)
+	if !c.ok() {
+		return
+	}
+	if first.Len() != int64(len(firsts)) {
+		t.Errorf("%d groups, not %d", first.Len(), len(firsts))
+	}
+	for i, id := range memory.Values[uint32](ids) {
+		if row := memory.Values[uint32](first)[id]; row != firsts[keys[i]] {
+			t.Fatalf("row %d is of a group that begins at %d, not at %d", i, row, firsts[keys[i]])
 		}
-		if first.Len() != int64(len(firsts)) {
-			t.Errorf("%d groups, not %d", first.Len(), len(firsts))
-		}
-		for i, id := range memory.Values[uint32](ids) {
-			if row := memory.Values[uint32](first)[id]; row != firsts[keys[i]] {
-				t.Fatalf("row %d is of a group that begins at %d, not at %d", i, row, firsts[keys[i]])
-			}
-		}
-		ids.Release()
-		first.Release()
-	})
+	}
+	ids.Release()
+	first.Release()
 }
 
 // Groups found part by part are those found by a table; parts that are too
 // uneven are refused.
 func TestGroupParts(t *testing.T) {
-	const n = 70_000
-	r := rand.New(rand.NewPCG(9, 10))
-	keys := make([]int64, n)
-	for i := range keys {
-		keys[i] = r.Int64N(30_000) - 1
-	}
 	onDevices(t, func(t *testing.T, c *call) {
-		col := fromValues(c, arrow.PrimitiveTypes.Int64, keys)
-		half := c.zeroed(bitBytes(n)) // no row but every eighth of the first half is live
-		c.fill(half, 0x01)
-		for _, live := range []vector{{}, {half, 0}} {
-			for _, nulls := range []bool{false, true} {
-				_, rows := c.keySpaceOf([]*memory.Column{col}, false, false)
-				rows.live = live
-				g := c.groupParts(rows, nulls, true)
-				if g == nil {
-					t.Fatal("no groups", c.err)
-				}
-				ids, first := c.temp(4*n), c.temp(4*g.n)
-				g.ids(c, n, ids)
-				g.firstRows(c, n, first)
-				got, firsts := c.read(ids, 0, 4*n), c.read(first, 0, 4*g.n)
-				if !c.ok() {
-					return
-				}
-				seen := map[int64]uint32{}
-				for i, key := range keys {
-					if live.buffer != nil && i%8 != 0 {
-						if key = math.MinInt64; !nulls {
-							continue
-						}
-					}
-					want, have := seen[key]
-					if !have {
-						want = uint32(len(seen))
-						seen[key] = want
-						if row := binary.LittleEndian.Uint32(firsts[4*want:]); row != uint32(i) {
-							t.Fatalf("group %d begins at row %d, not %d", want, row, i)
-						}
-					}
-					if id := binary.LittleEndian.Uint32(got[4*i:]); id != want {
-						t.Fatalf("live %v, nulls %v: row %d is of group %d, not %d", live.buffer != nil, nulls, i, id, want)
-					}
-				}
-				if g.n != int64(len(seen)) {
-					t.Errorf("%d groups, not %d", g.n, len(seen))
-				}
-			}
-		}
-		clear(keys)
-		_, rows := c.keySpaceOf([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, keys)}, false, false)
+		testParts(t, c, 70_000, 30_000)
+		_, rows := c.keySpaceOf([]*memory.Column{fromValues(c, arrow.PrimitiveTypes.Int64, make([]int64, 70_000))}, false, false)
 		if c.groupParts(rows, true, true) != nil {
 			t.Error("one key in all rows is no reason to refuse parts")
 		}
 	})
+}
+
+func testParts(t *testing.T, c *call, n, distinct int64) {
+	r := rand.New(rand.NewPCG(9, 10))
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = r.Int64N(distinct) - 1
+	}
+	col := fromValues(c, arrow.PrimitiveTypes.Int64, keys)
+	half := c.zeroed(bitBytes(n)) // no row but every eighth of the first half is live
+	c.fill(half, 0x01)
+	for _, live := range []vector{{}, {half, 0}} {
+		for _, nulls := range []bool{false, true} {
+			_, rows := c.keySpaceOf([]*memory.Column{col}, false, false)
+			rows.live = live
+			g := c.groupParts(rows, nulls, true)
+			if g == nil {
+				t.Fatal("no groups", c.err)
+			}
+			ids, first := c.temp(4*n), c.temp(4*g.n)
+			g.ids(c, n, ids)
+			g.firstRows(c, n, first)
+			got, firsts := c.read(ids, 0, 4*n), c.read(first, 0, 4*g.n)
+			if !c.ok() {
+				return
+			}
+			seen := map[int64]uint32{}
+			for i, key := range keys {
+				if live.buffer != nil && i%8 != 0 {
+					if key = math.MinInt64; !nulls {
+						continue
+					}
+				}
+				want, have := seen[key]
+				if !have {
+					want = uint32(len(seen))
+					seen[key] = want
+					if row := binary.LittleEndian.Uint32(firsts[4*want:]); row != uint32(i) {
+						t.Fatalf("group %d begins at row %d, not %d", want, row, i)
+					}
+				}
+				if id := binary.LittleEndian.Uint32(got[4*i:]); id != want {
+					t.Fatalf("live %v, nulls %v: row %d is of group %d, not %d", live.buffer != nil, nulls, i, id, want)
+				}
+			}
+			if g.n != int64(len(seen)) {
+				t.Errorf("%d groups, not %d", g.n, len(seen))
+			}
+		}
+	}
 }
 
 // Keys that do not fit a table of the cache's size.

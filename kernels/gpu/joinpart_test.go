@@ -15,6 +15,14 @@ type joinShape struct {
 	parts, alone, rest bool // by parts; each row with a key of its own; some parts in global memory
 }
 
+func shapeOf(t *joinTable) joinShape {
+	shape := joinShape{parts: t.parts != nil}
+	if shape.parts {
+		shape.alone, shape.rest = t.starts == nil, t.parts.rest != nil
+	}
+	return shape
+}
+
 // checkJoin builds a table of the right keys and probes it twice, in order and in
 // any order, with both sides checked against a map.
 func checkJoin(t *testing.T, c *call, left, right []int64, want joinShape) {
@@ -29,12 +37,7 @@ func checkJoin(t *testing.T, c *call, left, right []int64, want joinShape) {
 		return
 	}
 	defer built.Release()
-	table := built.(*joinTable)
-	shape := joinShape{parts: table.parts != nil}
-	if shape.parts {
-		shape.alone, shape.rest = table.starts == nil, table.parts.rest != nil
-	}
-	if shape != want {
+	if shape := shapeOf(built.(*joinTable)); shape != want {
 		t.Errorf("the table is %+v, not %+v", shape, want)
 	}
 	rows := map[int64][]uint32{}

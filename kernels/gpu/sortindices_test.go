@@ -16,7 +16,10 @@ import (
 // billions of rows need, sort as those of 32 bits do: all rows, and rows of a
 // list.
 func TestSortWideRows(t *testing.T) {
-	const n = 700
+	onDevices(t, func(t *testing.T, c *call) { testWideRows(t, c, 700) })
+}
+
+func testWideRows(t *testing.T, c *call, n int) {
 	r := rand.New(rand.NewPCG(3, 4))
 	i64, text := arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String
 	column := func(t arrow.DataType, draw func() kernels.Scalar) *memory.Column {
@@ -41,36 +44,34 @@ func TestSortWideRows(t *testing.T) {
 	defer number.Release()
 	defer late.Release()
 	defer coded.Release()
-	onDevices(t, func(t *testing.T, c *call) {
-		a, b, d := c.toDevice(number), c.toDevice(late), c.toDevice(coded)
-		for i, keys := range [][]kernels.SortKey{{{Values: b}}, {{Values: a}}, {{Values: a}, {Values: b, Descending: true}}, {{Values: d, NullsFirst: true}, {Values: a}}} {
-			for _, some := range []bool{false, true} {
-				rows := make([]uint64, n)
-				for i := range rows {
-					rows[i] = uint64(i)
-				}
+	a, b, d := c.toDevice(number), c.toDevice(late), c.toDevice(coded)
+	for i, keys := range [][]kernels.SortKey{{{Values: b}}, {{Values: a}}, {{Values: a}, {Values: b, Descending: true}}, {{Values: d, NullsFirst: true}, {Values: a}}} {
+		for _, some := range []bool{false, true} {
+			rows := make([]uint64, n)
+			for i := range rows {
+				rows[i] = uint64(i)
+			}
+			if some {
+				rows = rows[n/3 : n/2]
+			}
+			sorted := func(width int) []uint64 {
+				list := sortList{n: int64(len(rows)), width: width}
 				if some {
-					rows = rows[n/3 : n/2]
+					list.rows = c.upload(wordBytes(rows, width))
 				}
-				sorted := func(width int) []uint64 {
-					list := sortList{n: int64(len(rows)), width: width}
-					if some {
-						list.rows = c.upload(wordBytes(rows, width))
-					}
-					return bytesWords(c.read(c.sortList(keys, list), 0, list.n*int64(width)), width)
-				}
-				narrow, wide := sorted(4), sorted(8)
-				if c.err != nil {
-					t.Fatal(c.err)
-				}
-				if !slices.Equal(narrow, wide) {
-					t.Errorf("keys %d, some %v: %v and with 64 bits %v", i, some, narrow, wide)
-				}
-				slices.Sort(wide)
-				if !slices.Equal(wide, rows) {
-					t.Errorf("keys %d, some %v: rows %v are no order of %v", i, some, wide, rows)
-				}
+				return bytesWords(c.read(c.sortList(keys, list), 0, list.n*int64(width)), width)
+			}
+			narrow, wide := sorted(4), sorted(8)
+			if c.err != nil {
+				t.Fatal(c.err)
+			}
+			if !slices.Equal(narrow, wide) {
+				t.Errorf("keys %d, some %v: %v and with 64 bits %v", i, some, narrow, wide)
+			}
+			slices.Sort(wide)
+			if !slices.Equal(wide, rows) {
+				t.Errorf("keys %d, some %v: rows %v are no order of %v", i, some, wide, rows)
 			}
 		}
-	})
+	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/volley-go/volley/device/opencl"
 )
 
-// onDevices runs f with an engine on every OpenCL device. Where there is none
+// eachDevice runs f with an engine on every OpenCL device. Where there is none
 // there is nothing to run on; the tests of kernels/opencl say when that is a
 // failure.
-func onDevices(t *testing.T, f func(*testing.T, *call)) {
+func eachDevice(t *testing.T, f func(*testing.T, *Engine)) {
 	infos, err := opencl.List()
 	if err != nil && !errors.Is(err, device.ErrUnavailable) {
 		t.Fatal(err)
@@ -27,30 +27,48 @@ func onDevices(t *testing.T, f func(*testing.T, *call)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range infos {
+	for i, info := range infos {
 		d, err := opencl.Open(i)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var defines map[string]string
+		if slices.Contains(info.Features, "subgroups-32") { // kernels/opencl tests that they work
+			defines = map[string]string{"SUB_GROUPS": "1"}
+		}
 		t.Run(d.Name(), func(t *testing.T) {
 			defer d.Close()
-			s, err := d.NewStream()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			e := &Engine{dev: d, joins: defaultJoins, modules: map[string]*module{}, dialect: Dialect{Name: "opencl", Source: func(module string) (device.Source, error) {
-				text, err := Assemble(string(prelude), module)
-				return device.Source{Name: module, Text: text}, err
-			}}}
-			c := e.begin(context.Background(), s)
-			f(t, c)
-			c.end(&err)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f(t, &Engine{dev: d, joins: defaultJoins, modules: map[string]*module{}, dialect: Dialect{
+				Name: "opencl",
+				Source: func(module string) (device.Source, error) {
+					text, err := Assemble(string(prelude), module)
+					return device.Source{Name: module, Text: text, Defines: defines}, err
+				},
+				Compile: func(name, text string) (device.Source, error) {
+					text, err := Wrap(string(prelude), name, text)
+					return device.Source{Name: name, Text: text, Defines: defines}, err
+				},
+			}})
 		})
 	}
+}
+
+// onDevices is eachDevice with a call on a stream of the device, which must not
+// have failed in the end.
+func onDevices(t *testing.T, f func(*testing.T, *call)) {
+	eachDevice(t, func(t *testing.T, e *Engine) {
+		s, err := e.dev.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		c := e.begin(context.Background(), s)
+		f(t, c)
+		c.end(&err)
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // wordBytes is 32- or 64-bit words as the bytes of a buffer.

@@ -1,4 +1,4 @@
-// The shared dialect in OpenCL C 1.2.
+// The shared dialect in OpenCL C 1.2; in 3.0 where the device has sub-groups of 32, which SUB_GROUPS says (see opencl.go).
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #pragma OPENCL EXTENSION cl_khr_byte_addressable_store : enable
@@ -17,8 +17,12 @@ typedef ulong u64;
 typedef float f32;
 typedef double f64;
 
+#ifdef SUB_GROUPS
+#define KERNEL(n) __attribute__((reqd_work_group_size(n, 1, 1))) __attribute__((intel_reqd_sub_group_size(32))) kernel void
+#else
 #define KERNEL(n) __attribute__((reqd_work_group_size(n, 1, 1))) kernel void
-#define KERNEL2(x, y) __attribute__((reqd_work_group_size(x, y, 1))) kernel void
+#endif
+#define KERNEL2(x, y) __attribute__((reqd_work_group_size(x, y, 1))) kernel void // has no warps
 #define FN static inline
 #define GLOBAL global
 #define SHARED local // declares an array of local memory, at the start of a kernel
@@ -69,4 +73,17 @@ typedef double f64;
 #define F32_BITS(x) as_float((u32)(x))
 #define F64_BITS(x) as_double((u64)(x))
 #define FMA(a, b, c) fma(a, b, c)
+
+#ifdef SUB_GROUPS
+#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable
+#define HAVE_WARP 1
+#define LANE ((i32)get_sub_group_local_id())
+#define BALLOT(p) (sub_group_ballot((p) ? 1 : 0).x)
+#define SHUFFLE(v, lane) sub_group_shuffle((v), (u32)(lane))
+#define SHUFFLE_UP(v, d) sub_group_shuffle_up((v), (u32)(d))
+#define SHUFFLE_XOR(v, m) sub_group_shuffle_xor((v), (u32)(m))
+#else
 #define HAVE_WARP 0
+#endif

@@ -4,7 +4,7 @@
 // GROUP_SCAN(name, T): T name(LOCAL T *scratch, T v, PRIVATE T *total) is the exclusive prefix sum of v over the items, and in *total the sum of all.
 #if HAVE_WARP
 #define GROUP_SCAN(name, T)                                                     \
-  FN T name(T *scratch, T v, T *total) {                                        \
+  FN T name(LOCAL T *scratch, T v, T *total) {                                  \
     T x = v;                                                                    \
     for (int d = 1; d < 32; d <<= 1) {                                          \
       T y = SHUFFLE_UP(x, d);                                                   \
@@ -61,7 +61,7 @@ GROUP_SCAN(group_scan_u64, u64)
 // Writes one bit an item to a bitmap of 32-bit words: item TID's bit is bit first + TID, first a multiple of GROUP. Bits from n on are
 // zero; no word is touched that holds none of the first n bits.
 #if HAVE_WARP
-FN void group_store_bits(u32 *scratch, u32 *out, i64 first, u32 flag, i64 n) {
+FN void group_store_bits(LOCAL u32 *scratch, GLOBAL u32 *out, i64 first, u32 flag, i64 n) {
   u32 word = BALLOT(flag && first + TID < n);
   if (LANE == 0 && first + TID < n) out[(first + TID) >> 5] = word;
 }

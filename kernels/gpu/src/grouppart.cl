@@ -71,9 +71,10 @@ KERNEL(GROUP) grouppart_rows(GLOBAL const u64 *hashes, GLOBAL const u32 *rows, G
   }
 }
 
-// Sets the bit of the first row that is null, if there is one.
+// Sets the bit of the first row that is null, if there is one. GID == 0 would say the same, but Intel's compiler for processors (2026.2) then loses
+// the stores under a condition of the kernel that comes next in the text.
 KERNEL(GROUP) grouppart_null(GLOBAL const u32 *null_row, GLOBAL u32 *marks) {
-  if (GID == 0 && *null_row != 0xffffffffu) marks[*null_row >> 5] |= 1u << (*null_row & 31);
+  if (BID == 0 && TID == 0 && *null_row != 0xffffffffu) marks[*null_row >> 5] |= 1u << (*null_row & 31);
 }
 
 // The rows whose bits are set, in order: before[w] is the number of bits before word w.

@@ -12,7 +12,9 @@ KERNEL(GROUP) K(rows_iota)(GLOBAL T *out, i64 n) {
   for (i64 i = GID; i < n; i += GSIZE) out[i] = (T)i;
 }
 
-// How many rows of each tile a mask keeps, eight tiles a group. Moves n/8 bytes of the mask, and of its validity.
+#ifdef V_u32
+// How many rows of each tile a mask keeps, eight tiles a group: no row number, so that one variant has it. Moves n/8 bytes of the mask, and of its
+// validity.
 KERNEL(GROUP) K(rows_count)(GLOBAL const u8 *mask, i64 mask0, GLOBAL const u8 *known, i64 known0, i32 emit, GLOBAL u32 *counts, i64 n) {
   SHARED u32 scratch[GROUP];
   i64 tile = BID * (GROUP * 64 / TILE) + TID;
@@ -32,6 +34,7 @@ KERNEL(GROUP) K(rows_count)(GLOBAL const u8 *mask, i64 mask0, GLOBAL const u8 *k
     counts[tile] = count;
   }
 }
+#endif
 
 // The numbers of the rows that a mask keeps, in order; starts holds what the tiles before keep. A null in the mask that is kept gives a null
 // row. Moves n/8 bytes of the mask and sizeof(T) a number.

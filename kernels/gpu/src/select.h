@@ -38,7 +38,7 @@ FN void merge_word(GLOBAL u32 *out, i64 bit, u32 word, i64 from, i64 to) {
   else if (word) ATOMIC_OR32(&out[bit >> 5], word);
 }
 #if HAVE_WARP
-FN void group_merge_bits(u32 *scratch, u32 *out, i64 first, u32 flag, i64 from, i64 to) {
+FN void group_merge_bits(LOCAL u32 *scratch, GLOBAL u32 *out, i64 first, u32 flag, i64 from, i64 to) {
   u32 word = BALLOT(flag && first + TID >= from && first + TID < to);
   if (LANE == 0) merge_word(out, first + TID, word, from, to);
 }

@@ -92,7 +92,7 @@ KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBA
 #if HAVE_WARP
   SHARED u64 pool[TILE / (8 / (T_BITS > U_BITS ? T_BITS / 8 : U_BITS / 8))];
   SHARED u32 starts[BINS];
-  u32 *counts = (u32 *)pool; // a warp's keys in each bin
+  LOCAL u32 *counts = (LOCAL u32 *)pool; // a warp's keys in each bin
   for (int k = 0; k < GROUP / 32; k++) counts[k * BINS + TID] = 0;
   T key[PER_ITEM];
   u32 place[PER_ITEM];
@@ -143,7 +143,7 @@ KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBA
   BARRIER();
   for (int k = 0; k < PER_ITEM; k++) place[k] += counts[warp * BINS + DIGIT(key[k])] + starts[DIGIT(key[k])];
   BARRIER();
-  for (int k = 0; k < PER_ITEM; k++) ((T *)pool)[place[k]] = key[k];
+  for (int k = 0; k < PER_ITEM; k++) ((LOCAL T *)pool)[place[k]] = key[k];
 #else
   // Orders the slots by the lower and then the upper four bits of their digits: every item counts PER_ITEM slots in 16 bins of its own (Satish,
   // Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009).
@@ -184,19 +184,19 @@ KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBA
   u8 d[PER_ITEM];
   for (int k = 0; k < PER_ITEM; k++) {
     i32 s = k * GROUP + TID;
-    T v = ((T *)pool)[s];
+    T v = ((LOCAL T *)pool)[s];
     d[k] = (u8)DIGIT(v);
     if (keep && s < rest) keys_out[to[d[k]] + s] = v;
   }
   BARRIER();
   for (int k = 0; k < PER_ITEM; k++) {
     i64 i = first + mine + k * 32;
-    ((U *)pool)[place[k]] = given && i < n ? rows[i] : (U)i;
+    ((LOCAL U *)pool)[place[k]] = given && i < n ? rows[i] : (U)i;
   }
   BARRIER();
   for (int k = 0; k < PER_ITEM; k++) {
     i32 s = k * GROUP + TID;
-    if (s < rest) rows_out[to[d[k]] + s] = ((U *)pool)[s];
+    if (s < rest) rows_out[to[d[k]] + s] = ((LOCAL U *)pool)[s];
   }
 #else
   for (i32 s = TID; s < rest; s += GROUP) {
