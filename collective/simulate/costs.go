@@ -1,0 +1,83 @@
+package simulate
+
+import "math"
+
+// Point is a time at a size.
+type Point struct {
+	Bytes   float64 `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Curve is seconds a byte by the size of the vector that a rank works on, since
+// caches are faster than memory: points by rising Bytes, straight lines over the
+// logarithm of the size between them, and constant beyond the ends. An empty Curve
+// is 0 everywhere.
+type Curve []Point
+
+// Flat is a Curve that is the same everywhere.
+func Flat(seconds float64) Curve { return Curve{{1, seconds}} }
+
+// At is the value at a size.
+func (c Curve) At(bytes float64) float64 {
+	if len(c) == 0 {
+		return 0
+	}
+	if bytes <= c[0].Bytes {
+		return c[0].Seconds
+	}
+	for i := 1; i < len(c); i++ {
+		if a, b := c[i-1], c[i]; bytes < b.Bytes {
+			share := math.Log(bytes/a.Bytes) / math.Log(b.Bytes/a.Bytes)
+			return a.Seconds + share*(b.Seconds-a.Seconds)
+		}
+	}
+	return c[len(c)-1].Seconds
+}
+
+// Rate is a processor's time a byte: when it is the only one of its node that works
+// on bytes, and when two do. An empty Two says that they do not hinder each other;
+// else each further one takes as much more as the second.
+type Rate struct {
+	One Curve `json:"one,omitempty"`
+	Two Curve `json:"two,omitempty"`
+}
+
+// rate is a Rate at one size.
+type rate struct{ one, more float64 }
+
+func (r *Rate) at(bytes float64) rate {
+	one := r.One.At(bytes)
+	if len(r.Two) == 0 {
+		return rate{one, 0}
+	}
+	return rate{one, math.Max(0, r.Two.At(bytes)-one)}
+}
+
+func (r rate) of(workers int) float64 { return r.one + float64(workers-1)*r.more }
+
+// Costs are what a message costs besides the links that it takes. Seconds.
+type Costs struct {
+	Send    float64 `json:"send"`    // LogP's o of the sender
+	Recv    float64 `json:"recv"`    // LogP's o of the receiver
+	Latency float64 `json:"latency"` // from the sender's hand into the receiver's, links not counted
+	// SendByte and RecvByte are the processors' time a byte: copies into and out of
+	// what carries it.
+	SendByte Rate `json:"send_byte"`
+	RecvByte Rate `json:"recv_byte"`
+	// Fold is what a byte costs the receiver more when it is combined on arrival.
+	Fold Rate `json:"fold"`
+	// Eager is the longest message whose sender does not wait: a longer one lies where
+	// it is until the receiver has taken it, or the first link has carried it.
+	Eager int64 `json:"eager"`
+}
+
+// costs are Costs for one call.
+type costs struct {
+	send, recv, latency      float64
+	sendByte, recvByte, fold rate
+	eager                    int64
+}
+
+func (c *Costs) at(bytes float64) costs {
+	return costs{c.Send, c.Recv, c.Latency, c.SendByte.at(bytes), c.RecvByte.at(bytes), c.Fold.at(bytes), c.Eager}
+}

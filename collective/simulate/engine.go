@@ -1,0 +1,170 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/device"
+)
+
+// engine runs one call.
+type engine struct {
+	config  *Config
+	net     *Network
+	samples *samples
+	width   float64
+	hinders bool // ranks of a node slow each other at bytes
+
+	inside, across costs
+	copy, fold     rate
+
+	ranks    []rank
+	left     int // that are neither done nor dead
+	events   events
+	messages []message
+	free     []int32
+	cores    [][]float64 // when each processor of a node is free; nil where every rank has one
+	err      error
+
+	until  []float64 // when each link is free
+	busy   []float64 // seconds that it carried
+	queues []queue   // of the links out of nodes
+	order  map[uint64]float64
+	path   []int32
+
+	a, b, into cells // room for what is combined
+}
+
+// queue are messages that wait for a link.
+type queue struct {
+	waiting []int32
+	first   int
+}
+
+func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engine {
+	n := c.Network
+	vector := float64(max(call.InputLen(), call.OutputLen())) * float64(c.Width)
+	e := &engine{
+		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),
+		inside: n.Inside.at(vector), across: n.Across.at(vector), copy: n.Copy.at(vector), fold: n.Fold.at(vector),
+		ranks: make([]rank, call.Size), left: call.Size,
+		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
+	}
+	for _, x := range []rate{e.inside.sendByte, e.inside.recvByte, e.inside.fold, e.across.sendByte, e.across.recvByte, e.across.fold} {
+		e.hinders = e.hinders || x.more > 0
+	}
+	if n.Cores > 0 && min(n.PerNode, call.Size) > n.Cores {
+		e.cores = make([][]float64, n.Nodes)
+		for i := range e.cores {
+			e.cores[i] = make([]float64, n.Cores)
+		}
+	}
+	if n.rails > 1 {
+		e.order = map[uint64]float64{}
+	}
+	for r := range e.ranks {
+		k := &e.ranks[r]
+		of := call
+		of.Rank = r
+		k.slow, k.clock = 1, n.Call
+		for _, s := range c.Stragglers {
+			if s.Rank == r {
+				k.slow, k.clock = math.Max(1, s.Slow), k.clock*math.Max(1, s.Slow)+s.Late.Seconds()
+			}
+		}
+		k.mem[algorithm.Input] = e.samples.given(r)
+		k.next, k.stop = iter.Pull(with.Plan(of).Rounds)
+		e.events.push(k.clock, begins, int32(r))
+	}
+	return e
+}
+
+// run takes events until there are none, or ctx ends.
+func (e *engine) run(ctx context.Context) error {
+	for n := 0; len(e.events.all) > 0 && e.err == nil; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return device.Canceled(ctx, "", "simulate")
+		}
+		e.happen(e.events.pop())
+	}
+	if e.err != nil {
+		return &device.Error{Call: "simulate", Kind: device.ErrMismatch, Cause: e.err}
+	}
+	if e.left > 0 && e.config.Failure == nil {
+		for r := range e.ranks {
+			if k := &e.ranks[r]; k.phase != done {
+				return device.Errorf(device.ErrMismatch, "", "simulate", "rank %d hangs in round %d: the schedule is wrong", r, k.steps)
+			}
+		}
+	}
+	return nil
+}
+
+func (e *engine) happen(v event) {
+	switch v.kind {
+	case begins:
+		e.ranks[v.id].phase = starting
+		e.advance(v.id, false)
+	case departs:
+		e.depart(v.at, v.id)
+	case freed:
+		e.serve(v.at, v.id)
+	case arrives:
+		m := &e.messages[v.id]
+		k := &e.ranks[m.to]
+		k.here = append(k.here, v.id)
+		if k.phase == receiving && int32(k.round.Recvs[k.taken].From) == m.from {
+			e.wake(m.to, v.at)
+		}
+	case acked:
+		k := &e.ranks[v.id]
+		k.held--
+		if k.phase == flushing && k.held == 0 {
+			e.wake(v.id, v.at)
+		}
+	}
+}
+
+// wake lets a rank go on that waited for what happens now; its clock may be ahead of
+// that, and then it has not waited.
+func (e *engine) wake(r int32, at float64) {
+	k := &e.ranks[r]
+	waited := at >= k.clock
+	k.clock = max(k.clock, at)
+	e.advance(r, waited)
+}
+
+// close lets go of the schedules that were not walked to their end.
+func (e *engine) close() {
+	for r := range e.ranks {
+		if stop := e.ranks[r].stop; stop != nil {
+			stop()
+		}
+	}
+}
+
+// message is a free one.
+func (e *engine) message() int32 {
+	if n := len(e.free); n > 0 {
+		i := e.free[n-1]
+		e.free = e.free[:n-1]
+		return i
+	}
+	e.messages = append(e.messages, message{})
+	return int32(len(e.messages) - 1)
+}
+
+// between are the costs between two ranks.
+func (e *engine) between(a, b int32) *costs {
+	if int(a)/e.net.PerNode == int(b)/e.net.PerNode {
+		return &e.inside
+	}
+	return &e.across
+}
+
+func wrongLength(rank int, v *algorithm.Recv, m *message) error {
+	return fmt.Errorf("rank %d expects %d elements of rank %d, which sends %d", rank, v.Into.Len, v.From, m.elements)
+}

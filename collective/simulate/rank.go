@@ -1,0 +1,246 @@
+package simulate
+
+import "github.com/volley-go/volley/collective/algorithm"
+
+// phase is where in its schedule a rank is.
+type phase uint8
+
+const (
+	absent    phase = iota // it has not entered the call
+	starting               // it asks for the next round
+	receiving              // it takes the round's messages in order
+	flushing               // it waits until what it sent may be changed
+	done
+	died
+)
+
+// rank is one rank's walk through its schedule.
+type rank struct {
+	next  func() (*algorithm.Round, bool)
+	stop  func()
+	round *algorithm.Round
+	phase phase
+	taken int32   // messages of the round
+	held  int32   // sent messages that may not be changed yet
+	steps int32   // rounds done
+	clock float64 // up to when it has worked, or since when it waits
+	slow  float64 // its processor's time, as a multiple
+	from  float64 // since when it works on bytes,
+	to    float64 // and until when
+	here  []int32 // messages that have arrived and were not taken, in order
+	mem   memory
+	bytes int64 // sent
+	sent  int64 // messages
+}
+
+// message is one on its way, or at its receiver.
+type message struct {
+	from, to int32
+	elements int64
+	bytes    float64
+	tail     float64 // when the last byte leaves the sender's processor; on arrival, when it is there
+	waits    bool    // the sender waits until it may be changed
+	cells    cells
+}
+
+// advance lets a rank go on at its clock until it waits or is done.
+func (e *engine) advance(r int32, waited bool) {
+	k := &e.ranks[r]
+	core := e.enter(r, waited)
+	for e.step(r, k) {
+	}
+	if core != nil {
+		*core = k.clock
+	}
+}
+
+// step goes on by one thing; false when the rank waits or is done.
+func (e *engine) step(r int32, k *rank) bool {
+	switch k.phase {
+	case starting:
+		if f := e.config.Failure; f != nil && f.Rank == int(r) && f.Step == int(k.steps) {
+			e.die(r, k)
+			return false
+		}
+		round, more := k.next()
+		if !more {
+			e.end(r, k)
+			return false
+		}
+		k.round, k.taken, k.phase = round, 0, receiving
+		e.local(k)
+		for i := range round.Sends {
+			e.post(r, k, &round.Sends[i])
+		}
+	case receiving:
+		for int(k.taken) < len(k.round.Recvs) {
+			v := &k.round.Recvs[k.taken]
+			m := e.take(k, int32(v.From))
+			if m < 0 {
+				return false
+			}
+			e.receive(r, k, v, m)
+			k.taken++
+		}
+		k.phase = flushing
+	case flushing:
+		if k.held > 0 {
+			return false
+		}
+		k.steps++
+		k.phase = starting
+	default:
+		return false
+	}
+	return true
+}
+
+// enter waits for a processor of the node, where there are too few.
+func (e *engine) enter(r int32, waited bool) *float64 {
+	if e.cores == nil {
+		return nil
+	}
+	node := e.cores[int(r)/e.net.PerNode]
+	first := &node[0]
+	for i := range node {
+		if node[i] < *first {
+			first = &node[i]
+		}
+	}
+	k := &e.ranks[r]
+	if k.clock = max(k.clock, *first); waited {
+		k.clock += e.net.Switch
+	}
+	return first
+}
+
+// work is the rank's processor at n bytes at a rate, after a fixed time.
+func (e *engine) work(r int32, k *rank, fixed, bytes float64, rates ...rate) {
+	workers := 1
+	if bytes > 0 && e.hinders {
+		workers = e.workers(r, k.clock)
+	}
+	t := fixed
+	for _, x := range rates {
+		t += bytes * x.of(workers)
+	}
+	k.from = k.clock
+	k.clock += t * k.slow
+	k.to = k.clock
+}
+
+// workers are the ranks of the node that work on bytes at a time, with this one.
+func (e *engine) workers(r int32, at float64) int {
+	n, lo := 1, int(r)/e.net.PerNode*e.net.PerNode
+	for o := lo; o < min(lo+e.net.PerNode, len(e.ranks)); o++ {
+		if k := &e.ranks[o]; o != int(r) && k.from <= at && at < k.to {
+			n++
+		}
+	}
+	if e.net.Cores > 0 {
+		n = min(n, e.net.Cores)
+	}
+	return n
+}
+
+// local does the round's steps without messages.
+func (e *engine) local(k *rank) {
+	for i := range k.round.Local {
+		l := &k.round.Local[i]
+		bytes := float64(l.Into.Len) * e.width
+		e.into = k.mem.read(e.into[:0], l.A)
+		x := e.copy
+		if l.Fold {
+			x = e.fold
+			e.a = append(e.a[:0], e.into...)
+			e.b = k.mem.read(e.b[:0], l.B)
+			e.into = fold(e.into[:0], e.a, e.b)
+		}
+		k.mem.write(l.Into, e.into)
+		k.clock += bytes * x.one * k.slow
+	}
+}
+
+// post sends a message.
+func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
+	i := e.message()
+	m := &e.messages[i]
+	*m = message{from: r, to: int32(s.To), elements: s.From.Len, bytes: float64(s.From.Len) * e.width, cells: k.mem.read(m.cells[:0], s.From)}
+	k.bytes += int64(m.bytes)
+	k.sent++
+	c := e.between(r, int32(s.To))
+	leaves := k.clock + c.send*k.slow
+	e.work(r, k, c.send, m.bytes, c.sendByte)
+	m.tail = k.clock
+	if m.waits = int64(m.bytes) > c.eager; m.waits {
+		k.held++
+	}
+	if c == &e.inside {
+		m.tail += c.latency
+		e.events.push(leaves+c.latency, arrives, i)
+		return
+	}
+	e.events.push(leaves, departs, i)
+}
+
+// take finds the first message of a rank that has arrived, -1 where there is none.
+func (e *engine) take(k *rank, from int32) int32 {
+	for i, m := range k.here {
+		if e.messages[m].from == from {
+			k.here = append(k.here[:i], k.here[i+1:]...)
+			return m
+		}
+	}
+	return -1
+}
+
+// receive takes a message into the rank's memory. Its processor works as the bytes
+// come, and is done no earlier than the last one has come.
+func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
+	m := &e.messages[i]
+	if m.elements != v.Into.Len && e.err == nil {
+		e.err = wrongLength(int(r), v, m)
+	}
+	c := e.between(m.from, r)
+	if v.Side == algorithm.Plain {
+		e.work(r, k, c.recv, m.bytes, c.recvByte)
+	} else {
+		e.work(r, k, c.recv, m.bytes, c.recvByte, c.fold)
+	}
+	k.clock = max(k.clock, m.tail+c.recv*k.slow)
+	if m.waits && c == &e.inside {
+		e.events.push(k.clock, acked, m.from)
+	}
+	switch v.Side {
+	case algorithm.Plain:
+		k.mem.write(v.Into, m.cells)
+	case algorithm.Right:
+		e.a = k.mem.read(e.a[:0], v.With)
+		e.into = fold(e.into[:0], e.a, m.cells)
+		k.mem.write(v.Into, e.into)
+	default:
+		e.a = k.mem.read(e.a[:0], v.With)
+		e.into = fold(e.into[:0], m.cells, e.a)
+		k.mem.write(v.Into, e.into)
+	}
+	e.free = append(e.free, i)
+}
+
+// end is a rank that has walked its schedule.
+func (e *engine) end(r int32, k *rank) {
+	k.phase = done
+	e.left--
+	k.stop()
+	if e.config.Failure == nil && e.err == nil {
+		e.err = e.samples.check(int(r), k.mem[algorithm.Output])
+	}
+	k.mem, k.next, k.stop, k.round = memory{}, nil, nil, nil
+}
+
+// die is a rank that fails.
+func (e *engine) die(r int32, k *rank) {
+	k.phase = died
+	e.left--
+	k.stop()
+	k.mem, k.next, k.stop, k.round = memory{}, nil, nil, nil
+}
