@@ -8,29 +8,53 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 )
 
-// choose is the algorithm that the options name, or the cheapest by the model. It
-// depends only on what all ranks of a call have in common.
-func (c *Comm) choose(call *algorithm.Call, width int64, inOrder bool) *algorithm.Algorithm {
+// The reasons of a choice.
+const (
+	byName   = "Options.Algorithms names it"
+	byTable  = "the tuning table has it for this operation, number of ranks and length"
+	byTuned  = "it is the cheapest by the tuning's model of this transport"
+	byModel  = "it is the cheapest by rough figures of this transport"
+	notAlone = ", since what was asked for does not keep the ranks' order"
+)
+
+// choose is the algorithm that the options name, that the tuning table has, or that
+// is the cheapest by the model, and why. It depends only on what all ranks of a call
+// have in common.
+func (c *Comm) choose(call *algorithm.Call, width int64, inOrder bool) (best *algorithm.Algorithm, why string) {
+	fits := func(a *algorithm.Algorithm) bool { return a.Ordered || !inOrder || call.Deterministic }
+	refused := ""
 	if name, ok := c.options.Algorithms[call.Op]; ok {
-		if a, err := algorithm.Named(name, call.Op); err == nil && (a.Ordered || !inOrder || call.Deterministic) {
-			return a
+		if a, err := algorithm.Named(name, call.Op); err == nil {
+			if fits(a) {
+				return a, byName
+			}
+			refused = notAlone
 		}
 	}
-	var best *algorithm.Algorithm
+	tuning := c.options.Tuning
+	if a := tuning.choice(c.Transport(), call.Op, call.Size, c.bytes(call, width)); a != nil {
+		if fits(a) {
+			return a, byTable + refused
+		}
+		refused = notAlone
+	}
 	least := math.Inf(1)
 	for _, a := range algorithm.For(call.Op) {
-		if inOrder && !a.Ordered && !call.Deterministic {
+		if !fits(a) {
 			continue
 		}
 		if cost := c.cost(a, call, width); best == nil || cost < least {
 			best, least = a, cost
 		}
 	}
-	return best
+	if tuning.model(c.Transport(), algorithm.Model{}) != (algorithm.Model{}) {
+		return best, byTuned + refused
+	}
+	return best, byModel + refused
 }
 
-// cost is the model's estimate; where lengths differ between ranks, of their sum.
-func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) float64 {
+// bytes are those of a call's vector; of all blocks together, where it has blocks.
+func (c *Comm) bytes(call *algorithm.Call, width int64) int64 {
 	n := call.Count
 	switch {
 	case call.Op == algorithm.AllToAll && call.Counts != nil:
@@ -43,20 +67,33 @@ func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) f
 	case call.Op >= algorithm.ReduceScatter:
 		n *= int64(call.Size)
 	}
-	return a.Cost(c.model, call.Op, call.Size, float64(n*width), float64(c.options.Chunk))
+	return n * width
 }
 
-// Explain says which algorithm an operation over a vector of n elements would use,
-// and what the model makes of the others, a line each.
+// cost is the model's estimate in seconds.
+func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) float64 {
+	m := c.options.Tuning.model(c.Transport(), c.model)
+	return a.Cost(m, call.Op, call.Size, float64(c.bytes(call, width)), float64(c.options.Chunk))
+}
+
+// Explain says which algorithm an operation over a vector of n elements would use and
+// why, whether a tuning table decided it, and what the model makes of the others, a
+// line each.
 func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	call := &algorithm.Call{Op: op, Size: c.Size(), Count: n}
 	if op >= algorithm.ReduceScatter {
 		call.Count = n / int64(c.Size())
 	}
 	width := int64(max(1, t.Width()))
-	chosen := c.choose(call, width, false)
+	chosen, why := c.choose(call, width, false)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %d %s on %d ranks over %s:\n", op, n, t, c.Size(), c.Transport())
+	if chosen != nil {
+		fmt.Fprintf(&b, "%s, because %s\n", chosen.Name, why)
+	}
+	if t := c.options.Tuning; t != nil {
+		fmt.Fprintf(&b, "tuning: %s\n", t.Source)
+	}
 	for _, a := range algorithm.For(op) {
 		mark := " "
 		if a == chosen {

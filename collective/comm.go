@@ -41,6 +41,9 @@ type Comm struct {
 // New makes a Comm of an endpoint, which it owns from then on. All ranks of the
 // endpoint's group call it, with the same options.
 func New(ends transport.Endpoint, options Options) (*Comm, error) {
+	if err := options.tune(); err != nil {
+		return nil, err
+	}
 	for op, name := range options.Algorithms {
 		if _, err := algorithm.Named(name, op); err != nil {
 			return nil, &device.Error{Call: "collective.New", Kind: device.ErrUnsupported, Cause: err}

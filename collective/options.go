@@ -14,6 +14,10 @@ type Options struct {
 	Deterministic bool
 	// Algorithms names the algorithm of an operation; the model picks for the others.
 	Algorithms map[algorithm.Op]string
+	// Tuning is what was measured on this machine, by which algorithms are chosen that
+	// Algorithms does not name; nil takes the file that the environment's
+	// VOLLEY_COLLECTIVE_TUNING names, else rough figures of the transports.
+	Tuning *Tuning
 	// Chunk is the bytes of a pipeline's piece, 0 for the default of 256 KiB.
 	Chunk int
 	// Heartbeat is how often a rank shows the others that it lives; 0 is once a

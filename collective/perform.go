@@ -48,7 +48,8 @@ func (c *Comm) program(t *task) *program {
 			return p
 		}
 	}
-	p := &program{with: c.choose(&t.call, t.width, t.reduce.orders)}
+	p := &program{}
+	p.with, _ = c.choose(&t.call, t.width, t.reduce.orders)
 	p.number = uint8(1 + slices.Index(algorithm.All, p.with))
 	p.plan = p.with.Plan(t.call)
 	if t.call.Counts == nil {

@@ -1,5 +1,10 @@
 package algorithm
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Op is a collective operation.
 type Op uint8
 
@@ -27,6 +32,16 @@ func (o Op) String() string {
 		return opNames[o]
 	}
 	return "Op?"
+}
+
+// ParseOp is the operation of a name, in any case.
+func ParseOp(name string) (Op, error) {
+	for o, known := range opNames {
+		if strings.EqualFold(name, known) {
+			return Op(o), nil
+		}
+	}
+	return 0, fmt.Errorf("no operation %q: there are %s", name, strings.Join(opNames[:], ", "))
 }
 
 // Call is one rank's view of one call. All ranks of a call have the same Op,

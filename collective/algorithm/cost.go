@@ -8,7 +8,9 @@ import (
 // Model is the α-β-γ model of a transport: a message of n bytes takes
 // Alpha + n*Beta seconds, combining n bytes n*Gamma.
 type Model struct {
-	Alpha, Beta, Gamma float64
+	Alpha float64 `json:"alpha"`
+	Beta  float64 `json:"beta"`
+	Gamma float64 `json:"gamma"`
 }
 
 // Cost estimates the seconds of an operation among p ranks whose whole vector (of
