@@ -154,6 +154,11 @@ func (s *Suite) sameError(what string, c Call, got, want error) {
 
 var threadsMu sync.Mutex
 
+// Threads are the numbers of threads that every kernel's large calls are made
+// with on the host: alone, as many as this machine's cores at least, and more
+// than it has, and than divide the rows evenly.
+var Threads = []int{1, 2, 7}
+
 // repeat makes a large call again, on the host with other numbers of threads:
 // results must agree to the bit.
 func (s *Suite) repeat(what string, c Call, first Result, f func(*Env) (Result, error)) {
@@ -174,8 +179,12 @@ func (s *Suite) repeat(what string, c Call, first Result, f func(*Env) (Result, 
 	}
 	threadsMu.Lock() // the number of threads is the process's
 	defer threadsMu.Unlock()
-	for _, threads := range []int{1, 3} {
+	*s.repeated = true
+	for _, threads := range Threads {
 		old := runtime.GOMAXPROCS(threads)
+		if threads == old {
+			continue // as the first call was made
+		}
 		r, err := s.tested.call(context.Background(), f)
 		runtime.GOMAXPROCS(old)
 		if err == nil {

@@ -134,6 +134,9 @@ func (f Family) run(s *Suite, seed uint64) {
 	defer s.release(0)
 	f.Run(s)
 	s.release(0)
+	if s.tested.onHost() && !*s.repeated && !s.planted && !s.Failed() {
+		s.Errorf("%s: no call has the %d rows from which on it is made with %v threads", s.kernel, s.Morsel(), Threads)
+	}
 	for _, in := range s.inputs {
 		if n := in.live.Load(); n != 0 {
 			s.Errorf("%s: %d blocks of arguments are still held (seed %d)", s.kernel, n, s.seed)
@@ -178,6 +181,7 @@ func newSuite(r Reporter, b, reference *kernels.Backend, guarded bool, extent Ex
 		ran:       pairsOf(b.Set),
 		faulted:   map[string]bool{},
 		checked:   map[string]int{},
+		repeated:  new(bool),
 
 		overReleases: memory.OverReleases(),
 	}

@@ -25,6 +25,7 @@ type Suite struct {
 	faulted    map[string]bool // what Tiny had under faults
 	checked    map[string]int  // checks of a type, counted for Least
 	checks     int             // of all types
+	repeated   *bool           // some call was made with all numbers of threads
 	shape      bool            // SumShape
 	planted    bool            // listening for a planted error: the first round is enough
 	tested     *side
