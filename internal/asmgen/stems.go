@@ -8,6 +8,7 @@ type stem struct {
 
 // stems are all families, by name.
 var stems = []stem{
+	{"arithmetic", arithmetic},
 	{"axpy", axpyLoops},
 	{"bitmap", bitmap},
 	{"choose", choose},
@@ -17,4 +18,5 @@ var stems = []stem{
 	{"reduce", reduce},
 	{"tile", tileLoops},
 	{"turn", turnLoops},
+	{"unary", unary},
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// arithmetic is the CPU's ArithmeticFunc.
-func (l *loops) arithmetic(ctx context.Context, s device.Stream, op kernels.ArithmeticOp, x, y kernels.Datum, opts kernels.ArithmeticOptions) (*memory.Column, error) {
+// arithmeticColumns is the CPU's ArithmeticFunc.
+func (l *loops) arithmeticColumns(ctx context.Context, s device.Stream, op kernels.ArithmeticOp, x, y kernels.Datum, opts kernels.ArithmeticOptions) (*memory.Column, error) {
 	t, err := kernels.ArithmeticType(op, x.Type(), y.Type())
 	if err != nil {
 		return nil, err
@@ -39,25 +39,25 @@ func (l *loops) arithmetic(ctx context.Context, s device.Stream, op kernels.Arit
 	var work func(int, span) error
 	switch storageID(t) {
 	case arrow.INT8:
-		work = signedArithmetic[int8](o, r, op, a, b, opts)
+		work = signedArithmetic[int8](l, o, r, op, a, b, opts)
 	case arrow.INT16:
-		work = signedArithmetic[int16](o, r, op, a, b, opts)
+		work = signedArithmetic[int16](l, o, r, op, a, b, opts)
 	case arrow.INT32:
-		work = signedArithmetic[int32](o, r, op, a, b, opts)
+		work = signedArithmetic[int32](l, o, r, op, a, b, opts)
 	case arrow.INT64:
-		work = signedArithmetic[int64](o, r, op, a, b, opts)
+		work = signedArithmetic[int64](l, o, r, op, a, b, opts)
 	case arrow.UINT8:
-		work = unsignedArithmetic[uint8](o, r, op, a, b, opts)
+		work = unsignedArithmetic[uint8](l, o, r, op, a, b, opts)
 	case arrow.UINT16:
-		work = unsignedArithmetic[uint16](o, r, op, a, b, opts)
+		work = unsignedArithmetic[uint16](l, o, r, op, a, b, opts)
 	case arrow.UINT32:
-		work = unsignedArithmetic[uint32](o, r, op, a, b, opts)
+		work = unsignedArithmetic[uint32](l, o, r, op, a, b, opts)
 	case arrow.UINT64:
-		work = unsignedArithmetic[uint64](o, r, op, a, b, opts)
+		work = unsignedArithmetic[uint64](l, o, r, op, a, b, opts)
 	case arrow.FLOAT32:
-		work = floatArithmetic[float32](o, r, op, a, b)
+		work = floatArithmetic[float32](l, o, r, op, a, b)
 	case arrow.FLOAT64:
-		work = floatArithmetic[float64](o, r, op, a, b)
+		work = floatArithmetic[float64](l, o, r, op, a, b)
 	default:
 		work = decimalArithmetic(o, r, op, a, b, opts)
 	}
@@ -142,7 +142,7 @@ func (v sides[T]) each(s span, dst []T, f func(dst, a, b []T) bool) (bad bool) {
 	return bad
 }
 
-func signedArithmetic[T signed](o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand, opts kernels.ArithmeticOptions) func(int, span) error {
+func signedArithmetic[T signed](l *loops, o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand, opts kernels.ArithmeticOptions) func(int, span) error {
 	switch {
 	case op == kernels.Modulo:
 		return careful(o, r, op, a, b, moduloIntegers[T])
@@ -150,49 +150,49 @@ func signedArithmetic[T signed](o *out, r *rowErrors, op kernels.ArithmeticOp, a
 		return careful(o, r, op, a, b, divideSigned[T])
 	case op == kernels.Divide:
 		return careful(o, r, op, a, b, divideIntegers[T])
+	case opts.Checked && op == kernels.Multiply:
+		return careful(o, r, op, a, b, multiplySigned[T])
 	case opts.Checked:
-		return careful(o, r, op, a, b, [...]func(dst, a, b []T) bool{addSigned[T], subtractSigned[T], multiplySigned[T]}[op])
+		return careful(o, r, op, a, b, arithmeticsOf[T](l).checked[op])
 	default:
-		return wrapping[T](o, op, a, b)
+		return wrapping[T](l, o, op, a, b)
 	}
 }
 
-func unsignedArithmetic[T unsigned](o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand, opts kernels.ArithmeticOptions) func(int, span) error {
+func unsignedArithmetic[T unsigned](l *loops, o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand, opts kernels.ArithmeticOptions) func(int, span) error {
 	switch {
 	case op == kernels.Modulo:
 		return careful(o, r, op, a, b, moduloIntegers[T])
 	case op == kernels.Divide:
 		return careful(o, r, op, a, b, divideIntegers[T])
+	case opts.Checked && op == kernels.Multiply:
+		return careful(o, r, op, a, b, multiplyUnsigned[T])
 	case opts.Checked:
-		return careful(o, r, op, a, b, [...]func(dst, a, b []T) bool{addUnsigned[T], subtractUnsigned[T], multiplyUnsigned[T]}[op])
+		return careful(o, r, op, a, b, arithmeticsOf[T](l).checked[op])
 	default:
-		return wrapping[T](o, op, a, b)
+		return wrapping[T](l, o, op, a, b)
 	}
 }
 
-func floatArithmetic[T float](o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand) func(int, span) error {
-	switch op {
-	case kernels.Divide:
-		return careful(o, r, op, a, b, divideFloats[T])
-	case kernels.Modulo:
+func floatArithmetic[T float](l *loops, o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand) func(int, span) error {
+	if op == kernels.Modulo {
 		return careful(o, r, op, a, b, moduloFloats[T])
-	default:
-		return wrapping[T](o, op, a, b)
 	}
+	return wrapping[T](l, o, op, a, b)
 }
 
-// wrapping runs the loops of Add, Subtract and Multiply that look for nothing.
-func wrapping[T number](o *out, op kernels.ArithmeticOp, a, b operand) func(int, span) error {
-	dst, v := view[T](o, 1), sidesOf[T](a, b)
-	if v.a == nil && op != kernels.Subtract { // these two commute
+// wrapping runs the loops that look for nothing: those of Add, Subtract and
+// Multiply, and of floats Divide.
+func wrapping[T number](l *loops, o *out, op kernels.ArithmeticOp, a, b operand) func(int, span) error {
+	dst, v, by := view[T](o, 1), sidesOf[T](a, b), arithmeticsOf[T](l)
+	if v.a == nil && by.left[op] == nil { // it commutes
 		v.a, v.b, v.vb = v.b, nil, v.va
 	}
-	columns := [...]func(dst, a, b []T){addColumns[T], subtractColumns[T], multiplyColumns[T]}[op]
-	right := [...]func(dst, a []T, b T){addRight[T], subtractRight[T], multiplyRight[T]}[op]
+	columns, right, left := by.columns[op], by.right[op], by.left[op]
 	return func(_ int, s span) error {
 		switch run := dst[s.from:s.to]; {
 		case v.a == nil:
-			subtractLeft(run, v.va, v.b[s.from:s.to])
+			left(run, v.va, v.b[s.from:s.to])
 		case v.b == nil:
 			right(run, v.a[s.from:s.to], v.vb)
 		default:

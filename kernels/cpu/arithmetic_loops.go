@@ -59,12 +59,25 @@ func multiplyRight[T number](dst, a []T, b T) {
 	}
 }
 
-func divideFloats[T float](dst, a, b []T) bool {
+func divideColumns[T float](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i := range dst {
 		dst[i] = a[i] / b[i]
 	}
-	return false
+}
+
+func divideRight[T float](dst, a []T, b T) {
+	a = a[:len(dst)]
+	for i := range dst {
+		dst[i] = a[i] / b
+	}
+}
+
+func divideLeft[T float](dst []T, a T, b []T) {
+	b = b[:len(dst)]
+	for i := range dst {
+		dst[i] = a / b[i]
+	}
 }
 
 func moduloFloats[T float](dst, a, b []T) bool {

@@ -6,28 +6,32 @@ import "github.com/volley-go/volley/kernels"
 // always there. The kernels are methods of it, or take it as an argument, and
 // call a loop by its field. See the package's comment for how one is added.
 type loops struct {
-	bitmap   bitmapLoops
-	choose   chooseLoops
-	compare  compareLoops
-	filter   filterLoops
-	reduce   reduceLoops
-	matrix32 matrixLoops[float32]
-	matrix64 matrixLoops[float64]
-	peak     peakLoops
+	arithmetic arithmeticLoops
+	bitmap     bitmapLoops
+	choose     chooseLoops
+	compare    compareLoops
+	filter     filterLoops
+	reduce     reduceLoops
+	matrix32   matrixLoops[float32]
+	matrix64   matrixLoops[float64]
+	peak       peakLoops
+	unary      unaryLoops
 }
 
 // goLoops are the loops in Go: what those of the other tiers are documented by
 // and tested against.
 func goLoops() *loops {
 	return &loops{
-		bitmap:   goBitmapLoops(),
-		choose:   goChooseLoops(),
-		compare:  goCompareLoops(),
-		filter:   goFilterLoops(),
-		reduce:   goReduceLoops(),
-		matrix32: goMatrixLoops(wholeTile32),
-		matrix64: goMatrixLoops(wholeTile64),
-		peak:     goPeakLoops(),
+		arithmetic: goArithmeticLoops(),
+		bitmap:     goBitmapLoops(),
+		choose:     goChooseLoops(),
+		compare:    goCompareLoops(),
+		filter:     goFilterLoops(),
+		reduce:     goReduceLoops(),
+		matrix32:   goMatrixLoops(wholeTile32),
+		matrix64:   goMatrixLoops(wholeTile64),
+		peak:       goPeakLoops(),
+		unary:      goUnaryLoops(),
 	}
 }
 

@@ -10,8 +10,8 @@ func (l *loops) elementwise(s *kernels.Set) {
 	numbers := kernels.NumberTypes | kernels.DecimalTypes
 	duration := kernels.TypesOf(arrow.DURATION)
 	s.Cast = kernels.Entry[kernels.CastFunc]{Func: l.cast, Types: kernels.KeyTypes}
-	s.Arithmetic = kernels.Entry[kernels.ArithmeticFunc]{Func: l.arithmetic, Types: numbers | kernels.TemporalTypes}
-	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: l.unary, Types: numbers | duration}
+	s.Arithmetic = kernels.Entry[kernels.ArithmeticFunc]{Func: l.arithmeticColumns, Types: numbers | kernels.TemporalTypes}
+	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: l.unaryColumn, Types: numbers | duration}
 	s.Temporal = kernels.Entry[kernels.TemporalFunc]{Func: temporalField, Types: kernels.TemporalTypes &^ duration}
 	s.Compare = kernels.Entry[kernels.CompareFunc]{Func: l.compareColumns, Types: kernels.KeyTypes}
 	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: l.logic, Types: kernels.BoolTypes}

@@ -40,22 +40,26 @@ func lacks(all ...feature) []string {
 
 // avx2 overwrites what has loops for AVX2, FMA, BMI1, BMI2 and POPCNT.
 func (l *loops) avx2() {
+	l.arithmetic.avx2()
 	l.bitmap.avx2()
 	l.choose.avx2()
 	l.compare.avx2()
 	l.filter.avx2()
 	l.peak.avx2()
 	l.reduce.avx2()
+	l.unary.avx2()
 	l.matrixAVX2()
 }
 
 // avx512 overwrites what has loops for AVX-512 F, BW, DQ, VL and CD.
 func (l *loops) avx512() {
+	l.arithmetic.avx512()
 	l.bitmap.avx512()
 	l.choose.avx512()
 	l.compare.avx512()
 	l.filter.avx512()
 	l.peak.avx512()
 	l.reduce.avx512()
+	l.unary.avx512()
 	l.matrixAVX512()
 }

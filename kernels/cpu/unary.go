@@ -3,7 +3,6 @@ package cpu
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/big"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,8 +11,8 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// unary is the CPU's UnaryFunc.
-func (l *loops) unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) (*memory.Column, error) {
+// unaryColumn is the CPU's UnaryFunc.
+func (l *loops) unaryColumn(ctx context.Context, s device.Stream, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) (*memory.Column, error) {
 	t, err := kernels.UnaryType(op, c.Type())
 	if err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func (l *loops) unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, 
 			return nil, err
 		}
 		defer f.Release()
-		return l.unary(ctx, s, op, f, opts)
+		return l.unaryColumn(ctx, s, op, f, opts)
 	}
 	o := newOut(s, t, c.Len())
 	if err = o.nullsOf(c); err == nil {
@@ -41,13 +40,13 @@ func (l *loops) unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, 
 	var work func(int, span) error
 	switch id {
 	case arrow.INT8:
-		work = signedUnary[int8](o, r, op, c, opts)
+		work = signedUnary[int8](l, o, r, op, c, opts)
 	case arrow.INT16:
-		work = signedUnary[int16](o, r, op, c, opts)
+		work = signedUnary[int16](l, o, r, op, c, opts)
 	case arrow.INT32:
-		work = signedUnary[int32](o, r, op, c, opts)
+		work = signedUnary[int32](l, o, r, op, c, opts)
 	case arrow.INT64:
-		work = signedUnary[int64](o, r, op, c, opts)
+		work = signedUnary[int64](l, o, r, op, c, opts)
 	case arrow.UINT8:
 		work = unsignedUnary[uint8](o, r, op, c, opts)
 	case arrow.UINT16:
@@ -57,9 +56,9 @@ func (l *loops) unary(ctx context.Context, s device.Stream, op kernels.UnaryOp, 
 	case arrow.UINT64:
 		work = unsignedUnary[uint64](o, r, op, c, opts)
 	case arrow.FLOAT32:
-		work = floatUnary[float32](o, op, c)
+		work = floatUnary[float32](l, o, op, c)
 	case arrow.FLOAT64:
-		work = floatUnary[float64](o, op, c)
+		work = floatUnary[float64](l, o, op, c)
 	default:
 		work = decimalUnary(o, r, op, c, opts)
 	}
@@ -77,7 +76,7 @@ func refuse[T any](o *out, r *rowErrors, op kernels.UnaryOp, src []T, s span, ba
 	return nil
 }
 
-func signedUnary[T signed](o *out, r *rowErrors, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) func(int, span) error {
+func signedUnary[T signed](l *loops, o *out, r *rowErrors, op kernels.UnaryOp, c *memory.Column, opts kernels.ArithmeticOptions) func(int, span) error {
 	src := memory.Values[T](c)
 	if op == kernels.Sign {
 		dst := view[int8](o, 1)
@@ -89,19 +88,10 @@ func signedUnary[T signed](o *out, r *rowErrors, op kernels.UnaryOp, c *memory.C
 			return nil
 		}
 	}
-	dst := view[T](o, 1)
+	dst, loop := view[T](o, 1), unariesOf[T](l).signed[op]
 	return func(_ int, s span) error {
 		x, y := src[s.from:s.to], dst[s.from:s.to]
-		var least T // negative where a value is that of its own negation
-		for i, v := range x {
-			r := -v
-			least |= v & r
-			if op == kernels.Abs && v >= 0 {
-				r = v
-			}
-			y[i] = r
-		}
-		if opts.Checked && least < 0 {
+		if least := loop(y, x); opts.Checked && least {
 			return refuse(o, r, op, src, s, func(v T) bool { return v < 0 && -v < 0 })
 		}
 		return nil
@@ -138,58 +128,10 @@ func unsignedUnary[T unsigned](o *out, r *rowErrors, op kernels.UnaryOp, c *memo
 	}
 }
 
-func floatUnary[T float](o *out, op kernels.UnaryOp, c *memory.Column) func(int, span) error {
-	src, dst := memory.Values[T](c), view[T](o, 1)
+func floatUnary[T float](l *loops, o *out, op kernels.UnaryOp, c *memory.Column) func(int, span) error {
+	src, dst, loop := memory.Values[T](c), view[T](o, 1), unariesOf[T](l).float[op]
 	return func(_ int, s span) error {
-		x, y := src[s.from:s.to], dst[s.from:s.to]
-		y = y[:len(x)]
-		switch op { // a loop each, so that the cheap ones are one instruction
-		case kernels.Negate:
-			for i, v := range x {
-				y[i] = -v
-			}
-		case kernels.Abs:
-			for i, v := range x {
-				y[i] = T(math.Abs(float64(v)))
-			}
-		case kernels.Sign:
-			for i, v := range x {
-				if v > 0 {
-					v = 1
-				} else if v < 0 {
-					v = -1
-				}
-				y[i] = v
-			}
-		case kernels.Sqrt:
-			for i, v := range x {
-				y[i] = T(math.Sqrt(float64(v)))
-			}
-		case kernels.Exp:
-			for i, v := range x {
-				y[i] = T(math.Exp(float64(v)))
-			}
-		case kernels.Log:
-			for i, v := range x {
-				y[i] = T(math.Log(float64(v)))
-			}
-		case kernels.Floor:
-			for i, v := range x {
-				y[i] = T(math.Floor(float64(v)))
-			}
-		case kernels.Ceil:
-			for i, v := range x {
-				y[i] = T(math.Ceil(float64(v)))
-			}
-		case kernels.Trunc:
-			for i, v := range x {
-				y[i] = T(math.Trunc(float64(v)))
-			}
-		default:
-			for i, v := range x {
-				y[i] = T(math.Round(float64(v)))
-			}
-		}
+		loop(dst[s.from:s.to], src[s.from:s.to])
 		return nil
 	}
 }
