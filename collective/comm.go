@@ -2,11 +2,13 @@ package collective
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/timeline"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/device"
 )
@@ -33,9 +35,15 @@ type Comm struct {
 	combine     func(off int, part []byte) // mover.combine, made once
 	programs    map[shape]*program
 	pairs       [2][]uint64
+	tally       tally
+	track       *timeline.Track // nil where no timeline is kept
+
+	name     string             // the same on all ranks, in timelines
+	recorder *timeline.Recorder // the Comm's own to close, or nil
 
 	mu    sync.Mutex
 	named map[string]int // groups made so far, by kind and ranks
+	stats tallies
 }
 
 // New makes a Comm of an endpoint, which it owns from then on. All ranks of the
@@ -44,6 +52,26 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 	if err := options.tune(); err != nil {
 		return nil, err
 	}
+	if options.Timeline != nil {
+		return newComm(ends, options, "world")
+	}
+	own, err := fromEnvironment(ends.Rank())
+	if err != nil {
+		return nil, &device.Error{Call: "collective.New", Kind: device.ErrUnavailable, Text: timelineVariable, Cause: err}
+	}
+	options.Timeline = own
+	c, err := newComm(ends, options, "world")
+	if err != nil {
+		if own != nil {
+			err = errors.Join(err, own.Close())
+		}
+		return nil, err
+	}
+	c.recorder = own
+	return c, nil
+}
+
+func newComm(ends transport.Endpoint, options Options, name string) (*Comm, error) {
 	for op, name := range options.Algorithms {
 		if _, err := algorithm.Named(name, op); err != nil {
 			return nil, &device.Error{Call: "collective.New", Kind: device.ErrUnsupported, Cause: err}
@@ -56,7 +84,12 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 		ends = transport.Checked(ends)
 	}
 	n := ends.Size()
-	c := &Comm{ends: ends, options: options.filled(), model: models[ends.Name()], sent: make([]uint32, n), taken: make([]uint32, n)}
+	var track *timeline.Track
+	if options.Timeline != nil {
+		track = options.Timeline.Track(name, ends.Name(), ends.Rank(), n)
+		ends = &traced{Endpoint: ends, track: track}
+	}
+	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: models[ends.Name()], sent: make([]uint32, n), taken: make([]uint32, n)}
 	c.pairs = [2][]uint64{make([]uint64, n), make([]uint64, n)}
 	if c.model == (algorithm.Model{}) {
 		c.model = models["tcp"]
@@ -65,6 +98,7 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 	c.programs = map[shape]*program{}
 	c.named = map[string]int{}
 	c.turns.init()
+	enter(c)
 	c.watch = newWatch(c)
 	go c.watch.run()
 	return c, nil
@@ -96,6 +130,10 @@ func (c *Comm) Close() error {
 		c.ends.Interrupt(errClosed)
 		err = c.ends.Close()
 		c.watch.stop()
+		leave(c)
+		if c.recorder != nil {
+			err = errors.Join(err, c.recorder.Close())
+		}
 	})
 	return err
 }
@@ -148,7 +186,7 @@ func (c *Comm) sub(ctx context.Context, kind string, ranks []int) (*Comm, error)
 	c.mu.Lock()
 	c.named[kind] = n + 1
 	c.mu.Unlock()
-	return New(ends, c.options)
+	return newComm(ends, c.options, fmt.Sprintf("%s/%s, %d", c.name, kind, n))
 }
 
 // Split makes one Comm of all ranks with the same color, ordered by key and, where

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/timeline"
 )
 
 // Options are a Comm's settings; all ranks give the same. The zero Options are the
@@ -37,6 +38,12 @@ type Options struct {
 	// bytes: every rank's contribution and every partial result is rounded. 0 sends
 	// them as they are.
 	Wire Type
+	// Timeline records what operations spend their time on; nil records nothing, unless
+	// the environment's VOLLEY_TIMELINE is set: then a Comm made by New writes that name
+	// and ".rank.json". Every rank has a Recorder of its own, which is closed after its
+	// Comms. Payloads of a Comm that is recorded are copied once more on transports that
+	// would place them directly.
+	Timeline *timeline.Recorder
 }
 
 // Stall is an operation that waits for longer than Options.Stall.

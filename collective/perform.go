@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/timeline"
 	"github.com/volley-go/volley/collective/transport"
 )
 
@@ -135,10 +136,13 @@ func (m *mover) forget() { m.spaces, m.into, m.with, m.sink = [3][]byte{}, nil, 
 func (c *Comm) round(r *algorithm.Round) error {
 	m := &c.mover
 	for i := range r.Local {
+		from := c.lap()
 		if l := &r.Local[i]; l.Fold {
 			m.fold(m.at(l.Into), m.at(l.A), m.at(l.B))
+			c.traceLocal(timeline.Reduce, from, l.Into.Len)
 		} else {
 			copy(m.at(l.Into), m.at(l.A))
+			c.traceLocal(timeline.Copy, from, l.Into.Len)
 		}
 	}
 	for i := range r.Sends {
@@ -167,6 +171,7 @@ func (c *Comm) post(to int, h *transport.Header, payload []byte) error {
 	err := c.ends.Post(to, h, payload)
 	if err == nil {
 		c.now.moved()
+		c.tally.sent.add(h.Len)
 		if !slices.Contains(c.flushed, to) {
 			c.flushed = append(c.flushed, to)
 		}
@@ -188,6 +193,7 @@ func (c *Comm) receive(v *algorithm.Recv) error {
 	err := c.ends.Recv(v.From, &m.header, &m.sink)
 	if err == nil {
 		c.now.moved()
+		c.tally.received.add(m.header.Len)
 	}
 	return err
 }

@@ -28,11 +28,13 @@ func opName(op algorithm.Op) string {
 	return op.String()
 }
 
-func (p *progress) begin(op algorithm.Op, seq uint64) {
+func (p *progress) begin(op algorithm.Op, seq uint64) time.Time {
+	now := time.Now()
 	p.seq.Store(seq)
 	p.rounds.Store(0)
-	p.since.Store(time.Now().UnixNano())
+	p.since.Store(now.UnixNano())
 	p.op.Store(1 + uint32(op))
+	return now
 }
 
 func (p *progress) end() { p.op.Store(0) }

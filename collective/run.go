@@ -36,7 +36,7 @@ func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
 		return c.explain(ctx, c.watch.settled())
 	}
 	c.seq++
-	c.now.begin(op, c.seq)
+	began := c.now.begin(op, c.seq)
 	defer c.now.end()
 	clear(c.sent)
 	clear(c.taken)
@@ -45,6 +45,7 @@ func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
 		defer stop()
 	}
 	err := w.run(c)
+	c.account(op, began, err)
 	if err == nil {
 		return nil
 	}

@@ -93,6 +93,7 @@ func (c *Comm) batch(group []Transfer, batch int) (more bool, err error) {
 			return false, err
 		}
 		c.now.moved()
+		c.tally.received.add(int64(len(t.Data.bytes)))
 	}
 	return more, c.flush()
 }

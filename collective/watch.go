@@ -270,6 +270,7 @@ func (w *watch) adopt(f *Fault, dead []int) {
 		return
 	}
 	w.dead = dead
+	w.c.faulted(f.Cause)
 	w.fault.Store(f)
 	w.c.ends.Interrupt(errHalt)
 	close(w.done)
@@ -324,6 +325,7 @@ func (w *watch) stall(s snapshot, now time.Time) {
 	}
 	if s.elapsed > o.Stall && w.stalled != s.seq {
 		w.stalled = s.seq
+		w.c.waited()
 		if o.OnStall != nil {
 			o.OnStall(Stall{Op: s.op, Seq: s.seq, Step: s.step, Waiting: s.waiting, Elapsed: s.elapsed})
 		}

@@ -29,6 +29,7 @@ var Modules = []Module{
 	{Path: "github.com/go-echarts/go-echarts/v2", In: []string{"bench/..."}},
 	{Path: "github.com/spf13/cobra", In: []string{"cmd/volley"}},
 	{Path: "github.com/spf13/pflag", In: []string{"cmd/volley"}},
+	{Path: "github.com/prometheus/client_golang", In: []string{"collective/metrics"}},
 	{Path: "github.com/schollz/progressbar/v3", In: []string{"bench/...", "cmd/volley"}},
 	{Path: "golang.org/x/term", In: []string{"bench/...", "cmd/volley"}},
 }

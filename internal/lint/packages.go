@@ -60,10 +60,12 @@ var Packages = []Package{
 
 	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.
 	{Path: "collective/algorithm"},
+	{Path: "collective/timeline"},
 	{Path: "collective/transport"},
 	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "collective/transport", "collective/transport/..."}},
-	{Path: "collective", May: join(columns, []string{"collective/algorithm", "collective/transport", "collective/transport/..."}), Tests: theCPU},
-	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
+	{Path: "collective", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
+	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
+	{Path: "collective/metrics", May: []string{"collective"}, Tests: []string{"collective/algorithm", "collective/transport/..."}},
 	{Path: "collective/simulate", May: []string{"device", "collective/algorithm", "collective"},
 		Tests: []string{"collective/...", "collective/transport/..."}},
 	{Path: "collective/tune", May: []string{"device", "collective/algorithm", "collective/transport", "collective", "collective/simulate"},

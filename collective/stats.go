@@ -1,0 +1,207 @@
+package collective
+
+import (
+	"sync"
+	"time"
+
+	"github.com/volley-go/volley/collective/algorithm"
+)
+
+// Stats are counts of what Comms did.
+type Stats struct {
+	Operations     []OperationStats // those that were called, by operation and algorithm
+	Sent, Received Traffic
+	Faults         map[Cause]uint64
+	Stalls         uint64 // operations that waited for longer than Options.Stall
+}
+
+// OperationStats are the calls of one operation that used one algorithm.
+type OperationStats struct {
+	Op        string // "SendRecv" for Send, Recv and Exchange
+	Algorithm string // "" where a call ended before it had one, and for SendRecv
+	Calls     uint64
+	Failed    uint64        // of Calls
+	Time      time.Duration // of all Calls, without their wait for earlier operations
+}
+
+// Traffic is messages of the lanes; the bytes are those of vectors.
+type Traffic struct{ Messages, Bytes uint64 }
+
+func (t *Traffic) add(bytes int64) {
+	t.Messages++
+	t.Bytes += uint64(bytes)
+}
+
+func (t *Traffic) plus(o Traffic) {
+	t.Messages += o.Messages
+	t.Bytes += o.Bytes
+}
+
+// tally is what the operation that has the turn did so far.
+type tally struct{ sent, received Traffic }
+
+// operationKey is what calls are counted by.
+type operationKey struct {
+	op        algorithm.Op
+	algorithm uint8
+}
+
+// tallies are the sums of a Comm, guarded by its mu, or of all, guarded by theirs.
+type tallies struct {
+	last           *OperationStats // of lastKey: programs repeat their calls
+	lastKey        operationKey
+	operations     map[operationKey]*OperationStats
+	sent, received Traffic
+	faults         map[Cause]uint64
+	stalls         uint64
+}
+
+func (t *tallies) of(key operationKey) *OperationStats {
+	if t.last != nil && t.lastKey == key {
+		return t.last
+	}
+	s := t.operations[key]
+	if s == nil {
+		if t.operations == nil {
+			t.operations = map[operationKey]*OperationStats{}
+		}
+		s = &OperationStats{Op: opName(key.op), Algorithm: algorithmName(key.algorithm)}
+		t.operations[key] = s
+	}
+	t.last, t.lastKey = s, key
+	return s
+}
+
+// account counts the operation that has the turn, at its end.
+func (c *Comm) account(op algorithm.Op, began time.Time, err error) {
+	key := operationKey{op: op}
+	if op != sendRecv {
+		key.algorithm = c.mover.header.Call.Algorithm
+	}
+	took := time.Since(began)
+	c.mu.Lock()
+	s := c.stats.of(key)
+	s.Calls++
+	s.Time += took
+	if err != nil {
+		s.Failed++
+	}
+	c.stats.sent.plus(c.tally.sent)
+	c.stats.received.plus(c.tally.received)
+	c.mu.Unlock()
+	c.tally = tally{}
+	if c.track != nil {
+		c.traceOp(op, c.track.Now()-took, err)
+	}
+}
+
+// faulted counts the Comm's Fault.
+func (c *Comm) faulted(cause Cause) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stats.faults == nil {
+		c.stats.faults = map[Cause]uint64{}
+	}
+	c.stats.faults[cause]++
+}
+
+// waited counts a stall.
+func (c *Comm) waited() {
+	c.mu.Lock()
+	c.stats.stalls++
+	c.mu.Unlock()
+}
+
+func (t *tallies) plus(o *tallies) {
+	for key, s := range o.operations {
+		sum := t.of(key)
+		sum.Calls += s.Calls
+		sum.Failed += s.Failed
+		sum.Time += s.Time
+	}
+	t.sent.plus(o.sent)
+	t.received.plus(o.received)
+	for cause, n := range o.faults {
+		if t.faults == nil {
+			t.faults = map[Cause]uint64{}
+		}
+		t.faults[cause] += n
+	}
+	t.stalls += o.stalls
+}
+
+// Stats are the Comm's counts until now.
+func (c *Comm) Stats() Stats {
+	var t tallies
+	c.mu.Lock()
+	t.plus(&c.stats)
+	c.mu.Unlock()
+	return t.stats()
+}
+
+func (t *tallies) stats() Stats {
+	s := Stats{Sent: t.sent, Received: t.received, Faults: t.faults, Stalls: t.stalls}
+	for op := range sendRecv + 1 {
+		for number := range len(algorithm.All) + 1 {
+			if o := t.operations[operationKey{op, uint8(number)}]; o != nil {
+				s.Operations = append(s.Operations, *o)
+			}
+		}
+	}
+	return s
+}
+
+// process are the Comms of this process: those that are open, and the sums of those
+// that were closed, by transport.
+var process = struct {
+	sync.Mutex
+	open   map[*Comm]bool
+	closed map[string]*tallies
+}{open: map[*Comm]bool{}, closed: map[string]*tallies{}}
+
+func enter(c *Comm) {
+	process.Lock()
+	process.open[c] = true
+	process.Unlock()
+}
+
+func leave(c *Comm) {
+	process.Lock()
+	defer process.Unlock()
+	delete(process.open, c)
+	sum := process.closed[c.Transport()]
+	if sum == nil {
+		sum = &tallies{}
+		process.closed[c.Transport()] = sum
+	}
+	c.mu.Lock()
+	sum.plus(&c.stats)
+	c.mu.Unlock()
+}
+
+// Totals are the counts of all Comms that this process has or had, by transport. What
+// a Comm does after it was closed is not counted.
+func Totals() map[string]Stats {
+	process.Lock()
+	defer process.Unlock()
+	sums := map[string]*tallies{}
+	add := func(name string, t *tallies) {
+		if sums[name] == nil {
+			sums[name] = &tallies{}
+		}
+		sums[name].plus(t)
+	}
+	for name, t := range process.closed {
+		add(name, t)
+	}
+	for c := range process.open {
+		c.mu.Lock()
+		add(c.Transport(), &c.stats)
+		c.mu.Unlock()
+	}
+	all := map[string]Stats{}
+	for name, t := range sums {
+		all[name] = t.stats()
+	}
+	return all
+}
