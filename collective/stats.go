@@ -91,7 +91,7 @@ func (c *Comm) account(op algorithm.Op, began time.Time, err error) {
 	c.mu.Unlock()
 	c.tally = tally{}
 	if c.track != nil {
-		c.traceOp(op, c.track.Now()-took, err)
+		c.traceOp(op, c.track.At(began), err)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestTuningFiles(t *testing.T) {
 		{`"beta": 1e-12`, `"beta": -1`, "a model of"},
 		{`"alpha": 1,`, ``, "cost nothing"},
 		{`"source"`, `"sauce"`, "sauce"},
-		{`"transports": {`, `"transports": [{`, "cannot unmarshal"},
+		{`"transports": {`, `"transports": [{`, "array"},
 	} {
 		if _, err := ReadTuning(strings.NewReader(strings.Replace(good, c.old, c.new, 1))); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("with %s for %s: %v, want %q", c.new, c.old, err, c.want)

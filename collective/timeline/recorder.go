@@ -111,6 +111,9 @@ func (r *Recorder) Track(name, transport string, rank, size int) *Track {
 // Now is the time that records are given in.
 func (t *Track) Now() time.Duration { return time.Since(t.r.start) }
 
+// At is a moment in the time of records.
+func (t *Track) At(moment time.Time) time.Duration { return moment.Sub(t.r.start) }
+
 // Op records an operation that has ended: its name, its number in the communicator,
 // and details, JSON members with a comma before each, such as `,"algorithm":"ring"`.
 func (t *Track) Op(from time.Duration, name string, seq uint64, args string) {
