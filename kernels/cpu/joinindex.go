@@ -3,26 +3,30 @@ package cpu
 import (
 	"context"
 	"math/bits"
-	"sync/atomic"
 
-	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
 
 // joinIndex finds rows by key. Each distinct key has an id: its row where no
-// key comes twice, else its number, under which its rows lie side by side in
+// key comes twice, else a number, under which its rows lie side by side in
 // rising order. Words lead to ids by an array where they are few, else by open
-// addressing: a place holds 32 bits of the word or its hash and the id plus 1,
-// at a load of 0.6. The place goes by the high bits of the hash.
+// addressing: a place holds 32 bits of the word or its hash and the id plus 1.
+// Places are cut into regions by the first bits of the hash, so that a region
+// and the keys that belong there are made by one worker in its cache.
 type joinIndex struct {
 	ks     *keyspace
 	length int64 // rows
 	n      int64 // ids are below it
 	unique bool
 
-	dense vec[uint32] // id+1 of each word
-	slots vec[uint64] // tag<<32 | id+1
-	whole bool        // a tag is the word itself
+	dense  vec[uint32] // id+1 of each word, where unique
+	direct bool        // not unique, and the id is the word
+
+	slots  vec[uint64] // tag<<32 | id+1
+	whole  bool        // a tag is the word itself
+	cut    uint        // bits of a region's number
+	region uint64      // places of a region where a search may begin
+	stride uint64      // and all of them: a search ends at a free one
 
 	offsets vec[uint32] // where the rows of an id begin, where not unique
 	rows    vec[uint32]
@@ -41,115 +45,21 @@ func newJoinIndex(ctx context.Context, a *arena, cols []*memory.Column, nullsEqu
 	}
 	scratch := a.scratch()
 	defer scratch.free()
-	ids, firsts, err := groupingOf(ctx, scratch, t.ks, t.length).numbers()
-	if err != nil {
-		return nil, err
+	if t.ks.card != 0 && t.ks.card <= uint64(2*t.length+1024) && t.ks.card < 1<<32 {
+		return t, t.buildDense(ctx, a, scratch)
 	}
-	kept := t.length
-	if t.ks.drop {
-		for _, id := range ids.s {
-			if id == dropped {
-				kept--
-			}
-		}
-	}
-	t.n = int64(len(firsts.s))
-	if t.unique = t.n == kept; t.unique {
-		t.n = t.length
-		scratch.drop(ids.b)
-	} else if err := t.sortRows(ctx, a, ids.s); err != nil {
-		return nil, err
-	} else {
-		scratch.drop(ids.b)
-	}
-	return t, t.insert(ctx, a, firsts.s)
-}
-
-// sortRows puts the rows of each id side by side.
-func (t *joinIndex) sortRows(ctx context.Context, a *arena, ids []uint32) (err error) {
-	if t.offsets, err = zeroVec[uint32](a, int(t.n)+2); err != nil {
-		return err
-	}
-	if t.rows, err = newVec[uint32](a, len(ids)); err != nil {
-		return err
-	}
-	at := t.offsets.s[1:] // at[id+1] counts, then at[id] is where the next row goes
-	for _, id := range ids {
-		if id != dropped {
-			at[id+1]++
-		}
-	}
-	for id := range t.n {
-		at[id+1] += at[id]
-	}
-	for row, id := range ids {
-		if row%morsel == 0 {
-			if err := device.Canceled(ctx, "cpu", ""); err != nil {
-				return err
-			}
-		}
-		if id != dropped {
-			t.rows.s[at[id]] = uint32(row)
-			at[id]++
-		}
-	}
-	return nil
-}
-
-// insert fills the table with the first row of each key. No key comes twice,
-// so that workers only have to agree on who takes a free place.
-func (t *joinIndex) insert(ctx context.Context, a *arena, firsts []uint32) (err error) {
-	if t.ks.card != 0 && t.ks.card <= uint64(2*t.length+1024) {
-		t.dense, err = zeroVec[uint32](a, int(t.ks.card))
-	} else {
-		t.whole = t.ks.exact && t.ks.width <= 32
-		t.slots, err = zeroVec[uint64](a, len(firsts)*5/3+8)
-	}
-	if err != nil {
-		return err
-	}
-	all := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
-	return parallel(ctx, int64(len(firsts)), func(_ int, s span) error {
-		b, _ := all.get()
-		defer all.put(b)
-		for from := s.from; from < s.to; from += batchRows {
-			rows := firsts[from:min(from+batchRows, s.to)]
-			b.gather(rows)
-			t.ks.fill(b)
-			for j, w := range b.words[:b.n] {
-				id := uint32(from) + uint32(j) + 1
-				if t.unique {
-					id = rows[j] + 1
-				}
-				if t.dense.b != nil {
-					t.dense.s[w] = id
-				} else {
-					t.place(w, id)
-				}
-			}
-		}
-		return nil
-	})
+	return t, t.buildHashed(ctx, a, scratch)
 }
 
 // hashed gives the place where the search for a word begins, and its tag.
 func (t *joinIndex) hashed(w uint64) (at uint64, tag uint32) {
 	h := mix(w)
-	at, _ = bits.Mul64(h, uint64(len(t.slots.s)))
+	at, _ = bits.Mul64(h<<(t.cut&63), t.region)
+	at += h >> (64 - t.cut) * t.stride
 	if t.whole {
 		return at, uint32(w)
 	}
 	return at, uint32(h)
-}
-
-func (t *joinIndex) place(w uint64, id uint32) {
-	at, tag := t.hashed(w)
-	entry := uint64(tag)<<32 | uint64(id)
-	for !atomic.CompareAndSwapUint64(&t.slots.s[at], 0, entry) {
-		if at++; at == uint64(len(t.slots.s)) {
-			at = 0
-		}
-	}
 }
 
 // of gives the rows of an id; the array is used where it is the row itself.
@@ -161,11 +71,21 @@ func (t *joinIndex) of(id uint32, one *[1]uint32) []uint32 {
 	return t.rows.s[t.offsets.s[id]:t.offsets.s[id+1]]
 }
 
+// first is the first row of an id.
+func (t *joinIndex) first(id uint32) uint32 {
+	if t.unique {
+		return id
+	}
+	return t.rows.s[t.offsets.s[id]]
+}
+
 // joinFinder looks up the keys of other columns.
 type joinFinder struct {
 	*joinIndex
 	probe *keyspace
 	same  func(row, built uint32) bool
+	check func(f *joinFinder, b, found *batch) // of a batch's candidates
+	rooms stash[*batch]                        // for candidates
 }
 
 // bind readies the index to be probed with columns of the same types.
@@ -174,7 +94,10 @@ func (t *joinIndex) bind(ctx context.Context, a *arena, cols []*memory.Column) (
 	if err != nil {
 		return nil, err
 	}
-	return &joinFinder{t, probe, sameKeys(probe, t.ks)}, nil
+	f := &joinFinder{joinIndex: t, probe: probe, same: sameKeys(probe, t.ks)}
+	f.check = checker(t.ks)
+	f.rooms.make = func() (*batch, error) { return new(batch), nil }
+	return f, nil
 }
 
 // find puts the id plus 1 of each row of a batch into its ids, 0 where there
@@ -182,12 +105,24 @@ func (t *joinIndex) bind(ctx context.Context, a *arena, cols []*memory.Column) (
 func (f *joinFinder) find(b *batch) {
 	skips := f.probe.fill(b)
 	ids := b.ids[:b.n]
-	if f.dense.b != nil {
+	switch {
+	case f.direct:
+		offsets := f.offsets.s
+		for j, w := range b.words[:b.n] {
+			id := uint32(0)
+			if offsets[w] != offsets[w+1] {
+				id = uint32(w) + 1
+			}
+			ids[j] = id
+		}
+	case f.dense.b != nil:
 		dense := f.dense.s
 		for j, w := range b.words[:b.n] {
 			ids[j] = dense[w]
 		}
-	} else {
+	case f.length == 0:
+		clear(ids)
+	default:
 		f.findHashed(b)
 	}
 	if skips {
@@ -199,31 +134,91 @@ func (f *joinFinder) find(b *batch) {
 	}
 }
 
-// findHashed first reads the place where each search begins, so that these
-// reads, which miss the caches, go on side by side, and then ends each search.
+// findHashed goes over a batch step by step, so that the reads of a step, each
+// of which misses the caches, go on side by side: the places where searches
+// begin, the first places with the right tag, the rows that these stand for,
+// and their keys.
 func (f *joinFinder) findHashed(b *batch) {
+	found, _ := f.rooms.get()
+	defer f.rooms.put(found)
 	slots, n := f.slots.s, b.n
-	places, tags, entries := b.words[:n], b.group[:n], b.part[:n]
-	for j, w := range places {
+	ids, places, tags, entries := b.ids[:n], b.part[:n], b.group[:n], found.part[:n]
+	for j, w := range b.words[:n] {
 		at, tag := f.hashed(w)
 		places[j], tags[j], entries[j] = at, tag, slots[at]
 	}
 	for j, e := range entries {
-		at := places[j]
-		for e != 0 && (uint32(e>>32) != tags[j] || !f.whole && !f.same(b.row(j), f.first(uint32(e)-1))) {
-			if at++; at == uint64(len(slots)) {
-				at = 0
+		if tag := tags[j]; e != 0 && uint32(e>>32) != tag {
+			at := places[j]
+			for e != 0 && uint32(e>>32) != tag {
+				at++
+				e = slots[at]
 			}
-			e = slots[at]
+			places[j] = at
 		}
-		b.ids[j] = uint32(e)
+		ids[j] = uint32(e)
+	}
+	if f.whole {
+		return
+	}
+	firsts := found.own[:n]
+	if f.unique {
+		for j, id := range ids {
+			firsts[j] = max(id, 1) - 1
+		}
+	} else {
+		for j, id := range ids {
+			firsts[j] = f.offsets.s[max(id, 1)-1]
+		}
+		for j, at := range firsts {
+			firsts[j] = f.rows.s[min(int(at), len(f.rows.s)-1)]
+		}
+	}
+	found.gather(firsts)
+	f.check(f, b, found)
+}
+
+// again goes on with the search of row j of a batch behind a place with the
+// right tag and the wrong key.
+func (f *joinFinder) again(b *batch, j int) {
+	slots, tag := f.slots.s, b.group[j]
+	for at := b.part[j] + 1; ; at++ {
+		e := slots[at]
+		if e == 0 || uint32(e>>32) == tag && f.same(b.row(j), f.first(uint32(e)-1)) {
+			b.ids[j] = uint32(e)
+			return
+		}
 	}
 }
 
-// first is the first row of an id.
-func (t *joinIndex) first(id uint32) uint32 {
-	if t.unique {
-		return id
+// checker is how candidates are held against the rows that found them.
+func checker(ks *keyspace) func(f *joinFinder, b, found *batch) {
+	if ks.exact {
+		return checkWords
 	}
-	return t.rows.s[t.offsets.s[id]]
+	if len(ks.cols) == 1 {
+		if check := textChecker(ks.cols[0].c); check != nil {
+			return check
+		}
+	}
+	return checkRows
+}
+
+// checkWords makes the words of candidates, which are exact, and compares them.
+func checkWords(f *joinFinder, b, found *batch) {
+	f.ks.fill(found)
+	words := found.words[:b.n]
+	for j, w := range b.words[:b.n] {
+		if words[j] != w && b.ids[j] != 0 {
+			f.again(b, j)
+		}
+	}
+}
+
+func checkRows(f *joinFinder, b, found *batch) {
+	for j, id := range b.ids[:b.n] {
+		if id != 0 && !f.same(b.row(j), found.rows[j]) {
+			f.again(b, j)
+		}
+	}
 }
