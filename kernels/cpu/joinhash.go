@@ -40,7 +40,7 @@ func (t *joinIndex) buildHashed(ctx context.Context, a, scratch *arena) error {
 	if p, err = t.hashParts(ctx, scratch); err != nil {
 		return err
 	}
-	_, err = t.place(ctx, a, scratch, p, int64(p.kept()), p.kept())
+	_, err = t.place(ctx, a, scratch, p, int64(p.kept()), p.kept()+regionSlack)
 	return err
 }
 

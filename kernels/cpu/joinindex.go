@@ -136,16 +136,27 @@ func (f *joinFinder) find(b *batch) {
 
 // findHashed goes over a batch step by step, so that the reads of a step, each
 // of which misses the caches, go on side by side: the places where searches
-// begin, the first places with the right tag, the rows that these stand for,
+// begin and the two behind, others with the right tag, the rows that these stand for,
 // and their keys.
 func (f *joinFinder) findHashed(b *batch) {
 	found, _ := f.rooms.get()
 	defer f.rooms.put(found)
 	slots, n := f.slots.s, b.n
 	ids, places, tags, entries := b.ids[:n], b.part[:n], b.group[:n], found.part[:n]
-	for j, w := range b.words[:n] {
+	for j, w := range b.words[:n] { // the right one of three places, without a branch
 		at, tag := f.hashed(w)
-		places[j], tags[j], entries[j] = at, tag, slots[at]
+		first, second, e := slots[at], slots[at+1], slots[at+2]
+		place := at + 2
+		if uint32(second>>32) == tag {
+			e, place = second, at+1
+		}
+		if uint32(first>>32) == tag {
+			e, place = first, at
+		}
+		if first == 0 {
+			e = 0
+		}
+		places[j], tags[j], entries[j] = place, tag, e
 	}
 	for j, e := range entries {
 		if tag := tags[j]; e != 0 && uint32(e>>32) != tag {

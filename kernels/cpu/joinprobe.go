@@ -160,6 +160,9 @@ func (p *probe) write() (err error) {
 	if p.left, err = newVec[uint32](p.a, int(p.total+p.rest)); err != nil {
 		return err
 	}
+	if p.unique && p.ids.b != nil && p.total == p.n && p.alone == 0 && p.rest == 0 {
+		return p.writeAll()
+	}
 	if p.pairs {
 		if p.right, err = newVec[uint32](p.a, int(p.total+p.rest)); err != nil {
 			return err
@@ -206,6 +209,21 @@ func (p *probe) write() (err error) {
 		p.writeRest()
 	}
 	return err
+}
+
+// writeAll writes the pairs where each left row has one: what the rows found
+// becomes the right side in place.
+func (p *probe) writeAll() error {
+	p.right, p.ids = p.ids, vec[uint32]{}
+	return parallel(p.ctx, p.n, func(_ int, s span) error {
+		right := p.right.s[s.from:s.to]
+		left := p.left.s[s.from:s.to]
+		for i := range right {
+			left[i] = uint32(s.from) + uint32(i)
+			right[i]--
+		}
+		return nil
+	})
 }
 
 // findAgain is find for rows that were looked up before.

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"encoding/binary"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/memory"
 )
@@ -17,8 +19,8 @@ func textChecker(c *memory.Column) func(f *joinFinder, b, found *batch) {
 	return nil
 }
 
-// checkTexts compares strings by their keys, and what is longer than those as a
-// whole. It finds where candidates lie before it reads any of them.
+// checkTexts compares strings by their first and last eight bytes, and those
+// that are longer as a whole. It finds where candidates lie before it reads any of them.
 func checkTexts[T int32 | int64](f *joinFinder, b, found *batch) {
 	probe, built := f.probe.cols[0].c, f.ks.cols[0].c
 	if probe.MayHaveNulls() || built.MayHaveNulls() {
@@ -36,7 +38,15 @@ func checkTexts[T int32 | int64](f *joinFinder, b, found *batch) {
 		}
 		row := b.row(j)
 		p, q := xs[x[row]:x[row+1]], ys[starts[j]:ends[j]]
-		if textKeyOf(p) != textKeyOf(q) || len(p) > wholeText && string(p) != string(q) {
+		same := len(p) == len(q)
+		if n := len(p); same && n >= 8 {
+			same = binary.LittleEndian.Uint64(p) == binary.LittleEndian.Uint64(q) &&
+				binary.LittleEndian.Uint64(p[n-8:]) == binary.LittleEndian.Uint64(q[n-8:]) &&
+				(n <= wholeText || string(p) == string(q))
+		} else if same {
+			same = string(p) == string(q)
+		}
+		if !same {
 			f.again(b, j)
 		}
 	}
