@@ -34,12 +34,17 @@ type Comm struct {
 	mover       mover
 	combine     func(off int, part []byte) // mover.combine, made once
 	programs    map[shape]*program
+	shape       shape // of latest
+	latest      *program
+	watching    watching
 	pairs       [2][]uint64
 	tally       tally
 	track       *timeline.Track // nil where no timeline is kept
 
 	name     string             // the same on all ranks, in timelines
 	recorder *timeline.Recorder // the Comm's own to close, or nil
+
+	spare atomic.Pointer[request] // of the last call, for the next
 
 	mu    sync.Mutex
 	named map[string]int // groups made so far, by kind and ranks
@@ -130,6 +135,7 @@ func (c *Comm) Close() error {
 		c.ends.Interrupt(errClosed)
 		err = c.ends.Close()
 		c.watch.stop()
+		c.watching.end()
 		leave(c)
 		if c.recorder != nil {
 			err = errors.Join(err, c.recorder.Close())

@@ -33,6 +33,24 @@ func (o Op) String() string { return o.name }
 // userOp is the code of all reductions made by NewOp.
 const userOp = 255
 
+// folds are the loops of the reductions above, by code and type.
+var folds = func() (all [9][len(typeNames)]foldFunc) {
+	for _, o := range []Op{Sum, Prod, Min, Max, Avg, And, Or, Xor} {
+		for t := range typeNames {
+			all[o.code][t] = o.fold(Type(t))
+		}
+	}
+	return all
+}()
+
+// of is the loop for a type, nil where there is none.
+func (o Op) of(t Type) foldFunc {
+	if int(o.code) < len(folds) && int(t) < len(typeNames) {
+		return folds[o.code][t]
+	}
+	return o.fold(t)
+}
+
 // NewOp makes a reduction of an associative function of two elements of one type.
 // Where it does not commute, say so: then only algorithms that keep the ranks in
 // order are used, and a is always the element of the lower ranks. The function is

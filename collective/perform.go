@@ -45,7 +45,11 @@ const (
 func (c *Comm) program(t *task) *program {
 	key := shape{t.call.Op, t.call.Root, t.call.Count, t.width, t.call.InPlace, t.reduce.orders}
 	if t.call.Counts == nil {
+		if c.latest != nil && key == c.shape {
+			return c.latest
+		}
 		if p := c.programs[key]; p != nil {
+			c.shape, c.latest = key, p
 			return p
 		}
 	}
@@ -97,7 +101,12 @@ func (c *Comm) perform(t *task) error {
 		}
 		return nil
 	}
-	for r := range p.plan.Rounds {
+	return c.walk(&p.plan)
+}
+
+// walk runs a plan of many rounds; a function of its own, since walking needs memory.
+func (c *Comm) walk(p *algorithm.Plan) error {
+	for r := range p.Rounds {
 		if err := c.round(r); err != nil {
 			return err
 		}
@@ -161,7 +170,7 @@ func (c *Comm) round(r *algorithm.Round) error {
 	if err := c.flush(); err != nil {
 		return err
 	}
-	c.now.rounds.Add(1)
+	c.now.round()
 	return nil
 }
 
@@ -170,7 +179,6 @@ func (c *Comm) post(to int, h *transport.Header, payload []byte) error {
 	c.now.on(to)
 	err := c.ends.Post(to, h, payload)
 	if err == nil {
-		c.now.moved()
 		c.tally.sent.add(h.Len)
 		if !slices.Contains(c.flushed, to) {
 			c.flushed = append(c.flushed, to)
@@ -192,7 +200,6 @@ func (c *Comm) receive(v *algorithm.Recv) error {
 	c.now.on(v.From)
 	err := c.ends.Recv(v.From, &m.header, &m.sink)
 	if err == nil {
-		c.now.moved()
 		c.tally.received.add(m.header.Len)
 	}
 	return err
@@ -206,7 +213,6 @@ func (c *Comm) flush() error {
 			c.flushed = c.flushed[:0]
 			return err
 		}
-		c.now.moved()
 	}
 	c.flushed = c.flushed[:0]
 	return nil

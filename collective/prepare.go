@@ -21,7 +21,10 @@ func (c *Comm) do(ctx context.Context, r *request, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.turn(ctx, c.turns.take(), r)
+	err = c.turn(ctx, c.turns.take(), r)
+	*r = request{} // nothing of the caller's is kept
+	c.spare.Store(r)
+	return err
 }
 
 // Handle is an operation that was started.
@@ -82,9 +85,13 @@ func (c *Comm) request(op algorithm.Op, in, out Vector, reduce Op, root int, cou
 	if in.typ != 0 && out.typ != 0 && in.typ != out.typ {
 		return nil, wrong(op, "input is %s, output %s", in.typ, out.typ)
 	}
-	r := &request{in: in, out: out, reduce: reduce}
+	r := c.spare.Swap(nil)
+	if r == nil {
+		r = &request{}
+	}
+	r.in, r.out, r.reduce = in, out, reduce
 	r.call = algorithm.Call{Op: op, Rank: c.Rank(), Size: c.Size(), Root: root, Counts: counts, Deterministic: c.options.Deterministic}
-	if reduce.fold != nil && reduce.fold(r.typ()) == nil {
+	if reduce.fold != nil && reduce.of(r.typ()) == nil {
 		return nil, device.Errorf(device.ErrUnsupported, "", op.String(), "%s of %s", reduce.name, r.typ())
 	}
 	if counts != nil {
@@ -161,7 +168,7 @@ func (r *request) run(c *Comm) error {
 	var after func()
 	if r.reduce.fold != nil {
 		after = c.convert(t)
-		t.fold = r.reduce.fold(t.typ)
+		t.fold = r.reduce.of(t.typ)
 	}
 	t.width = int64(t.typ.Width())
 	t.call.Chunk = int64(c.options.Chunk) / t.width

@@ -8,15 +8,38 @@ import (
 )
 
 // progress is what the watch sees of the operation that runs: written by its
-// goroutine, read by the watch's.
+// goroutine, read by the watch's. What changes with every message is one word, since
+// a short operation costs little more than its atomic stores.
 type progress struct {
-	op      atomic.Uint32 // 1 + the operation's number, 0 between operations
-	seq     atomic.Uint64
-	since   atomic.Int64 // when it began, Unix nanoseconds
-	rounds  atomic.Int64
-	waiting atomic.Int64 // 1 + the rank that it waits for, 0 for none
-	moves   atomic.Uint64
+	word  atomic.Uint64 // see pack
+	seq   atomic.Uint64
+	since atomic.Int64 // when it began, nanoseconds after start
+
+	// The operation's goroutine's own.
+	op     uint64 // 1 + the operation's number
+	rounds uint64
+	moves  uint64
 }
+
+// start is before all operations: time.Since of it reads the one clock that cannot
+// be set.
+var start = time.Now()
+
+// The word has, from the top: 1 + the operation's number (8 bits), 0 between
+// operations; 1 + the rank that it waits for (16), 0 for none; the rounds done (20);
+// how often it has moved (20), so that two looks see whether it did.
+const (
+	opShift, waitingShift, roundsShift = 56, 40, 20
+	countMask                          = 1<<20 - 1
+)
+
+func (p *progress) store(waiting uint64) {
+	p.moves++
+	p.word.Store(p.op<<opShift | waiting<<waitingShift | p.rounds&countMask<<roundsShift | p.moves&countMask)
+}
+
+// waiting is the rank that the operation waits for, -1 for none.
+func (p *progress) waiting() int { return int(p.word.Load()>>waitingShift&0xffff) - 1 }
 
 // sendRecv is the operation code of Send, Recv and groups of them.
 const sendRecv = algorithm.Op(100)
@@ -28,24 +51,28 @@ func opName(op algorithm.Op) string {
 	return op.String()
 }
 
-func (p *progress) begin(op algorithm.Op, seq uint64) time.Time {
-	now := time.Now()
+// begin gives the time, after start.
+func (p *progress) begin(op algorithm.Op, seq uint64) time.Duration {
+	now := time.Since(start)
 	p.seq.Store(seq)
-	p.rounds.Store(0)
-	p.since.Store(now.UnixNano())
-	p.op.Store(1 + uint32(op))
+	p.since.Store(int64(now))
+	p.op, p.rounds = 1+uint64(op), 0
+	p.store(0)
 	return now
 }
 
-func (p *progress) end() { p.op.Store(0) }
+func (p *progress) end() { p.word.Store(0) }
 
 // on says which rank the operation waits for from now on.
-func (p *progress) on(rank int) { p.waiting.Store(1 + int64(rank)) }
+func (p *progress) on(rank int) { p.store(1 + uint64(rank)) }
 
 // moved says that the wait is over.
-func (p *progress) moved() {
-	p.moves.Add(1)
-	p.waiting.Store(0)
+func (p *progress) moved() { p.store(0) }
+
+// round says that it is over and a round is done.
+func (p *progress) round() {
+	p.rounds++
+	p.store(0)
 }
 
 // snapshot is the operation that runs; ok is false where there is none.
@@ -59,12 +86,13 @@ type snapshot struct {
 }
 
 func (p *progress) look(now time.Time) (s snapshot, ok bool) {
-	op := p.op.Load()
+	w := p.word.Load()
+	op := w >> opShift
 	if op == 0 {
 		return s, false
 	}
 	return snapshot{
-		op: opName(algorithm.Op(op - 1)), seq: p.seq.Load(), step: int(p.rounds.Load()), waiting: int(p.waiting.Load()) - 1,
-		elapsed: time.Duration(now.UnixNano() - p.since.Load()), moves: p.moves.Load(),
+		op: opName(algorithm.Op(op - 1)), seq: p.seq.Load(), step: int(w >> roundsShift & countMask), waiting: int(w>>waitingShift&0xffff) - 1,
+		elapsed: now.Sub(start) - time.Duration(p.since.Load()), moves: w & countMask,
 	}, true
 }

@@ -31,6 +31,10 @@ func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
 	if err := c.ready(op.String()); err != nil {
 		return c.explain(ctx, err)
 	}
+	if ctx.Done() != nil {
+		c.watching.begin(c, ctx)
+		defer c.watching.pause()
+	}
 	if ctx.Err() != nil {
 		c.cancel(ctx)
 		return c.explain(ctx, c.watch.settled())
@@ -40,10 +44,6 @@ func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
 	defer c.now.end()
 	clear(c.sent)
 	clear(c.taken)
-	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { c.cancel(ctx) })
-		defer stop()
-	}
 	err := w.run(c)
 	c.account(op, began, err)
 	if err == nil {
@@ -80,7 +80,7 @@ func causeText(ctx context.Context) string {
 
 // blame makes a Fault of what the transport returned.
 func (c *Comm) blame(err error) *Fault {
-	peer := int(c.now.waiting.Load()) - 1
+	peer := c.now.waiting()
 	f := &Fault{Cause: Lost, Text: err.Error()}
 	var m *transport.Mismatch
 	var bad *transport.Corrupt

@@ -72,13 +72,13 @@ func (t *tallies) of(key operationKey) *OperationStats {
 	return s
 }
 
-// account counts the operation that has the turn, at its end.
-func (c *Comm) account(op algorithm.Op, began time.Time, err error) {
+// account counts the operation that has the turn, at its end; began is after start.
+func (c *Comm) account(op algorithm.Op, began time.Duration, err error) {
 	key := operationKey{op: op}
 	if op != sendRecv {
 		key.algorithm = c.mover.header.Call.Algorithm
 	}
-	took := time.Since(began)
+	took := time.Since(start) - began
 	c.mu.Lock()
 	s := c.stats.of(key)
 	s.Calls++
@@ -91,7 +91,7 @@ func (c *Comm) account(op algorithm.Op, began time.Time, err error) {
 	c.mu.Unlock()
 	c.tally = tally{}
 	if c.track != nil {
-		c.traceOp(op, c.track.At(began), err)
+		c.traceOp(op, c.track.At(start.Add(began)), err)
 	}
 }
 

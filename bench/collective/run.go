@@ -28,9 +28,9 @@ type Options struct {
 const (
 	// batchTime is how long the operation is repeated between two looks at the clock,
 	// batchMost how often, batches how many of them make a turn.
-	batchTime = 4 * time.Millisecond
+	batchTime = time.Millisecond
 	batchMost = 20000
-	batches   = 3
+	batches   = 10
 	// An engine that needs longer than slow for a turn's batches has one a turn.
 	slow = 50 * time.Millisecond
 )

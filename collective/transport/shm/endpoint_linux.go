@@ -37,17 +37,22 @@ type endpoint struct {
 
 // ends are this rank's sides of the lanes to and from one other rank.
 type ends struct {
-	posted, read uint64
+	posted, read uint32 // messages, counted as the lane counts
+	freed        uint32 // messages that the other rank has taken, when it was last asked
 	noted, heard uint64
 	unsent       [][]byte
-	held         [depth][]byte // payloads that the receiver reads in place
+	held         [depth][]byte // payloads that the receiver reads where they are, by slot
+	holding      bool          // there are some,
+	heldTo       uint32        // up to this message
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done
 	filled, emptied uint64
 }
 
-var processors = runtime.NumCPU()
+// processors is how many the machine has: ranks are mostly pinned, each to others of
+// them, so those of this process say nothing.
+var processors = max(runtime.NumCPU(), online())
 
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),

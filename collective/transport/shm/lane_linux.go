@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -10,28 +11,36 @@ import (
 	"github.com/volley-go/volley/collective/transport"
 )
 
-// A rank that waits looks again and again, then gives way between two looks, then
-// sleeps for nap at most. Where ranks are more than processors it gives way at once.
+// A rank that waits looks again and again, for about as long as a sleep and the way
+// back would cost it, then gives way between two looks, then sleeps for nap at most.
+// Where ranks are more than processors it gives way soon.
 const (
-	busyLooks  = 4000
+	busyLooks  = 20000
 	yieldLooks = 200
+	stopLooks  = 1024 // between two looks whether it is interrupted
 	nap        = time.Millisecond
 )
 
-// await returns when the state is the wanted one, or with the interruption.
-func (e *endpoint) await(l *lane, state *atomic.Uint32, want uint32) error {
+// await returns when a word has come to the number wanted, or with the interruption.
+// Numbers grow by less than half of their type's range while somebody waits.
+func (e *endpoint) await(l *lane, word *atomic.Uint32, want uint32) error {
 	looks := busyLooks
 	if e.seg.n > processors {
 		looks = 50
 	}
-	for range looks {
-		if state.Load() == want {
+	for i := range looks {
+		if int32(word.Load()-want) >= 0 {
 			return e.stop.Err()
+		}
+		if i%stopLooks == stopLooks-1 {
+			if err := e.stop.Err(); err != nil {
+				return err
+			}
 		}
 	}
 	for i := 0; ; i++ {
-		now := state.Load()
-		if now == want {
+		now := word.Load()
+		if int32(now-want) >= 0 {
 			return e.stop.Err()
 		}
 		if err := e.stop.Err(); err != nil {
@@ -43,8 +52,30 @@ func (e *endpoint) await(l *lane, state *atomic.Uint32, want uint32) error {
 			continue
 		}
 		l.sleepers.Add(1)
-		if state.Load() == now {
-			sleep(state, now, nap)
+		if word.Load() == now {
+			sleep(word, now, nap)
+		}
+		l.sleepers.Add(-1)
+	}
+}
+
+// awaitEmpty waits for a chunk to be emptied.
+func (e *endpoint) awaitEmpty(l *lane, state *atomic.Uint32) error {
+	for i := 0; ; i++ {
+		if err := e.stop.Err(); err != nil {
+			return err
+		}
+		if state.Load() == empty {
+			return nil
+		}
+		if i < yieldLooks {
+			yield()
+			runtime.Gosched()
+			continue
+		}
+		l.sleepers.Add(1)
+		if state.Load() == full {
+			sleep(state, full, nap)
 		}
 		l.sleepers.Add(-1)
 	}
@@ -62,26 +93,31 @@ func (l *lane) set(state *atomic.Uint32, to uint32) {
 // Post puts a message into the lane's next slot.
 func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	l, at := e.seg.lane(e.rank, to), &e.lanes[to]
-	i := at.posted % depth
-	s := &l.slots[i]
-	if err := e.await(l, &s.state, empty); err != nil {
+	k := at.posted
+	if k-at.freed >= depth {
+		if err := e.await(l, &l.done, k-depth+1); err != nil {
+			return err
+		}
+		at.freed = l.done.Load()
+	} else if err := e.stop.Err(); err != nil {
 		return err
 	}
 	at.posted++
+	s := &l.slots[k%depth]
 	s.header = *h
 	s.header.Len = int64(len(payload))
-	at.held[i] = nil
 	switch {
 	case len(payload) <= inline:
 		s.manner = inSlot
 		copy(s.data[:], payload)
 	case e.seg.rank(to).noread.Load() == 0:
 		s.manner = inPlace
-		s.address = uint64(uintptr(unsafe.Pointer(&payload[0])))
-		at.held[i] = payload
+		s.claim.Store(offered)
+		*s.address() = uint64(uintptr(unsafe.Pointer(&payload[0])))
+		at.hold(k, payload)
 	default:
 		s.manner = inChunks
-		at.held[i] = payload
+		at.hold(k, payload)
 		before := at.turn
 		mine := make(chan struct{})
 		at.turn = mine
@@ -93,15 +129,20 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 			e.pump(l, at, payload)
 		})
 	}
-	l.set(&s.state, full)
+	l.set(&s.flag, k+1)
 	return nil
+}
+
+func (at *ends) hold(k uint32, payload []byte) {
+	at.held[k%depth] = payload
+	at.holding, at.heldTo = true, k+1
 }
 
 // pump copies a long message into the lane's chunks as the receiver empties them.
 func (e *endpoint) pump(l *lane, at *ends, payload []byte) {
 	for len(payload) > 0 {
 		k := at.filled % chunks
-		if e.await(l, &l.fill[k].state, empty) != nil {
+		if e.awaitEmpty(l, &l.fill[k].state) != nil {
 			return
 		}
 		at.filled++
@@ -116,33 +157,34 @@ func (e *endpoint) pump(l *lane, at *ends, payload []byte) {
 // takes back what nobody has begun to read.
 func (e *endpoint) Flush(to int) error {
 	l, at := e.seg.lane(e.rank, to), &e.lanes[to]
-	for i := range at.held {
-		if at.held[i] == nil {
-			continue
-		}
-		if err := e.await(l, &l.slots[i].state, empty); err != nil {
-			e.revoke(l, at, to)
-			return err
-		}
-		at.held[i] = nil
+	if !at.holding {
+		return e.stop.Err()
+	}
+	err := e.await(l, &l.done, at.heldTo)
+	if err != nil {
+		e.revoke(l, at, to)
 	}
 	at.pumps.Wait()
-	return e.stop.Err()
+	clear(at.held[:])
+	at.holding = false
+	return err
 }
 
-// revoke waits for reads that have begun, unless the reader is gone.
+// revoke takes back what is held, and waits for reads that have begun, unless the
+// reader is gone.
 func (e *endpoint) revoke(l *lane, at *ends, to int) {
 	at.pumps.Wait()
-	for i := range l.slots {
-		s := &l.slots[i]
-		if at.held[i] == nil || s.state.CompareAndSwap(full, empty) {
+	for back := uint32(1); back <= depth; back++ {
+		k := at.posted - back
+		s := &l.slots[k%depth]
+		if at.held[k%depth] == nil || s.manner != inPlace || s.claim.CompareAndSwap(offered, revoked) {
 			continue
 		}
-		for s.state.Load() == taken {
+		for int32(l.done.Load()-(k+1)) < 0 {
 			if _, runs := bornAt(int(e.seg.rank(to).pid.Load())); !runs {
 				break
 			}
-			sleep(&s.state, taken, nap)
+			sleep(&l.done, l.done.Load(), nap)
 		}
 	}
 }
@@ -150,23 +192,31 @@ func (e *endpoint) revoke(l *lane, at *ends, to int) {
 // Recv takes the lane's next message.
 func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) error {
 	l, at := e.seg.lane(from, e.rank), &e.lanes[from]
-	s := &l.slots[at.read%depth]
-	for {
-		if err := e.await(l, &s.state, full); err != nil {
-			return err
-		}
-		if s.state.CompareAndSwap(full, taken) {
-			break
-		}
+	k := at.read
+	s := &l.slots[k%depth]
+	if err := e.await(l, &s.flag, k+1); err != nil {
+		return err
 	}
-	at.read++
 	err := transport.Check(from, want, &s.header)
 	if err == nil {
 		want.Sum = s.header.Sum
 		err = e.take(from, s, l, at, sink)
 	}
-	l.set(&s.state, empty)
+	if err == errRevoked {
+		return e.interrupted(from)
+	}
+	at.read++
+	l.set(&l.done, k+1)
 	return err
+}
+
+// errRevoked is a message whose sender took it back: the operation has failed there.
+var errRevoked = errors.New("taken back")
+
+// interrupted waits for what ended the sender's operation to reach this rank.
+func (e *endpoint) interrupted(from int) error {
+	l := e.seg.lane(from, e.rank)
+	return e.await(l, &l.slots[e.lanes[from].read%depth].flag, e.lanes[from].read+2)
 }
 
 func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Sink) error {
@@ -179,13 +229,16 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		deliver(sink, 0, s.data[:n])
 		return nil
 	case inPlace:
+		if !s.claim.CompareAndSwap(offered, claimed) {
+			return errRevoked
+		}
 		pid := int(e.seg.rank(from).pid.Load())
 		if sink.Combine == nil {
-			return readFrom(pid, sink.Into[:n], s.address)
+			return readFrom(pid, sink.Into[:n], *s.address())
 		}
 		for off := 0; off < n; off += len(e.scratch) {
 			part := e.scratch[:min(len(e.scratch), n-off)]
-			if err := readFrom(pid, part, s.address+uint64(off)); err != nil {
+			if err := readFrom(pid, part, *s.address()+uint64(off)); err != nil {
 				return err
 			}
 			sink.Combine(off, part)

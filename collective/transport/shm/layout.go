@@ -11,9 +11,9 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790001 // "volley", layout 1
-	depth   = 16                 // slots of a lane
-	inline  = 4096 - 64          // bytes of payload that a slot holds
+	magic   = 0x766f6c6c65790002 // "volley", layout 2
+	depth   = 16                 // slots of a lane, a power of two
+	inline  = 4096               // bytes of payload that a slot holds
 	chunk   = 128 << 10          // bytes of a chunk of a long message that cannot be read in place
 	chunks  = 4                  // of a lane
 	noteLen = 8192               // bytes of the longest note
@@ -39,11 +39,10 @@ type rankBlock struct {
 	_      [32]byte
 }
 
-// The states of a slot.
+// The states of a chunk or a note.
 const (
 	empty uint32 = iota
 	full
-	taken
 )
 
 // How a message's payload travels.
@@ -53,13 +52,27 @@ const (
 	inChunks
 )
 
+// Who has a payload that is read in place: the reader, who takes it before it reads,
+// or the writer, who takes it back when the call that posted it must end.
+const (
+	offered uint32 = iota
+	claimed
+	revoked
+)
+
+// slot is a message. The header and a few bytes of payload share its first cache
+// line, so that a short message is one line that changes hands.
 type slot struct {
-	state   atomic.Uint32
-	manner  uint32
-	header  transport.Header
-	address uint64
-	data    [inline]byte
+	flag   atomic.Uint32 // 1 + the number of the message that is here; set last
+	claim  atomic.Uint32
+	header transport.Header
+	manner uint32
+	_      uint32
+	data   [inline]byte // the payload, or its address in the sender's memory
+	_      [8]byte
 }
+
+func (s *slot) address() *uint64 { return (*uint64)(unsafe.Pointer(&s.data[0])) }
 
 type note struct {
 	state atomic.Uint32
@@ -70,7 +83,9 @@ type note struct {
 // lane is one direction between two ranks: one writer, one reader. It has more room
 // than a group uses where messages can be read in place; that room is never touched.
 type lane struct {
-	sleepers atomic.Int32 // ranks that sleep on a state of this lane
+	sleepers atomic.Int32 // ranks that sleep on a word of this lane
+	_        [60]byte
+	done     atomic.Uint32 // messages that the reader has taken
 	_        [60]byte
 	slots    [depth]slot
 	notes    [noteMax]note

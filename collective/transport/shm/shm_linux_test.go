@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/transporttest"
 )
 
@@ -49,4 +50,41 @@ func TestThroughChunks(t *testing.T) {
 		}
 		return ends
 	})
+}
+
+// A lane counts its messages in 32 bits: the count may pass over.
+func TestCountPassesOver(t *testing.T) {
+	ends := group(t, 2)
+	a, b := ends[0].Endpoint.(*endpoint), ends[1].Endpoint.(*endpoint)
+	l := a.seg.lane(0, 1)
+	from := ^uint32(0) - 20
+	a.lanes[1].posted, a.lanes[1].freed, b.lanes[0].read = from, from, from
+	l.done.Store(from)
+	for k := from - depth; k != from; k++ {
+		l.slots[k%depth].flag.Store(k + 1)
+	}
+	for i := range 64 {
+		long := make([]byte, inline+i) // read in place from the second on
+		long[0], long[len(long)-1] = byte(i), byte(i)
+		h := &transport.Header{Seq: 1, Step: uint32(i), Len: int64(len(long))}
+		if err := a.Post(1, h, long); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(long))
+		if err := b.Recv(0, h, &transport.Sink{Into: got}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Flush(1); err != nil {
+			t.Fatal(err)
+		}
+		if got[0] != byte(i) || got[len(got)-1] != byte(i) {
+			t.Fatalf("message %d: %v, %v", i, got[0], got[len(got)-1])
+		}
+	}
+}
+
+func TestProcessors(t *testing.T) {
+	if n := online(); n < 1 || processors < n {
+		t.Errorf("%d processors are online, %d are counted", n, processors)
+	}
 }
