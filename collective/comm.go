@@ -29,6 +29,7 @@ type Comm struct {
 	sent, taken []uint32 // messages of this operation by lane
 	scratch     []byte
 	wide        [2][]byte // vectors widened for a reduction
+	packed      []byte    // short vectors side by side
 	flushed     []int     // ranks with payloads under way
 	task        task
 	mover       mover
@@ -182,6 +183,11 @@ func (c *Comm) Sub(ctx context.Context, ranks []int) (*Comm, error) {
 // has, so groups of one kind and the same ranks are numbered; one that did not come
 // about has no number, since its other ranks may never have called.
 func (c *Comm) sub(ctx context.Context, kind string, ranks []int) (*Comm, error) {
+	return c.group(ctx, kind, ranks, c.options)
+}
+
+// group is sub with other options.
+func (c *Comm) group(ctx context.Context, kind string, ranks []int, o Options) (*Comm, error) {
 	c.mu.Lock()
 	n := c.named[kind]
 	c.mu.Unlock()
@@ -192,7 +198,7 @@ func (c *Comm) sub(ctx context.Context, kind string, ranks []int) (*Comm, error)
 	c.mu.Lock()
 	c.named[kind] = n + 1
 	c.mu.Unlock()
-	return newComm(ends, c.options, fmt.Sprintf("%s/%s, %d", c.name, kind, n))
+	return newComm(ends, o, fmt.Sprintf("%s/%s, %d", c.name, kind, n))
 }
 
 // Split makes one Comm of all ranks with the same color, ordered by key and, where

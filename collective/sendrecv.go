@@ -32,12 +32,19 @@ func (c *Comm) Recv(ctx context.Context, v Vector, from int) error {
 // ranks are matched in the order of the calls, and within one in the group's order.
 // Only the ranks that send and receive call it. A rank may not be its own peer.
 func (c *Comm) Exchange(ctx context.Context, group []Transfer) error {
+	if err := c.checkTransfers(group); err != nil {
+		return err
+	}
+	return c.turn(ctx, c.turns.take(), transfers(group))
+}
+
+func (c *Comm) checkTransfers(group []Transfer) error {
 	for i, t := range group {
 		if t.Peer < 0 || t.Peer >= c.Size() || t.Peer == c.Rank() {
 			return device.Errorf(device.ErrMismatch, "", "SendRecv", "transfer %d: rank %d has no peer %d among %d ranks", i, c.Rank(), t.Peer, c.Size())
 		}
 	}
-	return c.turn(ctx, c.turns.take(), transfers(group))
+	return nil
 }
 
 // transfers are a group's work.

@@ -21,7 +21,10 @@ type turns struct {
 func (t *turns) init() { t.waiting = map[uint64]chan struct{}{} }
 
 // take is a place in the queue.
-func (t *turns) take() uint64 { return t.tickets.Add(1) - 1 }
+func (t *turns) take() uint64 { return t.takeAll(1) }
+
+// takeAll is the first of n places one after another.
+func (t *turns) takeAll(n int) uint64 { return t.tickets.Add(uint64(n)) - uint64(n) }
 
 // mine says that it is the ticket's turn already.
 func (t *turns) mine(ticket uint64) bool { return t.serving.Load() == ticket }
