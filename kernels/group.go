@@ -34,6 +34,9 @@ type GroupOptions struct {
 	DropNullKeys bool
 	// AnyOrder allows groups in any order instead of that of first appearance.
 	AnyOrder bool
+	// Keys allows GroupBy to give each group's keys in place of its first row:
+	// a backend does so where it has them at hand.
+	Keys bool
 }
 
 // GroupFunc gives the same number to rows whose keys are all equal, counting

@@ -17,14 +17,26 @@ type Aggregate struct {
 
 // Grouped is the result of GroupBy: a row a group.
 type Grouped struct {
-	First  *memory.Column   // first row of each group, as in Groups
+	First  *memory.Column   // first row of each group, as in Groups; nil where there are Keys
+	Keys   []*memory.Column // the keys of each group, by GroupOptions.Keys, as First would take them
 	Values []*memory.Column // one for each Aggregate
+}
+
+// Len is the number of groups.
+func (g *Grouped) Len() int64 {
+	if g.First != nil {
+		return g.First.Len()
+	}
+	return g.Keys[0].Len()
 }
 
 // Release drops the references to the columns.
 func (g *Grouped) Release() {
 	if g != nil {
 		g.First.Release()
+		for _, k := range g.Keys {
+			k.Release()
+		}
 		for _, v := range g.Values {
 			v.Release()
 		}

@@ -169,19 +169,24 @@ func (r *runner) groupBy(ctx context.Context, schema *arrow.Schema, rows int64, 
 	if len(keys) == 0 {
 		return r.reduce(ctx, schema, rows, aggs)
 	}
+	o.Keys = true
 	g, err := r.backend.GroupBy(ctx, r.stream, keys, aggs, o)
 	if err != nil {
 		return nil, err
 	}
 	defer g.Release()
-	columns, err := r.take(ctx, keys, g.First)
-	if err != nil {
+	var columns []*memory.Column
+	if g.First == nil {
+		for _, k := range g.Keys {
+			columns = append(columns, k.Retain())
+		}
+	} else if columns, err = r.take(ctx, keys, g.First); err != nil {
 		return nil, err
 	}
 	for _, v := range g.Values {
 		columns = append(columns, v.Retain())
 	}
-	return NewBatch(schema, g.First.Len(), columns)
+	return NewBatch(schema, g.Len(), columns)
 }
 
 // reduce is the aggregates of all rows.

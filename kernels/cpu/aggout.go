@@ -54,15 +54,28 @@ func (o *aggOut) column() (*memory.Column, error) {
 		return gatherValues(o.a, o.of, o.rows.s)
 	}
 	p := memory.Parts{Type: o.t, Len: int64(o.n), Buffers: []*memory.Buffer{nil, nil}}
-	b := o.nulls.b
-	if n := memory.Bitmap(b.Bytes()).Count(0, p.Len); n > 0 {
-		for i := range o.nulls.s {
-			o.nulls.s[i] = ^o.nulls.s[i]
-		}
-		p.Nulls, p.Buffers[0] = n, o.a.keep(b)
-	} else {
-		o.a.drop(b)
-	}
+	p.Nulls, p.Buffers[0] = o.validity()
 	p.Buffers[1] = o.a.keep(o.values)
 	return memory.NewColumn(p)
+}
+
+// validity turns the bits of nulls into a bitmap of values, nil where there are
+// no nulls.
+func (o *aggOut) validity() (nulls int64, valid *memory.Buffer) {
+	b := o.nulls.b
+	if nulls = memory.Bitmap(b.Bytes()).Count(0, int64(o.n)); nulls == 0 {
+		o.a.drop(b)
+		return 0, nil
+	}
+	for i := range o.nulls.s {
+		o.nulls.s[i] = ^o.nulls.s[i]
+	}
+	return nulls, o.a.keep(b)
+}
+
+// text is the finished column of texts that were written elsewhere.
+func (o *aggOut) text(offsets, bytes *memory.Buffer) (*memory.Column, error) {
+	nulls, valid := o.validity()
+	return memory.NewColumn(memory.Parts{Type: o.t, Len: int64(o.n), Nulls: nulls,
+		Buffers: []*memory.Buffer{valid, o.a.keep(offsets), o.a.keep(bytes)}})
 }

@@ -18,10 +18,20 @@ func groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs [
 	}
 	a := newArena(s)
 	defer a.free()
-	g, err := newGrouping(ctx, a, keys, o.DropNullKeys)
+	n := keys[0].Len()
+	if err := tooLong(n); err != nil {
+		return nil, err
+	}
+	ks, err := newKeyspace(ctx, a, keys, o.DropNullKeys)
 	if err != nil {
 		return nil, err
 	}
+	if o.AnyOrder && o.Keys {
+		if g, err := tallyGroups(ctx, a, ks, n, aggs); g != nil || err != nil {
+			return g, err
+		}
+	}
+	g := groupingOf(ctx, a, ks, n)
 	p, err := newPlan(a, aggs)
 	if err != nil {
 		return nil, err

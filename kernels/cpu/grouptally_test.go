@@ -1,0 +1,225 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/memory"
+)
+
+// countedRows is what rows of one key come to, by a map.
+type countedRows struct {
+	rows, values int64
+	sum          float64
+}
+
+// keyOf is row i of keys as a text.
+func keyOf(keys []*memory.Column, i int64) string {
+	text := ""
+	for _, k := range keys {
+		text += fmt.Sprintf("%v|", kernels.ScalarAt(k, i))
+	}
+	return text
+}
+
+// checkTallies groups in any order, with 1, 2 and 7 threads, and holds the
+// groups against a map's. tallied says whether keys have to come in place of
+// first rows.
+func checkTallies(t *testing.T, keys []*memory.Column, values *memory.Column, drop, tallied bool) {
+	t.Helper()
+	want := map[string]countedRows{}
+	for i := range values.Len() {
+		if drop && slices.ContainsFunc(keys, func(k *memory.Column) bool { return k.IsNull(i) }) {
+			continue
+		}
+		key := keyOf(keys, i)
+		w := want[key]
+		w.rows++
+		if v := kernels.ScalarAt(values, i); v.Valid() {
+			w.values++
+			w.sum += v.Float64()
+		}
+		want[key] = w
+	}
+	aggs := []kernels.Aggregate{{Op: kernels.CountAll}, {Op: kernels.Sum, Values: values}, {Op: kernels.Count, Values: values},
+		{Op: kernels.Sum, Values: values, Options: kernels.AggregateOptions{MinCount: 3}},
+		{Op: kernels.Sum, Values: values, Options: kernels.AggregateOptions{KeepNulls: true}}}
+	if values.Type().ID() == arrow.FLOAT64 {
+		aggs = append(aggs, kernels.Aggregate{Op: kernels.Mean, Values: values})
+	}
+	b := onlyGroups(t)
+	old := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(old)
+	ctx := context.Background()
+	s, err := b.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var first []*memory.Column
+	for _, threads := range []int{2, 1, 7} {
+		runtime.GOMAXPROCS(threads)
+		g, err := b.GroupBy(ctx, s, keys, aggs, kernels.GroupOptions{AnyOrder: true, Keys: true, DropNullKeys: drop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Release()
+		if (g.First == nil) != tallied {
+			t.Fatalf("tallied: %v", g.First == nil)
+		}
+		if g.First != nil {
+			return
+		}
+		all := append(slices.Clone(g.Keys), g.Values...)
+		if first != nil {
+			for i, c := range all {
+				if err := kerneltest.Equal(c, first[i], kerneltest.Tolerance{}); err != nil {
+					t.Fatalf("%d threads, column %d is not what 2 threads gave: %v", threads, i, err)
+				}
+			}
+			continue
+		}
+		first = all
+		checkGroups(t, g, want)
+	}
+}
+
+// checkGroups holds groups against a map's.
+func checkGroups(t *testing.T, g *kernels.Grouped, want map[string]countedRows) {
+	t.Helper()
+	if g.Len() != int64(len(want)) {
+		t.Fatalf("%d groups, not %d", g.Len(), len(want))
+	}
+	near := func(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-6+1e-11*math.Abs(b) }
+	for i := range g.Len() {
+		key := keyOf(g.Keys, i)
+		w, have := want[key]
+		if !have {
+			t.Fatalf("group %d, %s, is not there or there twice", i, key)
+		}
+		delete(want, key)
+		v := make([]kernels.Scalar, len(g.Values))
+		for k, c := range g.Values {
+			v[k] = kernels.ScalarAt(c, i)
+		}
+		if v[0].Int64() != w.rows || v[2].Int64() != w.values {
+			t.Fatalf("%s: %v rows, %v values; not %+v", key, v[0], v[2], w)
+		}
+		if v[1].Valid() != (w.values > 0) || w.values > 0 && !near(v[1].Float64(), w.sum) {
+			t.Fatalf("%s: sum %v; not %+v", key, v[1], w)
+		}
+		if v[3].Valid() != (w.values >= 3) || v[4].Valid() != (w.values == w.rows) {
+			t.Fatalf("%s: sums %v of three, %v of all; not %+v", key, v[3], v[4], w)
+		}
+		if len(v) > 5 && w.values > 0 && !near(v[5].Float64(), w.sum/float64(w.values)) {
+			t.Fatalf("%s: mean %v; not %+v", key, v[5], w)
+		}
+	}
+}
+
+// floatsWithNulls and wholeInts are columns of values.
+func floatsWithNulls(t *testing.T, n int) *memory.Column {
+	r := rand.New(rand.NewPCG(7, 8))
+	return makeColumn(t, arrow.PrimitiveTypes.Float64, n, func(i int) kernels.Scalar {
+		if i%11 == 3 {
+			return kernels.Null(arrow.PrimitiveTypes.Float64)
+		}
+		return kernels.Float64(r.NormFloat64() * 1e3)
+	})
+}
+
+func wholeInts(t *testing.T, n int) *memory.Column {
+	return makeColumn(t, arrow.PrimitiveTypes.Int64, n, func(i int) kernels.Scalar { return kernels.Int64(int64(i) * 31) })
+}
+
+func TestTallyShapes(t *testing.T) {
+	values := []*memory.Column{floatsWithNulls(t, manyRows), wholeInts(t, manyRows)}
+	for at, name := range slices.Sorted(maps.Keys(shapes)) {
+		shape := shapes[name]
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2))
+			keys := makeColumn(t, arrow.PrimitiveTypes.Int64, manyRows, func(i int) kernels.Scalar { return kernels.Int64(shape(r, int64(i))) })
+			k := at % 2
+			// Words of 64 bits have none to spare for a null of the values.
+			full := name == "wide" && k == 0
+			checkTallies(t, []*memory.Column{keys}, values[k], false, !full)
+		})
+	}
+}
+
+func TestTallyKeys(t *testing.T) {
+	const rows = 30_000
+	floats, ints := floatsWithNulls(t, rows), wholeInts(t, rows)
+	r := rand.New(rand.NewPCG(9, 10))
+	nulled := func(typ arrow.DataType, few, space int64) *memory.Column {
+		return makeColumn(t, typ, rows, func(i int) kernels.Scalar {
+			if r.IntN(3) == 0 {
+				return kernels.Null(typ)
+			}
+			return kernels.Int(typ, r.Int64N(few)*space-few/2)
+		})
+	}
+	keys := map[string][]*memory.Column{
+		"int8":         {nulled(arrow.PrimitiveTypes.Int8, 100, 1)},
+		"int32":        {nulled(arrow.PrimitiveTypes.Int32, 9000, 1)},
+		"int64 sparse": {nulled(arrow.PrimitiveTypes.Int64, 9000, 1<<40)},
+		"dates":        {nulled(arrow.FixedWidthTypes.Date32, 30_000, 3)},
+		"three":        {nulled(arrow.PrimitiveTypes.Int16, 30, 1), nulled(arrow.PrimitiveTypes.Int64, 20, 1), nulled(arrow.PrimitiveTypes.Uint16, 5, 400)},
+		"two sparse":   {nulled(arrow.PrimitiveTypes.Int64, 3000, 1<<15), nulled(arrow.PrimitiveTypes.Int64, 5, 1<<28)},
+	}
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		t.Run(name, func(t *testing.T) {
+			checkTallies(t, keys[name], floats, false, true)
+			checkTallies(t, keys[name], ints, true, true)
+		})
+	}
+	sliced := func(c *memory.Column) *memory.Column {
+		s, err := c.Slice(1234, rows-5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Release)
+		return s
+	}
+	checkTallies(t, []*memory.Column{sliced(keys["int64 sparse"][0])}, sliced(floats), false, true)
+	truths := makeColumn(t, arrow.FixedWidthTypes.Boolean, rows, func(i int) kernels.Scalar { return kernels.Bool(i%3 == 0) })
+	checkTallies(t, []*memory.Column{truths}, ints, false, false)
+	checkTallies(t, []*memory.Column{floats}, ints, false, false)
+}
+
+func TestTallyTexts(t *testing.T) {
+	const rows = 70_000
+	floats, ints := floatsWithNulls(t, rows), wholeInts(t, rows)
+	short := []string{"one letter", "shared prefix", "distinct"}
+	for at, typ := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString, arrow.BinaryTypes.Binary} {
+		for _, name := range slices.Sorted(maps.Keys(textShapes)) {
+			if raceDetector && name != short[at] {
+				continue
+			}
+			t.Run(fmt.Sprint(typ, name), func(t *testing.T) {
+				r := rand.New(rand.NewPCG(5, 6))
+				keys := makeColumn(t, typ, rows, func(i int) kernels.Scalar {
+					text := textShapes[name](r, i)
+					if i%13 == 5 && at != 1 {
+						return kernels.Null(typ)
+					}
+					return kernels.Text(typ, text)
+				})
+				fits := slices.Contains(short, name)
+				checkTallies(t, []*memory.Column{keys}, ints, false, fits)
+				if at == 1 && fits {
+					checkTallies(t, []*memory.Column{keys}, floats, true, true)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package cpu
+
+import (
+	"errors"
+
+	"github.com/volley-go/volley/device"
+)
+
+// mostTallies is how many places an array of tallies may have that is not cut
+// into parts: 16 MiB, which a third-level cache holds for a core or two.
+const mostTallies = 1 << 20
+
+// errRange says that a word is not among the places of an array.
+var errRange = errors.New("cpu: a key beyond the range of keys")
+
+// fewPlaces says that an array has a place for each word of a range, and that
+// its chunks' arrays are together small against the rows.
+func (t *tallying[S]) fewPlaces(card uint64) bool {
+	return card != 0 && card <= mostTallies && (card <= 1<<12 || 8*card <= uint64(t.n))
+}
+
+// tallyChunks is how many chunks rows are cut into that have so many places
+// each: enough for some workers, and as many as cost little beside the rows.
+func (t *tallying[S]) tallyChunks(places int64) int64 {
+	return max(1, min(64, int64(morsels(t.n)), max(t.n/(16*places), min(8, t.n/(4*places)))))
+}
+
+// dense tallies in arrays with a place for each word. It moves the input once,
+// and the arrays, which caches hold.
+func (t *tallying[S]) dense(places int) error {
+	chunks := t.tallyChunks(int64(places))
+	arrays := make([]vec[tally[S]], chunks)
+	err := t.eachChunk(chunks, func(c int) (fold func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, err error) {
+		if arrays[c], err = zeroVec[tally[S]](t.a, places); err != nil {
+			return nil, err
+		}
+		array := arrays[c].s
+		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
+			if !foldDense(array, words, t.base, sums, incs) {
+				return errRange
+			}
+			return nil
+		}, nil
+	})
+	if err != nil {
+		return err
+	}
+	const step = 1 << 13
+	starts := make([]int, (places+step-1)/step+1)
+	err = tasks(t.ctx, len(starts)-1, func(_, r int) error {
+		all := arrays[0].s[r*step : min(places, (r+1)*step)]
+		for _, later := range arrays[1:] {
+			more := later.s[r*step:][:len(all)]
+			for i := range all {
+				all[i].sum += more[i].sum
+				all[i].counts += more[i].counts
+			}
+		}
+		k := 0
+		for i := range all {
+			if all[i].counts != 0 {
+				k++
+			}
+		}
+		starts[r+1] = k
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, later := range arrays[1:] {
+		t.a.drop(later.b)
+	}
+	for r := range starts[1:] {
+		starts[r+1] += starts[r]
+	}
+	if err := t.out.start(starts[len(starts)-1]); err != nil {
+		return err
+	}
+	err = tasks(t.ctx, len(starts)-1, func(_, r int) error {
+		b, _ := t.rooms.get()
+		defer t.rooms.put(b)
+		t.out.putDense(b, starts[r], arrays[0].s[r*step:min(places, (r+1)*step)], uint64(r*step), 0, 0)
+		return nil
+	})
+	t.a.drop(arrays[0].b)
+	return err
+}
+
+// eachChunk calls, for each chunk of rows, what begin gives with its rows in
+// order.
+func (t *tallying[S]) eachChunk(chunks int64, begin func(c int) (fold func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, err error)) error {
+	size := (t.n + chunks - 1) / chunks
+	return tasks(t.ctx, int(chunks), func(_, c int) error {
+		b, _ := t.rooms.get()
+		defer t.rooms.put(b)
+		fold, err := begin(c)
+		if err != nil {
+			return err
+		}
+		from := min(int64(c)*size, t.n)
+		to := min(from+size, t.n)
+		for k := 1; from < to; k++ {
+			if k%64 == 0 {
+				if err := device.Canceled(t.ctx, "cpu", ""); err != nil {
+					return err
+				}
+			}
+			n := int(min(batchRows, to-from))
+			words, sums, incs := t.load(b, from, n)
+			if err := fold(b, words, sums, incs); err != nil {
+				return err
+			}
+			from += int64(n)
+		}
+		return nil
+	})
+}
+
+// foldDense adds rows to the tallies at their words less base; false when a
+// word has none, at which it stops. incs is nil where every row has a value.
+func foldDense[S float64 | int64](array []tally[S], words []uint64, base uint64, sums []S, incs []uint64) bool {
+	sums = sums[:len(words)]
+	switch {
+	case inRuns(words):
+		return foldRuns(array, words, base, sums, incs)
+	case incs == nil:
+		for j, w := range words {
+			w -= base
+			if w >= uint64(len(array)) {
+				return false
+			}
+			at := &array[w]
+			at.sum += sums[j]
+			at.counts += oneValue
+		}
+	default:
+		incs = incs[:len(words)]
+		for j, w := range words {
+			w -= base
+			if w >= uint64(len(array)) {
+				return false
+			}
+			at := &array[w]
+			at.sum += sums[j]
+			at.counts += incs[j]
+		}
+	}
+	return true
+}
+
+// foldRuns is foldDense for rows that come in runs of one word: a run's sum
+// stays in a register, where the next addition need not wait for a store.
+func foldRuns[S float64 | int64](array []tally[S], words []uint64, base uint64, sums []S, incs []uint64) bool {
+	for j := 0; j < len(words); {
+		w := words[j]
+		if w-base >= uint64(len(array)) {
+			return false
+		}
+		at := &array[w-base]
+		*at, j = foldRun(*at, words, j, sums, incs)
+	}
+	return true
+}
+
+// foldRun adds the run that begins at row j, and gives the row after it.
+func foldRun[S float64 | int64](t tally[S], words []uint64, j int, sums []S, incs []uint64) (tally[S], int) {
+	w, from, sum := words[j], j, t.sum
+	if incs == nil {
+		for j < len(words) && words[j] == w {
+			sum += sums[j]
+			j++
+		}
+		return tally[S]{sum, t.counts + uint64(j-from)*oneValue}, j
+	}
+	for j < len(words) && words[j] == w {
+		sum += sums[j]
+		t.counts += incs[j]
+		j++
+	}
+	return tally[S]{sum, t.counts}, j
+}

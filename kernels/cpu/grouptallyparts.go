@@ -1,0 +1,285 @@
+package cpu
+
+import (
+	"math/bits"
+
+	"github.com/volley-go/volley/device"
+)
+
+// tallyRecord is a row on its way to its part: its word, in whose bit 63 a
+// record of a column with nulls says that there is no value, and its value.
+type tallyRecord struct{ word, value uint64 }
+
+const noValue = 1 << 63
+
+// tallyParts are rows as records, part by part, in the order of rows within
+// each: the sum of a group is taken in that order, whatever the threads.
+type tallyParts[S float64 | int64] struct {
+	*tallying[S]
+	parts   int
+	of      func(words []uint64, base uint64, parts []uint32)
+	records vec[tallyRecord]
+	ends    []int // of each part
+}
+
+// split makes the records: one pass that counts, of the keys alone, and one
+// that writes each row to the next place of its part.
+func (p *tallyParts[S]) split() error {
+	chunks := int64(max(1, min(64, morsels(p.n))))
+	counts, err := zeroVec[uint32](p.a, int(chunks)*p.parts)
+	if err != nil {
+		return err
+	}
+	defer p.a.drop(counts.b)
+	values := p.values
+	p.values = nil // the first pass reads keys alone
+	err = p.eachChunk(chunks, func(c int) (func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, error) {
+		count := counts.s[c*p.parts:][:p.parts]
+		return func(b *tallyBatch[S], words []uint64, _ []S, _ []uint64) error {
+			parts := b.ids[:len(words)]
+			p.of(words, p.base, parts)
+			for _, part := range parts {
+				count[part]++
+			}
+			return nil
+		}, nil
+	})
+	p.values = values
+	if err != nil {
+		return err
+	}
+	sum := 0
+	p.ends = make([]int, p.parts)
+	for part := range p.parts {
+		for c := range int(chunks) {
+			at := &counts.s[c*p.parts+part]
+			k := *at
+			*at = uint32(sum)
+			sum += int(k)
+		}
+		p.ends[part] = sum
+	}
+	if p.records, err = newVec[tallyRecord](p.a, sum); err != nil {
+		return err
+	}
+	records := p.records.s
+	return p.eachChunk(chunks, func(c int) (func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, error) {
+		next := counts.s[c*p.parts:][:p.parts]
+		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
+			parts := b.ids[:len(words)]
+			p.of(words, p.base, parts)
+			values, base := bitsOf(sums), p.base
+			if p.valid == nil {
+				for j, part := range parts {
+					at := &next[part]
+					records[*at] = tallyRecord{words[j] - base, values[j]}
+					*at++
+				}
+				return nil
+			}
+			for j, part := range parts {
+				at := &next[part]
+				records[*at] = tallyRecord{(words[j] - base) | ^incs[j]>>32<<63, values[j]}
+				*at++
+			}
+			return nil
+		}, nil
+	})
+}
+
+func (p *tallyParts[S]) start(part int) int {
+	if part == 0 {
+		return 0
+	}
+	return p.ends[part-1]
+}
+
+// densePlacesOf is how many places a part's array has at most: 512 KiB.
+const densePlacesOf = 1 << 15
+
+// denseParts cuts a large range by low bits, so that keys that are close, and
+// often equally frequent, come to different parts. It moves the input one and a
+// half times, the records twice, and the results.
+func (t *tallying[S]) denseParts(card uint64) error {
+	shift := uint(bits.Len64((card - 1) / densePlacesOf))
+	low := uint64(1)<<shift - 1
+	p := &tallyParts[S]{tallying: t, parts: 1 << shift, of: func(words []uint64, base uint64, parts []uint32) {
+		for j, w := range words {
+			parts[j&(batchRows-1)] = uint32((w - base) & low)
+		}
+	}}
+	if err := p.split(); err != nil {
+		return err
+	}
+	places := int((card-1)>>shift) + 1
+	// A part has no more groups than rows or places. Where all have as many, each
+	// writes its groups where they belong.
+	rooms := make([]int, p.parts+1)
+	for part := range p.parts {
+		rooms[part+1] = rooms[part] + min(p.ends[part]-p.start(part), places)
+	}
+	if err := t.out.start(rooms[p.parts]); err != nil {
+		return err
+	}
+	found := make([]int, p.parts)
+	arrays := perWorker[vec[tally[S]]]{make: func() (vec[tally[S]], error) { return zeroVec[tally[S]](t.a, places) }}
+	err := tasks(t.ctx, p.parts, func(worker, part int) error {
+		array, err := arrays.of(worker)
+		if err != nil {
+			return err
+		}
+		clear(array.s)
+		records := p.records.s[p.start(part):p.ends[part]]
+		for k := 0; len(records) > 0; k++ {
+			if k%16 == 15 {
+				if err := device.Canceled(t.ctx, "cpu", ""); err != nil {
+					return err
+				}
+			}
+			n := min(1<<14, len(records))
+			if !foldRecords(array.s, records[:n], shift) {
+				return errRange
+			}
+			records = records[n:]
+		}
+		b, _ := t.rooms.get()
+		defer t.rooms.put(b)
+		found[part] = t.out.putDense(b, rooms[part], array.s, 0, shift, uint64(part)) - rooms[part]
+		return nil
+	})
+	for _, array := range arrays.all {
+		t.a.drop(array.b)
+	}
+	t.a.drop(p.records.b)
+	if err != nil {
+		return err
+	}
+	return t.out.close(t.ctx, rooms, found)
+}
+
+// foldRecords adds records to the tallies at the bits above the low ones that
+// all of a part share.
+func foldRecords[S float64 | int64](array []tally[S], records []tallyRecord, shift uint) bool {
+	for i := range records {
+		r := &records[i]
+		w := r.word &^ noValue >> (shift & 63)
+		if w >= uint64(len(array)) {
+			return false
+		}
+		at := &array[w]
+		at.sum += valueOf[S](r.value)
+		at.counts += oneRow + ^r.word>>63<<32
+	}
+	return true
+}
+
+// hashParts cuts words by the first bits of their hashes.
+func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
+	if t.valid != nil && (t.ks.card == 0 || t.ks.card > noValue) {
+		return false, nil // no bit to spare
+	}
+	shift := uint(64)
+	for guess>>(64-shift) > 1<<13 && shift > 64-11 {
+		shift--
+	}
+	p := &tallyParts[S]{tallying: t, parts: 1 << (64 - shift), of: func(words []uint64, base uint64, parts []uint32) {
+		for j, w := range words {
+			parts[j&(batchRows-1)] = uint32(mix(w-base) >> (shift & 63))
+		}
+	}}
+	if err := p.split(); err != nil {
+		return false, err
+	}
+	lists := make([]vec[tallySlot[S]], p.parts)
+	tables := perWorker[*tallyTable[S]]{make: func() (*tallyTable[S], error) { return new(tallyTable[S]), nil }}
+	err = tasks(t.ctx, p.parts, func(worker, part int) error {
+		h, err := tables.of(worker)
+		if err != nil {
+			return err
+		}
+		records := p.records.s[p.start(part):p.ends[part]]
+		expect := min(int64(len(records)), guess>>(64-shift)*5/4+64)
+		if err := h.reset(t.a, slotsFor(expect)); err != nil {
+			return err
+		}
+		b, _ := t.rooms.get()
+		defer t.rooms.put(b)
+		for k := 0; len(records) > 0; k++ {
+			if k%64 == 63 {
+				if err := device.Canceled(t.ctx, "cpu", ""); err != nil {
+					return err
+				}
+			}
+			n := min(tallyStep, len(records))
+			if h.full() {
+				if err := h.double(t.a, 64-shift); err != nil {
+					return err
+				}
+			}
+			h.foldRecords(b, records[:n], 64-shift, t.valid != nil)
+			records = records[n:]
+		}
+		if lists[part], err = newVec[tallySlot[S]](t.a, h.used); err != nil {
+			return err
+		}
+		k := 0
+		for i := range h.slots.s {
+			if s := &h.slots.s[i]; s.counts != 0 {
+				lists[part].s[k] = *s
+				k++
+			}
+		}
+		return nil
+	})
+	for _, h := range tables.all {
+		t.a.drop(h.slots.b)
+	}
+	t.a.drop(p.records.b)
+	if err != nil {
+		return false, err
+	}
+	return true, t.putLists(lists)
+}
+
+// foldRecords is foldStep for records of a part, whose hashes agree in the
+// first skip bits.
+func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, skip uint, nulls bool) {
+	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
+	words := b.low[:len(records)]
+	sink := uint64(0)
+	for j := range records {
+		w, inc := records[j].word, uint64(oneValue)
+		if nulls {
+			inc = oneRow + ^w>>63<<32
+			w &^= noValue
+		}
+		i := mix(w) << (skip & 63) >> (shift & 63)
+		sink += slots[i&mask].counts
+		words[j], b.high[j&(tallyStep-1)], b.heads[j&(tallyStep-1)] = w, inc, uint32(i)
+	}
+	b.sink = sink
+	for j, w := range words {
+		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
+		if s.word != w || s.counts == 0 {
+			s = h.find(uint64(b.heads[j&(tallyStep-1)]), w)
+		}
+		s.sum += valueOf[S](records[j].value)
+		s.counts += b.high[j&(tallyStep-1)]
+	}
+}
+
+// double makes a part's table twice as large.
+func (h *tallyTable[S]) double(a *arena, skip uint) error {
+	old := h.slots
+	h.slots = vec[tallySlot[S]]{}
+	if err := h.reset(a, 2*len(old.s)); err != nil {
+		return err
+	}
+	for i := range old.s {
+		if s := &old.s[i]; s.counts != 0 {
+			*h.find(mix(s.word)<<(skip&63)>>(h.shift&63), s.word) = *s
+		}
+	}
+	a.drop(old.b)
+	return nil
+}

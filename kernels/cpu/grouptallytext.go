@@ -1,0 +1,321 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// shortText is the longest text that two words hold with its length.
+const shortText = 15
+
+// nullTop is the length that stands for null.
+const nullTop = 0xff << 56
+
+// errLong says that there is a text longer than that.
+var errLong = errors.New("cpu: a text too long to be a word")
+
+// textSlot is a slot of a hash table of short texts: low is the first eight
+// bytes, high the rest and, in its last byte, the length.
+type textSlot[S float64 | int64] struct {
+	low, high uint64
+	tally[S]
+}
+
+// textTable is tallyTable for texts.
+type textTable[S float64 | int64] struct {
+	slots vec[textSlot[S]]
+	shift uint
+	used  int
+}
+
+func (h *textTable[S]) reset(a *arena, size int) error {
+	h.used, h.shift = 0, uint(64-bits.Len(uint(size)-1))
+	return h.slots.resize(a, size)
+}
+
+func mixText(low, high uint64) uint64 { return fold128(low^mixA, high^mixB) }
+
+// find is the slot of a text, a free one made its own where it has none.
+func (h *textTable[S]) find(i, low, high uint64) *textSlot[S] {
+	mask := uint64(len(h.slots.s) - 1)
+	for {
+		s := &h.slots.s[i&mask]
+		if s.counts == 0 {
+			s.low, s.high = low, high
+			h.used++
+			return s
+		}
+		if s.low == low && s.high == high {
+			return s
+		}
+		i++
+	}
+}
+
+// eachHome is that of tallyTable.
+func (h *textTable[S]) eachHome(r, parts int, f func(s *textSlot[S])) {
+	size := len(h.slots.s)
+	step := size / parts
+	from, to := r*step, (r+1)*step
+	for i := from; i < from+size; i++ { // beyond to as far as it is not free
+		s := &h.slots.s[i&(size-1)]
+		if s.counts == 0 {
+			if i >= to {
+				return
+			}
+			continue
+		}
+		if home := int(mixText(s.low, s.high) >> (h.shift & 63)); home >= from && home < to {
+			f(s)
+		}
+	}
+}
+
+// fold adds the rows whose texts are in b.
+func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64) {
+	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
+	lows, highs := b.low[:n], b.high[:n]
+	sink := uint64(0)
+	for j, low := range lows {
+		i := mixText(low, highs[j]) >> (shift & 63)
+		sink += slots[i&mask].counts
+		b.heads[j&(tallyStep-1)] = uint32(i)
+	}
+	b.sink = sink
+	sums = sums[:n]
+	for j, low := range lows {
+		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
+		if s.low != low || s.high != highs[j] || s.counts == 0 {
+			s = h.find(uint64(b.heads[j&(tallyStep-1)]), low, highs[j])
+		}
+		s.sum += sums[j]
+		if incs == nil {
+			s.counts += oneValue
+		} else {
+			s.counts += incs[j]
+		}
+	}
+}
+
+// textReader makes words of the texts of a column.
+type textReader[T int32 | int64] struct {
+	offsets []T
+	bytes   []byte
+	valid   memory.Bitmap
+	at      int64
+}
+
+// read puts rows [from, from+n) into low and high; false where one is too long.
+func (r *textReader[T]) read(from int64, n int, low, high []uint64) bool {
+	offsets := r.offsets[from:][:n+1]
+	begin, long := uint64(offsets[0]), uint64(0)
+	low, high = low[:n], high[:n]
+	for j, end := range offsets[1:] {
+		end := uint64(end)
+		size := end - begin
+		if begin+16 <= uint64(len(r.bytes)) {
+			p := r.bytes[begin:]
+			low[j] = binary.LittleEndian.Uint64(p) & (1<<(8*size) - 1)
+			high[j] = binary.LittleEndian.Uint64(p[8:])&(1<<(8*max(size, 8)-64)-1) | size<<56
+		} else {
+			low[j], high[j] = lastText(r.bytes[begin:end])
+		}
+		long |= (shortText - size) >> 63
+		begin = end
+	}
+	if r.valid != nil {
+		for j := range low {
+			if i := r.at + from + int64(j); !r.valid.Get(i) {
+				low[j], high[j] = 0, nullTop
+			}
+		}
+	}
+	return long == 0
+}
+
+// lastText is a text with no 16 bytes of others after its begin.
+func lastText(p []byte) (low, high uint64) {
+	var room [16]byte
+	copy(room[:shortText], p)
+	return binary.LittleEndian.Uint64(room[:]), binary.LittleEndian.Uint64(room[8:]) | uint64(len(p))<<56
+}
+
+// texts tallies by a column of short texts; not done where one is long or
+// groups are many.
+func (t *tallying[S]) texts() (done bool, err error) {
+	if t.ks.drop && t.ks.cols[0].nullable {
+		return false, nil
+	}
+	size := slotsFor(estimateGroups(t.ks, t.n, 0))
+	if size > mostSlots {
+		return false, nil
+	}
+	c := t.ks.cols[0].c
+	if t.out.large {
+		done, err = tallyTexts(t, &textReader[int64]{memory.Offsets[int64](c), bytesOf(c), c.Validity(), c.Offset()}, size)
+	} else {
+		done, err = tallyTexts(t, &textReader[int32]{memory.Offsets[int32](c), bytesOf(c), c.Validity(), c.Offset()}, size)
+	}
+	return done, err
+}
+
+func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader[T], size int) (done bool, err error) {
+	chunks := max(1, min(64, int64(morsels(t.n)), max(t.n/(16*int64(size)), min(4, t.n/(4*int64(size))))))
+	tables := make([]*textTable[S], chunks)
+	defer func() {
+		for _, h := range tables {
+			if h != nil {
+				t.a.drop(h.slots.b)
+			}
+		}
+	}()
+	rows := (t.n + chunks - 1) / chunks
+	err = tasks(t.ctx, int(chunks), func(_, c int) error {
+		b, _ := t.rooms.get()
+		defer t.rooms.put(b)
+		h := &textTable[S]{}
+		tables[c] = h
+		if err := h.reset(t.a, size); err != nil {
+			return err
+		}
+		from := min(int64(c)*rows, t.n)
+		to := min(from+rows, t.n)
+		for k := 1; from < to; k++ {
+			if k%128 == 0 {
+				if err := device.Canceled(t.ctx, "cpu", ""); err != nil {
+					return err
+				}
+			}
+			n := int(min(tallyStep, to-from))
+			if !r.read(from, n, b.low[:], b.high[:]) {
+				return errLong
+			}
+			if h.used > size*7/10 {
+				return errFull
+			}
+			b.span(from, n)
+			sums, incs := t.loadValues(b)
+			h.fold(b, n, sums, incs)
+			from += int64(n)
+		}
+		return nil
+	})
+	if errors.Is(err, errFull) || errors.Is(err, errLong) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	lists, err := t.mergeTexts(tables, size)
+	if err != nil {
+		return false, err
+	}
+	return true, putTexts[T](t, lists)
+}
+
+// mergeTexts makes the groups of all chunks' tables one, range by range of
+// their hashes.
+func (t *tallying[S]) mergeTexts(tables []*textTable[S], size int) ([]vec[textSlot[S]], error) {
+	parts := max(1, size>>13)
+	lists := make([]vec[textSlot[S]], parts)
+	return lists, tasks(t.ctx, parts, func(_, r int) error {
+		n := 0
+		for _, h := range tables {
+			h.eachHome(r, parts, func(*textSlot[S]) { n++ })
+		}
+		list, err := newVec[textSlot[S]](t.a, n)
+		if err != nil {
+			return err
+		}
+		var all textTable[S]
+		if err := all.reset(t.a, slotsFor(int64(n))); err != nil {
+			return err
+		}
+		for _, h := range tables {
+			h.eachHome(r, parts, func(s *textSlot[S]) {
+				to := all.find(mixText(s.low, s.high)<<uint(bits.Len(uint(parts)-1))>>(all.shift&63), s.low, s.high)
+				to.sum += s.sum
+				to.counts += s.counts
+			})
+		}
+		k := 0
+		for i := range all.slots.s {
+			if s := &all.slots.s[i]; s.counts != 0 {
+				list.s[k] = *s
+				k++
+			}
+		}
+		list.s = list.s[:k]
+		lists[r] = list
+		t.a.drop(all.slots.b)
+		return nil
+	})
+}
+
+// putTexts writes the groups of all lists, one after another.
+func putTexts[T int32 | int64, S float64 | int64](t *tallying[S], lists []vec[textSlot[S]]) error {
+	starts, places := make([]int, len(lists)+1), make([]int, len(lists)+1)
+	for r, list := range lists {
+		n := 0
+		for i := range list.s {
+			if top := list.s[i].high >> 56; top <= shortText {
+				n += int(top)
+			}
+		}
+		starts[r+1], places[r+1] = starts[r]+len(list.s), places[r]+n
+	}
+	n := starts[len(lists)]
+	offsets, err := newVec[T](t.a, n+1)
+	if err != nil {
+		return err
+	}
+	text, err := newVec[byte](t.a, places[len(lists)])
+	if err != nil {
+		return err
+	}
+	nulls := &aggOut{a: t.a, t: t.ks.cols[0].c.Type(), n: n}
+	if nulls.nulls, err = zeroVec[uint32](t.a, (n+31)/32); err != nil {
+		return err
+	}
+	for _, f := range t.out.aggs {
+		if err := f.out.start(n); err != nil {
+			return err
+		}
+	}
+	offsets.s[0] = 0
+	err = tasks(t.ctx, len(lists), func(_, r int) error {
+		b, _ := t.rooms.get()
+		defer t.rooms.put(b)
+		at, to := starts[r], places[r]
+		var room [16]byte
+		for slots := lists[r].s; len(slots) > 0; {
+			k := min(tallyStep, len(slots))
+			for j := range slots[:k] {
+				s := &slots[j]
+				b.outs[j] = s.tally
+				top := int(s.high >> 56)
+				if top > shortText {
+					nulls.null(uint32(at + j))
+					top = 0
+				}
+				binary.LittleEndian.PutUint64(room[:], s.low)
+				binary.LittleEndian.PutUint64(room[8:], s.high)
+				to += copy(text.s[to:], room[:top])
+				offsets.s[at+j+1] = T(to)
+			}
+			t.out.putAggs(at, b.outs[:k])
+			at, slots = at+k, slots[k:]
+		}
+		t.a.drop(lists[r].b)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.out.whole, err = nulls.text(offsets.b, text.b)
+	return err
+}
