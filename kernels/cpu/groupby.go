@@ -22,6 +22,13 @@ func groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs [
 	if err := tooLong(n); err != nil {
 		return nil, err
 	}
+	if o.AnyOrder && o.Keys {
+		if guess := guessedKeyspace(keys); guess != nil {
+			if g, err := tallyGroups(ctx, a, guess, n, aggs); g != nil || err != nil {
+				return g, err
+			}
+		}
+	}
 	ks, err := newKeyspace(ctx, a, keys, o.DropNullKeys)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"math"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -99,6 +100,41 @@ func tallyGroups(ctx context.Context, a *arena, ks *keyspace, n int64, aggs []ke
 	return nil, nil
 }
 
+// guessedKeyspace is the keyspace of a column of words whose range a sample
+// shows to be small, widened a little: the range itself takes a pass over the
+// keys, half as long as all the rest where groups are few. A word beyond it ends
+// the call that believed in it. nil for other keys.
+func guessedKeyspace(keys []*memory.Column) *keyspace {
+	c := keys[0]
+	n := c.Len()
+	if len(keys) > 1 || n < 1<<17 || hasNulls(c) {
+		return nil
+	}
+	switch c.Type().ID() {
+	case arrow.INT64, arrow.TIMESTAMP, arrow.TIME64, arrow.DURATION, arrow.DATE64:
+	default:
+		return nil
+	}
+	values := memory.Values[int64](c)
+	low, high := min(values[0], values[n-1]), max(values[0], values[n-1])
+	const sample = 512
+	for i := range int64(sample) {
+		v := values[i*(n-1)/sample]
+		low, high = min(low, v), max(high, v)
+	}
+	span := uint64(high) - uint64(low)
+	if span > mostTallies {
+		return nil
+	}
+	wider := int64(span/16 + 1)
+	if low < math.MinInt64+wider || high > math.MaxInt64-wider {
+		return nil
+	}
+	k := &keyColumn{c: c, base: uint64(low - wider), span: span + 2*uint64(wider), encode: encodeInts[int64]}
+	k.withNull()
+	return &keyspace{cols: []*keyColumn{k}, exact: true, width: k.bits, card: k.span + 1, guessed: true}
+}
+
 func newTallying[S float64 | int64](ctx context.Context, a *arena, ks *keyspace, n int64, values *memory.Column, aggs []kernels.Aggregate) (*kernels.Grouped, error) {
 	t := &tallying[S]{ctx: ctx, a: a, ks: ks, n: n}
 	t.rooms.make = func() (*tallyBatch[S], error) { return new(tallyBatch[S]), nil }
@@ -129,9 +165,11 @@ func (t *tallying[S]) tally() (done bool, err error) {
 	}
 	switch card := t.ks.card; {
 	case t.fewPlaces(card):
-		return true, t.dense(int(card))
-	case t.ks.small(t.n) && card < 1<<62:
+		return t.dense(int(card))
+	case t.ks.small(t.n) && card < 1<<62 && !t.ks.guessed:
 		return true, t.denseParts(card)
+	case t.ks.guessed:
+		return false, nil
 	}
 	return t.hashed()
 }

@@ -27,10 +27,16 @@ func (t *tallying[S]) tallyChunks(places int64) int64 {
 
 // dense tallies in arrays with a place for each word. It moves the input once,
 // and the arrays, which caches hold.
-func (t *tallying[S]) dense(places int) error {
+// It is not done where the range was a guess and a word is beyond it.
+func (t *tallying[S]) dense(places int) (done bool, err error) {
 	chunks := t.tallyChunks(int64(places))
 	arrays := make([]vec[tally[S]], chunks)
-	err := t.eachChunk(chunks, func(c int) (fold func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, err error) {
+	defer func() {
+		for _, array := range arrays {
+			t.a.drop(array.b)
+		}
+	}()
+	err = t.eachChunk(0, t.n, chunks, func(c int) (fold tallyFold[S], err error) {
 		if arrays[c], err = zeroVec[tally[S]](t.a, places); err != nil {
 			return nil, err
 		}
@@ -42,8 +48,11 @@ func (t *tallying[S]) dense(places int) error {
 			return nil
 		}, nil
 	})
+	if errors.Is(err, errRange) {
+		return false, nil
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	const step = 1 << 13
 	starts := make([]int, (places+step-1)/step+1)
@@ -66,31 +75,30 @@ func (t *tallying[S]) dense(places int) error {
 		return nil
 	})
 	if err != nil {
-		return err
-	}
-	for _, later := range arrays[1:] {
-		t.a.drop(later.b)
+		return false, err
 	}
 	for r := range starts[1:] {
 		starts[r+1] += starts[r]
 	}
 	if err := t.out.start(starts[len(starts)-1]); err != nil {
-		return err
+		return false, err
 	}
-	err = tasks(t.ctx, len(starts)-1, func(_, r int) error {
+	return true, tasks(t.ctx, len(starts)-1, func(_, r int) error {
 		b, _ := t.rooms.get()
 		defer t.rooms.put(b)
 		t.out.putDense(b, starts[r], arrays[0].s[r*step:min(places, (r+1)*step)], uint64(r*step), 0, 0)
 		return nil
 	})
-	t.a.drop(arrays[0].b)
-	return err
 }
 
-// eachChunk calls, for each chunk of rows, what begin gives with its rows in
-// order.
-func (t *tallying[S]) eachChunk(chunks int64, begin func(c int) (fold func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, err error)) error {
-	size := (t.n + chunks - 1) / chunks
+// tallyFold takes a batch of rows: words, values, and what they add to counts,
+// nil where every row has a value.
+type tallyFold[S float64 | int64] func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error
+
+// eachChunk calls, for each chunk of rows first to last, what begin gives with
+// its rows in order.
+func (t *tallying[S]) eachChunk(first, last, chunks int64, begin func(c int) (tallyFold[S], error)) error {
+	size := (last - first + chunks - 1) / chunks
 	return tasks(t.ctx, int(chunks), func(_, c int) error {
 		b, _ := t.rooms.get()
 		defer t.rooms.put(b)
@@ -98,8 +106,8 @@ func (t *tallying[S]) eachChunk(chunks int64, begin func(c int) (fold func(b *ta
 		if err != nil {
 			return err
 		}
-		from := min(int64(c)*size, t.n)
-		to := min(from+size, t.n)
+		from := min(first+int64(c)*size, last)
+		to := min(from+size, last)
 		for k := 1; from < to; k++ {
 			if k%64 == 0 {
 				if err := device.Canceled(t.ctx, "cpu", ""); err != nil {

@@ -22,10 +22,10 @@ type tallyParts[S float64 | int64] struct {
 	ends    []int // of each part
 }
 
-// split makes the records: one pass that counts, of the keys alone, and one
-// that writes each row to the next place of its part.
-func (p *tallyParts[S]) split() error {
-	chunks := int64(max(1, min(64, morsels(p.n))))
+// split makes the records of rows from to to: one pass that counts, of the keys
+// alone, and one that writes each row to the next place of its part.
+func (p *tallyParts[S]) split(from, to int64) error {
+	chunks := int64(max(1, min(64, morsels(to-from))))
 	counts, err := zeroVec[uint32](p.a, int(chunks)*p.parts)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (p *tallyParts[S]) split() error {
 	defer p.a.drop(counts.b)
 	values := p.values
 	p.values = nil // the first pass reads keys alone
-	err = p.eachChunk(chunks, func(c int) (func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, error) {
+	err = p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
 		count := counts.s[c*p.parts:][:p.parts]
 		return func(b *tallyBatch[S], words []uint64, _ []S, _ []uint64) error {
 			parts := b.ids[:len(words)]
@@ -59,11 +59,14 @@ func (p *tallyParts[S]) split() error {
 		}
 		p.ends[part] = sum
 	}
-	if p.records, err = newVec[tallyRecord](p.a, sum); err != nil {
-		return err
+	if cap(p.records.s) < sum {
+		p.a.drop(p.records.b)
+		if p.records, err = newVec[tallyRecord](p.a, sum); err != nil {
+			return err
+		}
 	}
-	records := p.records.s
-	return p.eachChunk(chunks, func(c int) (func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error, error) {
+	records := p.records.s[:sum]
+	return p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
 		next := counts.s[c*p.parts:][:p.parts]
 		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
 			parts := b.ids[:len(words)]
@@ -108,7 +111,7 @@ func (t *tallying[S]) denseParts(card uint64) error {
 			parts[j&(batchRows-1)] = uint32((w - base) & low)
 		}
 	}}
-	if err := p.split(); err != nil {
+	if err := p.split(0, t.n); err != nil {
 		return err
 	}
 	places := int((card-1)>>shift) + 1
@@ -173,52 +176,45 @@ func foldRecords[S float64 | int64](array []tally[S], records []tallyRecord, shi
 	return true
 }
 
-// hashParts cuts words by the first bits of their hashes.
+// roundRows is how many rows are cut at a time where groups are few against
+// them: their records, 16 MiB, stay in the third-level cache.
+const roundRows = 1 << 20
+
+// hashParts cuts words by the first bits of their hashes. Each part has a table
+// of its own that stays from round to round. Where values have nulls, bit 63 of
+// words has to be to spare.
 func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
-	if t.valid != nil && (t.ks.card == 0 || t.ks.card > noValue) {
-		return false, nil // no bit to spare
+	skip := uint(4)
+	for guess>>skip > 1<<13 && skip < 11 {
+		skip++
 	}
-	shift := uint(64)
-	for guess>>(64-shift) > 1<<13 && shift > 64-11 {
-		shift--
-	}
-	p := &tallyParts[S]{tallying: t, parts: 1 << (64 - shift), of: func(words []uint64, base uint64, parts []uint32) {
+	p := &tallyParts[S]{tallying: t, parts: 1 << skip, of: func(words []uint64, base uint64, parts []uint32) {
 		for j, w := range words {
-			parts[j&(batchRows-1)] = uint32(mix(w-base) >> (shift & 63))
+			parts[j&(batchRows-1)] = uint32(mix(w-base) >> (64 - skip&63))
 		}
 	}}
-	if err := p.split(); err != nil {
-		return false, err
-	}
-	lists := make([]vec[tallySlot[S]], p.parts)
-	tables := perWorker[*tallyTable[S]]{make: func() (*tallyTable[S], error) { return new(tallyTable[S]), nil }}
-	err = tasks(t.ctx, p.parts, func(worker, part int) error {
-		h, err := tables.of(worker)
+	tables := make([]tallyTable[S], p.parts)
+	for from, step := int64(0), max(roundRows, 4*guess); from < t.n; from += step {
+		if err := p.split(from, min(from+step, t.n)); err != nil {
+			return false, err
+		}
+		err = tasks(t.ctx, p.parts, func(_, part int) error {
+			h, records := &tables[part], p.records.s[p.start(part):p.ends[part]]
+			if h.slots.b == nil {
+				if err := h.reset(t.a, slotsFor(min(int64(len(records)), guess>>skip*9/8))); err != nil {
+					return err
+				}
+			}
+			return t.foldPart(h, records, skip)
+		})
 		if err != nil {
-			return err
+			return false, err
 		}
-		records := p.records.s[p.start(part):p.ends[part]]
-		expect := min(int64(len(records)), guess>>(64-shift)*5/4+64)
-		if err := h.reset(t.a, slotsFor(expect)); err != nil {
-			return err
-		}
-		b, _ := t.rooms.get()
-		defer t.rooms.put(b)
-		for k := 0; len(records) > 0; k++ {
-			if k%64 == 63 {
-				if err := device.Canceled(t.ctx, "cpu", ""); err != nil {
-					return err
-				}
-			}
-			n := min(tallyStep, len(records))
-			if h.full() {
-				if err := h.double(t.a, 64-shift); err != nil {
-					return err
-				}
-			}
-			h.foldRecords(b, records[:n], 64-shift, t.valid != nil)
-			records = records[n:]
-		}
+	}
+	t.a.drop(p.records.b)
+	lists := make([]vec[tallySlot[S]], p.parts)
+	err = tasks(t.ctx, p.parts, func(_, part int) (err error) {
+		h := &tables[part]
 		if lists[part], err = newVec[tallySlot[S]](t.a, h.used); err != nil {
 			return err
 		}
@@ -229,16 +225,35 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 				k++
 			}
 		}
+		t.a.drop(h.slots.b)
 		return nil
 	})
-	for _, h := range tables.all {
-		t.a.drop(h.slots.b)
-	}
-	t.a.drop(p.records.b)
 	if err != nil {
 		return false, err
 	}
 	return true, t.putLists(lists)
+}
+
+// foldPart adds the records of a part to its table.
+func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uint) error {
+	b, _ := t.rooms.get()
+	defer t.rooms.put(b)
+	for k := 0; len(records) > 0; k++ {
+		if k%64 == 63 {
+			if err := device.Canceled(t.ctx, "cpu", ""); err != nil {
+				return err
+			}
+		}
+		n := min(tallyStep, len(records))
+		if h.full() {
+			if err := h.double(t.a, skip); err != nil {
+				return err
+			}
+		}
+		h.foldRecords(b, records[:n], skip, t.valid != nil)
+		records = records[n:]
+	}
+	return nil
 }
 
 // foldRecords is foldStep for records of a part, whose hashes agree in the

@@ -12,8 +12,9 @@ import (
 // shortText is the longest text that two words hold with its length.
 const shortText = 15
 
-// nullTop is the length that stands for null.
-const nullTop = 0xff << 56
+// nullTop is the length that stands for null. The bit above it is that of
+// records without a value.
+const nullTop = 0x40 << 56
 
 // errLong says that there is a text longer than that.
 var errLong = errors.New("cpu: a text too long to be a word")
@@ -150,20 +151,21 @@ func (t *tallying[S]) texts() (done bool, err error) {
 	if t.ks.drop && t.ks.cols[0].nullable {
 		return false, nil
 	}
-	size := slotsFor(estimateGroups(t.ks, t.n, 0))
-	if size > mostSlots {
-		return false, nil
-	}
+	guess := estimateGroups(t.ks, t.n, 0)
 	c := t.ks.cols[0].c
 	if t.out.large {
-		done, err = tallyTexts(t, &textReader[int64]{memory.Offsets[int64](c), bytesOf(c), c.Validity(), c.Offset()}, size)
+		done, err = tallyTexts(t, &textReader[int64]{memory.Offsets[int64](c), bytesOf(c), c.Validity(), c.Offset()}, guess)
 	} else {
-		done, err = tallyTexts(t, &textReader[int32]{memory.Offsets[int32](c), bytesOf(c), c.Validity(), c.Offset()}, size)
+		done, err = tallyTexts(t, &textReader[int32]{memory.Offsets[int32](c), bytesOf(c), c.Validity(), c.Offset()}, guess)
 	}
 	return done, err
 }
 
-func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader[T], size int) (done bool, err error) {
+func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader[T], guess int64) (done bool, err error) {
+	size := slotsFor(guess)
+	if size > mostSlots/2 {
+		return partTexts(t, r, guess)
+	}
 	chunks := max(1, min(64, int64(morsels(t.n)), max(t.n/(16*int64(size)), min(4, t.n/(4*int64(size))))))
 	tables := make([]*textTable[S], chunks)
 	defer func() {
@@ -204,7 +206,10 @@ func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReade
 		}
 		return nil
 	})
-	if errors.Is(err, errFull) || errors.Is(err, errLong) {
+	if errors.Is(err, errFull) { // the sample deceived
+		return partTexts(t, r, max(4*guess, t.n/8))
+	}
+	if errors.Is(err, errLong) {
 		return false, nil
 	}
 	if err != nil {

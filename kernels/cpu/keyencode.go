@@ -143,11 +143,17 @@ func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err
 	lows, highs := make([]T, morsels(c.Len())), make([]T, morsels(c.Len()))
 	any := make([]bool, len(lows))
 	err = parallel(ctx, c.Len(), func(_ int, s span) error {
+		i := s.index
+		if valid == nil {
+			lows[i], highs[i] = rangeOfAll(values[s.from:s.to])
+			any[i] = true
+			return nil
+		}
 		var lo, hi T
 		have := false
 		for i := s.from; i < s.to; i++ {
 			v := values[i]
-			if valid != nil && !valid.Get(c.Offset()+i) {
+			if !valid.Get(c.Offset() + i) {
 				continue
 			}
 			if !have {
@@ -155,7 +161,7 @@ func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err
 			}
 			lo, hi = min(lo, v), max(hi, v)
 		}
-		lows[s.index], highs[s.index], any[s.index] = lo, hi, have
+		lows[i], highs[i], any[i] = lo, hi, have
 		return nil
 	})
 	low, high = 1, 0
@@ -169,6 +175,21 @@ func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err
 		}
 	}
 	return low, high, err
+}
+
+// rangeOfAll is the range of one value or more, in two chains of comparisons.
+func rangeOfAll[T integer](values []T) (low, high T) {
+	low, high = values[0], values[0]
+	low2, high2 := low, high
+	for ; len(values) >= 2; values = values[2:] {
+		v, w := values[0], values[1]
+		low, high = min(low, v), max(high, v)
+		low2, high2 = min(low2, w), max(high2, w)
+	}
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	return min(low, low2), max(high, high2)
 }
 
 func encodeFloats[T float32 | float64](k *keyColumn, b *batch, dst []uint64) bool {

@@ -19,6 +19,8 @@ type keyspace struct {
 	card  uint64 // exact words are below it; 0 for 2^64 and for hashes
 	drop  bool   // rows with a null key are skipped
 	bound bool   // of columns other than those that it was made of
+
+	guessed bool // the range is a sample's, and words may be beyond it
 }
 
 // keyColumn is one column of a keyspace.
