@@ -63,7 +63,6 @@ type tallyBatch[S float64 | int64] struct {
 	heads [tallyStep]uint32
 	low   [tallyStep]uint64
 	high  [tallyStep]uint64
-	sink  uint64
 
 	outWords [tallyStep]uint64
 	outs     [tallyStep]tally[S]

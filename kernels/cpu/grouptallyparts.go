@@ -180,12 +180,15 @@ func foldRecords[S float64 | int64](array []tally[S], records []tallyRecord, shi
 // them: their records, 16 MiB, stay in the third-level cache.
 const roundRows = 1 << 20
 
+// partGroups is how many groups a part's table is to have: 192 KiB of slots.
+const partGroups = 1 << 12
+
 // hashParts cuts words by the first bits of their hashes. Each part has a table
 // of its own that stays from round to round. Where values have nulls, bit 63 of
 // words has to be to spare.
 func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 	skip := uint(4)
-	for guess>>skip > 1<<13 && skip < 11 {
+	for guess>>skip > partGroups && skip < 11 {
 		skip++
 	}
 	p := &tallyParts[S]{tallying: t, parts: 1 << skip, of: func(words []uint64, base uint64, parts []uint32) {
@@ -261,7 +264,6 @@ func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uin
 func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, skip uint, nulls bool) {
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
 	words := b.low[:len(records)]
-	sink := uint64(0)
 	for j := range records {
 		w, inc := records[j].word, uint64(oneValue)
 		if nulls {
@@ -269,14 +271,14 @@ func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, ski
 			w &^= noValue
 		}
 		i := mix(w) << (skip & 63) >> (shift & 63)
-		sink += slots[i&mask].counts
+		i += differs(slots[i&mask].word, w)
+		i += differs(slots[i&mask].word, w)
 		words[j], b.high[j&(tallyStep-1)], b.heads[j&(tallyStep-1)] = w, inc, uint32(i)
 	}
-	b.sink = sink
 	for j, w := range words {
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
 		if s.word != w || s.counts == 0 {
-			s = h.find(uint64(b.heads[j&(tallyStep-1)]), w)
+			s = h.find(mix(w)<<(skip&63)>>(shift&63), w)
 		}
 		s.sum += valueOf[S](records[j].value)
 		s.counts += b.high[j&(tallyStep-1)]

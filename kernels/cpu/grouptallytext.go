@@ -80,18 +80,17 @@ func (h *textTable[S]) eachHome(r, parts int, f func(s *textSlot[S])) {
 func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64) {
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
 	lows, highs := b.low[:n], b.high[:n]
-	sink := uint64(0)
 	for j, low := range lows {
 		i := mixText(low, highs[j]) >> (shift & 63)
-		sink += slots[i&mask].counts
+		i += differs(slots[i&mask].low^low|slots[i&mask].high^highs[j], 0)
+		i += differs(slots[i&mask].low^low|slots[i&mask].high^highs[j], 0)
 		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
-	b.sink = sink
 	sums = sums[:n]
 	for j, low := range lows {
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
 		if s.low != low || s.high != highs[j] || s.counts == 0 {
-			s = h.find(uint64(b.heads[j&(tallyStep-1)]), low, highs[j])
+			s = h.find(mixText(low, highs[j])>>(shift&63), low, highs[j])
 		}
 		s.sum += sums[j]
 		if incs == nil {

@@ -185,20 +185,20 @@ func (p *textParts[T, S]) foldPart(h *textTable[S], records []textRecord) error 
 
 func (h *textTable[S]) foldRecords(b *tallyBatch[S], records []textRecord, skip uint) {
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
-	sink := uint64(0)
 	for j := range records {
 		r := &records[j]
-		i := mixText(r.low, r.high&^noValue) << (skip & 63) >> (shift & 63)
-		sink += slots[i&mask].counts
+		high := r.high &^ noValue
+		i := mixText(r.low, high) << (skip & 63) >> (shift & 63)
+		i += differs(slots[i&mask].low^r.low|slots[i&mask].high^high, 0)
+		i += differs(slots[i&mask].low^r.low|slots[i&mask].high^high, 0)
 		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
-	b.sink = sink
 	for j := range records {
 		r := &records[j]
 		high := r.high &^ noValue
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
 		if s.low != r.low || s.high != high || s.counts == 0 {
-			s = h.find(uint64(b.heads[j&(tallyStep-1)]), r.low, high)
+			s = h.find(mixText(r.low, high)<<(skip&63)>>(shift&63), r.low, high)
 		}
 		s.sum += valueOf[S](r.value)
 		s.counts += oneRow + ^r.high>>63<<32
