@@ -1,6 +1,6 @@
 # Bare `make` lists the targets. The work is done in scripts/; each script says what it installs.
 .DEFAULT_GOAL := help
-.PHONY: help run test gpu quick lint fuzz bench peers clean
+.PHONY: help run test gpu capi install quick lint fuzz bench peers clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -14,6 +14,12 @@ test: ## Everything: house rules, vet, staticcheck, builds for every system, tes
 
 gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, check, or generate to make the PTX)
 	@bash scripts/gpu.sh $(PART)
+
+capi: ## Build libvolley.so, the C interface, into out/capi and test it
+	@bash scripts/capi.sh
+
+install: ## Install libvolley.so, its headers, and what pkg-config and CMake look for, into PREFIX (/usr/local)
+	@bash scripts/capi.sh install $(or $(PREFIX),/usr/local)
 
 quick: ## The short round while working: vet, build, short tests
 	@bash scripts/quick.sh

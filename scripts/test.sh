@@ -99,6 +99,13 @@ case $answers in
 	;;
 esac
 
+section "C interface: libvolley.so, its headers and its tests"
+if c_compiler && packages g++ g++; then
+	bash scripts/capi.sh
+else
+	leave_out "the C interface" "${why_no_compiler:-$why}"
+fi
+
 # Every operation by every peer, at a size that takes seconds; the program fails where a result is not ours.
 section "peers: results equal"
 if bash scripts/peers.sh; then

@@ -26,6 +26,7 @@ var Packages = []Package{
 	{Path: "internal/lint"},
 	{Path: "internal/dl"},
 	{Path: "internal/fma"},
+	{Path: "internal/capigen"},
 
 	// Bytes, and the machines that they live on.
 	{Path: "memory"},

@@ -1,0 +1,70 @@
+/* What the entry points share, and what Go needs of C: see base.c. */
+#ifndef VOLLEY_BASE_H
+#define VOLLEY_BASE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "volley.h"
+
+/* Not 0 in a process that was forked after the library was loaded. */
+extern int vly_forked;
+
+int32_t vly_fork_error(const char* call);
+int32_t vly_null_error(const char* call, const char* name);
+void vly_set_error(int32_t status, const char* kind, const char* message, const char* device);
+
+/* Foreign callbacks. */
+int vly_call_get_schema(struct ArrowArrayStream* stream, struct ArrowSchema* out);
+int vly_call_get_next(struct ArrowArrayStream* stream, struct ArrowArray* out);
+const char* vly_call_get_last_error(struct ArrowArrayStream* stream);
+void vly_call_release_stream(struct ArrowArrayStream* stream);
+void vly_call_release_array(struct ArrowArray* array);
+void vly_call_release_schema(struct ArrowSchema* schema);
+void vly_guard_schema(struct ArrowSchema* schema);
+void vly_call_release(void* release, void* context);
+void vly_call_deleter(void* deleter, void* tensor);
+
+/* Exported structures. An array's children and dictionary are blocks of their own that the array owns. */
+int vly_fill_array(struct ArrowArray* out, int64_t n_buffers, int64_t n_children, int dictionary, uintptr_t handle);
+void vly_fill_stream(struct ArrowArrayStream* out, uintptr_t handle);
+
+/* DLPack 1.x, as dlpack.h has it. */
+typedef struct {
+  int32_t type;
+  int32_t id;
+} vly_dl_device;
+
+typedef struct {
+  void* data;
+  vly_dl_device device;
+  int32_t ndim;
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} vly_dl_tensor;
+
+typedef struct {
+  vly_dl_tensor tensor;
+  void* context;
+  void* deleter;
+} vly_dl_managed;
+
+typedef struct {
+  uint32_t major;
+  uint32_t minor;
+  void* context;
+  void* deleter;
+  uint64_t flags;
+  vly_dl_tensor tensor;
+} vly_dl_versioned;
+
+void* vly_new_tensor(int versioned, int32_t ndim, uintptr_t handle);
+
+/* 64 bytes of zeros: what an empty buffer points at. */
+extern const uint64_t vly_zeros[8];
+
+#endif

@@ -1,0 +1,18 @@
+// Package main is the C interface of volley: built with -buildmode=c-shared it is libvolley.so, whose header is include/volley.h. It converts,
+// and nothing more: every function finds the objects that its handles stand for, calls the Go library, and turns what comes back into handles
+// and statuses.
+//
+// A function volley_x of the header is in entry.c, which is generated and looks for a fork and for NULLs; it goes on to go_volley_x here.
+// Handles are numbers on both sides, so that C holds no address of Go's and a handle that was freed is found out. A panic ends in call, as the
+// status VOLLEY_INTERNAL.
+//
+// All of it needs cgo; without cgo the package is empty.
+package main
+
+//go:generate go run ../internal/capigen -root ..
+
+// #cgo CFLAGS: -I${SRCDIR}/include
+// #include "base.h"
+import "C"
+
+func main() {} // of a library: never called

@@ -1,0 +1,235 @@
+package main
+
+// #include "base.h"
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/memory"
+)
+
+// importer makes columns of one foreign array and what is in it.
+type importer struct {
+	from  *foreign
+	level C.int64_t // of validation
+}
+
+// importArray moves an array of a type that importField gave, and makes a column of it. The array is released, whatever becomes of it.
+func importArray(p *C.struct_ArrowArray, t arrow.DataType, level C.int64_t) (*memory.Column, error) {
+	own, from, err := moveArray(p)
+	if err != nil {
+		return nil, err
+	}
+	defer from.drop()
+	if level < C.VOLLEY_VALIDATE_CHEAP || level > C.VOLLEY_VALIDATE_FULL {
+		return nil, mismatch("there is no level of validation %d", int64(level))
+	}
+	c, err := importer{from, level}.column(own, t)
+	if err != nil || level != C.VOLLEY_VALIDATE_FULL {
+		return c, err
+	}
+	if err = c.Validate(); err == nil {
+		err = checkUTF8(c)
+	}
+	if err != nil {
+		c.Release()
+		return nil, err
+	}
+	return c, nil
+}
+
+// column makes a column of one array: it is of type t, or of views that are copied into t.
+func (m importer) column(p *C.struct_ArrowArray, t arrow.DataType) (_ *memory.Column, err error) {
+	if p == nil || p.release == nil {
+		return nil, mismatch("an array of %s is NULL or was released", t)
+	}
+	length, offset, nulls := int64(p.length), int64(p.offset), int64(p.null_count)
+	if length < 0 || offset < 0 || length > math.MaxInt64/64-offset {
+		return nil, mismatch("an array of %s of length %d and offset %d", t, length, offset)
+	}
+	if nulls < -1 || nulls > length {
+		return nil, mismatch("an array of %s of length %d has %d nulls", t, length, nulls)
+	}
+	parts := memory.Parts{Type: t, Len: length, Offset: offset, Nulls: nulls, Place: memory.Host}
+	taken := false
+	defer func() {
+		if !taken {
+			for _, b := range parts.Buffers {
+				b.Release()
+			}
+			for _, c := range parts.Children {
+				c.Release()
+			}
+			parts.Dictionary.Release()
+		}
+	}()
+	layout := memory.LayoutOf(t)
+	if layout == memory.LayoutLargeBinary && p.n_buffers != 3 {
+		taken = true
+		return m.views(p, t)
+	}
+	if err = m.buffers(&parts, p, layout); err != nil {
+		return nil, fmt.Errorf("an array of %s: %w", t, err)
+	}
+	if err = m.children(&parts, p, t); err != nil {
+		return nil, err
+	}
+	taken = true
+	c, err := memory.NewColumn(parts)
+	if err != nil {
+		return nil, fmt.Errorf("an array of %s: %w", t, err)
+	}
+	return c, nil
+}
+
+// bufferCounts are how many buffers arrays of each layout have.
+var bufferCounts = map[memory.Layout]int64{
+	memory.LayoutNull: 0, memory.LayoutStruct: 1, memory.LayoutBits: 2, memory.LayoutFixed: 2, memory.LayoutDictionary: 2, memory.LayoutList: 2,
+	memory.LayoutLargeList: 2, memory.LayoutBinary: 3, memory.LayoutLargeBinary: 3,
+}
+
+func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout memory.Layout) error {
+	if want := bufferCounts[layout]; int64(p.n_buffers) != want {
+		return mismatch("%d buffers where there are %d", int64(p.n_buffers), want)
+	}
+	if p.n_buffers == 0 {
+		return nil
+	}
+	if p.buffers == nil {
+		return mismatch("the list of buffers is NULL")
+	}
+	given := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(p.buffers)), p.n_buffers)
+	add := func(q unsafe.Pointer, n int64, align int) error {
+		b, err := m.from.buffer(q, n, align)
+		if err == nil {
+			parts.Buffers = append(parts.Buffers, b)
+		}
+		return err
+	}
+	if given[0] == nil || parts.Nulls == 0 {
+		if parts.Nulls > 0 {
+			return mismatch("%d nulls and no validity bitmap", parts.Nulls)
+		}
+		parts.Buffers, parts.Nulls = append(parts.Buffers, nil), 0
+	} else if err := add(given[0], memory.BitmapBytes(parts.Offset+parts.Len), 1); err != nil {
+		return err
+	}
+	end := parts.Offset + parts.Len
+	switch layout {
+	case memory.LayoutBits:
+		return add(given[1], memory.BitmapBytes(end), 1)
+	case memory.LayoutFixed, memory.LayoutDictionary:
+		width := memory.Width(parts.Type)
+		return add(given[1], end*int64(width), min(width, 8))
+	case memory.LayoutList, memory.LayoutBinary:
+		return m.offsets(parts, given, 4, add)
+	case memory.LayoutLargeList, memory.LayoutLargeBinary:
+		return m.offsets(parts, given, 8, add)
+	}
+	return nil
+}
+
+// offsets adds a buffer of offsets, of a width in bytes, and of texts the bytes that the last of them ends.
+func (m importer) offsets(parts *memory.Parts, given []unsafe.Pointer, width int64, add func(unsafe.Pointer, int64, int) error) error {
+	rows, at, data := parts.Offset+parts.Len, given[1], int64(0)
+	if at == nil && rows > 0 {
+		return mismatch("the offsets are NULL")
+	}
+	if at == nil { // Arrow lets an array without values have no offsets
+		at = unsafe.Pointer(&C.vly_zeros[0])
+	}
+	if err := add(at, (rows+1)*width, int(width)); err != nil {
+		return err
+	}
+	if parts.Len > 0 {
+		own := parts.Buffers[len(parts.Buffers)-1]
+		first, last := offsetAt(own, width, parts.Offset), offsetAt(own, width, rows)
+		if first < 0 || last < first {
+			return mismatch("offsets that go from %d to %d", first, last)
+		}
+		data = last
+	}
+	if len(given) < 3 {
+		return nil
+	}
+	return add(given[2], data, 1)
+}
+
+func offsetAt(b *memory.Buffer, width, i int64) int64 {
+	if width == 4 {
+		return int64(memory.View[int32](b)[i])
+	}
+	return memory.View[int64](b)[i]
+}
+
+func (m importer) children(parts *memory.Parts, p *C.struct_ArrowArray, t arrow.DataType) error {
+	var fields []arrow.Field
+	switch t := t.(type) {
+	case arrow.ListLikeType:
+		fields = []arrow.Field{t.ElemField()}
+	case *arrow.StructType:
+		fields = t.Fields()
+	case *arrow.DictionaryType:
+		if p.dictionary == nil {
+			return mismatch("an array of %s has no dictionary", t)
+		}
+		d, err := m.column(p.dictionary, t.ValueType)
+		if err != nil {
+			return fmt.Errorf("dictionary: %w", err)
+		}
+		parts.Dictionary = d
+	}
+	if int64(p.n_children) != int64(len(fields)) || len(fields) > 0 && p.children == nil {
+		return mismatch("an array of %s has %d children where there are %d", t, int64(p.n_children), len(fields))
+	}
+	for i, child := range unsafe.Slice(p.children, len(fields)) {
+		c, err := m.column(child, fields[i].Type)
+		if err != nil {
+			return fmt.Errorf("child %q: %w", fields[i].Name, err)
+		}
+		parts.Children = append(parts.Children, c)
+	}
+	if _, isList := t.(arrow.ListLikeType); isList && parts.Len > 0 {
+		width := int64(4)
+		if memory.LayoutOf(t) == memory.LayoutLargeList {
+			width = 8
+		}
+		if end := offsetAt(parts.Buffers[1], width, parts.Offset+parts.Len); end > parts.Children[0].Len() {
+			return mismatch("an array of %s ends at item %d of %d", t, end, parts.Children[0].Len())
+		}
+	}
+	return nil
+}
+
+// checkUTF8 looks at the texts of a column, value by value, so that the error names the row.
+func checkUTF8(c *memory.Column) error {
+	switch c.Type().ID() {
+	case arrow.STRING:
+		return checkTexts(c, memory.Offsets[int32](c))
+	case arrow.LARGE_STRING:
+		return checkTexts(c, memory.Offsets[int64](c))
+	case arrow.DICTIONARY:
+		return checkUTF8(c.Dictionary())
+	}
+	for i := range c.NumChildren() {
+		if err := checkUTF8(c.Child(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTexts[T int32 | int64](c *memory.Column, offsets []T) error {
+	bytes := c.Buffer(2).Bytes()
+	for i := range c.Len() {
+		if !c.IsNull(i) && !utf8.Valid(bytes[offsets[i]:offsets[i+1]]) {
+			return mismatch("row %d of %s is not UTF-8", i, c.Type())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,418 @@
+/*
+ * volley.h: the C interface of volley, a library of columnar kernels, tables and readers on whatever processor is there.
+ *
+ * Handles. Everything behind an opaque type is reached by a handle. There is one rule of ownership: a handle that a function hands out
+ * through a parameter whose name begins with "out" belongs to the caller, who gives it back with the free function of its type; a handle
+ * that is passed in is only borrowed for the call. Handles are numbers and never addresses: one that was freed, or that is of another type,
+ * is a VOLLEY_CLOSED or VOLLEY_MISMATCH and never undefined behaviour. Freeing NULL does nothing. What a handle needs stays alive as long as
+ * the handle: a table may be freed while a query over it, or an Arrow array exported from it, lives on.
+ *
+ * Arrow and DLPack structures follow the rules of their own specifications: a function that imports one moves it, also when it fails, and
+ * leaves its release pointer NULL; one that exports fills a structure whose release callback the caller calls once, from any thread.
+ *
+ * Results. Functions return a status: VOLLEY_OK, VOLLEY_PENDING of calls with a token that has patience, or an error below zero, of which
+ * volley_last_error tells more on the same thread. Out parameters are cleared first, so after an error they are NULL or 0.
+ *
+ * Structures with options begin with their size, which the caller sets to sizeof; NULL in their place, and zero in any field, is the
+ * default. Fields are only ever added at the end.
+ *
+ * Threads. Every function may be called from every thread, on the same handles too. A fork after the first use of the library is answered in
+ * the child with VOLLEY_FORKED: threads do not survive a fork. Load the library after the fork, or start processes with exec (spawn).
+ *
+ * Texts are UTF-8 and end with a NUL. Texts that are handed out are freed with volley_string_free.
+ */
+#ifndef VOLLEY_H
+#define VOLLEY_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define VOLLEY_API __declspec(dllimport)
+#else
+#define VOLLEY_API __attribute__((visibility("default")))
+#endif
+
+/* A change to anything that is here raises MAJOR; an addition raises MINOR. */
+#define VOLLEY_ABI_MAJOR 1
+#define VOLLEY_ABI_MINOR 0
+
+/* The statuses. */
+enum {
+  VOLLEY_OK = 0,
+  VOLLEY_PENDING = 1,         /* a call with a patient token goes on: see volley_token_wait */
+  VOLLEY_UNAVAILABLE = -1,    /* the device or its driver is not there */
+  VOLLEY_UNSUPPORTED = -2,    /* that kernel, type or option is not there */
+  VOLLEY_OUT_OF_MEMORY = -3,
+  VOLLEY_CLOSED = -4,         /* use of a handle that was freed, or of a structure that was released */
+  VOLLEY_MISMATCH = -5,       /* names, shapes, types, lengths or devices disagree; a NULL where none may be */
+  VOLLEY_LOST = -6,           /* the device failed for good */
+  VOLLEY_CANCELED = -7,       /* a token was cancelled */
+  VOLLEY_VALUE = -8,          /* a value that the operation has no answer for: overflow where checked, a bad text */
+  VOLLEY_FORMAT = -9,         /* a file that is not what its format says */
+  VOLLEY_NOT_FOUND = -10,     /* a file or folder that is not there */
+  VOLLEY_FORKED = -11,        /* this process was forked after the library was first used */
+  VOLLEY_INTERNAL = -12       /* a defect of the library */
+};
+
+/* How far imported arrays are checked. */
+enum {
+  VOLLEY_VALIDATE_CHEAP = 0, /* lengths, pointers, the ends of offsets: the default */
+  VOLLEY_VALIDATE_NONE = 1,  /* pointers and lengths alone; the caller vouches for the contents */
+  VOLLEY_VALIDATE_FULL = 2   /* every offset, index and text too */
+};
+
+typedef struct volley_device volley_device;   /* a processor with its kernels */
+typedef struct volley_token volley_token;     /* what makes a long call stoppable */
+typedef struct volley_column volley_column;   /* an Arrow array on a device; immutable */
+typedef struct volley_table volley_table;     /* named columns of one length, in chunks; immutable */
+typedef struct volley_query volley_query;     /* a plan over tables and files; immutable */
+typedef struct volley_expr volley_expr;       /* an expression over columns; immutable */
+typedef struct volley_matrix volley_matrix;   /* a dense row-major matrix of float32 or float64 */
+
+/* The structures of Arrow's C Data and C Stream interfaces, as their specification has them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema*);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray*);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+#endif
+
+/* DLPack's structures are declared by dlpack.h; here they go by their names alone. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
+/* What went wrong. The texts are valid until the next call on the same thread that fails. */
+typedef struct volley_error {
+  uint64_t size;
+  int64_t status;
+  const char* kind;    /* "mismatch", "out of memory", … */
+  const char* message; /* for people: names the argument, column, file or row */
+  const char* device;  /* "cpu", "cuda:0", or "" */
+} volley_error;
+
+/* A device of this machine, or why a kind of device is not there. */
+typedef struct volley_device_info {
+  char* name;        /* opens it: "cpu", "cuda:0" */
+  char* kind;        /* "cpu", "cuda", "opencl" */
+  char* description; /* vendor and model */
+  char* tier;        /* the kernels in use, of the CPU: "generic", "avx2", "avx512" */
+  char* why;         /* why it cannot be used; "" where it can */
+  int64_t units;     /* cores, multiprocessors or compute units */
+  int64_t memory;    /* bytes in all, 0 if not known */
+  int64_t emulated;  /* 1 where a CPU stands in for the hardware */
+} volley_device_info;
+
+/* A raw array: the caller's memory, or a column's. */
+typedef struct volley_array {
+  uint64_t size;
+  const char* type;       /* "int64", "float32", "bool", "utf8", "timestamp[us, tz=UTC]", … */
+  int64_t length;         /* values */
+  const void* values;     /* values, bits of bool, or the bytes of texts */
+  const void* offsets;    /* length + 1 offsets of texts: int32, int64 of the large types; else NULL */
+  const void* validity;   /* a bit a value from the lowest, 0 is null; NULL where no value is null */
+  int64_t bit_offset;     /* first bit of validity, and of values of bool */
+} volley_array;
+
+/* One key of a sort. */
+typedef struct volley_order {
+  const volley_expr* key;
+  int64_t descending;
+  int64_t nulls_first; /* nulls, and NaNs after them, before all values; else last */
+} volley_order;
+
+/* One aggregation of groups, or of all rows. */
+typedef struct volley_aggregate {
+  const char* op;           /* sum mean min max count count_distinct var std first last any all product share */
+  const volley_expr* input; /* NULL of count: rows are counted */
+  const char* name;         /* of the result; NULL for one made of op and input */
+  int64_t keep_nulls;       /* a null makes the result null; else nulls are skipped */
+  int64_t min_count;        /* values that a result takes; 0 is 1, negative none */
+  int64_t ddof;             /* of var and std */
+} volley_aggregate;
+
+typedef struct volley_import_options {
+  uint64_t size;
+  int64_t validate; /* VOLLEY_VALIDATE_… */
+} volley_import_options;
+
+typedef struct volley_join_options {
+  uint64_t size;
+  int64_t nulls_equal;  /* null matches null */
+  int64_t any_order;    /* rows in whatever order is fastest */
+  const char* suffix;   /* of right columns whose name is taken; NULL is "_right" */
+} volley_join_options;
+
+typedef struct volley_group_options {
+  uint64_t size;
+  int64_t drop_null_keys;
+  int64_t any_order; /* groups in whatever order is fastest; else of first appearance */
+} volley_group_options;
+
+typedef struct volley_csv_options {
+  uint64_t size;
+  const char* delimiter;         /* one byte of ASCII; NULL is a comma */
+  int64_t no_header;
+  const char* const* names;      /* of the columns, names_count of them */
+  int64_t names_count;
+  const char* const* type_names; /* columns whose type is given, and that type: types_count of each */
+  const char* const* types;
+  int64_t types_count;
+  const char* const* nulls;      /* texts that mean null, nulls_count of them; none means the empty text */
+  int64_t nulls_count;
+  int64_t sample_rows;           /* rows that types are guessed from; 0 is 10,000 */
+  int64_t lenient;               /* leave out records that are wrong */
+} volley_csv_options;
+
+typedef struct volley_write_options {
+  uint64_t size;
+  const char* format;      /* "parquet", "csv", "arrow", "arrows"; NULL goes by the path's ending */
+  const char* compression; /* "none", "snappy", "zstd", "lz4"; NULL is the format's default */
+  int64_t row_group_rows;  /* of Parquet; 0 is 262,144 */
+  const char* delimiter;   /* of CSV; NULL is a comma */
+  const char* null_text;   /* of CSV; NULL is the empty text */
+  int64_t no_header;       /* of CSV */
+} volley_write_options;
+
+/* ---- the library ---- */
+
+/* MAJOR << 16 | MINOR of the library that is loaded. Compare MAJOR with VOLLEY_ABI_MAJOR before anything else. */
+VOLLEY_API uint32_t volley_abi_version(void);
+
+/* The last error of this thread, or one with status VOLLEY_OK. Never NULL; works in a forked child too. */
+VOLLEY_API const volley_error* volley_last_error(void);
+
+/* Frees a text that the library handed out. */
+VOLLEY_API void volley_string_free(char* text);
+
+/* The library's version. */
+VOLLEY_API int32_t volley_version(char** out);
+
+/* 1 if the library has a feature, else 0: "arrow_c_data", "arrow_c_stream", "dlpack", "dlpack_versioned", "parquet", "csv", "ipc". */
+VOLLEY_API int32_t volley_feature(const char* name, int64_t* out);
+
+/* How many handles and exported Arrow and DLPack structures have not been given back. For tests. */
+VOLLEY_API int32_t volley_live(int64_t* out);
+
+/* ---- tokens ---- */
+
+/*
+ * A token makes long calls stoppable: volley_token_cancel, from any thread, ends the one that was given it, within 100 ms, with
+ * VOLLEY_CANCELED. A token that was cancelled stays so. With a patience above 0, in milliseconds, a call that takes longer returns
+ * VOLLEY_PENDING and goes on: call volley_token_wait until it returns another status, and keep the call's out parameters valid until then;
+ * what other arguments point at is read before the first return. One call at a time may have a token with patience.
+ */
+VOLLEY_API int32_t volley_token_new(int64_t patience, volley_token** out);
+VOLLEY_API int32_t volley_token_cancel(volley_token* token);
+/* Waits for a pending call for as long as the token's patience: VOLLEY_PENDING, or the call's status. */
+VOLLEY_API int32_t volley_token_wait(volley_token* token);
+/* Frees a token; a pending call is cancelled and its result dropped. */
+VOLLEY_API int32_t volley_token_free(volley_token* token);
+
+/* ---- devices ---- */
+
+/* The devices of this machine; free them with volley_devices_free. */
+VOLLEY_API int32_t volley_devices(volley_device_info** out, int64_t* out_count);
+VOLLEY_API void volley_devices_free(volley_device_info* devices, int64_t count);
+
+/*
+ * Opens a device by its name: "auto", "cpu", "cuda:0", "opencl:1". A device is opened once in a process and stays open; every handle of it is of
+ * one and the same device. Where a parameter is a device, NULL is "auto".
+ */
+VOLLEY_API int32_t volley_device_open(const char* name, volley_device** out);
+VOLLEY_API int32_t volley_device_name(const volley_device* device, char** out);
+VOLLEY_API int32_t volley_device_free(volley_device* device);
+
+/* ---- columns ---- */
+
+/* Imports an array without copying; arrays of string views and binary views alone are copied. */
+VOLLEY_API int32_t volley_column_import(struct ArrowArray* array, struct ArrowSchema* schema, const volley_import_options* options,
+                                        volley_column** out);
+/* Exports a column; of a device's memory a copy on the host. Either structure may be NULL. */
+VOLLEY_API int32_t volley_column_export(const volley_column* column, struct ArrowArray* out_array, struct ArrowSchema* out_schema);
+/* A column over the caller's memory, which must stay as it is until release, if not NULL, is called with context, once, from any thread. */
+VOLLEY_API int32_t volley_column_wrap(const volley_array* array, void (*release)(void*), void* context, volley_column** out);
+/* The memory of a column in host memory, valid while the column lives. Set out's size first. Nested and dictionary columns: export them. */
+VOLLEY_API int32_t volley_column_view(const volley_column* column, volley_array* out);
+/* Imports a one-dimensional tensor in host memory without copying; a strided one is copied. */
+VOLLEY_API int32_t volley_column_from_dlpack(struct DLManagedTensor* tensor, volley_column** out);
+VOLLEY_API int32_t volley_column_from_dlpack_versioned(struct DLManagedTensorVersioned* tensor, volley_column** out);
+/* Exports numbers without nulls as a tensor that must not be written to. The versioned one says so in its flags. */
+VOLLEY_API int32_t volley_column_to_dlpack(const volley_column* column, struct DLManagedTensor** out);
+VOLLEY_API int32_t volley_column_to_dlpack_versioned(const volley_column* column, struct DLManagedTensorVersioned** out);
+VOLLEY_API int32_t volley_column_length(const volley_column* column, int64_t* out);
+VOLLEY_API int32_t volley_column_null_count(const volley_column* column, int64_t* out);
+/* The type as expressions have it: "int64", "timestamp[us, tz=UTC]". */
+VOLLEY_API int32_t volley_column_type(const volley_column* column, char** out);
+VOLLEY_API int32_t volley_column_slice(const volley_column* column, int64_t offset, int64_t length, volley_column** out);
+VOLLEY_API int32_t volley_column_free(volley_column* column);
+
+/* ---- expressions ---- */
+
+VOLLEY_API int32_t volley_expr_column(const char* name, volley_expr** out);
+VOLLEY_API int32_t volley_expr_null(volley_expr** out);
+VOLLEY_API int32_t volley_expr_bool(int64_t value, volley_expr** out);
+VOLLEY_API int32_t volley_expr_int64(int64_t value, volley_expr** out);
+VOLLEY_API int32_t volley_expr_uint64(uint64_t value, volley_expr** out);
+VOLLEY_API int32_t volley_expr_float64(double value, volley_expr** out);
+VOLLEY_API int32_t volley_expr_text(const char* value, volley_expr** out);
+/* Parses a text as SQL writes expressions: "delay > 15 and state in ('WY', 'IA')". */
+VOLLEY_API int32_t volley_expr_parse(const char* text, volley_expr** out);
+/*
+ * An operation by its name: add sub mul div mod (and add_checked and its like), eq ne lt le gt ge, and or xor and_not not, is_null is_not_null
+ * is_nan, neg abs sign sqrt exp ln floor ceil trunc round, year month day hour minute second day_of_week day_of_year, coalesce fill_null if_else
+ * between in; case takes condition, value, condition, value, …, otherwise.
+ */
+VOLLEY_API int32_t volley_expr_call(const char* op, const volley_expr* const* args, int64_t count, volley_expr** out);
+VOLLEY_API int32_t volley_expr_cast(const volley_expr* expr, const char* type, volley_expr** out);
+VOLLEY_API int32_t volley_expr_alias(const volley_expr* expr, const char* name, volley_expr** out);
+/* The expression as text that volley_expr_parse reads back. */
+VOLLEY_API int32_t volley_expr_format(const volley_expr* expr, char** out);
+VOLLEY_API int32_t volley_expr_free(volley_expr* expr);
+
+/* ---- tables ---- */
+
+/* A table of columns of one length; the columns are shared where they are on the device, else copied to it. */
+VOLLEY_API int32_t volley_table_new(const volley_device* device, const char* const* names, const volley_column* const* columns, int64_t count,
+                                    volley_token* token, volley_table** out);
+/* Reads a stream of record batches to its end, without copying to a device on the host. */
+VOLLEY_API int32_t volley_table_import(const volley_device* device, struct ArrowArrayStream* stream, const volley_import_options* options,
+                                       volley_token* token, volley_table** out);
+/* The table's chunks as a stream, without copying from a device on the host. */
+VOLLEY_API int32_t volley_table_export(const volley_table* table, struct ArrowArrayStream* out);
+VOLLEY_API int32_t volley_table_schema(const volley_table* table, struct ArrowSchema* out);
+VOLLEY_API int32_t volley_table_rows(const volley_table* table, int64_t* out);
+VOLLEY_API int32_t volley_table_columns(const volley_table* table, int64_t* out);
+VOLLEY_API int32_t volley_table_name(const volley_table* table, int64_t index, char** out);
+VOLLEY_API int32_t volley_table_type(const volley_table* table, int64_t index, char** out);
+VOLLEY_API int32_t volley_table_device(const volley_table* table, volley_device** out);
+/* A column by its name. That of a table of several chunks is put together: a copy. */
+VOLLEY_API int32_t volley_table_column(const volley_table* table, const char* name, volley_token* token, volley_column** out);
+/* The table on another device; the same columns where both work on host memory. */
+VOLLEY_API int32_t volley_table_to(const volley_table* table, const volley_device* device, volley_token* token, volley_table** out);
+/* The first head and last tail rows with names and types, aligned. head below 0 shows all. */
+VOLLEY_API int32_t volley_table_format(const volley_table* table, int64_t head, int64_t tail, char** out);
+VOLLEY_API int32_t volley_table_free(volley_table* table);
+
+/* ---- queries ---- */
+
+VOLLEY_API int32_t volley_query_table(const volley_table* table, volley_query** out);
+VOLLEY_API int32_t volley_scan_parquet(const char* const* paths, int64_t count, volley_query** out);
+VOLLEY_API int32_t volley_scan_csv(const char* const* paths, int64_t count, const volley_csv_options* options, volley_query** out);
+VOLLEY_API int32_t volley_scan_ipc(const char* const* paths, int64_t count, volley_query** out);
+/* Runs the query on a device; queries over files alone need one. */
+VOLLEY_API int32_t volley_query_on(const volley_query* query, const volley_device* device, volley_query** out);
+VOLLEY_API int32_t volley_query_filter(const volley_query* query, const volley_expr* condition, volley_query** out);
+VOLLEY_API int32_t volley_query_select(const volley_query* query, const volley_expr* const* items, int64_t count, volley_query** out);
+VOLLEY_API int32_t volley_query_with_column(const volley_query* query, const char* name, const volley_expr* value, volley_query** out);
+VOLLEY_API int32_t volley_query_drop(const volley_query* query, const char* const* names, int64_t count, volley_query** out);
+VOLLEY_API int32_t volley_query_rename(const volley_query* query, const char* from, const char* to, volley_query** out);
+/* Joins: kind is inner, left, right, full, semi, anti or cross; count pairs of keys, names of columns. */
+VOLLEY_API int32_t volley_query_join(const volley_query* left, const volley_query* right, const char* kind, const char* const* left_keys,
+                                     const char* const* right_keys, int64_t count, const volley_join_options* options, volley_query** out);
+/* A row for each group of equal keys: the keys, then the aggregates. Without keys there is one row. */
+VOLLEY_API int32_t volley_query_group_by(const volley_query* query, const volley_expr* const* keys, int64_t key_count,
+                                         const volley_aggregate* aggregates, int64_t aggregate_count, const volley_group_options* options,
+                                         volley_query** out);
+VOLLEY_API int32_t volley_query_sort(const volley_query* query, const volley_order* keys, int64_t count, volley_query** out);
+VOLLEY_API int32_t volley_query_top_k(const volley_query* query, int64_t k, const volley_order* keys, int64_t count, volley_query** out);
+VOLLEY_API int32_t volley_query_slice(const volley_query* query, int64_t offset, int64_t length, volley_query** out);
+VOLLEY_API int32_t volley_query_distinct(const volley_query* query, const char* const* names, int64_t count, volley_query** out);
+VOLLEY_API int32_t volley_query_union(const volley_query* query, const volley_query* const* others, int64_t count, volley_query** out);
+/* Runs the query and keeps its rows as a table. */
+VOLLEY_API int32_t volley_query_collect(const volley_query* query, volley_token* token, volley_table** out);
+/* Runs the query batch by batch, as the stream is read. Releasing the stream ends it. The token must be one without patience. */
+VOLLEY_API int32_t volley_query_stream(const volley_query* query, volley_token* token, struct ArrowArrayStream* out);
+/* Counts, means, extremes of each column. */
+VOLLEY_API int32_t volley_query_describe(const volley_query* query, volley_token* token, volley_table** out);
+/* The plan as it would run. */
+VOLLEY_API int32_t volley_query_explain(const volley_query* query, volley_token* token, char** out);
+VOLLEY_API int32_t volley_query_free(volley_query* query);
+
+/* Writes a table to a file, which is replaced when all is written. */
+VOLLEY_API int32_t volley_table_write(const volley_table* table, const char* path, const volley_write_options* options, volley_token* token);
+
+/* ---- kernels on columns and raw memory ---- */
+
+/* The values of column where mask, bools of the same length, is true. */
+VOLLEY_API int32_t volley_filter(const volley_device* device, const volley_column* column, const volley_column* mask, volley_token* token,
+                                 volley_column** out);
+/* The values of column at rows, integers; a null row gives null. */
+VOLLEY_API int32_t volley_take(const volley_device* device, const volley_column* column, const volley_column* rows, volley_token* token,
+                               volley_column** out);
+/* The rows in order of count keys, the first the most significant. descending and nulls_first hold count values each, or are NULL. Stable. */
+VOLLEY_API int32_t volley_sort(const volley_device* device, const volley_column* const* keys, const int32_t* descending,
+                               const int32_t* nulls_first, int64_t count, volley_token* token, volley_column** out_rows);
+/* The first row of each group of equal keys, and a value of each aggregate for each group; the input of an aggregate is values[i], or NULL. */
+VOLLEY_API int32_t volley_group(const volley_device* device, const volley_column* const* keys, int64_t key_count,
+                                const volley_aggregate* aggregates, const volley_column* const* values, int64_t aggregate_count,
+                                const volley_group_options* options, volley_token* token, volley_column** out_first,
+                                volley_column** out_values);
+/* The rows of both sides that match, as row numbers; null where a side has none. out_right is NULL of semi and anti joins. */
+VOLLEY_API int32_t volley_join(const volley_device* device, const volley_column* const* left, const volley_column* const* right, int64_t count,
+                               const char* kind, const volley_join_options* options, volley_token* token, volley_column** out_left,
+                               volley_column** out_right);
+/* C = alpha op(A) op(B) + beta C, row-major in host memory; op(A) is m × k, op(B) k × n. lda, ldb, ldc are elements from row to row. */
+VOLLEY_API int32_t volley_sgemm(const volley_device* device, int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k,
+                                double alpha, const float* a, int64_t lda, const float* b, int64_t ldb, double beta, float* c, int64_t ldc,
+                                volley_token* token);
+VOLLEY_API int32_t volley_dgemm(const volley_device* device, int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k,
+                                double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
+                                volley_token* token);
+
+/* ---- matrices ---- */
+
+/* Imports a two-dimensional tensor of float32 or float64 in host memory without copying; one that is not row-major is copied. */
+VOLLEY_API int32_t volley_matrix_from_dlpack(struct DLManagedTensor* tensor, volley_matrix** out);
+VOLLEY_API int32_t volley_matrix_from_dlpack_versioned(struct DLManagedTensorVersioned* tensor, volley_matrix** out);
+VOLLEY_API int32_t volley_matrix_to_dlpack(const volley_matrix* matrix, struct DLManagedTensor** out);
+VOLLEY_API int32_t volley_matrix_to_dlpack_versioned(const volley_matrix* matrix, struct DLManagedTensorVersioned** out);
+VOLLEY_API int32_t volley_matrix_shape(const volley_matrix* matrix, int64_t* out_rows, int64_t* out_columns);
+/* The type: "float32" or "float64". */
+VOLLEY_API int32_t volley_matrix_type(const volley_matrix* matrix, char** out);
+/* The product of two matrices of one type. */
+VOLLEY_API int32_t volley_matrix_multiply(const volley_device* device, const volley_matrix* a, const volley_matrix* b, volley_token* token,
+                                          volley_matrix** out);
+VOLLEY_API int32_t volley_matrix_free(volley_matrix* matrix);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* VOLLEY_H */

@@ -1,0 +1,193 @@
+package main
+
+// #include "base.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// exprIn is the expression of a field of a structure. The field is read as a number: it is no address.
+func exprIn(name string, p unsafe.Pointer) (*exprObject, error) {
+	return find[*exprObject](name, *(*C.uintptr_t)(p))
+}
+
+//export go_volley_query_join
+func go_volley_query_join(left, right C.uintptr_t, kind *C.char, leftKeys, rightKeys **C.char, n C.int64_t, o *C.volley_join_options, out *C.uintptr_t) C.int32_t {
+	return call("volley_query_join", func() error {
+		return with("left", left, func(l *plan) error {
+			return with("right", right, func(r *plan) error {
+				name, err := text("kind", kind)
+				if err != nil {
+					return err
+				}
+				k, err := table.ParseKind(name)
+				if err != nil {
+					return err
+				}
+				given, err := joinOptions(leftKeys, rightKeys, n, o)
+				if err != nil {
+					return err
+				}
+				return givePlan(out, l.q.Join(r.q, k, given...), l, r)
+			})
+		})
+	})
+}
+
+func joinOptions(leftKeys, rightKeys **C.char, n C.int64_t, o *C.volley_join_options) ([]table.JoinOption, error) {
+	left, err := texts("left_keys", leftKeys, n)
+	if err != nil {
+		return nil, err
+	}
+	right, err := texts("right_keys", rightKeys, n)
+	if err != nil {
+		return nil, err
+	}
+	given, err := options("options", o)
+	if err != nil {
+		return nil, err
+	}
+	var all []table.JoinOption
+	for i := range left {
+		all = append(all, table.Keys(left[i], right[i]))
+	}
+	if given.nulls_equal != 0 {
+		all = append(all, table.NullsEqual())
+	}
+	if given.any_order != 0 {
+		all = append(all, table.AnyOrder())
+	}
+	if given.suffix != nil {
+		s, err := text("suffix", given.suffix)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, table.Suffix(s))
+	}
+	return all, nil
+}
+
+// ordersOf reads the keys of a sort.
+func ordersOf(keys *C.volley_order, n C.int64_t) ([]table.Order, error) {
+	k, err := count("keys", keys, n)
+	if err != nil {
+		return nil, err
+	}
+	var orders []table.Order
+	for i, key := range unsafe.Slice(keys, k) {
+		o, err := exprIn(fmt.Sprintf("keys[%d]", i), unsafe.Pointer(&unsafe.Slice(keys, k)[i].key))
+		if err != nil {
+			return nil, err
+		}
+		order := table.Asc(o.e)
+		if key.descending != 0 {
+			order = table.Desc(o.e)
+		}
+		if key.nulls_first != 0 {
+			order = order.NullsFirst()
+		}
+		orders = append(orders, order)
+	}
+	return orders, nil
+}
+
+//export go_volley_query_sort
+func go_volley_query_sort(h C.uintptr_t, keys *C.volley_order, n C.int64_t, out *C.uintptr_t) C.int32_t {
+	return derive("volley_query_sort", h, out, func(q *table.Query) (*table.Query, error) {
+		orders, err := ordersOf(keys, n)
+		return q.Sort(orders...), err
+	})
+}
+
+//export go_volley_query_top_k
+func go_volley_query_top_k(h C.uintptr_t, k C.int64_t, keys *C.volley_order, n C.int64_t, out *C.uintptr_t) C.int32_t {
+	return derive("volley_query_top_k", h, out, func(q *table.Query) (*table.Query, error) {
+		orders, err := ordersOf(keys, n)
+		return q.TopK(int64(k), orders...), err
+	})
+}
+
+// aggregates are those of tables by their names.
+var aggregates = map[string]func(any) table.Aggregate{
+	"sum": table.Sum, "mean": table.Mean, "min": table.Min, "max": table.Max, "count": func(arg any) table.Aggregate { return table.Count(arg) },
+	"count_distinct": table.CountDistinct, "var": table.Var, "std": table.Std, "first": table.First, "last": table.Last, "any": table.Any,
+	"all": table.All, "product": table.Product, "share": table.Share,
+}
+
+func unknownAggregate(op string) error {
+	return device.Errorf(device.ErrUnsupported, "", "aggregate", "there is no aggregate %q", op)
+}
+
+// aggregateOptions are those of one aggregate.
+func aggregateOptions(a *C.volley_aggregate) kernels.AggregateOptions {
+	return kernels.AggregateOptions{KeepNulls: a.keep_nulls != 0, MinCount: int64(a.min_count), Ddof: int(a.ddof)}
+}
+
+// aggregatesOf reads aggregates of a table.
+func aggregatesOf(p *C.volley_aggregate, n C.int64_t) ([]table.Aggregate, error) {
+	k, err := count("aggregates", p, n)
+	if err != nil {
+		return nil, err
+	}
+	var all []table.Aggregate
+	list := unsafe.Slice(p, k)
+	for i := range list {
+		op, err := text(fmt.Sprintf("aggregates[%d].op", i), list[i].op)
+		if err != nil {
+			return nil, err
+		}
+		make := aggregates[op]
+		if make == nil {
+			return nil, unknownAggregate(op)
+		}
+		a := table.Count()
+		if input := unsafe.Pointer(&list[i].input); op != "count" || *(*uintptr)(input) != 0 {
+			o, err := exprIn(fmt.Sprintf("aggregates[%d].input", i), input)
+			if err != nil {
+				return nil, err
+			}
+			a = make(o.e)
+		}
+		if list[i].name != nil {
+			name, err := text("name", list[i].name)
+			if err != nil {
+				return nil, err
+			}
+			a = a.As(name)
+		}
+		all = append(all, a.With(aggregateOptions(&list[i])))
+	}
+	return all, nil
+}
+
+//export go_volley_query_group_by
+func go_volley_query_group_by(h C.uintptr_t, keys *C.uintptr_t, nKeys C.int64_t, p *C.volley_aggregate, n C.int64_t, o *C.volley_group_options, out *C.uintptr_t) C.int32_t {
+	return derive("volley_query_group_by", h, out, func(q *table.Query) (*table.Query, error) {
+		by, err := expressions("keys", keys, nKeys)
+		if err != nil {
+			return nil, err
+		}
+		all, err := aggregatesOf(p, n)
+		if err != nil {
+			return nil, err
+		}
+		given, err := options("options", o)
+		if err != nil {
+			return nil, err
+		}
+		g := q.GroupBy(anys(by)...)
+		if given.drop_null_keys != 0 {
+			g = g.DropNullKeys()
+		}
+		if given.any_order != 0 {
+			g = g.AnyOrder()
+		}
+		return g.Agg(all...), nil
+	})
+}

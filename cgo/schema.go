@@ -1,0 +1,128 @@
+package main
+
+// #include "base.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/cdata"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// importField moves a schema and reads it. It is released, whatever becomes of it.
+func importField(p *C.struct_ArrowSchema) (arrow.Field, error) {
+	if p == nil {
+		return arrow.Field{}, mismatch("the schema is NULL")
+	}
+	if p.release == nil {
+		return arrow.Field{}, fmt.Errorf("%w: the schema was released", device.ErrClosed)
+	}
+	own := (*C.struct_ArrowSchema)(C.calloc(1, C.sizeof_struct_ArrowSchema))
+	if own == nil {
+		return arrow.Field{}, device.Errorf(device.ErrOutOfMemory, "", "calloc", "a schema")
+	}
+	defer C.free(unsafe.Pointer(own))
+	*own = *p
+	p.release = nil
+	if err := checkSchema(own, 0); err != nil {
+		C.vly_call_release_schema(own)
+		return arrow.Field{}, err
+	}
+	f, err := cdata.ImportCArrowField(cdata.SchemaFromPtr(uintptr(unsafe.Pointer(own))))
+	if err != nil {
+		return f, mismatch("the schema: %v", err)
+	}
+	f.Type, err = ownType(f.Type)
+	return f, err
+}
+
+// checkSchema looks at what would be followed as a pointer.
+func checkSchema(p *C.struct_ArrowSchema, depth int) error {
+	switch {
+	case depth > 64:
+		return mismatch("the schema is nested more than 64 times")
+	case p.format == nil:
+		return mismatch("the schema has no format")
+	case p.n_children < 0 || p.n_children > 1<<24:
+		return mismatch("the schema has %d children", int64(p.n_children))
+	case p.n_children > 0 && p.children == nil:
+		return mismatch("the schema's children are NULL")
+	}
+	for i, child := range unsafe.Slice(p.children, p.n_children) {
+		if child == nil || child.release == nil {
+			return mismatch("child %d of the schema is NULL or released", i)
+		}
+		if err := checkSchema(child, depth+1); err != nil {
+			return err
+		}
+	}
+	if p.dictionary != nil {
+		if p.dictionary.release == nil {
+			return mismatch("the schema's dictionary is released")
+		}
+		return checkSchema(p.dictionary, depth+1)
+	}
+	return nil
+}
+
+// ownType is the type that a column of an imported type has: views become the large types that they are copied to.
+func ownType(t arrow.DataType) (arrow.DataType, error) {
+	switch t := t.(type) {
+	case *arrow.StringViewType:
+		return arrow.BinaryTypes.LargeString, nil
+	case *arrow.BinaryViewType:
+		return arrow.BinaryTypes.LargeBinary, nil
+	case *arrow.ListType:
+		f, err := ownField(t.ElemField())
+		return arrow.ListOfField(f), err
+	case *arrow.LargeListType:
+		f, err := ownField(t.ElemField())
+		return arrow.LargeListOfField(f), err
+	case *arrow.StructType:
+		fields := t.Fields()
+		for i, f := range fields {
+			var err error
+			if fields[i], err = ownField(f); err != nil {
+				return t, err
+			}
+		}
+		return arrow.StructOf(fields...), nil
+	case *arrow.DictionaryType:
+		v, err := ownType(t.ValueType)
+		return &arrow.DictionaryType{IndexType: t.IndexType, ValueType: v, Ordered: t.Ordered}, err
+	}
+	if memory.LayoutOf(t) == memory.LayoutUnknown {
+		return t, device.Errorf(device.ErrUnsupported, "", "import", "columns of type %s", t)
+	}
+	return t, nil
+}
+
+func ownField(f arrow.Field) (arrow.Field, error) {
+	t, err := ownType(f.Type)
+	if err != nil {
+		return f, fmt.Errorf("field %q: %w", f.Name, err)
+	}
+	f.Type = t
+	return f, nil
+}
+
+// exportField fills a schema of one field.
+func exportField(f arrow.Field, out *C.struct_ArrowSchema) {
+	cdata.ExportArrowSchema(arrow.NewSchema([]arrow.Field{f}, nil), cdata.SchemaFromPtr(uintptr(unsafe.Pointer(out))))
+	inner := *(**C.struct_ArrowSchema)(unsafe.Pointer(out.children))
+	own := *inner
+	inner.release = nil // moved out of the struct that was made around it
+	C.vly_call_release_schema(out)
+	*out = own
+	C.vly_guard_schema(out)
+}
+
+// exportSchema fills a schema of a table.
+func exportSchema(s *arrow.Schema, out *C.struct_ArrowSchema) {
+	cdata.ExportArrowSchema(s, cdata.SchemaFromPtr(uintptr(unsafe.Pointer(out))))
+	C.vly_guard_schema(out)
+}

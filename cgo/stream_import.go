@@ -1,0 +1,157 @@
+package main
+
+// #include "base.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// moveStream moves a stream out of the structure that C gave.
+func moveStream(p *C.struct_ArrowArrayStream) (*C.struct_ArrowArrayStream, error) {
+	if p == nil {
+		return nil, mismatch("the stream is NULL")
+	}
+	if p.release == nil {
+		return nil, fmt.Errorf("%w: the stream was released", device.ErrClosed)
+	}
+	if p.get_schema == nil || p.get_next == nil || p.get_last_error == nil {
+		return nil, mismatch("the stream has callbacks that are NULL")
+	}
+	own := (*C.struct_ArrowArrayStream)(C.calloc(1, C.sizeof_struct_ArrowArrayStream))
+	if own == nil {
+		return nil, device.Errorf(device.ErrOutOfMemory, "", "calloc", "a stream")
+	}
+	*own = *p
+	p.release = nil
+	return own, nil
+}
+
+// streamFailure is the error of a stream whose callback returned code.
+func streamFailure(p *C.struct_ArrowArrayStream, what string, code C.int) error {
+	text := C.GoString(C.vly_call_get_last_error(p))
+	kind := device.ErrMismatch
+	switch code {
+	case 12:
+		kind = device.ErrOutOfMemory
+	case 125:
+		kind = device.ErrCanceled
+	}
+	return fmt.Errorf("%w: the stream's %s failed with %d: %s", kind, what, int(code), text)
+}
+
+// readStream reads a stream to its end. Batches are what its arrays hold, without a copy.
+func readStream(ctx context.Context, p *C.struct_ArrowArrayStream, level C.int64_t) (_ *arrow.Schema, batches []*table.Batch, err error) {
+	defer func() {
+		if err != nil {
+			for _, b := range batches {
+				b.Release()
+			}
+		}
+	}()
+	scratch := (*C.struct_ArrowArray)(C.calloc(1, C.sizeof_struct_ArrowArray))
+	head := (*C.struct_ArrowSchema)(C.calloc(1, C.sizeof_struct_ArrowSchema))
+	if scratch == nil || head == nil {
+		return nil, nil, device.Errorf(device.ErrOutOfMemory, "", "calloc", "an array")
+	}
+	defer C.free(unsafe.Pointer(scratch))
+	defer C.free(unsafe.Pointer(head))
+	if code := C.vly_call_get_schema(p, head); code != 0 {
+		return nil, nil, streamFailure(p, "get_schema", code)
+	}
+	f, err := importField(head)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, ok := f.Type.(*arrow.StructType)
+	if !ok { // a stream of arrays, such as a chunked array's: a table of one column
+		name := f.Name
+		t = arrow.StructOf(arrow.Field{Name: name, Type: f.Type, Nullable: true})
+	}
+	metadata := f.Metadata
+	schema := arrow.NewSchema(t.Fields(), &metadata)
+	for {
+		if err := device.Canceled(ctx, "", "import"); err != nil {
+			return nil, batches, err
+		}
+		*scratch = C.struct_ArrowArray{}
+		if code := C.vly_call_get_next(p, scratch); code != 0 {
+			return nil, batches, streamFailure(p, "get_next", code)
+		}
+		if scratch.release == nil {
+			return schema, batches, nil
+		}
+		c, err := importArray(scratch, f.Type, level)
+		if err != nil {
+			return nil, batches, fmt.Errorf("batch %d: %w", len(batches), err)
+		}
+		b, err := batchOf(c, schema, ok)
+		if err != nil {
+			return nil, batches, fmt.Errorf("batch %d: %w", len(batches), err)
+		}
+		batches = append(batches, b)
+	}
+}
+
+// batchOf takes a struct column apart into a batch; a column of another type is the batch's one column. It takes over the reference.
+func batchOf(c *memory.Column, schema *arrow.Schema, isStruct bool) (*table.Batch, error) {
+	if !isStruct {
+		return table.NewBatch(schema, c.Len(), []*memory.Column{c})
+	}
+	defer c.Release()
+	if c.NullCount() > 0 {
+		return nil, mismatch("%d rows are null as a whole", c.NullCount())
+	}
+	columns := make([]*memory.Column, c.NumChildren())
+	for i := range columns {
+		columns[i] = c.Field(i)
+	}
+	return table.NewBatch(schema, c.Len(), columns)
+}
+
+// givenStream is a stream that was moved here.
+type givenStream struct {
+	unmanaged
+	p *C.struct_ArrowArrayStream
+}
+
+func (*givenStream) kind() string { return "stream" }
+
+func (s *givenStream) drop() {
+	C.vly_call_release_stream(s.p)
+	C.free(unsafe.Pointer(s.p))
+}
+
+//export go_volley_table_import
+func go_volley_table_import(d C.uintptr_t, stream *C.struct_ArrowArrayStream, o *C.volley_import_options, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return long("volley_table_import", t, func(k *keeper) (work, error) {
+		own, err := moveStream(stream)
+		if err != nil {
+			return nil, err
+		}
+		k.objects = append(k.objects, &givenStream{p: own})
+		given, err := options("options", o)
+		if err != nil {
+			return nil, err
+		}
+		b, err := backend(d)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			schema, batches, err := readStream(ctx, own, given.validate)
+			if err != nil {
+				return outcome{}, err
+			}
+			made, err := placed(ctx, b, schema, batches)
+			return giveFailable(out, &tableObject{made}, err)
+		}, nil
+	})
+}

@@ -1,0 +1,56 @@
+/* What the tests of the C interface share. A check that fails ends the program. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "volley.h"
+
+#define CHECK(condition)                                                                                          \
+  do {                                                                                                            \
+    if (!(condition)) {                                                                                           \
+      fprintf(stderr, "%s:%d: %s; last error: %s\n", __FILE__, __LINE__, #condition, volley_last_error()->message); \
+      exit(1);                                                                                                    \
+    }                                                                                                             \
+  } while (0)
+
+#define OK(call) CHECK((call) == VOLLEY_OK)
+
+/* The call fails with the status, and the message has the text in it. */
+#define FAILS(expected, text, call)                             \
+  do {                                                          \
+    CHECK((call) == (expected));                                \
+    CHECK(volley_last_error()->status == (expected));           \
+    CHECK(strstr(volley_last_error()->message, text) != NULL);  \
+  } while (0)
+
+#define COUNT(list) (int64_t)(sizeof(list) / sizeof *(list))
+
+/* A column over an array of C that outlives it. */
+volley_column* wrap(const char* type, const void* values, int64_t length, const uint8_t* validity);
+/* The values of a column that has no nulls. */
+const void* values(const volley_column* column, const char* type, int64_t length);
+/* Expressions that are freed by free_expressions. */
+volley_expr* column(const char* name);
+volley_expr* parsed(const char* text);
+void free_expressions(void);
+/* key (1 2 1 3), amount (10 20 30 null), name (a b c d) */
+volley_table* sample(void);
+/* A column of a table, checked like values. Valid until the next call. */
+const void* table_values(const volley_table* table, const char* name, const char* type, int64_t length);
+
+void test_library(void);
+void test_columns(void);
+void test_arrow(void);
+void test_dlpack(void);
+void test_tables(void);
+void test_files(const char* folder);
+void test_kernels(void);
+void test_tokens(void);
+void test_bad_input(void);
+void test_threads(void);
+void test_fork(void);
+
+#endif

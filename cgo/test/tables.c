@@ -1,0 +1,205 @@
+#include "check.h"
+
+static volley_table* collect(volley_query* q) {
+  volley_table* t;
+  OK(volley_query_collect(q, NULL, &t));
+  OK(volley_query_free(q));
+  return t;
+}
+
+static int64_t rows_of(volley_table* t) {
+  int64_t n;
+  OK(volley_table_rows(t, &n));
+  OK(volley_table_free(t));
+  return n;
+}
+
+static void test_expressions(void) {
+  volley_expr *parts[6], *e, *cast, *named;
+  const volley_expr* args[3];
+  char* text;
+  OK(volley_expr_null(&parts[0]));
+  OK(volley_expr_bool(1, &parts[1]));
+  OK(volley_expr_int64(-7, &parts[2]));
+  OK(volley_expr_uint64(UINT64_MAX, &parts[3]));
+  OK(volley_expr_float64(0.5, &parts[4]));
+  OK(volley_expr_text("it's", &parts[5]));
+  args[0] = column("amount");
+  args[1] = parts[2];
+  args[2] = parts[4];
+  OK(volley_expr_call("between", args, 3, &e));
+  OK(volley_expr_format(e, &text));
+  CHECK(strcmp(text, "amount >= -7 and amount <= 0.5") == 0);
+  volley_string_free(text);
+  OK(volley_expr_free(e));
+  FAILS(VOLLEY_MISMATCH, "two operands", volley_expr_call("add", args, 3, &e));
+  FAILS(VOLLEY_UNSUPPORTED, "frobnicate", volley_expr_call("frobnicate", args, 3, &e));
+  OK(volley_expr_cast(args[0], "timestamp[us, tz=UTC]", &cast));
+  FAILS(VOLLEY_MISMATCH, "lint8", volley_expr_cast(args[0], "lint8", &e));
+  OK(volley_expr_alias(cast, "at", &named));
+  OK(volley_expr_format(named, &text));
+  CHECK(strcmp(text, "cast(amount as timestamp[us, tz=UTC]) as at") == 0);
+  volley_string_free(text);
+  OK(volley_expr_free(named));
+  OK(volley_expr_free(cast));
+  FAILS(VOLLEY_MISMATCH, "column 4", volley_expr_parse("1 +", &e));
+  for (int i = 0; i < 6; i++) OK(volley_expr_free(parts[i]));
+}
+
+static void test_operators(volley_query* all) {
+  volley_query *q, *next;
+  volley_table* t;
+  const volley_expr* items[2];
+  const char* names[] = {"name"};
+  char* text;
+  volley_aggregate aggregates[] = {{.op = "count"}, {.op = "sum", .input = column("amount"), .name = "total"}};
+  volley_group_options drop = {.size = sizeof drop, .drop_null_keys = 1};
+  volley_order down = {.key = column("key"), .descending = 1};
+  const char* keys[] = {"key"};
+  volley_join_options joining = {.size = sizeof joining, .suffix = "_2"};
+
+  OK(volley_query_filter(all, parsed("amount > 15"), &q));
+  OK(volley_query_explain(q, NULL, &text));
+  CHECK(strstr(text, "amount > 15") != NULL);
+  volley_string_free(text);
+  t = collect(q);
+  CHECK(((const int64_t*)table_values(t, "key", "int64", 2))[1] == 1);
+  OK(volley_table_free(t));
+
+  items[0] = parsed("key * 2 as twice");
+  items[1] = column("name");
+  OK(volley_query_select(all, items, 2, &q));
+  OK(volley_query_rename(q, "twice", "doubled", &next));
+  OK(volley_query_free(q));
+  OK(volley_query_with_column(next, "more", parsed("doubled + 1"), &q));
+  OK(volley_query_free(next));
+  OK(volley_query_drop(q, names, 1, &next));
+  OK(volley_query_free(q));
+  t = collect(next);
+  CHECK(((const int64_t*)table_values(t, "more", "int64", 4))[3] == 7);
+  OK(volley_table_free(t));
+
+  items[0] = column("key");
+  OK(volley_query_group_by(all, items, 1, aggregates, 2, &drop, &q));
+  t = collect(q);
+  CHECK(((const int64_t*)table_values(t, "count", "int64", 3))[0] == 2);
+  CHECK(((const int64_t*)table_values(t, "total", "int64", 3))[0] == 40);
+  OK(volley_table_free(t));
+
+  OK(volley_query_sort(all, &down, 1, &q));
+  t = collect(q);
+  CHECK(((const int64_t*)table_values(t, "key", "int64", 4))[0] == 3);
+  OK(volley_table_free(t));
+  OK(volley_query_top_k(all, 1, &down, 1, &q));
+  CHECK(rows_of(collect(q)) == 1);
+  OK(volley_query_slice(all, 1, 2, &q));
+  CHECK(rows_of(collect(q)) == 2);
+  OK(volley_query_distinct(all, keys, 1, &q));
+  CHECK(rows_of(collect(q)) == 3);
+  OK(volley_query_union(all, (const volley_query* const*)&all, 1, &q));
+  CHECK(rows_of(collect(q)) == 8);
+  OK(volley_query_join(all, all, "inner", keys, keys, 1, &joining, &q));
+  t = collect(q);
+  table_values(t, "name_2", "utf8", 6);
+  OK(volley_table_free(t));
+  FAILS(VOLLEY_MISMATCH, "sideways", volley_query_join(all, all, "sideways", keys, keys, 1, NULL, &q));
+  OK(volley_query_describe(all, NULL, &t));
+  CHECK(rows_of(t) > 3);
+
+  OK(volley_query_filter(all, parsed("keys = 1"), &q));
+  FAILS(VOLLEY_MISMATCH, "key", volley_query_collect(q, NULL, &t));
+  OK(volley_query_free(q));
+}
+
+static void test_streams(volley_query* all) {
+  struct ArrowArrayStream stream;
+  struct ArrowSchema schema;
+  struct ArrowArray array;
+  volley_query* q;
+  int64_t rows = 0;
+  OK(volley_query_stream(all, NULL, &stream));
+  CHECK(stream.get_schema(&stream, &schema) == 0);
+  schema.release(&schema);
+  while (stream.get_next(&stream, &array) == 0 && array.release) {
+    rows += array.length;
+    array.release(&array);
+  }
+  CHECK(rows == 4);
+  stream.release(&stream);
+
+  OK(volley_query_filter(all, parsed("key > 100"), &q)); /* a stream without rows has a schema */
+  OK(volley_query_stream(q, NULL, &stream));
+  CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 3);
+  schema.release(&schema);
+  CHECK(stream.get_next(&stream, &array) == 0 && array.release == NULL);
+  stream.release(&stream);
+  OK(volley_query_free(q));
+
+  OK(volley_query_stream(all, NULL, &stream)); /* left before its end */
+  stream.release(&stream);
+}
+
+void test_tables(void) {
+  volley_table *t = sample(), *there;
+  volley_device *cpu, *same;
+  volley_query *all, *on;
+  char* text;
+  int64_t n;
+  test_expressions();
+  OK(volley_table_rows(t, &n));
+  CHECK(n == 4);
+  OK(volley_table_format(t, 2, 0, &text));
+  CHECK(strstr(text, "amount") != NULL && strstr(text, "4 rows") != NULL);
+  volley_string_free(text);
+  OK(volley_device_open("cpu", &cpu));
+  OK(volley_table_to(t, cpu, NULL, &there));
+  OK(volley_table_device(there, &same));
+  OK(volley_device_name(same, &text));
+  CHECK(strcmp(text, "cpu") == 0);
+  volley_string_free(text);
+  OK(volley_device_free(same));
+  OK(volley_query_table(there, &all));
+  OK(volley_query_on(all, cpu, &on));
+  OK(volley_query_free(all));
+  OK(volley_device_free(cpu));
+  OK(volley_table_free(there));
+  OK(volley_table_free(t)); /* the query has it */
+  test_operators(on);
+  test_streams(on);
+  OK(volley_query_free(on));
+}
+
+void test_files(const char* folder) {
+  static const char* const endings[] = {"parquet", "csv", "arrow", "arrows"};
+  volley_table *t = sample(), *back;
+  char path[1024], *given = path;
+  const char* const* paths = (const char* const*)&given;
+  for (int i = 0; i < 4; i++) {
+    volley_query *scanned, *query;
+    volley_write_options writing = {.size = sizeof writing, .compression = i == 0 ? "zstd" : NULL};
+    const char *name = "key", *type = "int64";
+    volley_csv_options reading = {.size = sizeof reading, .type_names = &name, .types = &type, .types_count = 1};
+    snprintf(path, sizeof path, "%s/sample.%s", folder, endings[i]);
+    OK(volley_table_write(t, path, &writing, NULL));
+    if (i == 0) OK(volley_scan_parquet(paths, 1, &scanned));
+    if (i == 1) OK(volley_scan_csv(paths, 1, &reading, &scanned));
+    if (i >= 2) OK(volley_scan_ipc(paths, 1, &scanned));
+    OK(volley_query_on(scanned, NULL, &query));
+    OK(volley_query_free(scanned));
+    back = collect(query);
+    CHECK(((const int64_t*)table_values(back, "key", "int64", 4))[3] == 3);
+    OK(volley_table_free(back));
+  }
+  snprintf(path, sizeof path, "%s/none.parquet", folder);
+  {
+    volley_query *scanned, *query;
+    OK(volley_scan_parquet(paths, 1, &scanned));
+    OK(volley_query_on(scanned, NULL, &query));
+    OK(volley_query_free(scanned));
+    FAILS(VOLLEY_NOT_FOUND, "none.parquet", volley_query_collect(query, NULL, &back));
+    OK(volley_query_free(query));
+  }
+  snprintf(path, sizeof path, "%s/sample.bin", folder);
+  FAILS(VOLLEY_UNSUPPORTED, "bin", volley_table_write(t, path, NULL, NULL));
+  OK(volley_table_free(t));
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The C interface: `capi.sh` builds libvolley.so into out/capi and tests it; `capi.sh build` builds alone; `capi.sh install PREFIX` builds and
+# installs the library, the headers, and what pkg-config and CMake look for.
+# Wants a C and a C++ compiler, and CMake for the example; see compiler.sh for what is installed with apt-get where it is missing.
+. "$(dirname "$0")/lib.sh"
+. scripts/packages.sh
+
+out=out/capi
+mkdir -p "$out"
+
+# The symbols that volley.map does not name stay inside. -s -w leave out what debuggers read, half of the size.
+library() {
+	CGO_ENABLED=1 go build -buildmode=c-shared -ldflags="-s -w -extldflags=-Wl,--version-script=$PWD/cgo/volley.map,-soname,libvolley.so.1" \
+		-o "$out/libvolley.so.1" ./cgo
+	rm -f "$out/libvolley.so.h" "$out/libvolley.so.1.h" "$out/libvolley.h"
+	ln -sf libvolley.so.1 "$out/libvolley.so"
+}
+
+install_into() {
+	local prefix=$1 file
+	mkdir -p "$prefix/lib/pkgconfig" "$prefix/lib/cmake/volley" "$prefix/include"
+	cp "$out/libvolley.so.1" "$prefix/lib/"
+	ln -sf libvolley.so.1 "$prefix/lib/libvolley.so"
+	cp cgo/include/*.h* "$prefix/include/"
+	sed "s|@PREFIX@|$prefix|" cgo/volley.pc.in >"$prefix/lib/pkgconfig/volley.pc"
+	cp cgo/volley-config.cmake "$prefix/lib/cmake/volley/"
+}
+
+strict="-Wall -Wextra -Wpedantic -Werror"
+
+case ${1:-test} in
+build)
+	library
+	exit
+	;;
+install)
+	[ -n "${2:-}" ] || { echo "capi.sh install PREFIX" >&2; exit 2; }
+	library
+	mkdir -p "$2"
+	install_into "$(cd "$2" && pwd)"
+	exit
+	;;
+test) ;;
+*)
+	echo "capi.sh [build | install PREFIX | test]" >&2
+	exit 2
+	;;
+esac
+
+section "C interface: build"
+library
+
+section "C interface: headers"
+for standard in c99 c11; do
+	printf '#include "volley.h"\nint main(void) { return 0; }\n' | gcc -std=$standard $strict -Icgo/include -x c -fsyntax-only -
+done
+printf '#include "volley.h"\nint main() { return 0; }\n' | g++ -std=c++17 $strict -Icgo/include -x c++ -fsyntax-only -
+
+section "C interface: every function, under the address and undefined behaviour sanitizers"
+gcc -std=c11 -D_POSIX_C_SOURCE=200809L $strict -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Icgo/include cgo/test/*.c \
+	-L"$out" -lvolley -lpthread -Wl,-rpath,"$PWD/$out" -o "$out/test"
+# Everything that the header declares is called by the tests, and nothing else is exported.
+declared=$(grep -o 'volley_[a-z0-9_]*(' cgo/testdata/abi.txt | tr -d '(' | sort)
+called=$(nm -u "$out/test" | grep -o 'volley_[a-z0-9_]*' | sort)
+exported=$(nm -D --defined-only "$out/libvolley.so" | grep -o 'volley_[a-z0-9_]*' | sort)
+diff <(echo "$declared") <(echo "$called") || { echo "the tests in cgo/test do not call these functions" >&2; exit 1; }
+diff <(echo "$declared") <(echo "$exported") || { echo "the library exports something else than the header declares" >&2; exit 1; }
+files=$(mktemp -d)
+# What Go's runtime allocates by malloc lives as long as the process; what the library leaves is counted by volley_live instead.
+ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files"
+rm -r "$files"
+finish
