@@ -59,7 +59,7 @@ func wrapArray(a *C.volley_array, from *foreign) (*memory.Column, error) {
 	*own = arrow
 	own.buffers = (*unsafe.Pointer)(unsafe.Pointer(list))
 	own.release = (*[0]byte)(C.vly_call_release_array) // it has one, so it was not released; it is never called
-	return importer{from, C.VOLLEY_VALIDATE_CHEAP}.column(own, t)
+	return importer{from, C.VOLLEY_VALIDATE_CHEAP}.column(own, t, t)
 }
 
 //export go_volley_column_wrap

@@ -138,7 +138,7 @@ func go_volley_column_import(array *C.struct_ArrowArray, schema *C.struct_ArrowS
 			}
 			return err
 		}
-		c, err := importArray(array, f.Type, given.validate)
+		c, err := importArray(array, f, given.validate)
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ type importer struct {
 	level C.int64_t // of validation
 }
 
-// importArray moves an array of a type that importField gave, and makes a column of it. The array is released, whatever becomes of it.
-func importArray(p *C.struct_ArrowArray, t arrow.DataType, level C.int64_t) (*memory.Column, error) {
+// importArray moves an array of a field that importField gave, and makes a column of it. The array is released, whatever becomes of it.
+func importArray(p *C.struct_ArrowArray, f foreignField, level C.int64_t) (*memory.Column, error) {
 	own, from, err := moveArray(p)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func importArray(p *C.struct_ArrowArray, t arrow.DataType, level C.int64_t) (*me
 	if level < C.VOLLEY_VALIDATE_CHEAP || level > C.VOLLEY_VALIDATE_FULL {
 		return nil, mismatch("there is no level of validation %d", int64(level))
 	}
-	c, err := importer{from, level}.column(own, t)
+	c, err := importer{from, level}.column(own, f.own, f.Type)
 	if err != nil || level != C.VOLLEY_VALIDATE_FULL {
 		return c, err
 	}
@@ -43,8 +43,8 @@ func importArray(p *C.struct_ArrowArray, t arrow.DataType, level C.int64_t) (*me
 	return c, nil
 }
 
-// column makes a column of one array: it is of type t, or of views that are copied into t.
-func (m importer) column(p *C.struct_ArrowArray, t arrow.DataType) (_ *memory.Column, err error) {
+// column makes a column of type t of one array of type given: the same, or views where t has offsets.
+func (m importer) column(p *C.struct_ArrowArray, t, given arrow.DataType) (_ *memory.Column, err error) {
 	if p == nil || p.release == nil {
 		return nil, mismatch("an array of %s is NULL or was released", t)
 	}
@@ -69,14 +69,14 @@ func (m importer) column(p *C.struct_ArrowArray, t arrow.DataType) (_ *memory.Co
 		}
 	}()
 	layout := memory.LayoutOf(t)
-	if layout == memory.LayoutLargeBinary && p.n_buffers != 3 {
+	if id := given.ID(); id == arrow.STRING_VIEW || id == arrow.BINARY_VIEW {
 		taken = true
 		return m.views(p, t)
 	}
 	if err = m.buffers(&parts, p, layout); err != nil {
 		return nil, fmt.Errorf("an array of %s: %w", t, err)
 	}
-	if err = m.children(&parts, p, t); err != nil {
+	if err = m.children(&parts, p, t, given); err != nil {
 		return nil, err
 	}
 	taken = true
@@ -167,28 +167,23 @@ func offsetAt(b *memory.Buffer, width, i int64) int64 {
 	return memory.View[int64](b)[i]
 }
 
-func (m importer) children(parts *memory.Parts, p *C.struct_ArrowArray, t arrow.DataType) error {
-	var fields []arrow.Field
-	switch t := t.(type) {
-	case arrow.ListLikeType:
-		fields = []arrow.Field{t.ElemField()}
-	case *arrow.StructType:
-		fields = t.Fields()
-	case *arrow.DictionaryType:
+func (m importer) children(parts *memory.Parts, p *C.struct_ArrowArray, t, given arrow.DataType) error {
+	fields, theirs := fieldsOf(t), fieldsOf(given)
+	if d, ok := t.(*arrow.DictionaryType); ok {
 		if p.dictionary == nil {
 			return mismatch("an array of %s has no dictionary", t)
 		}
-		d, err := m.column(p.dictionary, t.ValueType)
+		c, err := m.column(p.dictionary, d.ValueType, given.(*arrow.DictionaryType).ValueType)
 		if err != nil {
 			return fmt.Errorf("dictionary: %w", err)
 		}
-		parts.Dictionary = d
+		parts.Dictionary = c
 	}
 	if int64(p.n_children) != int64(len(fields)) || len(fields) > 0 && p.children == nil {
 		return mismatch("an array of %s has %d children where there are %d", t, int64(p.n_children), len(fields))
 	}
 	for i, child := range unsafe.Slice(p.children, len(fields)) {
-		c, err := m.column(child, fields[i].Type)
+		c, err := m.column(child, fields[i].Type, theirs[i].Type)
 		if err != nil {
 			return fmt.Errorf("child %q: %w", fields[i].Name, err)
 		}
@@ -202,6 +197,17 @@ func (m importer) children(parts *memory.Parts, p *C.struct_ArrowArray, t arrow.
 		if end := offsetAt(parts.Buffers[1], width, parts.Offset+parts.Len); end > parts.Children[0].Len() {
 			return mismatch("an array of %s ends at item %d of %d", t, end, parts.Children[0].Len())
 		}
+	}
+	return nil
+}
+
+// fieldsOf are the children of a type.
+func fieldsOf(t arrow.DataType) []arrow.Field {
+	switch t := t.(type) {
+	case arrow.ListLikeType:
+		return []arrow.Field{t.ElemField()}
+	case *arrow.StructType:
+		return t.Fields()
 	}
 	return nil
 }

@@ -13,30 +13,35 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
+// foreignField is a field as an array of somebody else's has it, and the type that a column made of such an array has.
+type foreignField struct {
+	arrow.Field
+	own arrow.DataType
+}
+
 // importField moves a schema and reads it. It is released, whatever becomes of it.
-func importField(p *C.struct_ArrowSchema) (arrow.Field, error) {
+func importField(p *C.struct_ArrowSchema) (f foreignField, err error) {
 	if p == nil {
-		return arrow.Field{}, mismatch("the schema is NULL")
+		return f, mismatch("the schema is NULL")
 	}
 	if p.release == nil {
-		return arrow.Field{}, fmt.Errorf("%w: the schema was released", device.ErrClosed)
+		return f, fmt.Errorf("%w: the schema was released", device.ErrClosed)
 	}
 	own := (*C.struct_ArrowSchema)(C.calloc(1, C.sizeof_struct_ArrowSchema))
 	if own == nil {
-		return arrow.Field{}, device.Errorf(device.ErrOutOfMemory, "", "calloc", "a schema")
+		return f, device.Errorf(device.ErrOutOfMemory, "", "calloc", "a schema")
 	}
 	defer C.free(unsafe.Pointer(own))
 	*own = *p
 	p.release = nil
 	if err := checkSchema(own, 0); err != nil {
 		C.vly_call_release_schema(own)
-		return arrow.Field{}, err
+		return f, err
 	}
-	f, err := cdata.ImportCArrowField(cdata.SchemaFromPtr(uintptr(unsafe.Pointer(own))))
-	if err != nil {
+	if f.Field, err = cdata.ImportCArrowField(cdata.SchemaFromPtr(uintptr(unsafe.Pointer(own)))); err != nil {
 		return f, mismatch("the schema: %v", err)
 	}
-	f.Type, err = ownType(f.Type)
+	f.own, err = ownType(f.Type)
 	return f, err
 }
 

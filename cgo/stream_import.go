@@ -70,10 +70,10 @@ func readStream(ctx context.Context, p *C.struct_ArrowArrayStream, level C.int64
 	if err != nil {
 		return nil, nil, err
 	}
-	t, ok := f.Type.(*arrow.StructType)
+	t, ok := f.own.(*arrow.StructType)
 	if !ok { // a stream of arrays, such as a chunked array's: a table of one column
 		name := f.Name
-		t = arrow.StructOf(arrow.Field{Name: name, Type: f.Type, Nullable: true})
+		t = arrow.StructOf(arrow.Field{Name: name, Type: f.own, Nullable: true})
 	}
 	metadata := f.Metadata
 	schema := arrow.NewSchema(t.Fields(), &metadata)
@@ -88,7 +88,7 @@ func readStream(ctx context.Context, p *C.struct_ArrowArrayStream, level C.int64
 		if scratch.release == nil {
 			return schema, batches, nil
 		}
-		c, err := importArray(scratch, f.Type, level)
+		c, err := importArray(scratch, f, level)
 		if err != nil {
 			return nil, batches, fmt.Errorf("batch %d: %w", len(batches), err)
 		}
