@@ -90,9 +90,10 @@ func formatTexts[T int32 | int64](ctx context.Context, s device.Stream, c *memor
 	}
 	valid := o.valid()
 	put := formatter(c)
-	scratch := make([][]byte, workers())
+	var scratch private[[]byte]
 	return o.column(buildText(ctx, o, func(w int, s span, lengths []T) {
-		b := scratch[w]
+		room := scratch.of(w)
+		b := *room
 		for i := range lengths {
 			lengths[i] = 0
 			if row := s.from + int64(i); rowIn(valid, row) {
@@ -100,7 +101,7 @@ func formatTexts[T int32 | int64](ctx context.Context, s device.Stream, c *memor
 				lengths[i] = T(len(b))
 			}
 		}
-		scratch[w] = b
+		*room = b
 	}, func(_ int, s span, data []byte) {
 		at := data[:0]
 		for i := s.from; i < s.to; i++ {

@@ -37,7 +37,7 @@ func (p *product[T]) split(blocks int) error {
 	for i := range none {
 		none[i] = T(math.Copysign(0, -1))
 	}
-	team := make([]worker[T], workers())
+	var team private[worker[T]]
 	err = inBlocks(p.ctx, p.matrixLoops, p.alloc, blocks, whole, p.alpha, func(worker, block int, sums []T) error {
 		room, err := rooms.get(worker)
 		if err != nil {
@@ -52,7 +52,7 @@ func (p *product[T]) split(blocks int) error {
 			p.packA(a, &g, &o)
 			o.a = a
 		}
-		p.multiply(&team[worker], &g, &o, &result[T]{from: none[:], to: sums, rowTo: width, alpha: 1})
+		p.multiply(team.of(worker), &g, &o, &result[T]{from: none[:], to: sums, rowTo: width, alpha: 1})
 		return nil
 	})
 	if err != nil {

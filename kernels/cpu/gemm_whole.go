@@ -36,7 +36,7 @@ type schedule[T float] struct {
 	directA bool // A is taken from where it lies
 	b       []T  // two places
 	rooms   *rooms
-	team    []worker[T]
+	team    private[worker[T]]
 	zero    [maxTileCols]T
 	order   order
 }
@@ -79,7 +79,6 @@ func (s *schedule[T]) plan(team int) {
 func (s *schedule[T]) run(team int) error {
 	var t T
 	size := int64(unsafe.Sizeof(t))
-	s.team = make([]worker[T], team)
 	if s.packs > 0 {
 		b, err := memory.New(s.alloc, 2*int64(s.panels*s.width*min(depthBlock, s.depth)+maxTileCols)*size)
 		if err != nil {
@@ -169,6 +168,6 @@ func (s *schedule[T]) compute(worker, step, i int, o *operands[T]) error {
 		o.a = memory.View[T](room)
 		s.packA(o.a, &s.grid, o)
 	}
-	s.multiply(&s.team[worker], &s.grid, o, &r)
+	s.multiply(s.team.of(worker), &s.grid, o, &r)
 	return nil
 }

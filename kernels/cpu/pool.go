@@ -15,7 +15,8 @@ import (
 // a bitmap.
 const morsel = 1 << 16
 
-// workers is how many goroutines a parallel loop runs in.
+// workers is how many goroutines a parallel loop runs in now: the program may
+// change it at any time, also while a kernel runs.
 func workers() int { return runtime.GOMAXPROCS(0) }
 
 // span is a run of rows, and its number among the morsels of the loop.
@@ -28,7 +29,7 @@ type span struct {
 func morsels(n int64) int { return int((n + morsel - 1) / morsel) }
 
 // parallel runs f over [0, n) in morsels, in any order and on several workers;
-// worker numbers below workers() let f keep scratch. It stops at the first
+// worker numbers, from 0 on, let f keep scratch. It stops at the first
 // error, when ctx ends, and when f panics, which becomes an error.
 func parallel(ctx context.Context, n int64, f func(worker int, s span) error) error {
 	return tasks(ctx, morsels(n), func(worker, i int) error {

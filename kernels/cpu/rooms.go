@@ -6,6 +6,24 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
+// private is memory of the heap of which each worker has its own, zero at first.
+type private[T any] struct {
+	mu  sync.Mutex
+	all map[int]*T
+}
+
+func (p *private[T]) of(worker int) *T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = map[int]*T{}
+	}
+	if p.all[worker] == nil {
+		p.all[worker] = new(T)
+	}
+	return p.all[worker]
+}
+
 // rooms are scratch buffers of one size, one for each worker that asks.
 type rooms struct {
 	alloc memory.Allocator

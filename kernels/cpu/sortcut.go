@@ -38,7 +38,7 @@ func (s split[K, R]) sort(z *sorter[R], at cursor) error {
 	if err := move(z.ctx, c, s.from.words, rows, s.to.words, s.to.rows); err != nil {
 		return err
 	}
-	rooms := make([]*scratch, workers())
+	var rooms private[scratch]
 	var mu sync.Mutex
 	var big []split[K, R]
 	err = tasks(z.ctx, c.parts, func(worker, p int) error {
@@ -53,10 +53,7 @@ func (s split[K, R]) sort(z *sorter[R], at cursor) error {
 			big = append(big, part)
 			return nil
 		}
-		if rooms[worker] == nil {
-			rooms[worker] = new(scratch)
-		}
-		return part.finish(z, rooms[worker], at)
+		return part.finish(z, rooms.of(worker), at)
 	})
 	for _, part := range big {
 		if err == nil {

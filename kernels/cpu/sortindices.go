@@ -184,9 +184,9 @@ func sortBig[K row, R row](z *sorter[R], w, spare []K, a, b int, at cursor) erro
 		return err
 	}
 	trends := make([]trend[K], morsels(int64(b-a)))
-	rooms := make([]scratch, workers())
+	var rooms private[scratch]
 	err := parallel(z.ctx, int64(b-a), func(worker int, s span) error {
-		trends[s.index] = makeWords(z, &rooms[worker], w[s.from:s.to], a+int(s.from), a+int(s.to), at)
+		trends[s.index] = makeWords(z, rooms.of(worker), w[s.from:s.to], a+int(s.from), a+int(s.to), at)
 		return nil
 	})
 	if err != nil {

@@ -246,11 +246,11 @@ func (p *picker[R]) least(k int, c candidates[R], at cursor) (*kept[R], error) {
 	}
 	var err error
 	if l := &p.levels[at.level]; l.seek != nil && c.rows == nil {
-		rooms := make([]scratch, workers())
+		var rooms private[scratch]
 		err = parallel(p.ctx, c.n, func(worker int, s span) error {
 			h, err := of(worker)
 			if err == nil {
-				h.leastSought(l, &rooms[worker], s, k)
+				h.leastSought(l, rooms.of(worker), s, k)
 			}
 			return err
 		})
