@@ -14,6 +14,7 @@ var stems = []stem{
 	{"choose", choose},
 	{"compare", compare},
 	{"filter", filter},
+	{"hash", hash},
 	{"peak", peak},
 	{"reduce", reduce},
 	{"tile", tileLoops},

@@ -3,7 +3,6 @@ package cpu
 import (
 	"context"
 	"encoding/binary"
-	"math"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -11,9 +10,9 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// hash is the CPU's HashFunc: one pass over the hashes for each column, a
+// hashColumns is the CPU's HashFunc: one pass over the hashes for each column, a
 // morsel at a time, so that they stay in cache.
-func hash(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint64) (*memory.Column, error) {
+func (l *loops) hashColumns(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint64) (*memory.Column, error) {
 	n := keys[0].Len()
 	o := newOut(s, arrow.PrimitiveTypes.Uint64, n)
 	if err := o.values(); err != nil {
@@ -22,7 +21,7 @@ func hash(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint
 	dst := view[uint64](o, 1)
 	columns := make([]func(h []uint64, from int64), len(keys))
 	for i, k := range keys {
-		columns[i] = hasher(k)
+		columns[i] = hasher(l, k)
 	}
 	return o.column(parallel(ctx, n, func(_ int, s span) error {
 		blocks(s, func(from, to int64) {
@@ -39,7 +38,7 @@ func hash(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint
 }
 
 // hasher hashes rows from a row on, each with the hash so far as its seed.
-func hasher(c *memory.Column) func(h []uint64, from int64) {
+func hasher(l *loops, c *memory.Column) func(h []uint64, from int64) {
 	switch c.Type().ID() {
 	case arrow.NULL:
 		return func(h []uint64, _ int64) {
@@ -48,9 +47,9 @@ func hasher(c *memory.Column) func(h []uint64, from int64) {
 			}
 		}
 	case arrow.DICTIONARY:
-		return hashDictionary(c)
+		return hashDictionary(l, c)
 	}
-	loop := valueHasher(c)
+	loop := valueHasher(l, c)
 	if c.Validity() == nil {
 		return loop
 	}
@@ -70,7 +69,7 @@ func hasher(c *memory.Column) func(h []uint64, from int64) {
 }
 
 // valueHasher hashes as if nothing were null.
-func valueHasher(c *memory.Column) func(h []uint64, from int64) {
+func valueHasher(l *loops, c *memory.Column) func(h []uint64, from int64) {
 	switch storageID(c.Type()) {
 	case arrow.BOOL:
 		return func(h []uint64, from int64) {
@@ -79,25 +78,25 @@ func valueHasher(c *memory.Column) func(h []uint64, from int64) {
 			}
 		}
 	case arrow.INT8:
-		return hashIntegers[int8](c)
+		return hashNumbers(c, l.hash.i8)
 	case arrow.INT16:
-		return hashIntegers[int16](c)
+		return hashNumbers(c, l.hash.i16)
 	case arrow.INT32:
-		return hashIntegers[int32](c)
+		return hashNumbers(c, l.hash.i32)
 	case arrow.INT64:
-		return hashIntegers[int64](c)
+		return hashNumbers(c, l.hash.i64)
 	case arrow.UINT8:
-		return hashIntegers[uint8](c)
+		return hashNumbers(c, l.hash.u8)
 	case arrow.UINT16:
-		return hashIntegers[uint16](c)
+		return hashNumbers(c, l.hash.u16)
 	case arrow.UINT32:
-		return hashIntegers[uint32](c)
+		return hashNumbers(c, l.hash.u32)
 	case arrow.UINT64:
-		return hashIntegers[uint64](c)
+		return hashNumbers(c, l.hash.u64)
 	case arrow.FLOAT32:
-		return hashFloats[float32](c)
+		return hashNumbers(c, l.hash.f32)
 	case arrow.FLOAT64:
-		return hashFloats[float64](c)
+		return hashNumbers(c, l.hash.f64)
 	case arrow.DECIMAL128:
 		values := memory.Values[decimal](c)
 		return func(h []uint64, from int64) {
@@ -113,32 +112,9 @@ func valueHasher(c *memory.Column) func(h []uint64, from int64) {
 	}
 }
 
-func hashIntegers[T integer](c *memory.Column) func(h []uint64, from int64) {
+func hashNumbers[T number](c *memory.Column, loop func(h []uint64, v []T)) func(h []uint64, from int64) {
 	values := memory.Values[T](c)
-	return func(h []uint64, from int64) {
-		run := values[from : from+int64(len(h))]
-		h = h[:len(run)]
-		for i, v := range run {
-			h[i] = hash64(uint64(v), h[i]) // the conversion extends the sign of signed types
-		}
-	}
-}
-
-func hashFloats[T float](c *memory.Column) func(h []uint64, from int64) {
-	values := memory.Values[T](c)
-	return func(h []uint64, from int64) {
-		run := values[from : from+int64(len(h))]
-		h = h[:len(run)]
-		for i, v := range run {
-			b := math.Float64bits(float64(v))
-			if v == 0 {
-				b = 0
-			} else if v != v {
-				b = 0x7ff8000000000000
-			}
-			h[i] = hash64(b, h[i])
-		}
-	}
+	return func(h []uint64, from int64) { loop(h, values[from:from+int64(len(h))]) }
 }
 
 func hashTexts[T int32 | int64](c *memory.Column) func(h []uint64, from int64) {
@@ -151,11 +127,11 @@ func hashTexts[T int32 | int64](c *memory.Column) func(h []uint64, from int64) {
 }
 
 // hashDictionary hashes each row's value.
-func hashDictionary(c *memory.Column) func(h []uint64, from int64) {
+func hashDictionary(l *loops, c *memory.Column) func(h []uint64, from int64) {
 	d := c.Dictionary()
 	var value func(h []uint64, from int64)
 	if d.Type().ID() != arrow.NULL {
-		value = valueHasher(d) // nulls are seen to here
+		value = valueHasher(l, d) // nulls are seen to here
 	}
 	return func(h []uint64, from int64) {
 		var at [rowBlock]int64

@@ -11,6 +11,7 @@ type loops struct {
 	choose     chooseLoops
 	compare    compareLoops
 	filter     filterLoops
+	hash       hashLoops
 	reduce     reduceLoops
 	matrix32   matrixLoops[float32]
 	matrix64   matrixLoops[float64]
@@ -27,6 +28,7 @@ func goLoops() *loops {
 		choose:     goChooseLoops(),
 		compare:    goCompareLoops(),
 		filter:     goFilterLoops(),
+		hash:       goHashLoops(),
 		reduce:     goReduceLoops(),
 		matrix32:   goMatrixLoops(wholeTile32),
 		matrix64:   goMatrixLoops(wholeTile64),

@@ -19,6 +19,6 @@ func (l *loops) elementwise(s *kernels.Set) {
 	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: l.isNullTest, Types: kernels.AllTypes}
 	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: l.fillNull, Types: kernels.KeyTypes}
 	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: l.ifElse, Types: kernels.KeyTypes}
-	s.Hash = kernels.Entry[kernels.HashFunc]{Func: hash, Types: kernels.KeyTypes}
+	s.Hash = kernels.Entry[kernels.HashFunc]{Func: l.hashColumns, Types: kernels.KeyTypes}
 	s.Apply = kernels.Entry[kernels.ApplyFunc]{Func: apply, Types: kernels.FunctionTypes}
 }
