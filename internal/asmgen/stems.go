@@ -13,6 +13,7 @@ var stems = []stem{
 	{"bitmap", bitmap},
 	{"choose", choose},
 	{"compare", compare},
+	{"convert", convert},
 	{"filter", filter},
 	{"hash", hash},
 	{"peak", peak},

@@ -127,7 +127,7 @@ func (l *loops) castLoop(o *out, r *rowErrors, c *memory.Column, to arrow.DataTy
 	case temporal:
 		return castTemporal(o, r, c, to, opts)
 	case numbers.Has(storageID(from)) && numbers.Has(storageID(to)):
-		return castNumbers(o, r, c, to, opts)
+		return castNumbers(l, o, r, c, to, opts)
 	case from.ID() == arrow.DECIMAL128 || to.ID() == arrow.DECIMAL128:
 		return castDecimals(o, r, c, to, opts)
 	case from.ID() == arrow.STRING:

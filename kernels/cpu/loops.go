@@ -10,6 +10,7 @@ type loops struct {
 	bitmap     bitmapLoops
 	choose     chooseLoops
 	compare    compareLoops
+	convert    convertLoops
 	filter     filterLoops
 	hash       hashLoops
 	reduce     reduceLoops
@@ -27,6 +28,7 @@ func goLoops() *loops {
 		bitmap:     goBitmapLoops(),
 		choose:     goChooseLoops(),
 		compare:    goCompareLoops(),
+		convert:    goConvertLoops(),
 		filter:     goFilterLoops(),
 		hash:       goHashLoops(),
 		reduce:     goReduceLoops(),
