@@ -1,6 +1,6 @@
 # Bare `make` lists the targets. The work is done in scripts/; each script says what it installs.
 .DEFAULT_GOAL := help
-.PHONY: help run test gpu capi install quick lint fuzz bench peers clean
+.PHONY: help run test gpu capi python install quick lint fuzz bench peers clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -17,6 +17,9 @@ gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, check, 
 
 capi: ## Build libvolley.so, the C interface, into out/capi and test it
 	@bash scripts/capi.sh
+
+python: ## Build the Python wheel into out/python and test it, alone and with NumPy, pyarrow, pandas, Polars, DuckDB
+	@bash scripts/python.sh
 
 install: ## Install libvolley.so, its headers, and what pkg-config and CMake look for, into PREFIX (/usr/local)
 	@bash scripts/capi.sh install $(or $(PREFIX),/usr/local)

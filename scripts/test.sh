@@ -99,11 +99,12 @@ case $answers in
 	;;
 esac
 
-section "C interface: libvolley.so, its headers and its tests"
+section "C interface and Python package"
 if c_compiler && packages g++ g++; then
 	bash scripts/capi.sh
+	bash scripts/python.sh
 else
-	leave_out "the C interface" "${why_no_compiler:-$why}"
+	leave_out "the C interface and the Python package" "${why_no_compiler:-$why}"
 fi
 
 # Every operation by every peer, at a size that takes seconds; the program fails where a result is not ours.

@@ -1,0 +1,43 @@
+"""volley: columnar kernels, tables and readers on whatever processor is there.
+
+>>> import volley as vo
+>>> t = vo.Table({"state": ["WY", "IA", "WY"], "delay": [30, 5, 12]})
+>>> t.group_by("state").agg(vo.col("delay").mean()).to_pydict()
+{'state': ['WY', 'IA'], 'mean_delay': [21.0, 5.0]}
+"""
+
+from ._library import take_text as _take_text
+from .column import Column
+from .device import Device, DeviceInfo, devices
+from .errors import (
+    Canceled,
+    Closed,
+    Forked,
+    FormatError,
+    Internal,
+    InvalidValue,
+    Lost,
+    Mismatch,
+    NotFound,
+    OutOfMemory,
+    Unavailable,
+    Unsupported,
+    VolleyError,
+)
+from .expr import Agg, Expr, coalesce, col, count, function, lit, sql, when
+from .matrix import Matrix
+from .query import Query, scan_csv, scan_ipc, scan_parquet
+from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
+
+
+def version() -> str:
+    """The version of the library that is loaded."""
+    return _take_text("volley_version")
+
+
+__all__ = [
+    "Agg", "Canceled", "Closed", "Column", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal", "InvalidValue", "Lost", "Matrix",
+    "Mismatch", "NotFound", "OutOfMemory", "Query", "Table", "Unavailable", "Unsupported", "VolleyError", "coalesce", "col", "concat", "count",
+    "devices", "from_arrow", "from_pandas", "function", "lit", "read_csv", "read_ipc", "read_parquet", "scan_csv", "scan_ipc", "scan_parquet", "sql",
+    "version", "when",
+]  # fmt: skip

@@ -1,0 +1,199 @@
+"""The library behind the package: loaded at first use, so that a process may fork before that; every call of it releases the GIL."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from ctypes import byref, c_char_p, c_int64, c_void_p
+from pathlib import Path
+from typing import Any, ClassVar
+
+from . import _abi
+from .errors import OF_STATUS, Closed, Internal, VolleyError
+
+# How long a call keeps the interpreter from seeing a signal, in milliseconds.
+PATIENCE = 20
+
+_lock = threading.Lock()
+_loaded: ctypes.CDLL | None = None
+_tokens: list[c_void_p] = []
+
+
+def library() -> ctypes.CDLL:
+    """The library, loaded when it is first asked for. VOLLEY_LIBRARY names another file than the package's own."""
+    global _loaded
+    if _loaded is None:
+        with _lock:
+            if _loaded is None:
+                path = os.environ.get("VOLLEY_LIBRARY") or str(Path(__file__).with_name("libvolley.so.1"))
+                lib = ctypes.CDLL(path)
+                lib.volley_abi_version.restype = ctypes.c_uint32
+                version = lib.volley_abi_version()
+                if version >> 16 != _abi.ABI_MAJOR or version & 0xFFFF < _abi.ABI_MINOR:
+                    raise ImportError(f"{path} has interface {version >> 16}.{version & 0xFFFF}, this package wants {_abi.ABI_MAJOR}.{_abi.ABI_MINOR}")
+                _abi.declare(lib)
+                _loaded = lib
+    return _loaded
+
+
+def failure(status: int) -> VolleyError:
+    """The exception of a status, with what the library says about it."""
+    e = library().volley_last_error().contents
+    text = (e.message or b"").decode("utf-8", "replace")
+    return OF_STATUS.get(status, Internal)(text, (e.kind or b"").decode(), (e.device or b"").decode())
+
+
+def call(name: str, *args: Any) -> None:
+    """Calls a function that takes no time."""
+    status = getattr(library(), name)(*args)
+    if status != _abi.OK:
+        raise failure(status)
+
+
+def long_call(name: str, args: Sequence[Any], outs: Sequence[Any] = ()) -> None:
+    """Calls a function that can take long: token and out parameters come last. On the main thread, which alone sees signals, it looks for
+    them every 20 ms, and an exception from one, such as KeyboardInterrupt, cancels the operation."""
+    lib = library()
+    if threading.current_thread() is not threading.main_thread():
+        status = getattr(lib, name)(*args, None, *outs)
+    else:
+        status = _patient(lib, getattr(lib, name), args, outs)
+    if status != _abi.OK:
+        raise failure(status)
+
+
+def _patient(lib: ctypes.CDLL, function: Any, args: Sequence[Any], outs: Sequence[Any]) -> int:
+    try:
+        token = _tokens.pop()
+    except IndexError:
+        token = c_void_p()
+        call("volley_token_new", PATIENCE, byref(token))
+    try:
+        status: int = function(*args, token, *outs)
+        while status == _abi.PENDING:
+            status = lib.volley_token_wait(token)
+    except BaseException:
+        _give_up(lib, token)
+        raise
+    _tokens.append(token)
+    return status
+
+
+def _give_up(lib: ctypes.CDLL, token: c_void_p) -> None:
+    """Cancels the call of a token and waits for its end, whatever signals come meanwhile."""
+    while True:
+        try:
+            lib.volley_token_cancel(token)
+            while lib.volley_token_wait(token) == _abi.PENDING:
+                pass
+            lib.volley_token_free(token)
+            return
+        except BaseException:  # noqa: S112 - another Ctrl-C: the first one is on its way
+            continue
+
+
+def take_text(name: str, *args: Any) -> str:
+    """Calls a function whose last parameter hands out a text."""
+    out = c_void_p()
+    call(name, *args, byref(out))
+    return _read(out)
+
+
+def long_text(name: str, *args: Any) -> str:
+    """Calls a function that can take long and hands out a text."""
+    out = c_void_p()
+    long_call(name, args, [byref(out)])
+    return _read(out)
+
+
+def _read(out: c_void_p) -> str:
+    text = ctypes.string_at(out.value or 0).decode()
+    library().volley_string_free(out)
+    return text
+
+
+def take_number(name: str, *args: Any) -> int:
+    """Calls a function whose last parameter hands out a number."""
+    out = c_int64()
+    call(name, *args, byref(out))
+    return out.value
+
+
+def texts(values: Iterable[str]) -> Any:
+    """A list of texts as C takes it."""
+    encoded = [encode(v) for v in values]
+    return (c_char_p * max(1, len(encoded)))(*encoded)
+
+
+def encode(value: str) -> bytes:
+    """A text as C takes it: without NULs."""
+    if not isinstance(value, str):
+        raise TypeError(f"a str is wanted, not {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError("a text with a NUL")
+    return value.encode()
+
+
+class Handle:
+    """An object of the library, given back when Python forgets it, or by close."""
+
+    __slots__ = ("_value", "__weakref__")
+    _free: ClassVar[str]
+
+    def __init__(self, value: int) -> None:
+        self._value: int | None = value
+
+    @property
+    def _handle(self) -> int:
+        if self._value is None:
+            raise Closed(f"this {type(self).__name__} was closed", "closed")
+        return self._value
+
+    @property
+    def _as_parameter_(self) -> int:
+        """What ctypes hands to C for the object, which it keeps alive for the call."""
+        return self._handle
+
+    def close(self) -> None:
+        """Gives the object back now; later use is an error."""
+        value, self._value = self._value, None
+        if value is not None and _loaded is not None:
+            getattr(_loaded, self._free)(value)
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except Exception:  # the interpreter is ending, or __init__ failed
+            return
+
+
+def handles(objects: Sequence[Handle]) -> Any:
+    """A list of objects as C takes it. The caller keeps the objects."""
+    return (c_void_p * max(1, len(objects)))(*[o._handle for o in objects])
+
+
+def make(name: str, *args: Any) -> int:
+    """Calls a function that makes an object."""
+    out = c_void_p()
+    call(name, *args, byref(out))
+    return out.value or 0
+
+
+def long_make(name: str, *args: Any, free: str) -> int:
+    """Calls a function that can take long and makes an object."""
+    out = c_void_p()
+    lib = library()
+    try:
+        long_call(name, args, [byref(out)])
+    except BaseException:
+        if out.value:
+            getattr(lib, free)(out)
+        raise
+    return out.value or 0
+
+
+def live() -> int:
+    """How many objects of the library are alive, for tests."""
+    return take_number("volley_live")

@@ -1,0 +1,299 @@
+"""Queries: plans over tables and files, run by collect. A table has the same operations, run at once."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from ctypes import byref
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, _capsule
+from ._library import Handle, call, encode, handles, long_make, long_text, make, texts
+from .device import Device, device_of
+from .expr import Agg, Expr, col, lit, sql
+
+if TYPE_CHECKING:
+    from .table import Table
+
+
+class Query(Handle):
+    """A plan. Every operation gives a new one, and nothing is read before ``collect``.
+
+    Columns are named by their names, computed ones are expressions; ``filter("delay > 15")`` takes the text of one.
+    """
+
+    __slots__ = ()
+    _free = "volley_query_free"
+
+    def __repr__(self) -> str:
+        return "<volley.Query>"
+
+    def on(self, device: Device | str) -> Query:
+        """Runs the query on a device. Queries over files run on the best one unless this says else."""
+        return Query(make("volley_query_on", self, device_of(device)))
+
+    def filter(self, *predicates: Expr | str) -> Query:
+        """The rows for which all predicates are true."""
+        q = self
+        for p in predicates:
+            q = Query(make("volley_query_filter", q, (sql(p) if isinstance(p, str) else lit(p))))
+        return q
+
+    def select(self, *items: Expr | str | Iterable[Expr | str], **named: Any) -> Query:
+        """These columns, in this order."""
+        all_ = [_column(i) for i in _flat(items)] + [lit(v).alias(n) for n, v in named.items()]
+        return Query(make("volley_query_select", self, handles(all_), len(all_)))
+
+    def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Query:
+        """With further columns, or others in place of those of their names. An expression without ``alias`` has the name of its text."""
+        q = self
+        for name, value in [*((_name(i), i) for i in _flat(items)), *named.items()]:
+            q = Query(make("volley_query_with_column", q, encode(name), lit(value)))
+        return q
+
+    with_column = with_columns
+
+    def assign(self, **named: Any) -> Query:
+        """``with_columns`` by pandas' name."""
+        return self.with_columns(**named)
+
+    def drop(self, *columns: str | Iterable[str]) -> Query:
+        """Without these columns."""
+        names = _flat(columns)
+        return Query(make("volley_query_drop", self, texts(names), len(names)))
+
+    def rename(self, mapping: Mapping[str, str]) -> Query:
+        """With other names for columns."""
+        q = self
+        for before, after in mapping.items():
+            q = Query(make("volley_query_rename", q, encode(before), encode(after)))
+        return q
+
+    def join(self, other: Query | Table, on: str | Sequence[str] | None = None, how: str = "inner", *, left_on: str | Sequence[str] | None = None,
+             right_on: str | Sequence[str] | None = None, suffix: str = "_right", nulls_equal: bool = False, maintain_order: bool = True) -> Query:  # fmt: skip
+        """Matches rows with those of another. how is inner, left, right, full (or outer), semi, anti or cross. Null keys match nothing, unless
+        nulls_equal; rows come in left order and then right order, unless maintain_order is false."""
+        if on is not None and (left_on is not None or right_on is not None):
+            raise ValueError("on, or left_on and right_on, not both")
+        left = _names(on if on is not None else left_on)
+        right = _names(on if on is not None else right_on)
+        if len(left) != len(right):
+            raise ValueError(f"{len(left)} keys on the left, {len(right)} on the right")
+        o = _abi.volley_join_options(ctypes.sizeof(_abi.volley_join_options), nulls_equal, not maintain_order, encode(suffix))
+        there = query_of(other)
+        return Query(make("volley_query_join", self, there, encode(how), texts(left), texts(right), len(left), byref(o)))
+
+    def merge(self, right: Query | Table, how: str = "inner", on: str | Sequence[str] | None = None, **more: Any) -> Query:
+        """``join`` with pandas' order of arguments."""
+        return self.join(right, on=on, how=how, **more)
+
+    def group_by(self, *keys: Expr | str | Iterable[Expr | str], maintain_order: bool = True, drop_nulls: bool = False) -> GroupBy:
+        """Groups of the rows whose keys are equal: go on with ``agg``. Null is a key like others unless drop_nulls."""
+        return GroupBy(self, [_column(k) for k in _flat(keys)], not maintain_order, drop_nulls)
+
+    groupby = group_by
+
+    def agg(self, *aggregates: Agg | Iterable[Agg], **named: Agg) -> Query:
+        """Aggregates all rows to one."""
+        return GroupBy(self, [], False, False).agg(*aggregates, **named)
+
+    def sort(self, *by: Expr | str | Iterable[Expr | str], descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Query:
+        """Orders the rows; stable."""
+        orders = _orders(by, descending, nulls_last)
+        return Query(make("volley_query_sort", self, orders.rows, len(orders.keys)))
+
+    def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True) -> Query:
+        """``sort`` by pandas' names."""
+        return self.sort(by, descending=not ascending if isinstance(ascending, bool) else [not a for a in ascending])
+
+    def top_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Query:
+        """The k rows with the greatest values of by."""
+        orders = _orders((by,), True, True)
+        return Query(make("volley_query_top_k", self, k, orders.rows, len(orders.keys)))
+
+    nlargest = top_k
+
+    def bottom_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Query:
+        """The k rows with the least values of by."""
+        orders = _orders((by,), False, True)
+        return Query(make("volley_query_top_k", self, k, orders.rows, len(orders.keys)))
+
+    nsmallest = bottom_k
+
+    def slice(self, offset: int, length: int) -> Query:
+        """Rows from offset on."""
+        return Query(make("volley_query_slice", self, offset, length))
+
+    def head(self, n: int = 5) -> Query:
+        """The first rows."""
+        return self.slice(0, n)
+
+    limit = head
+
+    def unique(self, subset: str | Sequence[str] | None = None) -> Query:
+        """The first of rows that are equal in the columns of subset, in all if None."""
+        names = _names(subset)
+        return Query(make("volley_query_distinct", self, texts(names), len(names)))
+
+    drop_duplicates = unique
+
+    def union(self, *others: Query | Table) -> Query:
+        """These rows and then those of the others, which have the same columns."""
+        there = [query_of(o) for o in others]
+        return Query(make("volley_query_union", self, handles(there), len(there)))
+
+    def collect(self) -> Table:
+        """Runs the query."""
+        from .table import Table
+
+        return Table._of(long_make("volley_query_collect", self, free="volley_table_free"))
+
+    def describe(self) -> Table:
+        """Runs the query and gives counts, means, extremes of each column."""
+        from .table import Table
+
+        return Table._of(long_make("volley_query_describe", self, free="volley_table_free"))
+
+    def explain(self) -> str:
+        """The plan as it would run."""
+        return long_text("volley_query_explain", self)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Runs the query batch by batch, as the stream is read."""
+        stream = _capsule.ArrowArrayStream()
+        call("volley_query_stream", self, None, byref(stream))
+        return _capsule.wrap(stream)
+
+
+class GroupBy:
+    """Groups: go on with ``agg``."""
+
+    def __init__(self, query: Query, keys: list[Expr], any_order: bool, drop_nulls: bool) -> None:
+        self._query, self._keys, self._any_order, self._drop_nulls = query, keys, any_order, drop_nulls
+
+    def agg(self, *aggregates: Agg | Iterable[Agg] | Mapping[str, str | Sequence[str]], **named: Any) -> Query:
+        """A row for each group: the keys and then the aggregates, such as ``col("delay").mean()``. pandas' forms are taken too:
+        ``agg({"delay": ["mean", "max"]})`` and ``agg(worst=("delay", "max"))``."""
+        all_ = [a for item in aggregates for a in _aggregates(item)]
+        for name, a in named.items():
+            all_.append((a if isinstance(a, Agg) else _pair(*a)).alias(name))
+        rows = (_abi.volley_aggregate * max(1, len(all_)))()
+        for row, a in zip(rows, all_):
+            row.op, row.input = encode(a.op), a.input._handle if a.input is not None else None
+            row.name, row.ddof = encode(a.name) if a.name is not None else None, a.ddof
+        o = _abi.volley_group_options(ctypes.sizeof(_abi.volley_group_options), self._drop_nulls, self._any_order)
+        return Query(make("volley_query_group_by", self._query, handles(self._keys), len(self._keys), rows, len(all_), byref(o)))
+
+    def len(self) -> Query:
+        """How many rows each group has, as the column "count"."""
+        return self.agg(Agg("count", None))
+
+    size = count = len
+
+
+_OPS = {"nunique": "count_distinct", "n_unique": "count_distinct", "prod": "product"}
+
+
+def _ddof(op: str) -> int:
+    return 1 if op in ("var", "std") else 0
+
+
+def _pair(column: str, op: str) -> Agg:
+    return Agg(_OPS.get(op, op), col(column), ddof=_ddof(op))
+
+
+def _aggregates(item: Any) -> list[Agg]:
+    if isinstance(item, Agg):
+        return [item]
+    if isinstance(item, Mapping):
+        return [Agg(_OPS.get(op, op), col(name), f"{op}_{name}", _ddof(op)) for name, ops in item.items() for op in _names(ops)]
+    if isinstance(item, (Expr, str)):
+        raise TypeError(f"{item} is no aggregate: write col(...).sum() or the like")
+    return [a for i in item for a in _aggregates(i)]
+
+
+def _flat(items: Iterable[Any]) -> list[Any]:
+    """The items, those of lists among them in their place."""
+    return [x for i in items for x in ([i] if isinstance(i, (str, Expr)) or not isinstance(i, Iterable) else i)]
+
+
+def _names(given: str | Sequence[str] | None) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else list(given)
+
+
+def _column(item: Any) -> Expr:
+    return col(item) if isinstance(item, str) else lit(item)
+
+
+def _name(e: Expr) -> str:
+    text = str(e)
+    return text.rsplit(" as ", 1)[1].strip('"') if " as " in text and not text.endswith(")") else text
+
+
+class _Orders:
+    """Keys of a sort as C takes them, with the expressions that they point at."""
+
+    def __init__(self, keys: list[Expr], descending: list[bool], nulls_last: bool) -> None:
+        self.keys = keys
+        self.rows = (_abi.volley_order * max(1, len(keys)))(*[_abi.volley_order(k._handle, d, not nulls_last) for k, d in zip(keys, descending)])
+
+
+def _orders(by: Iterable[Any], descending: bool | Sequence[bool], nulls_last: bool) -> _Orders:
+    keys = [_column(k) for k in _flat(by)]
+    down = [descending] * len(keys) if isinstance(descending, bool) else list(descending)
+    if len(down) != len(keys):
+        raise ValueError(f"{len(keys)} keys and {len(down)} values of descending")
+    return _Orders(keys, down, nulls_last)
+
+
+def query_of(relation: Query | Table) -> Query:
+    """A query of all rows of a table, or the query itself."""
+    if isinstance(relation, Query):
+        return relation
+    lazy = getattr(relation, "lazy", None)
+    if lazy is None:
+        raise TypeError(f"a Table or a Query is wanted, not a {type(relation).__name__}")
+    made = lazy()
+    assert isinstance(made, Query)
+    return made
+
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def _paths(given: Paths) -> tuple[Any, int]:
+    many = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    names = [os.fspath(p) for p in many]
+    return texts(names), len(names)
+
+
+def _placed(handle: int, device: Device | str | None) -> Query:
+    q = Query(handle)
+    return Query(make("volley_query_on", q, device_of(device)))
+
+
+def scan_parquet(source: Paths, *, device: Device | str | None = None) -> Query:
+    """A query over Parquet files, or patterns of their names: only the columns and row groups that it needs are read."""
+    return _placed(make("volley_scan_parquet", *_paths(source)), device)
+
+
+def scan_ipc(source: Paths, *, device: Device | str | None = None) -> Query:
+    """A query over Arrow IPC files or streams."""
+    return _placed(make("volley_scan_ipc", *_paths(source)), device)
+
+
+def scan_csv(source: Paths, *, separator: str = ",", has_header: bool = True, new_columns: Sequence[str] = (), schema_overrides: Mapping[str, str] | None = None,
+             null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False, device: Device | str | None = None) -> Query:  # fmt: skip
+    """A query over CSV files. Types are guessed from the first rows (10,000 unless infer_schema_length says else), those of schema_overrides
+    given; ignore_errors leaves out records that are wrong."""
+    types = dict(schema_overrides or {})
+    nulls = _names(null_values)
+    lists = [texts(new_columns), texts(types), texts(types.values()), texts(nulls)]
+    at = [ctypes.addressof(x) for x in lists]
+    o = _abi.volley_csv_options(
+        ctypes.sizeof(_abi.volley_csv_options), encode(separator), not has_header, at[0], len(new_columns), at[1], at[2], len(types), at[3], len(nulls),
+        infer_schema_length, ignore_errors,
+    )  # fmt: skip
+    paths, n = _paths(source)
+    return _placed(make("volley_scan_csv", paths, n, byref(o)), device)

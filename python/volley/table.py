@@ -1,0 +1,318 @@
+"""Tables: named columns on a device, with operations that run at once."""
+
+from __future__ import annotations
+
+import ctypes
+import html
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from ctypes import byref
+from typing import Any
+
+from . import _abi, _capsule
+from ._library import Handle, call, encode, handles, long_call, long_make, make, take_number, take_text, texts
+from .column import Column, import_options
+from .device import Device, device_of
+from .expr import Agg, Expr
+from .query import GroupBy, Paths, Query, scan_csv, scan_ipc, scan_parquet
+
+
+class Table(Handle):
+    """An immutable table. It is made of a dict of columns, or of anything that has Arrow's protocol: pyarrow, Polars, pandas, DuckDB, a Query.
+
+    >>> Table({"a": [1, 2, 3]}).filter(col("a") > 1).shape
+    (2, 1)
+
+    Operations are those of Query, run at once.
+    """
+
+    __slots__ = ()
+    _free = "volley_table_free"
+
+    def __init__(self, data: Any, *, device: Device | str | None = None, validate: str = "cheap") -> None:
+        super().__init__(_import(data, device, validate))
+
+    @classmethod
+    def _of(cls, handle: int) -> Table:
+        t = cls.__new__(cls)
+        Handle.__init__(t, handle)
+        return t
+
+    def __len__(self) -> int:
+        return take_number("volley_table_rows", self)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [take_text("volley_table_name", self, i) for i in range(take_number("volley_table_columns", self))]
+
+    @property
+    def dtypes(self) -> list[str]:
+        """The types of the columns."""
+        return [take_text("volley_table_type", self, i) for i in range(take_number("volley_table_columns", self))]
+
+    @property
+    def schema(self) -> dict[str, str]:
+        """The types of the columns by their names."""
+        return dict(zip(self.columns, self.dtypes))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), take_number("volley_table_columns", self)
+
+    @property
+    def device(self) -> Device:
+        """Where the table lives."""
+        return Device._of(make("volley_table_device", self))
+
+    def column(self, name: str) -> Column:
+        """A column; that of a table of several chunks is put together, which copies it."""
+        return Column._of(long_make("volley_table_column", self, encode(name), free="volley_column_free"))
+
+    def __getitem__(self, name: str) -> Column:
+        if not isinstance(name, str):
+            raise TypeError(f"table[name] gives a column; rows are chosen by filter, head and slice, not by {name!r}")
+        return self.column(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def to(self, device: Device | str) -> Table:
+        """The table on another device; the same memory where both work on the host's."""
+        return Table._of(long_make("volley_table_to", self, device_of(device), free="volley_table_free"))
+
+    def lazy(self) -> Query:
+        """A query of all rows."""
+        return Query(make("volley_query_table", self))
+
+    # The operations of Query.
+
+    def filter(self, *predicates: Expr | str) -> Table:
+        """See Query.filter."""
+        return self.lazy().filter(*predicates).collect()
+
+    def select(self, *items: Expr | str | Iterable[Expr | str], **named: Any) -> Table:
+        """See Query.select."""
+        return self.lazy().select(*items, **named).collect()
+
+    def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Table:
+        """See Query.with_columns."""
+        return self.lazy().with_columns(*items, **named).collect()
+
+    with_column = with_columns
+
+    def assign(self, **named: Any) -> Table:
+        """See Query.assign."""
+        return self.with_columns(**named)
+
+    def drop(self, *columns: str | Iterable[str]) -> Table:
+        """See Query.drop."""
+        return self.lazy().drop(*columns).collect()
+
+    def rename(self, mapping: Mapping[str, str]) -> Table:
+        """See Query.rename."""
+        return self.lazy().rename(mapping).collect()
+
+    def join(self, other: Table | Query, on: str | Sequence[str] | None = None, how: str = "inner", **more: Any) -> Table:
+        """See Query.join."""
+        return self.lazy().join(other, on, how, **more).collect()
+
+    def merge(self, right: Table | Query, how: str = "inner", on: str | Sequence[str] | None = None, **more: Any) -> Table:
+        """See Query.merge."""
+        return self.join(right, on, how, **more)
+
+    def group_by(self, *keys: Expr | str | Iterable[Expr | str], maintain_order: bool = True, drop_nulls: bool = False) -> TableGroupBy:
+        """See Query.group_by."""
+        return TableGroupBy(self.lazy().group_by(*keys, maintain_order=maintain_order, drop_nulls=drop_nulls))
+
+    groupby = group_by
+
+    def agg(self, *aggregates: Agg | Iterable[Agg], **named: Agg) -> Table:
+        """See Query.agg."""
+        return self.lazy().agg(*aggregates, **named).collect()
+
+    def sort(self, *by: Expr | str | Iterable[Expr | str], descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Table:
+        """See Query.sort."""
+        return self.lazy().sort(*by, descending=descending, nulls_last=nulls_last).collect()
+
+    def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True) -> Table:
+        """See Query.sort_values."""
+        return self.lazy().sort_values(by, ascending).collect()
+
+    def top_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Table:
+        """See Query.top_k."""
+        return self.lazy().top_k(k, by).collect()
+
+    nlargest = top_k
+
+    def bottom_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Table:
+        """See Query.bottom_k."""
+        return self.lazy().bottom_k(k, by).collect()
+
+    nsmallest = bottom_k
+
+    def slice(self, offset: int, length: int) -> Table:
+        """See Query.slice."""
+        return self.lazy().slice(offset, length).collect()
+
+    def head(self, n: int = 5) -> Table:
+        """See Query.head."""
+        return self.slice(0, n)
+
+    limit = head
+
+    def tail(self, n: int = 5) -> Table:
+        """The last rows."""
+        rows = len(self)
+        return self.slice(max(0, rows - n), min(n, rows))
+
+    def unique(self, subset: str | Sequence[str] | None = None) -> Table:
+        """See Query.unique."""
+        return self.lazy().unique(subset).collect()
+
+    drop_duplicates = unique
+
+    def union(self, *others: Table | Query) -> Table:
+        """See Query.union."""
+        return self.lazy().union(*others).collect()
+
+    def describe(self) -> Table:
+        """See Query.describe."""
+        return self.lazy().describe()
+
+    # Out of it.
+
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Lists of Python's values by the columns' names."""
+        return {n: self.column(n).to_pylist() for n in self.columns}
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table of the same memory."""
+        import pyarrow as pa
+
+        return pa.table(self)
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame, by way of pyarrow."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """A Polars data frame."""
+        import polars as pl
+
+        return pl.DataFrame(self)
+
+    def write_parquet(self, path: str | os.PathLike[str], *, compression: str | None = None, row_group_size: int = 0) -> None:
+        """Writes a Parquet file, which replaces one of that name when all is written. compression is none, snappy or zstd."""
+        self._write(path, "parquet", compression=compression, row_group_rows=row_group_size)
+
+    def write_csv(self, path: str | os.PathLike[str], *, separator: str = ",", null_value: str = "", include_header: bool = True) -> None:
+        """Writes a CSV file."""
+        self._write(path, "csv", delimiter=separator, null_text=null_value, no_header=not include_header)
+
+    def write_ipc(self, path: str | os.PathLike[str], *, compression: str | None = None, stream: bool = False) -> None:
+        """Writes an Arrow IPC file, or stream. compression is none, lz4 or zstd."""
+        self._write(path, "arrows" if stream else "arrow", compression=compression)
+
+    def _write(self, path: str | os.PathLike[str], format: str, **more: Any) -> None:
+        o = _abi.volley_write_options(size=ctypes.sizeof(_abi.volley_write_options), format=encode(format))
+        for name, value in more.items():
+            setattr(o, name, encode(value) if isinstance(value, str) else value)
+        long_call("volley_table_write", (self, encode(os.fspath(path)), byref(o)))
+
+    def __repr__(self) -> str:
+        return take_text("volley_table_format", self, 10, 0)
+
+    def _repr_html_(self) -> str:
+        shown = self.head(10)
+        names, values = shown.columns, []
+        for n in names:
+            try:
+                values.append(shown.column(n).to_pylist())
+            except NotImplementedError:  # nested values
+                values.append(["…"] * len(shown))
+        head = "".join(f"<th>{html.escape(n)}<br><small>{html.escape(t)}</small></th>" for n, t in zip(names, shown.dtypes))
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(str(v))}</td>" for v in row) + "</tr>" for row in zip(*values))
+        rows, columns = self.shape
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{rows:,} rows × {columns} columns</small>"
+
+    # Protocols.
+
+    def __arrow_c_schema__(self) -> Any:
+        schema = _capsule.ArrowSchema()
+        call("volley_table_schema", self, byref(schema))
+        return _capsule.wrap(schema)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        stream = _capsule.ArrowArrayStream()
+        call("volley_table_export", self, byref(stream))
+        return _capsule.wrap(stream)
+
+
+class TableGroupBy:
+    """Groups of a table: go on with ``agg``."""
+
+    def __init__(self, groups: GroupBy) -> None:
+        self._groups = groups
+
+    def agg(self, *aggregates: Any, **named: Any) -> Table:
+        """See GroupBy.agg."""
+        return self._groups.agg(*aggregates, **named).collect()
+
+    def len(self) -> Table:
+        """How many rows each group has, as the column "count"."""
+        return self._groups.len().collect()
+
+    size = count = len
+
+
+def _import(data: Any, device: Device | str | None, validate: str) -> int:
+    where = device_of(device)
+    if isinstance(data, Mapping):
+        columns = [c if isinstance(c, Column) else Column(c, validate=validate) for c in data.values()]
+        return long_make("volley_table_new", where, texts(data), handles(columns), len(columns), free="volley_table_free")
+    options = import_options(validate)
+    if hasattr(data, "__arrow_c_stream__"):
+        capsule = data.__arrow_c_stream__()
+        return long_make("volley_table_import", where, _capsule.unwrap(capsule, b"arrow_array_stream"), options, free="volley_table_free")
+    if hasattr(data, "__arrow_c_array__"):
+        import_one = Column(data, validate=validate)
+        return long_make("volley_table_new", where, texts(["0"]), handles([import_one]), 1, free="volley_table_free")
+    raise TypeError(f"a {type(data).__name__} is nothing that a table is made of: it is no dict and has no __arrow_c_stream__")
+
+
+def concat(tables: Sequence[Table | Query]) -> Table:
+    """The rows of the first table and then those of the others, which have the same columns."""
+    if not tables:
+        raise ValueError("no tables")
+    first = tables[0] if isinstance(tables[0], Query) else tables[0].lazy()
+    return first.union(*tables[1:]).collect()
+
+
+def from_arrow(data: Any, *, device: Device | str | None = None, validate: str = "cheap") -> Table:
+    """A table of anything that has Arrow's protocol, without a copy."""
+    return Table(data, device=device, validate=validate)
+
+
+def from_pandas(frame: Any, *, device: Device | str | None = None) -> Table:
+    """A table of a pandas data frame."""
+    return Table(frame, device=device)
+
+
+def read_parquet(source: Paths, *, columns: Sequence[str] | None = None, device: Device | str | None = None) -> Table:
+    """Reads Parquet files."""
+    q = scan_parquet(source, device=device)
+    return (q if columns is None else q.select(columns)).collect()
+
+
+def read_ipc(source: Paths, *, columns: Sequence[str] | None = None, device: Device | str | None = None) -> Table:
+    """Reads Arrow IPC files or streams."""
+    q = scan_ipc(source, device=device)
+    return (q if columns is None else q.select(columns)).collect()
+
+
+def read_csv(source: Paths, *, columns: Sequence[str] | None = None, **more: Any) -> Table:
+    """Reads CSV files, with the arguments of scan_csv."""
+    q = scan_csv(source, **more)
+    return (q if columns is None else q.select(columns)).collect()
