@@ -25,5 +25,11 @@
 // A rank that dies, stops, leaves or makes another call ends the operation on all
 // survivors with one and the same *Fault, which names it. So does a context that
 // ends on any rank. The Comm is then closed for work; Shrink makes a new one of the
-// survivors.
+// survivors, and Grow admits others to it.
+//
+// # Seeing it
+//
+// Options.Timeline, or VOLLEY_TIMELINE in the environment, records what operations
+// spend their time on; "volley timeline" merges the ranks' files. Stats and Totals are
+// counts, which package metrics publishes.
 package collective

@@ -1,0 +1,213 @@
+package faultinject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/rendezvous"
+	"github.com/volley-go/volley/collective/transport/tcp"
+	"github.com/volley-go/volley/device"
+)
+
+// overTCP meets at a file.
+func overTCP(path string) collective.Meeting {
+	return func(ctx context.Context, rank, size int) (transport.Endpoint, error) {
+		w := rendezvous.World{Rank: rank, Size: size, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Address: "file://" + path}
+		return tcp.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0"})
+	}
+}
+
+// inProcess hands out the ends of one group.
+func inProcess() collective.Meeting {
+	var mu sync.Mutex
+	var ends []transport.Endpoint
+	return func(_ context.Context, rank, size int) (transport.Endpoint, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ends == nil {
+			ends = inproc.New(size)
+		}
+		return ends[rank], nil
+	}
+}
+
+// together opens all ends of a group.
+func together(t *testing.T, n int, meet collective.Meeting) []transport.Endpoint {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	ends, errs := make([]transport.Endpoint, n), make([]error, n)
+	var all sync.WaitGroup
+	for r := range n {
+		all.Go(func() { ends[r], errs[r] = meet(ctx, r, n) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return ends
+}
+
+// sums checks a Comm by an AllReduce.
+func sums(c *collective.Comm) error {
+	v := make([]int64, 1000)
+	for i := range v {
+		v[i] = int64(c.Rank() + i)
+	}
+	if err := c.AllReduce(context.Background(), collective.Of(v), collective.Of(v), collective.Sum); err != nil {
+		return err
+	}
+	n := int64(c.Size())
+	for i, x := range v {
+		if x != n*(n-1)/2+n*int64(i) {
+			return fmt.Errorf("sum %d of %d ranks is %d", i, n, x)
+		}
+	}
+	return nil
+}
+
+// A rank is killed; the others shrink, and grow again by a rank that is new.
+func TestGrow(t *testing.T) {
+	dir := t.TempDir()
+	for name, meetings := range map[string][2]collective.Meeting{
+		"inproc": {inProcess(), inProcess()},
+		"tcp":    {overTCP(filepath.Join(dir, "first")), overTCP(filepath.Join(dir, "second"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := collective.Options{Deadline: limit} // who is killed is noticed by its connection
+			ends, in := Wrap(together(t, ranks, meetings[0]), Event{Rank: 2, N: 3, Kind: Kill})
+			defer in.Thaw()
+			var all sync.WaitGroup
+			errs := make([]error, ranks+1)
+			for r, e := range ends {
+				all.Go(func() { errs[r] = survive(e, r, o, meetings[1]) })
+			}
+			all.Go(func() { // it waits for the others to shrink
+				ctx, cancel := context.WithTimeout(context.Background(), limit)
+				defer cancel()
+				c, err := collective.Enter(ctx, ranks-1, ranks, meetings[1], o)
+				if err == nil {
+					err = errors.Join(sums(c), c.Barrier(ctx), c.Close())
+				}
+				errs[ranks] = err
+			})
+			all.Wait()
+			for r, err := range errs {
+				if err != nil && (r != 2 || !errors.Is(err, ErrKilled) && !errors.Is(err, device.ErrLost)) {
+					t.Errorf("rank %d: %v", r, err)
+				}
+			}
+		})
+	}
+}
+
+// survive works until a rank is gone, and goes on without it, and then with another.
+func survive(e transport.Endpoint, rank int, o collective.Options, meet collective.Meeting) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	c, err := collective.New(e, o)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for err == nil {
+		err = sums(c)
+	}
+	var f *collective.Fault
+	if rank == 2 || !errors.As(err, &f) || len(f.Ranks) != 1 || f.Ranks[0] != 2 {
+		return err
+	}
+	small, err := c.Shrink(ctx)
+	if err != nil {
+		return err
+	}
+	defer small.Close()
+	if err := sums(small); err != nil {
+		return err
+	}
+	if _, err := small.Grow(ctx, ranks-1, meet); !errors.Is(err, device.ErrMismatch) {
+		return fmt.Errorf("growing to the same size: %w", err)
+	}
+	if _, err := small.Grow(ctx, ranks+small.Rank(), meet); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), "want from 4 to 6") {
+		return fmt.Errorf("growing to different sizes: %w", err)
+	}
+	grown, err := small.Grow(ctx, ranks, meet)
+	if err != nil {
+		return err
+	}
+	if grown.Rank() != small.Rank() || grown.Size() != ranks {
+		return fmt.Errorf("rank %d of %d has grown to %d of %d", small.Rank(), small.Size(), grown.Rank(), grown.Size())
+	}
+	return errors.Join(sums(grown), grown.Barrier(ctx), grown.Close())
+}
+
+// When nobody comes the old Comm goes on.
+func TestGrowAlone(t *testing.T) {
+	meet := overTCP(filepath.Join(t.TempDir(), "meeting"))
+	var all sync.WaitGroup
+	for _, e := range inproc.New(2) {
+		all.Go(func() {
+			c, err := collective.New(e, collective.Options{Deadline: limit})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			short := func(ctx context.Context, rank, size int) (transport.Endpoint, error) {
+				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				defer cancel()
+				return meet(ctx, rank, size)
+			}
+			if _, err := c.Grow(context.Background(), 3, short); !errors.Is(err, device.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("nobody comes: %v", err)
+			}
+			if err := errors.Join(sums(c), c.Barrier(context.Background())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Every fault over sockets too, for one operation: what they add is how a connection
+// ends.
+func TestTCP(t *testing.T) {
+	var all sync.WaitGroup
+	for i, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
+		for _, n := range []int64{0, 2} {
+			path := filepath.Join(t.TempDir(), "meeting")
+			all.Go(func() {
+				tries := 0
+				open := func() ([]transport.Endpoint, error) {
+					tries++
+					meet := overTCP(fmt.Sprint(path, tries))
+					ends, errs := make([]transport.Endpoint, ranks), make([]error, ranks)
+					ctx, cancel := context.WithTimeout(context.Background(), limit)
+					defer cancel()
+					var both sync.WaitGroup
+					for r := range ranks {
+						both.Go(func() { ends[r], errs[r] = meet(ctx, r, ranks) })
+					}
+					both.Wait()
+					return ends, errors.Join(errs...)
+				}
+				e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
+				op := []algorithm.Op{algorithm.AllReduce, algorithm.AllToAll}[i%2]
+				if err := patiently(open, op, algorithm.For(op)[0].Name, []Event{e}); err != nil {
+					t.Errorf("%s, %s at message %d: %v", op, kind, n, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
