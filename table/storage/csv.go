@@ -174,7 +174,7 @@ func (f *csvFile) guess(o *CSVOptions) (*arrow.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := csvBuilder{nulls: o.nulls()}
+	b := csvBuilder{nulls: o.nulls(), longest: o.longestNull()}
 	var fields []arrow.Field
 	for k, name := range f.names {
 		typ, given := o.Types[name]
@@ -259,7 +259,9 @@ func (s *csvScanner) parse(path string, b csvBlock, emit func(*table.Batch) erro
 	if err != nil {
 		return err
 	}
-	builder := &csvBuilder{path: path, columns: s.columns, nulls: o.nulls(), from: hostMemory(s.backend), bad: s.bad}
+	defer b.release()
+	defer r.release()
+	builder := &csvBuilder{path: path, columns: s.columns, nulls: o.nulls(), longest: o.longestNull(), from: hostMemory(s.backend), bad: s.bad}
 	columns, err := builder.build(r)
 	if err != nil {
 		return inFile(path, fmt.Sprintf("lines from %d", b.line), err, nil)

@@ -23,6 +23,7 @@ type csvBuilder struct {
 	path    string
 	columns []csvColumn
 	nulls   []string
+	longest int // of nulls
 	from    memory.Allocator
 	bad     func(*Error) error
 }
@@ -61,7 +62,7 @@ func (b *csvBuilder) try(r *csvRecords) (columns []*memory.Column, wrong []int, 
 
 // isNull reports whether a field means null.
 func (b *csvBuilder) isNull(text []byte, quoted bool) bool {
-	if quoted {
+	if quoted || len(text) > b.longest {
 		return false
 	}
 	for _, n := range b.nulls {
@@ -81,13 +82,19 @@ func (b *csvBuilder) column(r *csvRecords, k int) (c *memory.Column, wrong []int
 		return nil, nil, err
 	}
 	for row := range r.rows() {
-		field, quoted := r.field(row, k)
+		f := &r.fields[row*r.width+k]
+		field, quoted := r.text[f.from:f.to], f.quoted
+		if f.doubled {
+			field, _ = r.field(row, k)
+		}
 		if b.isNull(field, quoted) {
 			if err := out.null(int64(row)); err != nil {
 				return nil, nil, err
 			}
 			if p.text {
 				out.append(p, row, nil)
+			} else if p.bits == nil {
+				clear(out.values[row*p.width : (row+1)*p.width])
 			}
 			continue
 		}
@@ -163,8 +170,14 @@ func (o *csvOutput) begin(p *parser, r *csvRecords, k int) (err error) {
 	case p.bits == nil:
 		size = int64(p.width) * o.rows
 	}
-	if o.main, err = memory.NewZeroed(o.from, size); err != nil {
+	if o.main, err = memory.New(o.from, size); err != nil {
 		return err
+	}
+	switch {
+	case p.bits != nil: // bits are only set
+		clear(o.main.Bytes())
+	case p.text: // the first offset
+		clear(o.main.Bytes()[:size/(o.rows+1)])
 	}
 	o.values = o.main.Bytes()
 	o.bitmap = memory.Bitmap(o.values)

@@ -24,14 +24,18 @@ func parseDigits(b []byte) (uint64, bool) {
 }
 
 // digits appends the decimal digits that b begins with to u, and gives what
-// follows them.
+// follows them. It looks at eight bytes at a time, also beyond b where the text
+// goes on.
 func digits(u uint64, b []byte) (uint64, []byte) {
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		if !eightDigits(w) {
-			break
+	for len(b) > 0 && cap(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b[:8])
+		n := min(leadingDigits(w), len(b))
+		if n == 8 {
+			u, b = u*100_000_000+eight(w), b[8:]
+			continue
 		}
-		u, b = u*100_000_000+eight(w), b[8:]
+		// shifted to the end, with zeros before them
+		return u*tens[n] + eight(w<<(64-8*uint(n))), b[n:]
 	}
 	for len(b) > 0 {
 		d := b[0] - '0'
@@ -43,11 +47,11 @@ func digits(u uint64, b []byte) (uint64, []byte) {
 	return u, b
 }
 
-// eightDigits reports whether all bytes of a word are decimal digits: their high
-// halves are 3, and stay so when 6 is added.
-func eightDigits(w uint64) bool {
-	const high, six, threes = 0xf0f0f0f0f0f0f0f0, 0x0606060606060606, 0x3333333333333333
-	return w&high|(w+six)&high>>4 == threes
+// leadingDigits is how many bytes of a word, from the lowest on, are decimal
+// digits: their high halves are 3, and stay so when 6 is added.
+func leadingDigits(w uint64) int {
+	const high, six, threes = 0xf0f0f0f0f0f0f0f0, 0x0606060606060606, 0x3030303030303030
+	return bits.TrailingZeros64((w&high^threes)|((w+six)&high^threes)) >> 3
 }
 
 // eight is the number of eight digits, the first in the lowest byte: pairs of

@@ -94,6 +94,14 @@ func (o *CSVOptions) nulls() []string {
 	return o.Nulls
 }
 
+// longestNull is the length of the longest of nulls.
+func (o *CSVOptions) longestNull() (n int) {
+	for _, s := range o.nulls() {
+		n = max(n, len(s))
+	}
+	return n
+}
+
 func (o *CSVOptions) maxRecord() int {
 	if o.MaxRecord <= 0 {
 		return 16 << 20

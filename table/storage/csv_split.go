@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // csvBlockBytes is about how much text one job parses.
@@ -14,6 +15,13 @@ const csvBlockBytes = 1 << 20
 type csvBlock struct {
 	text []byte
 	line int64 // of its first byte, from 1
+}
+
+// release gives the text's room back; nothing may refer to it any more.
+func (b *csvBlock) release() {
+	text := b.text
+	b.text = nil
+	csvTexts.Put(&text)
 }
 
 // csvSplitter cuts a text into blocks at ends of records, which are ends of
@@ -70,7 +78,7 @@ func (s *csvSplitter) next() (csvBlock, error) {
 // fill reads about a block more.
 func (s *csvSplitter) fill(buf []byte) ([]byte, error) {
 	had := len(buf)
-	grown := make([]byte, had+csvBlockBytes)
+	grown := s.room(had + csvBlockBytes)
 	copy(grown, buf)
 	n, err := io.ReadFull(s.r, grown[had:])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -79,9 +87,22 @@ func (s *csvSplitter) fill(buf []byte) ([]byte, error) {
 	return grown[:had+n], err
 }
 
+// csvTexts are the texts of blocks that were parsed.
+var csvTexts sync.Pool
+
+// room is n bytes for a block.
+func (s *csvSplitter) room(n int) []byte {
+	if b, ok := csvTexts.Get().(*[]byte); ok && cap(*b) >= n {
+		return (*b)[:n]
+	}
+	return make([]byte, n+n/8)[:n]
+}
+
+// cut gives a block and keeps a copy of what follows it: whoever parses the
+// block gives its room back.
 func (s *csvSplitter) cut(buf []byte, end int) csvBlock {
-	b := csvBlock{text: buf[:end:end], line: s.line}
-	s.rest = buf[end:]
+	b := csvBlock{text: buf[:end], line: s.line}
+	s.rest = append([]byte(nil), buf[end:]...)
 	s.line += int64(bytes.Count(b.text, []byte{'\n'}))
 	return b
 }
@@ -94,10 +115,19 @@ type csvScan struct {
 	pos    int // looked at so far
 	end    int // behind the last record that is complete
 	first  bool
+	last   [2]int // the last text outside of quotes that has an end of line
 }
 
 // run goes on to the end of buf, whose beginning it has seen.
 func (s *csvScan) run(buf []byte, eof bool) {
+	s.last = [2]int{}
+	s.look(buf, eof)
+	if nl := bytes.LastIndexByte(buf[s.last[0]:s.last[1]], '\n'); nl >= 0 {
+		s.end = s.last[0] + nl + 1
+	}
+}
+
+func (s *csvScan) look(buf []byte, eof bool) {
 	for s.pos < len(buf) {
 		q := bytes.IndexByte(buf[s.pos:], '"')
 		if !s.quoted {
@@ -105,13 +135,12 @@ func (s *csvScan) run(buf []byte, eof bool) {
 			if q >= 0 {
 				plain = plain[:q]
 			}
-			if s.first {
-				if nl := bytes.IndexByte(plain, '\n'); nl >= 0 {
-					s.end = s.pos + nl + 1
+			if nl := bytes.IndexByte(plain, '\n'); nl >= 0 {
+				s.last = [2]int{s.pos + nl, s.pos + len(plain)}
+				if s.first {
+					s.last[1] = s.last[0] + 1
 					return
 				}
-			} else if nl := bytes.LastIndexByte(plain, '\n'); nl >= 0 {
-				s.end = s.pos + nl + 1
 			}
 			if q < 0 {
 				s.pos = len(buf)

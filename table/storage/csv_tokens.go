@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -13,6 +15,7 @@ type csvField struct {
 	from, to uint32
 	quoted   bool
 	doubled  bool // it has quotes written twice
+	lines    bool // it has ends of lines
 }
 
 // csvRecords are the records of a block, and of each the wanted fields.
@@ -21,6 +24,28 @@ type csvRecords struct {
 	fields []csvField // wanted ones, record after record
 	width  int        // wanted fields of a record
 	lines  []int64    // where each record begins
+}
+
+// csvRoom keeps what records were cut into for the next block.
+var csvRoom = sync.Pool{New: func() any { return new(csvRecords) }}
+
+// release gives up the records: their room goes to those of another block.
+func (r *csvRecords) release() {
+	r.text = nil
+	csvRoom.Put(r)
+}
+
+// reset empties the records for those of a text, with room for as many as it
+// has lines.
+func (r *csvRecords) reset(text []byte, width int) {
+	rows := bytes.Count(text, []byte{'\n'}) + 1
+	if cap(r.lines) < rows {
+		r.lines = make([]int64, 0, rows+rows/8)
+	}
+	if cap(r.fields) < rows*width {
+		r.fields = make([]csvField, 0, (rows+rows/8)*width)
+	}
+	r.text, r.width, r.fields, r.lines = text, width, r.fields[:0], r.lines[:0]
 }
 
 func (r *csvRecords) rows() int { return len(r.lines) }
@@ -57,13 +82,17 @@ type csvTokens struct {
 	names []string // of all columns; nil before the header is known
 	slots []int    // of all columns: the wanted field's number, or -1
 	bad   func(*Error) error
+
+	within bool // the record that was cut last has ends of lines in its fields
 }
 
 // records cuts a block, up to most records; 0 means all. Empty lines are
-// passed over, but where there is one column: there they are an empty field. A record that is wrong goes to bad: an error that it returns
-// ends the work, nil leaves the record out.
+// passed over, but where there is one column: there they are an empty field. A
+// record that is wrong goes to bad: an error that it returns ends the work, nil
+// leaves the record out.
 func (t *csvTokens) records(b csvBlock, most int) (*csvRecords, error) {
-	r := &csvRecords{text: b.text, width: t.wanted()}
+	r := csvRoom.Get().(*csvRecords)
+	r.reset(b.text, t.wanted())
 	line := b.line
 	for pos := 0; pos < len(b.text) && (most == 0 || r.rows() < most); {
 		if n := emptyLine(b.text[pos:]); n > 0 && len(t.names) != 1 {
@@ -74,7 +103,11 @@ func (t *csvTokens) records(b csvBlock, most int) (*csvRecords, error) {
 		end, fault := t.record(r, pos)
 		if fault == nil {
 			r.lines = append(r.lines, line)
-			line += int64(bytes.Count(b.text[pos:end], []byte{'\n'}))
+			if t.within {
+				line += int64(bytes.Count(b.text[pos:end], []byte{'\n'}))
+			} else {
+				line++
+			}
 			pos = end
 			continue
 		}
@@ -123,12 +156,14 @@ func emptyLine(text []byte) int {
 func (t *csvTokens) record(r *csvRecords, pos int) (end int, fault *Error) {
 	text := r.text
 	base := len(r.fields)
-	r.fields = append(r.fields, make([]csvField, r.width)...)
+	r.fields = slices.Grow(r.fields, r.width)[:base+r.width]
+	t.within = false
 	for column := 0; ; column++ {
 		var f csvField
 		var next int
 		if pos < len(text) && text[pos] == '"' {
 			f, next, fault = quotedField(text, pos, t.delim)
+			t.within = t.within || f.lines
 		} else {
 			f, next, fault = plainField(text, pos, t.delim)
 		}
@@ -220,11 +255,27 @@ func plainField(text []byte, pos int, delim byte) (f csvField, next int, fault *
 func quotedField(text []byte, pos int, delim byte) (f csvField, next int, fault *Error) {
 	f = csvField{from: uint32(pos + 1), quoted: true}
 	for at := pos + 1; ; {
-		q := bytes.IndexByte(text[at:], '"')
-		if q < 0 {
-			return f, 0, &Error{Value: csvUnclosed, Text: fmt.Sprintf("a quote is not closed before the end of the file: %.40q", text[pos:min(len(text), pos+40)])}
+		for {
+			if at+8 > len(text) {
+				q := bytes.IndexByte(text[at:], '"')
+				if q < 0 {
+					return f, 0, &Error{Value: csvUnclosed, Text: fmt.Sprintf("a quote is not closed before the end of the file: %.40q", text[pos:min(len(text), pos+40)])}
+				}
+				f.lines = f.lines || bytes.IndexByte(text[at:at+q], '\n') >= 0
+				at += q + 1
+				break
+			}
+			w := binary.LittleEndian.Uint64(text[at:])
+			quotes, ends := zeroByte(w^'"'*everyByte), zeroByte(w^'\n'*everyByte)
+			if quotes == 0 {
+				f.lines = f.lines || ends != 0
+				at += 8
+				continue
+			}
+			f.lines = f.lines || ends&(quotes-1)&^quotes != 0
+			at += bits.TrailingZeros64(quotes)>>3 + 1
+			break
 		}
-		at += q + 1
 		if at < len(text) && text[at] == '"' {
 			f.doubled = true
 			at++
