@@ -55,6 +55,7 @@ for standard in c99 c11; do
 	printf '#include "volley.h"\nint main(void) { return 0; }\n' | gcc -std=$standard $strict -Icgo/include -x c -fsyntax-only -
 done
 printf '#include "volley.h"\nint main() { return 0; }\n' | g++ -std=c++17 $strict -Icgo/include -x c++ -fsyntax-only -
+printf '#include "volley.hpp"\nint main() { return 0; }\n' | g++ -std=c++17 $strict -Icgo/include -x c++ -fsyntax-only -
 
 section "C interface: every function, under the address and undefined behaviour sanitizers"
 gcc -std=c11 -D_POSIX_C_SOURCE=200809L $strict -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Icgo/include cgo/test/*.c \
@@ -69,4 +70,24 @@ files=$(mktemp -d)
 # What Go's runtime allocates by malloc lives as long as the process; what the library leaves is counted by volley_live instead.
 ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files"
 rm -r "$files"
+
+section "C++ header: installed, found by pkg-config and CMake, the example"
+prefix=$PWD/$out/prefix
+rm -rf "$prefix" "$out/cmake"
+mkdir -p "$prefix"
+install_into "$prefix"
+if packages pkg-config pkg-config; then
+	g++ -std=c++17 $strict -g -fsanitize=address,undefined -fno-sanitize-recover=all examples/cpp/example.cpp -o "$out/example" \
+		$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs volley) -Wl,-rpath,"$prefix/lib"
+	ASAN_OPTIONS=detect_leaks=0 timeout 60 "$out/example"
+else
+	leave_out "pkg-config" "$why"
+fi
+if packages cmake cmake make; then
+	cmake -S examples/cpp -B "$out/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
+	cmake --build "$out/cmake" >/dev/null
+	timeout 60 "$out/cmake/example" testdata/flights
+else
+	leave_out "CMake" "$why"
+fi
 finish

@@ -1,0 +1,351 @@
+// volley.hpp: volley for C++17, over volley.h. Objects own their handles, errors are exceptions, and arrays go in and out by Arrow's C structures,
+// which nanoarrow and Arrow C++ read and fill.
+#ifndef VOLLEY_HPP
+#define VOLLEY_HPP
+
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "volley.h"
+
+namespace volley {
+
+// A call that failed: what() is the library's message.
+class error : public std::runtime_error {
+ public:
+  error(int32_t status, const volley_error& e) : std::runtime_error(e.message), status_(status), kind_(e.kind), device_(e.device) {}
+  int32_t status() const noexcept { return status_; }
+  const std::string& kind() const noexcept { return kind_; }
+  const std::string& device() const noexcept { return device_; }
+
+ private:
+  int32_t status_;
+  std::string kind_, device_;
+};
+
+inline void check(int32_t status) {
+  if (status != VOLLEY_OK) throw error(status, *volley_last_error());
+}
+
+namespace detail {
+
+// The owner of one handle: moved, never copied.
+template <typename T, int32_t (*Free)(T*)>
+class handle {
+ public:
+  handle() = default;
+  explicit handle(T* p) noexcept : p_(p) {}
+  handle(handle&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  handle& operator=(handle&& o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~handle() {
+    if (p_) Free(p_);
+  }
+  T* get() const noexcept { return p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+
+ private:
+  T* p_ = nullptr;
+};
+
+inline std::string take(char* text) {
+  std::string s(text);
+  volley_string_free(text);
+  return s;
+}
+
+inline std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> all;
+  for (const auto& t : texts) all.push_back(t.c_str());
+  return all;
+}
+
+template <typename T, typename H>
+std::vector<const T*> handles(const std::vector<H>& objects) {
+  std::vector<const T*> all;
+  for (const auto& o : objects) all.push_back(o.get());
+  return all;
+}
+
+}  // namespace detail
+
+// Makes long calls stoppable, from any thread.
+class token : public detail::handle<volley_token, volley_token_free> {
+ public:
+  token() : handle(make()) {}
+  void cancel() const { check(volley_token_cancel(get())); }
+
+ private:
+  static volley_token* make() {
+    volley_token* t;
+    check(volley_token_new(0, &t));
+    return t;
+  }
+};
+
+class device : public detail::handle<volley_device, volley_device_free> {
+ public:
+  explicit device(const std::string& name = "auto") : handle(open(name)) {}
+  std::string name() const {
+    char* text;
+    check(volley_device_name(get(), &text));
+    return detail::take(text);
+  }
+
+ private:
+  static volley_device* open(const std::string& name) {
+    volley_device* d;
+    check(volley_device_open(name.c_str(), &d));
+    return d;
+  }
+};
+
+// The name of a type of C++ in volley.
+template <typename T>
+constexpr const char* type_name() {
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 8 ? "float64" : "float32";
+  constexpr const char* names[2][4] = {{"uint8", "uint16", "uint32", "uint64"}, {"int8", "int16", "int32", "int64"}};
+  return names[std::is_signed_v<T>][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+}
+
+// The values of a column without nulls, valid while the column lives.
+template <typename T>
+class values {
+ public:
+  values(const T* first, int64_t n) : first_(first), n_(n) {}
+  const T* begin() const noexcept { return first_; }
+  const T* end() const noexcept { return first_ + n_; }
+  int64_t size() const noexcept { return n_; }
+  const T& operator[](int64_t i) const noexcept { return first_[i]; }
+
+ private:
+  const T* first_;
+  int64_t n_;
+};
+
+class column : public detail::handle<volley_column, volley_column_free> {
+ public:
+  using handle::handle;
+  // Takes a vector over; its memory is the column's.
+  template <typename T>
+  explicit column(std::vector<T> data) : handle(adopt(new std::vector<T>(std::move(data)))) {}
+  // Moves an Arrow array in.
+  column(ArrowArray* array, ArrowSchema* schema) : handle(import(array, schema)) {}
+
+  int64_t size() const {
+    int64_t n;
+    check(volley_column_length(get(), &n));
+    return n;
+  }
+  int64_t null_count() const {
+    int64_t n;
+    check(volley_column_null_count(get(), &n));
+    return n;
+  }
+  std::string type() const {
+    char* text;
+    check(volley_column_type(get(), &text));
+    return detail::take(text);
+  }
+  template <typename T>
+  volley::values<T> as() const {
+    volley_array a{};
+    a.size = sizeof a;
+    check(volley_column_view(get(), &a));
+    if (std::string(a.type) != type_name<T>()) throw std::invalid_argument(std::string("a column of ") + a.type + " as " + type_name<T>());
+    if (a.validity) throw std::invalid_argument("a column with nulls as plain values");
+    return {static_cast<const T*>(a.values), a.length};
+  }
+  void export_to(ArrowArray* array, ArrowSchema* schema) const { check(volley_column_export(get(), array, schema)); }
+
+ private:
+  static volley_column* import(ArrowArray* array, ArrowSchema* schema) {
+    volley_column* c;
+    check(volley_column_import(array, schema, nullptr, &c));
+    return c;
+  }
+  template <typename T>
+  static volley_column* adopt(std::vector<T>* data) {
+    volley_array a{};
+    a.size = sizeof a;
+    a.type = type_name<T>();
+    a.length = static_cast<int64_t>(data->size());
+    a.values = data->data();
+    volley_column* c;
+    check(volley_column_wrap(&a, [](void* p) { delete static_cast<std::vector<T>*>(p); }, data, &c)); // released on errors too
+    return c;
+  }
+};
+
+class expr : public detail::handle<volley_expr, volley_expr_free> {
+ public:
+  using handle::handle;
+  // As SQL writes it: expr("delay > 15").
+  expr(const char* text) : handle(parse(text)) {}
+  expr(const std::string& text) : expr(text.c_str()) {}
+
+ private:
+  static volley_expr* parse(const char* text) {
+    volley_expr* e;
+    check(volley_expr_parse(text, &e));
+    return e;
+  }
+};
+
+// One aggregation: {"mean", "delay"}, {"count"}, {"sum", "delay * 2", "double"}.
+struct aggregate {
+  std::string op, input = {}, name = {};
+};
+
+// One key of a sort.
+struct order {
+  std::string key;
+  bool descending = false, nulls_first = false;
+};
+
+class table;
+
+// A plan; every operation gives a new one.
+class query : public detail::handle<volley_query, volley_query_free> {
+ public:
+  using handle::handle;
+  query filter(const expr& condition) const {
+    return make([&](volley_query** q) { return volley_query_filter(get(), condition.get(), q); });
+  }
+  query select(const std::vector<std::string>& items) const {
+    std::vector<expr> all(items.begin(), items.end());
+    auto list = detail::handles<volley_expr>(all);
+    return make([&](volley_query** q) { return volley_query_select(get(), list.data(), list.size(), q); });
+  }
+  query with_column(const std::string& name, const expr& value) const {
+    return make([&](volley_query** q) { return volley_query_with_column(get(), name.c_str(), value.get(), q); });
+  }
+  query join(const query& right, const std::string& kind, const std::vector<std::string>& left_keys, const std::vector<std::string>& right_keys) const {
+    auto l = detail::pointers(left_keys), r = detail::pointers(right_keys);
+    if (l.size() != r.size()) throw std::invalid_argument("as many keys on the left as on the right");
+    return make([&](volley_query** q) {
+      return volley_query_join(get(), right.get(), kind.c_str(), l.data(), r.data(), static_cast<int64_t>(l.size()), nullptr, q);
+    });
+  }
+  query group_by(const std::vector<std::string>& keys, const std::vector<aggregate>& aggregates) const {
+    std::vector<expr> by(keys.begin(), keys.end()), inputs;
+    std::vector<volley_aggregate> rows;
+    for (const auto& a : aggregates) {
+      volley_aggregate row{};
+      row.op = a.op.c_str();
+      row.name = a.name.empty() ? nullptr : a.name.c_str();
+      if (!a.input.empty()) row.input = inputs.emplace_back(a.input).get();
+      rows.push_back(row);
+    }
+    auto list = detail::handles<volley_expr>(by);
+    return make([&](volley_query** q) {
+      return volley_query_group_by(get(), list.data(), static_cast<int64_t>(list.size()), rows.data(), static_cast<int64_t>(rows.size()), nullptr, q);
+    });
+  }
+  query sort(const std::vector<order>& by) const {
+    std::vector<expr> keys;
+    std::vector<volley_order> rows;
+    for (const auto& o : by) rows.push_back({keys.emplace_back(o.key).get(), o.descending, o.nulls_first});
+    return make([&](volley_query** q) { return volley_query_sort(get(), rows.data(), static_cast<int64_t>(rows.size()), q); });
+  }
+  query slice(int64_t offset, int64_t length) const {
+    return make([&](volley_query** q) { return volley_query_slice(get(), offset, length, q); });
+  }
+  query head(int64_t n) const { return slice(0, n); }
+  query on(const device& d) const {
+    return make([&](volley_query** q) { return volley_query_on(get(), d.get(), q); });
+  }
+  std::string explain() const {
+    char* text;
+    check(volley_query_explain(get(), nullptr, &text));
+    return detail::take(text);
+  }
+  table collect(const token* stop = nullptr) const;
+
+  template <typename F>
+  static query make(F f) {
+    volley_query* q;
+    check(f(&q));
+    return query(q);
+  }
+};
+
+class table : public detail::handle<volley_table, volley_table_free> {
+ public:
+  using handle::handle;
+  table(const device& d, const std::vector<std::string>& names, const std::vector<column>& columns) : handle(make(d, names, columns)) {}
+  // Moves a stream of Arrow's in.
+  table(const device& d, ArrowArrayStream* stream) : handle(import(d, stream)) {}
+
+  int64_t rows() const {
+    int64_t n;
+    check(volley_table_rows(get(), &n));
+    return n;
+  }
+  std::vector<std::string> names() const {
+    int64_t n;
+    check(volley_table_columns(get(), &n));
+    std::vector<std::string> all;
+    for (int64_t i = 0; i < n; i++) {
+      char* text;
+      check(volley_table_name(get(), i, &text));
+      all.push_back(detail::take(text));
+    }
+    return all;
+  }
+  column operator[](const std::string& name) const {
+    volley_column* c;
+    check(volley_table_column(get(), name.c_str(), nullptr, &c));
+    return column(c);
+  }
+  query lazy() const {
+    return query::make([&](volley_query** q) { return volley_query_table(get(), q); });
+  }
+  void export_to(ArrowArrayStream* stream) const { check(volley_table_export(get(), stream)); }
+  void write(const std::string& path) const { check(volley_table_write(get(), path.c_str(), nullptr, nullptr)); }
+  std::string str() const {
+    char* text;
+    check(volley_table_format(get(), 10, 0, &text));
+    return detail::take(text);
+  }
+
+ private:
+  static volley_table* make(const device& d, const std::vector<std::string>& names, const std::vector<column>& columns) {
+    if (names.size() != columns.size()) throw std::invalid_argument("as many names as columns");
+    auto n = detail::pointers(names);
+    auto c = detail::handles<volley_column>(columns);
+    volley_table* t;
+    check(volley_table_new(d.get(), n.data(), c.data(), static_cast<int64_t>(n.size()), nullptr, &t));
+    return t;
+  }
+  static volley_table* import(const device& d, ArrowArrayStream* stream) {
+    volley_table* t;
+    check(volley_table_import(d.get(), stream, nullptr, nullptr, &t));
+    return t;
+  }
+};
+
+inline table query::collect(const token* stop) const {
+  volley_table* t;
+  check(volley_query_collect(get(), stop ? stop->get() : nullptr, &t));
+  return table(t);
+}
+
+inline query scan_parquet(const std::string& path) {
+  const char* p = path.c_str();
+  return query::make([&](volley_query** q) { return volley_scan_parquet(&p, 1, q); });
+}
+
+inline query scan_csv(const std::string& path) {
+  const char* p = path.c_str();
+  return query::make([&](volley_query** q) { return volley_scan_csv(&p, 1, nullptr, q); });
+}
+
+}  // namespace volley
+
+#endif  // VOLLEY_HPP
