@@ -17,7 +17,9 @@ const noValue = 1 << 63
 type tallyParts[S float64 | int64] struct {
 	*tallying[S]
 	parts   int
-	of      func(words []uint64, base uint64, parts []uint32)
+	low     uint64 // of a word, its part; 0 where parts are of hashes
+	back    uint   // of a hash, what is shifted out for its part
+	up      uint   // of a hash, the low bits left free
 	records vec[tallyRecord]
 	ends    []int // of each part
 }
@@ -35,11 +37,16 @@ func (p *tallyParts[S]) split(from, to int64) error {
 	p.values = nil // the first pass reads keys alone
 	err = p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
 		count := counts.s[c*p.parts:][:p.parts]
-		return func(b *tallyBatch[S], words []uint64, _ []S, _ []uint64) error {
-			parts := b.ids[:len(words)]
-			p.of(words, p.base, parts)
-			for _, part := range parts {
-				count[part]++
+		return func(_ *tallyBatch[S], words []uint64, _ []S, _ []uint64) error {
+			base, low, back, up := p.base, p.low, p.back, p.up
+			if low != 0 || p.parts == 1 {
+				for _, w := range words {
+					count[(w-base)&low]++
+				}
+				return nil
+			}
+			for _, w := range words {
+				count[hashWord(w-base, up)>>(back&63)]++
 			}
 			return nil
 		}, nil
@@ -68,27 +75,70 @@ func (p *tallyParts[S]) split(from, to int64) error {
 	records := p.records.s[:sum]
 	return p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
 		next := counts.s[c*p.parts:][:p.parts]
-		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
-			parts := b.ids[:len(words)]
-			p.of(words, p.base, parts)
-			values, base := bitsOf(sums), p.base
-			if p.valid == nil {
-				for j, part := range parts {
-					at := &next[part]
-					records[*at] = tallyRecord{words[j] - base, values[j]}
-					*at++
-				}
-				return nil
-			}
-			for j, part := range parts {
-				at := &next[part]
-				records[*at] = tallyRecord{(words[j] - base) | ^incs[j]>>32<<63, values[j]}
-				*at++
+		return func(_ *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
+			values := bitsOf(sums)[:len(words)]
+			if p.low != 0 || p.parts == 1 {
+				p.writeWords(records, next, words, values, incs)
+			} else {
+				p.writeHashes(records, next, words, values, incs)
 			}
 			return nil
 		}, nil
 	})
 }
+
+func (p *tallyParts[S]) writeWords(records []tallyRecord, next []uint32, words, values, incs []uint64) {
+	base, low := p.base, p.low
+	if p.valid == nil {
+		for j, w := range words {
+			w -= base
+			at := &next[w&low]
+			records[*at] = tallyRecord{w, values[j]}
+			*at++
+		}
+		return
+	}
+	for j, w := range words {
+		w -= base
+		at := &next[w&low]
+		records[*at] = tallyRecord{w | ^incs[j]>>32<<63, values[j]}
+		*at++
+	}
+}
+
+func (p *tallyParts[S]) writeHashes(records []tallyRecord, next []uint32, words, values, incs []uint64) {
+	base, back, up := p.base, p.back, p.up
+	if p.valid == nil {
+		for j, w := range words {
+			h := hashWord(w-base, 0)
+			at := &next[h>>(back&63)]
+			records[*at] = tallyRecord{h, values[j]}
+			*at++
+		}
+		return
+	}
+	for j, w := range words {
+		h := hashWord(w-base, up)
+		at := &next[h>>(back&63)]
+		records[*at] = tallyRecord{h | ^incs[j]>>32&1, values[j]}
+		*at++
+	}
+}
+
+// hashWord spreads a word, without the loss of a bit, over all 64 bits but for
+// up low ones; words are below 2^(64-up). wordOf is the word again.
+func hashWord(w uint64, up uint) uint64 { return (w ^ w>>32) * hashFactor << (up & 63) }
+
+func wordOf(h uint64, up uint) uint64 {
+	w := h >> (up & 63) * hashInverse & (^uint64(0) >> (up & 63))
+	return w ^ w>>32
+}
+
+// hashFactor is 2^64 over the golden ratio, made odd; hashInverse times it is 1.
+const (
+	hashFactor  = 0x9e3779b97f4a7c15
+	hashInverse = 0xf1de83e19937733d
+)
 
 func (p *tallyParts[S]) start(part int) int {
 	if part == 0 {
@@ -106,11 +156,7 @@ const densePlacesOf = 1 << 15
 func (t *tallying[S]) denseParts(card uint64) error {
 	shift := uint(bits.Len64((card - 1) / densePlacesOf))
 	low := uint64(1)<<shift - 1
-	p := &tallyParts[S]{tallying: t, parts: 1 << shift, of: func(words []uint64, base uint64, parts []uint32) {
-		for j, w := range words {
-			parts[j&(batchRows-1)] = uint32((w - base) & low)
-		}
-	}}
+	p := &tallyParts[S]{tallying: t, parts: 1 << shift, low: low}
 	if err := p.split(0, t.n); err != nil {
 		return err
 	}
@@ -191,11 +237,10 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 	for guess>>skip > partGroups && skip < 11 {
 		skip++
 	}
-	p := &tallyParts[S]{tallying: t, parts: 1 << skip, of: func(words []uint64, base uint64, parts []uint32) {
-		for j, w := range words {
-			parts[j&(batchRows-1)] = uint32(mix(w-base) >> (64 - skip&63))
-		}
-	}}
+	p := &tallyParts[S]{tallying: t, parts: 1 << skip, back: 64 - skip}
+	if t.valid != nil {
+		p.up = 1
+	}
 	tables := make([]tallyTable[S], p.parts)
 	for from, step := int64(0), max(roundRows, 4*guess); from < t.n; from += step {
 		if err := p.split(from, min(from+step, t.n)); err != nil {
@@ -218,16 +263,17 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 	lists := make([]vec[tallySlot[S]], p.parts)
 	err = tasks(t.ctx, p.parts, func(_, part int) (err error) {
 		h := &tables[part]
-		if lists[part], err = newVec[tallySlot[S]](t.a, h.used); err != nil {
+		if lists[part], err = newVec[tallySlot[S]](t.a, h.used+1); err != nil {
 			return err
 		}
 		k := 0
 		for i := range h.slots.s {
 			if s := &h.slots.s[i]; s.counts != 0 {
-				lists[part].s[k] = *s
+				lists[part].s[k] = tallySlot[S]{wordOf(s.word, p.up), s.tally}
 				k++
 			}
 		}
+		lists[part].s = lists[part].s[:k]
 		t.a.drop(h.slots.b)
 		return nil
 	})
@@ -260,28 +306,28 @@ func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uin
 }
 
 // foldRecords is foldStep for records of a part, whose hashes agree in the
-// first skip bits.
+// first skip bits and stand for their words.
 func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, skip uint, nulls bool) {
-	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
-	words := b.low[:len(records)]
-	for j := range records {
-		w, inc := records[j].word, uint64(oneValue)
-		if nulls {
-			inc = oneRow + ^w>>63<<32
-			w &^= noValue
-		}
-		i := mix(w) << (skip & 63) >> (shift & 63)
-		i += differs(slots[i&mask].word, w)
-		i += differs(slots[i&mask].word, w)
-		words[j], b.high[j&(tallyStep-1)], b.heads[j&(tallyStep-1)] = w, inc, uint32(i)
+	slots, shift, mask, free := h.slots.s, h.shift, uint64(len(h.slots.s)-1), uint64(0)
+	if nulls {
+		free = 1
 	}
-	for j, w := range words {
+	for j := range records {
+		w := records[j].word &^ free
+		i := w << (skip & 63) >> (shift & 63)
+		i += differs(slots[i&mask].word, w)
+		i += differs(slots[i&mask].word, w)
+		b.heads[j&(tallyStep-1)] = uint32(i)
+	}
+	for j := range records {
+		r := &records[j]
+		w := r.word &^ free
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
-		if s.word != w || s.counts == 0 {
-			s = h.find(mix(w)<<(skip&63)>>(shift&63), w)
+		if s.word != w { // a free slot is that of 0 too
+			s = h.find(w<<(skip&63)>>(shift&63), w)
 		}
-		s.sum += valueOf[S](records[j].value)
-		s.counts += b.high[j&(tallyStep-1)]
+		s.sum += valueOf[S](r.value)
+		s.counts += oneValue - (r.word&free)<<32
 	}
 }
 
@@ -294,7 +340,7 @@ func (h *tallyTable[S]) double(a *arena, skip uint) error {
 	}
 	for i := range old.s {
 		if s := &old.s[i]; s.counts != 0 {
-			*h.find(mix(s.word)<<(skip&63)>>(h.shift&63), s.word) = *s
+			*h.find(s.word<<(skip&63)>>(h.shift&63), s.word) = *s
 		}
 	}
 	a.drop(old.b)
