@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests device/opencl with the tag gogl_cl: the OpenCL driver through github.com/go-gl/cl, linked with cgo. That package's cgo lines name a
-# library CL, which is no longer called so: a linker script stands in for it. Its structs are those of OpenCL 1.2, which today's headers give
-# when they are asked for that version, but for two names of values that came later.
+# Tests device/opencl and, at a small extent, kernels/opencl with the tag gogl_cl: the OpenCL driver through github.com/go-gl/cl, linked with
+# cgo. That package's cgo lines name a library CL, which is no longer called so: a linker script stands in for it. Its structs are those of OpenCL
+# 1.2, which today's headers give when they are asked for that version, but for two names of values that came later.
 # Installs: PoCL, Oclgrind and OpenCL's headers (see opencl.sh) and gcc (see compiler.sh) with apt-get where there are none.
 # Arguments go to `go test`.
 . "$(dirname "$0")/lib.sh"
@@ -18,8 +18,8 @@ else
 	echo 'INPUT(-lOpenCL)' >"$stand_in/libCL.so"
 	export CGO_ENABLED=1 VOLLEY_REQUIRE=opencl CGO_LDFLAGS=-L$stand_in
 	export CGO_CFLAGS="-O2 -DCL_TARGET_OPENCL_VERSION=120 -DCL_DEVICE_IMAGE_PITCH_ALIGNMENT=0x104A -DCL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT=0x104B"
-	go vet -tags gogl_cl ./device/opencl
-	go test -count=1 -timeout 10m -tags gogl_cl "$@" ./device/opencl
+	go vet -tags gogl_cl ./device/opencl ./kernels/opencl
+	VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 10m -tags gogl_cl "$@" ./device/opencl ./kernels/opencl
 	rm -r "$stand_in"
 fi
 finish

@@ -72,10 +72,14 @@ func newCore(p *processor) (*core, error) {
 	if p.info.Emulated {
 		keep = hostCache(p.info.Memory)
 	}
+	kept := hostCache(p.info.Memory)
+	if p.platformText == oclgrind { // which is to see every access to what was freed, and after each kernel goes over all memory there is
+		keep, kept = 0, 0
+	}
 	c.pool = memory.NewCaching(&deviceMemory{c}, keep)
 	c.shared = &sharedMemory{core: c}
-	c.svm = memory.NewCaching(c.shared, hostCache(p.info.Memory))
-	c.pinned = memory.NewCaching(&pinnedMemory{c}, hostCache(p.info.Memory))
+	c.svm = memory.NewCaching(c.shared, kept)
+	c.pinned = memory.NewCaching(&pinnedMemory{c}, kept)
 	return c, nil
 }
 

@@ -80,7 +80,7 @@ func newSystem(drv *driver) (*system, error) {
 		if len(ids) == 0 {
 			s.refused = append(s.refused, name+": no device")
 		}
-		if name == "Oclgrind" {
+		if name == oclgrind {
 			drv = drv.oneAtATime()
 		}
 		for _, id := range ids {

@@ -6,6 +6,9 @@ import (
 	"unsafe"
 )
 
+// oclgrind is the name of the simulator's platform.
+const oclgrind = "Oclgrind"
+
 // oneAtATime is the driver with one call at a time, over all threads: for
 // Oclgrind, the simulator that looks for races and bad accesses, which is not
 // made for more although OpenCL asks for it. Its commands run within the calls

@@ -351,7 +351,7 @@ func joinedBy(t *testing.T, at side, keys []*memory.Column, want joinShape, left
 func (l *least) sort(t *testing.T) {
 	ctx := context.Background()
 	i16, i64 := arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Int64
-	testWideRows(t, l.c, leastRows)
+	testWideRows(t, l.c, leastRows, 0, 1, true)
 	equal, rows := make([]uint64, leastRows), make([]uint64, leastRows)
 	for i := range rows {
 		rows[i] = uint64(i)
@@ -361,7 +361,7 @@ func (l *least) sort(t *testing.T) {
 	}
 	texts := make([]string, leastRows) // two runs that the first step leaves
 	for i := range texts {
-		texts[i] = []string{"the one start ", "another start "}[i%2] + string(rune('a'+i*5%7))
+		texts[i] = []string{"start one", "start two"}[i%2] + string(rune('a'+i*5%7))
 	}
 	want := slices.Clone(rows)
 	slices.SortStableFunc(want, func(a, b uint64) int { return strings.Compare(texts[a], texts[b]) })

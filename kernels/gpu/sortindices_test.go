@@ -16,10 +16,13 @@ import (
 // billions of rows need, sort as those of 32 bits do: all rows, and rows of a
 // list.
 func TestSortWideRows(t *testing.T) {
-	onDevices(t, func(t *testing.T, c *call) { testWideRows(t, c, 700) })
+	onDevices(t, func(t *testing.T, c *call) { testWideRows(t, c, 700, -15, 3, false, true) })
 }
 
-func testWideRows(t *testing.T, c *call, n int) {
+// testWideRows sorts n rows, or some of them, of numbers from low on and of texts
+// with the same start up to starts-1 times: the more bytes differ, the more
+// passes it takes.
+func testWideRows(t *testing.T, c *call, n int, low int64, starts int, some ...bool) {
 	r := rand.New(rand.NewPCG(3, 4))
 	i64, text := arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String
 	column := func(t arrow.DataType, draw func() kernels.Scalar) *memory.Column {
@@ -36,9 +39,9 @@ func testWideRows(t *testing.T, c *call, n int) {
 		return col
 	}
 	words := func() kernels.Scalar {
-		return kernels.String(strings.Repeat("the same ", r.IntN(3)) + fmt.Sprint(r.IntN(20)))
+		return kernels.String(strings.Repeat("the same ", r.IntN(starts)) + fmt.Sprint(r.IntN(20)))
 	}
-	number := column(i64, func() kernels.Scalar { return kernels.Int64(int64(r.IntN(30)) - 15) })
+	number := column(i64, func() kernels.Scalar { return kernels.Int64(int64(r.IntN(30)) + low) })
 	late := column(text, words)
 	coded := column(&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: text}, words)
 	defer number.Release()
@@ -46,7 +49,7 @@ func testWideRows(t *testing.T, c *call, n int) {
 	defer coded.Release()
 	a, b, d := c.toDevice(number), c.toDevice(late), c.toDevice(coded)
 	for i, keys := range [][]kernels.SortKey{{{Values: b}}, {{Values: a}}, {{Values: a}, {Values: b, Descending: true}}, {{Values: d, NullsFirst: true}, {Values: a}}} {
-		for _, some := range []bool{false, true} {
+		for _, some := range some {
 			rows := make([]uint64, n)
 			for i := range rows {
 				rows[i] = uint64(i)

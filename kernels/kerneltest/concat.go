@@ -51,8 +51,12 @@ func concatRefuses(s *Suite) {
 	})
 }
 
-// concatTooLong passes the reach of 32-bit offsets without the memory for it.
+// concatTooLong passes the reach of 32-bit offsets without the memory for it:
+// a column of 16 MiB many times, of which simulators note every byte.
 func concatTooLong(s *Suite) {
+	if s.extent == Least {
+		return
+	}
 	for _, t := range s.Types(kernels.TypesOf(arrow.STRING, arrow.BINARY)) {
 		long := s.FromScalars(t, kernels.Text(t, strings.Repeat("x", 1<<24)))
 		cols := make([]*memory.Column, 128)

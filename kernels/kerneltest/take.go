@@ -96,6 +96,9 @@ func takeOutOfRange(s *Suite) {
 		}
 	}
 	for _, t := range s.Types(kernels.TypesOf(arrow.STRING, arrow.BINARY)) { // past the reach of 32-bit offsets
+		if s.extent == Least { // see concatTooLong
+			break
+		}
 		long := s.FromScalars(t, kernels.Text(t, strings.Repeat("x", 1<<24)))
 		indices := s.FromScalars(arrow.PrimitiveTypes.Uint32, make128(kernels.Int(arrow.PrimitiveTypes.Uint32, 0))...)
 		call := Call{Case: Case{Type: t, Length: 1}, Note: "2 GiB", Text: []string{"2147483648", "large_utf8"}}
