@@ -35,6 +35,7 @@ type Page struct {
 	Bandwidth *Bandwidth // what the machine's memory can do; nil when not measured
 	Answers   []Answer   // shown by their Grid; those without one are only in the page's data
 	Records   []Record   // a table per suite, and the charts of [Charts]
+	Curves    []Curves   // shown below those charts
 	Notes     []string   // a paragraph each
 }
 
@@ -87,6 +88,17 @@ func (p *Page) WriteHTML(w io.Writer) error {
 			return err
 		}
 		data.Charts = append(data.Charts, chart{c.Title, c.height(), option})
+	}
+	for i := range p.Curves {
+		c := &p.Curves[i]
+		if err := c.check(); err != nil {
+			return err
+		}
+		option, err := inScript(c.option())
+		if err != nil {
+			return err
+		}
+		data.Charts = append(data.Charts, chart{c.Title, fmt.Sprintf("%dpx", curvesHeight), option})
 	}
 	var b strings.Builder
 	if err := pageTemplate.Execute(&b, data); err != nil {

@@ -65,8 +65,8 @@ func newRoot(d deps, working *bool) *cobra.Command {
 		Use:   "volley",
 		Short: "Columnar kernels for whatever processor is there",
 		Long: `volley shows the devices of a machine, measures what the volley library
-reaches on them, converts files of columns, starts the ranks of a program, and shows
-what they spent their time on.
+reaches on them, converts files of columns, starts the ranks of a program, shows
+what they spent their time on, and simulates collective operations.
 
 Results go to standard output, progress and messages to standard error.
 Exit status: 0 success, 1 failure or a wrong answer, 2 wrong command line,
@@ -87,7 +87,7 @@ Exit status: 0 success, 1 failure or a wrong answer, 2 wrong command line,
 	if d.convert != nil {
 		root.AddCommand(newConvert(d))
 	}
-	root.AddCommand(newLaunch(), newTimeline(), newVersion(d))
+	root.AddCommand(newLaunch(), newSimulate(d), newTimeline(), newVersion(d))
 	return root
 }
 

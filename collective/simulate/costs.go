@@ -57,8 +57,11 @@ func (r rate) of(workers int) float64 { return r.one + float64(workers-1)*r.more
 
 // Costs are what a message costs besides the links that it takes. Seconds.
 type Costs struct {
-	Send    float64 `json:"send"`    // LogP's o of the sender
-	Recv    float64 `json:"recv"`    // LogP's o of the receiver
+	Send float64 `json:"send"` // LogP's o of the sender
+	Recv float64 `json:"recv"` // LogP's o of the receiver
+	// Long is what the receiver of a message longer than Eager takes besides: to reach
+	// the bytes where they lie.
+	Long    float64 `json:"long"`
 	Latency float64 `json:"latency"` // from the sender's hand into the receiver's, links not counted
 	// SendByte and RecvByte are the processors' time a byte: copies into and out of
 	// what carries it.
@@ -73,11 +76,11 @@ type Costs struct {
 
 // costs are Costs for one call.
 type costs struct {
-	send, recv, latency      float64
-	sendByte, recvByte, fold rate
-	eager                    int64
+	send, recv, long, latency float64
+	sendByte, recvByte, fold  rate
+	eager                     int64
 }
 
 func (c *Costs) at(bytes float64) costs {
-	return costs{c.Send, c.Recv, c.Latency, c.SendByte.at(bytes), c.RecvByte.at(bytes), c.Fold.at(bytes), c.Eager}
+	return costs{c.Send, c.Recv, c.Long, c.Latency, c.SendByte.at(bytes), c.RecvByte.at(bytes), c.Fold.at(bytes), c.Eager}
 }

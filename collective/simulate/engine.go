@@ -76,7 +76,8 @@ func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engin
 			}
 		}
 		k.mem[algorithm.Input] = e.samples.given(r)
-		k.next, k.stop = iter.Pull(with.Plan(of).Rounds)
+		k.plan = with.Plan(of)
+		k.next, k.stop = iter.Pull(k.plan.Rounds)
 		e.events.push(k.clock, begins, int32(r))
 	}
 	return e

@@ -1,6 +1,10 @@
 package simulate
 
-import "github.com/volley-go/volley/collective/algorithm"
+import (
+	"iter"
+
+	"github.com/volley-go/volley/collective/algorithm"
+)
 
 // phase is where in its schedule a rank is.
 type phase uint8
@@ -16,6 +20,8 @@ const (
 
 // rank is one rank's walk through its schedule.
 type rank struct {
+	plan  algorithm.Plan
+	calls int32 // done
 	next  func() (*algorithm.Round, bool)
 	stop  func()
 	round *algorithm.Round
@@ -63,6 +69,12 @@ func (e *engine) step(r int32, k *rank) bool {
 			return false
 		}
 		round, more := k.next()
+		if !more && int(k.calls)+1 < e.config.Calls {
+			k.calls++
+			k.next, k.stop = iter.Pull(k.plan.Rounds)
+			k.clock += e.net.Call * k.slow
+			return true
+		}
 		if !more {
 			e.end(r, k)
 			return false
@@ -202,12 +214,16 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 		e.err = wrongLength(int(r), v, m)
 	}
 	c := e.between(m.from, r)
-	if v.Side == algorithm.Plain {
-		e.work(r, k, c.recv, m.bytes, c.recvByte)
-	} else {
-		e.work(r, k, c.recv, m.bytes, c.recvByte, c.fold)
+	fixed := c.recv
+	if m.waits {
+		fixed += c.long
 	}
-	k.clock = max(k.clock, m.tail+c.recv*k.slow)
+	if v.Side == algorithm.Plain {
+		e.work(r, k, fixed, m.bytes, c.recvByte)
+	} else {
+		e.work(r, k, fixed, m.bytes, c.recvByte, c.fold)
+	}
+	k.clock = max(k.clock, m.tail+fixed*k.slow)
 	if m.waits && c == &e.inside {
 		e.events.push(k.clock, acked, m.from)
 	}

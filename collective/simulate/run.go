@@ -25,6 +25,7 @@ type Config struct {
 	Chunk         int64 // bytes of a pipeline's piece, 256 KiB
 	Root          int
 	Deterministic bool
+	Calls         int // calls back to back; Result.Seconds is of all of them
 	Stragglers    []Straggler
 	Failure       *Failure
 	Options       collective.Options // Heartbeat and Deadline, which a Failure's end depends on

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	benchsim "github.com/volley-go/volley/bench/simulate"
+)
+
+func TestSimulate(t *testing.T) {
+	d := (&fakes{}).deps()
+	dir := filepath.Join(t.TempDir(), "out")
+	r := call(t, context.Background(), d, "simulate", "--op", "allreduce,alltoall", "--ranks", "4,16", "--sizes", "64,64K", "--json", "--out", dir)
+	if r.status != 0 {
+		t.Fatalf("%+v", r)
+	}
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if len(lines) != (6+3)*4 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		var row benchsim.Row
+		if err := json.Unmarshal([]byte(line), &row); err != nil || row.Seconds <= 0 || row.Checked == 0 || row.Messages == 0 || row.PerRank <= 0 {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	for _, name := range []string{"simulate.jsonl", "simulate.html", "simulate-allreduce-time-ranks-65536.png", "simulate-alltoall-bytes-size-16.png"} {
+		if s, err := os.Stat(filepath.Join(dir, name)); err != nil || s.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	r = call(t, context.Background(), d, "simulate", "--ranks", "32", "--sizes", "1M", "--algorithms", "ring", "--topology", "dragonfly", "--fail", "7:3", "--straggler", "3:2:1ms")
+	if r.status != 0 || !strings.Contains(r.stdout, "rank 7 lost") || !strings.Contains(r.stdout, "What the survivors learn") || !strings.Contains(r.stdout, "dragonfly") {
+		t.Errorf("%+v", r)
+	}
+	for args, want := range map[string]string{
+		"--op sum":                     `no operation "sum"`,
+		"--algorithms rings":           `no algorithm "rings"`,
+		"--topology torus":             `no network "torus"`,
+		"--ranks 0":                    `"0" is not a number of ranks`,
+		"--sizes x":                    `"x" is not a number of bytes`,
+		"--chunk x":                    `--chunk: "x"`,
+		"--fail 3":                     `"3" is not rank:round`,
+		"--straggler 3:2":              `"3:2" is not rank:slow:late`,
+		"--memory 0":                   "--memory is 0",
+		"--calibrate --transports mpi": `unknown or repeated name "mpi"`,
+	} {
+		if r := call(t, context.Background(), d, append([]string{"simulate"}, strings.Fields(args)...)...); r.status != 2 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: status %d: %s", args, r.status, r.stderr)
+		}
+	}
+	for args, want := range map[string]string{
+		"--figures no-such-file":                               "no-such-file",
+		"--ranks 2 --fail 5:0 --sizes 8":                       "rank 5 of 2 cannot fail",
+		"--ranks 512 --algorithms direct --memory 1 --sizes 8": "",
+	} {
+		r := call(t, context.Background(), d, append([]string{"simulate"}, strings.Fields(args)...)...)
+		if want == "" && (r.status != 0 || !strings.Contains(r.stdout, "too big")) || want != "" && (r.status != 1 || !strings.Contains(r.stderr, want)) {
+			t.Errorf("%s: status %d: %s%s", args, r.status, r.stdout, r.stderr)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package tune
+
+import (
+	"context"
+	"time"
+
+	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/simulate"
+	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/inproc"
+)
+
+// Timing is a collective operation's time over a transport: of one of many calls
+// back to back, on the slowest rank, the least of several trials.
+type Timing struct {
+	Transport string  `json:"transport"`
+	Op        string  `json:"op"`
+	Algorithm string  `json:"algorithm"`
+	Ranks     int     `json:"ranks"`
+	Bytes     int64   `json:"bytes"`
+	Seconds   float64 `json:"seconds"`
+}
+
+// calls is how many calls back to back a prediction has.
+const calls = 6
+
+// Predict is the time that a machine of the figures would take for the calls of a
+// Timing.
+func (f *Figures) Predict(ctx context.Context, t Timing) (float64, error) {
+	op, err := algorithm.ParseOp(t.Op)
+	if err != nil {
+		return 0, err
+	}
+	r, err := simulate.Run(ctx, simulate.Config{Network: f.Node(t.Ranks), Op: op, Algorithm: t.Algorithm, Ranks: t.Ranks, Bytes: t.Bytes, Calls: calls})
+	if err != nil {
+		return 0, err
+	}
+	return r.Seconds / calls, nil
+}
+
+// Cases are collective operations to be timed: each algorithm of AllReduce,
+// ReduceScatter, AllGather and AllToAll at each of the lengths.
+func Cases(lengths []int64) []Timing {
+	var all []Timing
+	for _, op := range []algorithm.Op{algorithm.AllReduce, algorithm.ReduceScatter, algorithm.AllGather, algorithm.AllToAll} {
+		for _, n := range lengths {
+			for _, a := range algorithm.For(op) {
+				all = append(all, Timing{Op: op.String(), Algorithm: a.Name, Bytes: n})
+			}
+		}
+	}
+	return all
+}
+
+// Time times the cases, of any algorithms, over endpoints that open opens, one for
+// every algorithm; all ranks call it with the same cases. All get the times.
+func Time(ctx context.Context, open func(ctx context.Context, name string) (transport.Endpoint, error), cases []Timing) ([]Timing, error) {
+	var all []Timing
+	comms := map[string]*collective.Comm{}
+	defer func() {
+		for _, c := range comms {
+			_ = c.Close() // nothing runs any more
+		}
+	}()
+	for _, t := range cases {
+		c := comms[t.Algorithm]
+		if c == nil {
+			ends, err := open(ctx, t.Algorithm)
+			if err != nil {
+				return nil, err
+			}
+			named := map[algorithm.Op]string{}
+			for op := algorithm.Barrier + 1; op <= algorithm.AllToAll; op++ {
+				if _, err := algorithm.Named(t.Algorithm, op); err == nil {
+					named[op] = t.Algorithm
+				}
+			}
+			if c, err = collective.New(ends, collective.Options{Algorithms: named}); err != nil {
+				return nil, err
+			}
+			comms[t.Algorithm] = c
+		}
+		t.Transport, t.Ranks = c.Transport(), c.Size()
+		var err error
+		if t.Seconds, err = timeOf(ctx, c, t); err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, error) {
+	n := max(1, t.Bytes/4)
+	block := max(1, n/int64(c.Size()))
+	a, b := make([]float32, max(n, block*int64(c.Size()))), make([]float32, max(n, block*int64(c.Size())))
+	whole := block * int64(c.Size())
+	run := func() error {
+		switch t.Op {
+		case "AllReduce":
+			return c.AllReduce(ctx, collective.Of(a[:n]), collective.Of(b[:n]), collective.Sum)
+		case "ReduceScatter":
+			return c.ReduceScatter(ctx, collective.Of(a[:whole]), collective.Of(b[:block]), collective.Sum)
+		case "AllGather":
+			return c.AllGather(ctx, collective.Of(a[:block]), collective.Of(b[:whole]))
+		default:
+			return c.AllToAll(ctx, collective.Of(a[:whole]), collective.Of(b[:whole]))
+		}
+	}
+	times, best := 1, 0.0
+	begun := time.Now()
+	for trial, on := 0, true; trial < fewestTries || on; {
+		if err := c.Barrier(ctx); err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		for range times {
+			if err := run(); err != nil {
+				return 0, err
+			}
+		}
+		took := []float64{time.Since(start).Seconds(), time.Since(begun).Seconds()}
+		if err := c.AllReduce(ctx, collective.Of(took), collective.Of(took), collective.Max); err != nil {
+			return 0, err
+		}
+		if took[0] < trialTime.Seconds()/2 && times < 1<<20 {
+			times *= 4
+			continue
+		}
+		if s := took[0] / float64(times); trial == 0 || s < best {
+			best = s
+		}
+		trial++
+		on = took[1] < trialsTime.Seconds()
+	}
+	return best, nil
+}
+
+// Call measures what a collective call of one rank takes.
+func Call(ctx context.Context) (float64, error) {
+	c, err := collective.New(inproc.New(1)[0], collective.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	return timeOf(ctx, c, Timing{Op: "AllReduce", Bytes: 8})
+}

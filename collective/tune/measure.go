@@ -1,0 +1,220 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"github.com/volley-go/volley/collective/simulate"
+	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/device"
+)
+
+// Lengths are those of the vectors that are measured, in bytes.
+var Lengths = []int{8, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
+
+const (
+	// Trials are short and many, since other programs take a processor for milliseconds
+	// at a time: the least is of a trial that none disturbed.
+	trialTime   = 200 * time.Microsecond
+	trialsTime  = 8 * time.Millisecond
+	fewestTries = 5
+	row         = 8 // short messages one after another: a lane always has room for them
+)
+
+// meter measures over one endpoint; all ranks of it do the same.
+type meter struct {
+	ends  transport.Endpoint
+	ctx   context.Context
+	sent  []uint32
+	taken []uint32
+	in    []float32
+	out   []float32
+}
+
+// Measure measures a transport by the ends of two ranks, both of which call it; more
+// than two measure only the hop of a token (Hop). Rank 0 gets the figures, the others
+// nil. An endpoint that was measured can be used on. It ends with ctx, then with an
+// error, after which the endpoint is of no use.
+func Measure(ctx context.Context, ends transport.Endpoint) (*Figures, error) {
+	if ends.Size() < 2 {
+		return nil, device.Errorf(device.ErrMismatch, "", "tune", "%d ranks: two are needed", ends.Size())
+	}
+	stop := context.AfterFunc(ctx, func() { ends.Interrupt(ctx.Err()) })
+	defer stop()
+	longest := Lengths[len(Lengths)-1] / 4
+	m := &meter{ends: ends, ctx: ctx, sent: make([]uint32, ends.Size()), taken: make([]uint32, ends.Size()), in: make([]float32, longest), out: make([]float32, longest)}
+	f := &Figures{Transport: ends.Name(), Processors: runtime.NumCPU()}
+	var err error
+	if ends.Size() > 2 {
+		f.Crowd = ends.Size()
+		f.Hop, err = m.least(m.token)
+		f.Hop /= float64(ends.Size())
+	} else {
+		err = m.pair(f)
+	}
+	if ctx.Err() != nil {
+		return nil, device.Canceled(ctx, "", "tune")
+	}
+	if err != nil || ends.Rank() > 0 {
+		return nil, err
+	}
+	return f, nil
+}
+
+// pair measures all that two ranks can show.
+func (m *meter) pair(f *Figures) error {
+	point := func(into *[]simulate.Point, n int, share float64, run func() error) error {
+		s, err := m.least(run)
+		*into = append(*into, simulate.Point{Bytes: float64(n), Seconds: s * share})
+		return err
+	}
+	var errs []error
+	for _, n := range Lengths {
+		errs = append(errs, point(&f.OneWay, n, 0.5, func() error { return m.pingPong(n) }),
+			point(&f.BothWays, n, 1, func() error { return m.exchange(n, false) }),
+			point(&f.BothCombined, n, 1, func() error { return m.exchange(n, true) }),
+			point(&f.OneCombined, n, 1, func() error { return m.combined(n) }))
+		alone := func(run func()) func() error {
+			return func() error {
+				if m.ends.Rank() == 0 {
+					run()
+				}
+				return nil
+			}
+		}
+		both := func(run func()) func() error { return func() error { run(); return nil } }
+		copies, sums := func() { copy(m.out[:n/4], m.in[:n/4]) }, func() { add(m.out[:n/4], m.in[:n/4], m.out[:n/4]) }
+		errs = append(errs, point(&f.Copy, n, 1, alone(copies)), point(&f.CopyTwo, n, 1, both(copies)),
+			point(&f.Sum, n, 1, alone(sums)), point(&f.SumTwo, n, 1, both(sums)))
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
+	s, err := m.least(m.inRow)
+	f.InRow = max(0, (s-2*f.alpha())/(row-1))
+	return err
+}
+
+// least is the least time of a run among trials of many: rank 0's, which tells the
+// others how many runs a trial has.
+func (m *meter) least(run func() error) (float64, error) {
+	times, best := 1, 0.0
+	begun, on := time.Now(), 1
+	for trial := 0; trial < fewestTries || on == 1; {
+		if err := m.barrier(); err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		for range times {
+			if err := run(); err != nil {
+				return 0, err
+			}
+		}
+		took := time.Since(start)
+		more := times
+		if took < trialTime/2 && times < 1<<20 {
+			more = times * 4
+		}
+		more, err := m.tell(more)
+		if err != nil {
+			return 0, err
+		}
+		if more != times {
+			times = more
+			continue
+		}
+		if s := took.Seconds() / float64(times); trial == 0 || s < best {
+			best = s
+		}
+		trial++
+		if time.Since(begun) > trialsTime {
+			on = 0
+		}
+		if on, err = m.tell(on); err != nil {
+			return 0, err
+		}
+	}
+	return best, nil
+}
+
+// tell gives all ranks rank 0's number.
+func (m *meter) tell(n int) (int, error) {
+	v := []float32{float32(n)}
+	if m.ends.Rank() > 0 {
+		return n, m.recv(0, v, nil, func() { n = int(v[0]) })
+	}
+	for r := 1; r < m.ends.Size(); r++ {
+		if err := m.send(r, v); err != nil {
+			return 0, err
+		}
+		if err := m.ends.Flush(r); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// barrier lets no rank on before rank 0 has heard of all.
+func (m *meter) barrier() error {
+	v := []float32{0}
+	if m.ends.Rank() > 0 {
+		if err := errors.Join(m.send(0, v), m.ends.Flush(0)); err != nil {
+			return err
+		}
+	}
+	for r := 1; r < m.ends.Size() && m.ends.Rank() == 0; r++ {
+		if err := m.recv(r, v, nil, nil); err != nil {
+			return err
+		}
+	}
+	_, err := m.tell(0)
+	return err
+}
+
+func (m *meter) header(step *uint32, v []float32) transport.Header {
+	h := transport.Header{Seq: 1, Step: *step, Len: int64(4 * len(v))}
+	*step++
+	return h
+}
+
+func (m *meter) send(to int, v []float32) error {
+	h := m.header(&m.sent[to], v)
+	return m.ends.Post(to, &h, asBytes(v))
+}
+
+// recv takes a message into v; with is what it is added to on arrival, if not nil.
+func (m *meter) recv(from int, v, with []float32, then func()) error {
+	h := m.header(&m.taken[from], v)
+	sink := transport.Sink{Into: asBytes(v)}
+	if with != nil {
+		sink.Combine = func(off int, part []byte) {
+			got := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(part))), len(part)/4)
+			add(v[off/4:off/4+len(got)], with[off/4:off/4+len(got)], got)
+		}
+	}
+	err := m.ends.Recv(from, &h, &sink)
+	if err == nil && then != nil {
+		then()
+	}
+	return err
+}
+
+func asBytes(v []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
+}
+
+// add is a sum as package collective does it.
+func add(d, x, y []float32) {
+	x, y = x[:len(d)], y[:len(d)]
+	for len(d) >= 4 {
+		x4, y4, d4 := (*[4]float32)(x), (*[4]float32)(y), (*[4]float32)(d)
+		d4[0], d4[1], d4[2], d4[3] = x4[0]+y4[0], x4[1]+y4[1], x4[2]+y4[2], x4[3]+y4[3]
+		d, x, y = d[4:], x[4:], y[4:]
+	}
+	for i := range d {
+		d[i] = x[i] + y[i]
+	}
+}

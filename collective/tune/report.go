@@ -1,0 +1,148 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// Report is what a group of ranks over one transport showed.
+type Report struct {
+	Figures *Figures `json:"figures"`
+	Times   []Timing `json:"times"`
+}
+
+// rounds is how often all is measured: the least of all rounds counts.
+const rounds = 8
+
+// Rank measures a transport, then times cases over groups split from it, and that
+// several times; all ranks call it. Rank 0 gets a Report, the others nil. The caller
+// closes the endpoint.
+func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (all *Report, err error) {
+	for n := range rounds {
+		r, err := one(ctx, ends, cases, n)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = r
+		} else if r != nil {
+			all.least(r)
+		}
+	}
+	return all, nil
+}
+
+// least takes the times of another Report that are less.
+func (r *Report) least(other *Report) {
+	a, b := r.Figures, other.Figures
+	for _, p := range [][2]*float64{{&a.Call, &b.Call}, {&a.InRow, &b.InRow}, {&a.Hop, &b.Hop}} {
+		*p[0] = min(*p[0], *p[1])
+	}
+	from := b.curves()
+	for i, c := range a.curves() {
+		for k := range *c {
+			(*c)[k].Seconds = min((*c)[k].Seconds, (*from[i])[k].Seconds)
+		}
+	}
+	for i := range r.Times {
+		r.Times[i].Seconds = min(r.Times[i].Seconds, other.Times[i].Seconds)
+	}
+}
+
+// one is one round; rank 0 gets its Report.
+func one(ctx context.Context, ends transport.Endpoint, cases []Timing, round int) (*Report, error) {
+	f, err := Measure(ctx, ends)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil {
+		if f.Call, err = Call(ctx); err != nil {
+			return nil, err
+		}
+	}
+	members := make([]int, ends.Size())
+	for r := range members {
+		members[r] = r
+	}
+	times, err := Time(ctx, func(ctx context.Context, name string) (transport.Endpoint, error) {
+		return ends.Split(ctx, fmt.Sprintf("tune %d %s", round, name), members)
+	}, cases)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	return &Report{f, times}, nil
+}
+
+// Machine is one transport's Reports: of two ranks, and of more.
+type Machine struct {
+	Figures *Figures `json:"figures"`
+	Times   []Timing `json:"times"`
+}
+
+// Join makes a Machine of the Report of two ranks and, if not nil, one of more ranks
+// than processors.
+func Join(pair, crowd *Report) *Machine {
+	f := *pair.Figures
+	m := &Machine{Figures: &f, Times: slices.Clone(pair.Times)}
+	if crowd != nil {
+		m.Figures.Hop, m.Figures.Crowd = crowd.Figures.Hop, crowd.Figures.Crowd
+		m.Times = append(m.Times, crowd.Times...)
+	}
+	return m
+}
+
+// Prediction is a time beside the one that was predicted for it.
+type Prediction struct {
+	Timing
+	Predicted float64 `json:"predicted"` // seconds
+}
+
+// Error is how far the prediction is off, as a share of the time: 0.1 is a tenth too
+// much.
+func (p *Prediction) Error() float64 { return p.Predicted/p.Seconds - 1 }
+
+// Predictions predicts all times of a Machine.
+func (m *Machine) Predictions(ctx context.Context) ([]Prediction, error) {
+	var all []Prediction
+	for _, t := range m.Times {
+		s, err := m.Figures.Predict(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("%s of %s: %w", t.Algorithm, t.Op, err)
+		}
+		all = append(all, Prediction{t, s})
+	}
+	return all, nil
+}
+
+// Table is a tuning table of machines' transports: the model of each, and for each
+// operation, number of ranks and length that was timed the fastest algorithm. A
+// length at which the algorithm stays the same has no entry of its own.
+func Table(source string, all ...*Machine) *collective.Tuning {
+	t := &collective.Tuning{Source: source, Transports: map[string]collective.TransportTuning{}}
+	for _, m := range all {
+		of := collective.TransportTuning{Model: m.Figures.Model()}
+		best := map[string]Timing{}
+		for _, x := range m.Times {
+			key := fmt.Sprint(x.Op, x.Ranks, x.Bytes)
+			if y, timed := best[key]; !timed || x.Seconds < y.Seconds {
+				best[key] = x
+			}
+		}
+		last := map[string]string{}
+		for _, x := range m.Times { // in the order of lengths
+			b := best[fmt.Sprint(x.Op, x.Ranks, x.Bytes)]
+			call := fmt.Sprint(b.Op, b.Ranks)
+			if x != b || last[call] == b.Algorithm {
+				continue
+			}
+			last[call] = b.Algorithm
+			of.Choices = append(of.Choices, collective.Choice{Op: b.Op, Ranks: b.Ranks, Bytes: b.Bytes, Algorithm: b.Algorithm})
+		}
+		t.Transports[m.Figures.Transport] = of
+	}
+	return t
+}

@@ -1,0 +1,102 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/device"
+)
+
+// measured runs Rank on goroutines.
+func measured(t *testing.T, ranks int, cases []Timing) *Report {
+	t.Helper()
+	ends := inproc.New(ranks)
+	reports, errs := make([]*Report, ranks), make([]error, ranks)
+	var all sync.WaitGroup
+	for r := range ends {
+		all.Go(func() {
+			var f *Figures
+			if f, errs[r] = Measure(context.Background(), ends[r]); f != nil {
+				reports[r] = &Report{Figures: f}
+			}
+			if errs[r] == nil && cases != nil {
+				var x *Report
+				if x, errs[r] = one(context.Background(), ends[r], cases, 0); x != nil {
+					reports[r] = x
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for r, x := range reports {
+		if (x != nil) != (r == 0) {
+			t.Errorf("rank %d has the report %v", r, x)
+		}
+		if err := ends[r].Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return reports[0]
+}
+
+// What is measured makes a machine whose predictions are times, a model, and a table
+// that a Comm takes.
+func TestMeasure(t *testing.T) {
+	cases := []Timing{{Op: "AllReduce", Algorithm: "ring", Bytes: 64}, {Op: "AllReduce", Algorithm: "direct", Bytes: 64}}
+	m := Join(measured(t, 2, cases), measured(t, 3, nil))
+	f := m.Figures
+	if f.Transport != "inproc" || f.Crowd != 3 || f.Hop <= 0 || f.Call <= 0 || len(m.Times) != 2 {
+		t.Fatalf("%+v", m)
+	}
+	for i, c := range f.curves() {
+		if len(*c) != len(Lengths) {
+			t.Errorf("curve %d has %d points", i, len(*c))
+		}
+	}
+	if x := f.Model(); x.Alpha <= 0 || x.Beta <= 0 || x.Gamma < 0 {
+		t.Errorf("model %+v", x)
+	}
+	all, err := m.Predictions(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.Predicted <= 0 || p.Seconds <= 0 || p.Ranks != 2 {
+			t.Errorf("%+v", p)
+		}
+	}
+	if _, err := f.Predict(context.Background(), Timing{Op: "Sum"}); err == nil {
+		t.Error("an operation that there is not is predicted")
+	}
+	if _, err := Measure(context.Background(), inproc.New(1)[0]); !errors.Is(err, device.ErrMismatch) {
+		t.Errorf("one rank alone: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Measure(ctx, inproc.New(2)[0]); !errors.Is(err, device.ErrCanceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// A table has the fastest algorithm where it changes.
+func TestTable(t *testing.T) {
+	f := recorded(t)[0].Figures
+	time := func(a string, bytes int64, s float64) Timing { return Timing{f.Transport, "AllReduce", a, 2, bytes, s} }
+	m := &Machine{Figures: f, Times: []Timing{
+		time("ring", 8, 2), time("direct", 8, 1), time("ring", 64, 3), time("direct", 64, 2), time("ring", 4096, 3), time("direct", 4096, 4),
+	}}
+	c := Table("a test", m).Transports[f.Transport].Choices
+	if len(c) != 2 || c[0].Algorithm != "direct" || c[0].Bytes != 8 || c[1].Algorithm != "ring" || c[1].Bytes != 4096 || c[1].Ranks != 2 {
+		t.Errorf("%+v", c)
+	}
+	if n := len(Cases([]int64{8, 64})); n != 2*(len(algorithm.For(algorithm.AllReduce))+len(algorithm.For(algorithm.ReduceScatter))+len(algorithm.For(algorithm.AllGather))+len(algorithm.For(algorithm.AllToAll))) {
+		t.Errorf("%d cases", n)
+	}
+}
