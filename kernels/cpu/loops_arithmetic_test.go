@@ -130,3 +130,36 @@ func BenchmarkArithmetic(b *testing.B) {
 	benchmarkArithmetics[float32](b, "f32")
 	benchmarkArithmetics[float64](b, "f64")
 }
+
+// The loops for those who have vectors are those of the columns, for every type.
+func TestColumns(t *testing.T) {
+	vectors[int8](t)
+	vectors[int16](t)
+	vectors[int32](t)
+	vectors[int64](t)
+	vectors[uint8](t)
+	vectors[uint16](t)
+	vectors[uint32](t)
+	vectors[uint64](t)
+	vectors[float32](t)
+	vectors[float64](t)
+}
+
+func vectors[T number](t *testing.T) {
+	a, b, dst := make([]T, 77), make([]T, 77), make([]T, 77)
+	for i := range a {
+		a[i], b[i] = T(i), T(i%5)
+	}
+	for op, want := range map[kernels.ArithmeticOp]func(x, y T) T{
+		kernels.Add:      func(x, y T) T { return x + y },
+		kernels.Subtract: func(x, y T) T { return x - y },
+		kernels.Multiply: func(x, y T) T { return x * y },
+	} {
+		Columns[T](op)(dst, a, b)
+		for i := range dst {
+			if dst[i] != want(a[i], b[i]) {
+				t.Fatalf("%T: op %d of %v and %v is %v", a, op, a[i], b[i], dst[i])
+			}
+		}
+	}
+}

@@ -11,32 +11,30 @@ import (
 	"github.com/volley-go/volley/collective/transport"
 )
 
-// A rank that waits looks again and again, for about as long as a sleep and the way
-// back would cost it, then gives way between two looks, then sleeps for nap at most.
-// Where ranks are more than processors it gives way soon.
+// A rank that waits looks again and again; then it lets other goroutines run between
+// two looks, for about a millisecond, then other processes; then it sleeps for nap at
+// most. Who gives its processor away gets it back after the other's time slice, which
+// is longer than most operations; but where ranks are more than processors what it
+// waits for may be one of those who have none.
 const (
-	busyLooks  = 20000
-	yieldLooks = 200
-	stopLooks  = 1024 // between two looks whether it is interrupted
-	nap        = time.Millisecond
+	busyLooks   = 4000
+	sharedLooks = 64 // between two goroutines' turns
+	turns       = 4000
+	crowdLooks  = 50
+	yieldLooks  = 200
+	nap         = time.Millisecond
 )
 
 // await returns when a word has come to the number wanted, or with the interruption.
 // Numbers grow by less than half of their type's range while somebody waits.
 func (e *endpoint) await(l *lane, word *atomic.Uint32, want uint32) error {
+	crowded := e.seg.n > processors
 	looks := busyLooks
-	if e.seg.n > processors {
-		looks = 50
+	if crowded {
+		looks = crowdLooks
 	}
-	for i := range looks {
-		if int32(word.Load()-want) >= 0 {
-			return e.stop.Err()
-		}
-		if i%stopLooks == stopLooks-1 {
-			if err := e.stop.Err(); err != nil {
-				return err
-			}
-		}
+	if seen(word, want, looks) {
+		return e.stop.Err()
 	}
 	for i := 0; ; i++ {
 		now := word.Load()
@@ -46,17 +44,31 @@ func (e *endpoint) await(l *lane, word *atomic.Uint32, want uint32) error {
 		if err := e.stop.Err(); err != nil {
 			return err
 		}
-		if i < yieldLooks {
-			yield()
+		switch {
+		case !crowded && i < turns:
 			runtime.Gosched() // a rank of this process may be what it waits for
-			continue
+			seen(word, want, sharedLooks)
+		case i < yieldLooks || !crowded && i < turns+yieldLooks:
+			yield()
+			runtime.Gosched()
+		default:
+			l.sleepers.Add(1)
+			if word.Load() == now {
+				sleep(word, now, nap)
+			}
+			l.sleepers.Add(-1)
 		}
-		l.sleepers.Add(1)
-		if word.Load() == now {
-			sleep(word, now, nap)
-		}
-		l.sleepers.Add(-1)
 	}
+}
+
+// seen looks so many times.
+func seen(word *atomic.Uint32, want uint32, times int) bool {
+	for range times {
+		if int32(word.Load()-want) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // awaitEmpty waits for a chunk to be emptied.
