@@ -11,7 +11,7 @@ import (
 
 func TestUsageErrors(t *testing.T) {
 	for _, c := range []struct{ args, message string }{
-		{"", "needs a command, one of: bench convert devices launch timeline version"},
+		{"", "needs a command, one of: bench convert devices launch simulate timeline version"},
 		{"benhc", `unknown command "benhc" for "volley"`},
 		{"--colour", "unknown flag: --colour"},
 		{"version extra", "extra"},
