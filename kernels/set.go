@@ -38,6 +38,7 @@ type Set struct {
 	Partition Entry[PartitionFunc]
 
 	Reduce Entry[ReduceFunc]
+	MinMax MinMaxFunc // two reductions in one; nil where they are two
 	Scan   Entry[ScanFunc]
 
 	SortIndices Entry[SortIndicesFunc]

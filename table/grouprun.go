@@ -191,11 +191,22 @@ func (r *runner) groupBy(ctx context.Context, schema *arrow.Schema, rows int64, 
 
 // reduce is the aggregates of all rows.
 func (r *runner) reduce(ctx context.Context, schema *arrow.Schema, rows int64, aggs []kernels.Aggregate) (*Batch, error) {
-	var columns []*memory.Column
-	for _, a := range aggs {
+	columns := make([]*memory.Column, 0, len(aggs))
+	greatest := map[int]*memory.Column{} // made beside the least
+	defer func() {
+		for _, c := range greatest {
+			c.Release()
+		}
+	}()
+	for i, a := range aggs {
 		var c *memory.Column
 		var err error
-		if a.Op == kernels.CountAll {
+		if twin := twinOf(aggs, i); greatest[i] != nil {
+			c = greatest[i]
+			delete(greatest, i)
+		} else if twin > 0 && greatest[twin] == nil {
+			c, greatest[twin], err = r.backend.MinMax(ctx, r.stream, a.Values, a.Options)
+		} else if a.Op == kernels.CountAll {
 			c, err = r.backend.FromScalars(ctx, r.stream, arrow.PrimitiveTypes.Int64, []kernels.Scalar{kernels.Int64(rows)})
 		} else {
 			c, err = r.backend.Reduce(ctx, r.stream, a.Op, a.Values, a.Options)
@@ -207,4 +218,18 @@ func (r *runner) reduce(ctx context.Context, schema *arrow.Schema, rows int64, a
 		columns = append(columns, c)
 	}
 	return NewBatch(schema, 1, columns)
+}
+
+// twinOf is the first aggregation after the i-th that is the Max to its Min, and
+// so comes of the same pass; 0 for none.
+func twinOf(aggs []kernels.Aggregate, i int) int {
+	if aggs[i].Op != kernels.Min {
+		return 0
+	}
+	for k := i + 1; k < len(aggs); k++ {
+		if b := aggs[k]; b.Op == kernels.Max && b.Values == aggs[i].Values && b.Options == aggs[i].Options {
+			return k
+		}
+	}
+	return 0
 }

@@ -15,7 +15,10 @@ import (
 // scans read columns from one end to the other.
 var scans = []problem{
 	{name: "sum", inputs: values, columns: []kind{approx}, ours: reduction(kernels.Sum)},
-	{name: "minmax", inputs: values, columns: []kind{exact, exact}, ours: reduction(kernels.Min, kernels.Max)},
+	{name: "minmax", inputs: values, columns: []kind{exact, exact}, ours: kernel(func(ctx context.Context, b *kernels.Backend, s device.Stream, v *memory.Column) (columnsOutcome, error) {
+		least, greatest, err := b.MinMax(ctx, s, v, kernels.AggregateOptions{})
+		return columnsOutcome{least, greatest}, err
+	})},
 	{name: "filter_count", inputs: values, columns: []kind{exact}, ours: filterCount},
 	{name: "cumsum", inputs: values, columns: []kind{approx}, places: true, ours: kernel(func(ctx context.Context, b *kernels.Backend, s device.Stream, v *memory.Column) (columnsOutcome, error) {
 		c, err := b.Scan(ctx, s, kernels.CumulativeSum, v, kernels.ScanOptions{})

@@ -101,19 +101,15 @@ func extremeBool(ctx context.Context, c *memory.Column, greatest bool) (int64, e
 // extreme is the row of the first least or greatest number. NaN gives way to
 // any other.
 func extreme[T number](ctx context.Context, l *loops, c *memory.Column, greatest bool) (int64, error) {
-	type found struct {
-		value T
-		any   bool
-	}
 	loops := reductionsOf[T](l)
 	all, valid, worst := loops.least, loops.leastValid, greatestNumber[T]()
 	if greatest {
 		all, valid, worst = loops.greatest, loops.greatestValid, leastNumber[T]()
 	}
 	values, nulls, run := valuesOf[T](c), hasNulls(c), runOf(c)
-	parts := make([]found, morsels(c.Len()))
+	parts := make([]found[T], morsels(c.Len()))
 	err := parallel(ctx, c.Len(), func(_ int, s span) error {
-		best := found{value: worst}
+		best := found[T]{value: worst}
 		for from := s.from; from < s.to; from += run {
 			n := int(min(run, s.to-from))
 			v := values(nil, from, n)
@@ -140,6 +136,17 @@ func extreme[T number](ctx context.Context, l *loops, c *memory.Column, greatest
 	if err != nil {
 		return 0, err
 	}
+	return rowOfExtreme(ctx, c, parts, greatest)
+}
+
+// found is the least or the greatest of a morsel, if it has a value.
+type found[T number] struct {
+	value T
+	any   bool
+}
+
+// rowOfExtreme is the row of the best of what morsels have found.
+func rowOfExtreme[T number](ctx context.Context, c *memory.Column, parts []found[T], greatest bool) (int64, error) {
 	at := -1
 	for i, p := range parts {
 		if p.any && (at < 0 || p.value != parts[at].value && (p.value > parts[at].value) == greatest) {
@@ -150,7 +157,7 @@ func extreme[T number](ctx context.Context, l *loops, c *memory.Column, greatest
 		return firstSet(ctx, c.Len(), func(i, n int64) uint64 { return validWord(c, i, n) })
 	}
 	from := int64(at) * morsel
-	v := values(nil, from, int(min(morsel, c.Len()-from)))
+	v, nulls := valuesOf[T](c)(nil, from, int(min(morsel, c.Len()-from))), hasNulls(c)
 	for i, x := range v {
 		if x == parts[at].value && (!nulls || !isNull(c, from+int64(i))) {
 			return from + int64(i), nil

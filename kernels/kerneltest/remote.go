@@ -20,7 +20,7 @@ import (
 func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
 	x := &crossing{host: host.New(host.WithAllocator(memory.Heap))}
 	far := *set
-	far.Name = "remote " + set.Name
+	far.Name, far.MinMax = "remote "+set.Name, nil
 	v := reflect.ValueOf(&far).Elem()
 	for i := range v.NumField() {
 		entry := v.Field(i)
