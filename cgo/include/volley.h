@@ -388,7 +388,10 @@ VOLLEY_API int32_t volley_group(const volley_device* device, const volley_column
 VOLLEY_API int32_t volley_join(const volley_device* device, const volley_column* const* left, const volley_column* const* right, int64_t count,
                                const char* kind, const volley_join_options* options, volley_token* token, volley_column** out_left,
                                volley_column** out_right);
-/* C = alpha op(A) op(B) + beta C, row-major in host memory; op(A) is m × k, op(B) k × n. lda, ldb, ldc are elements from row to row. */
+/*
+ * C = alpha op(A) op(B) + beta C, row-major in host memory; op(A) is m × k, op(B) k × n. lda, ldb, ldc are elements from row to row. With a token
+ * that has patience the matrices must stay as they are until the call has ended.
+ */
 VOLLEY_API int32_t volley_sgemm(const volley_device* device, int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k,
                                 double alpha, const float* a, int64_t lda, const float* b, int64_t ldb, double beta, float* c, int64_t ldc,
                                 volley_token* token);
