@@ -67,6 +67,7 @@ var Packages = []Package{
 	{Path: "collective", May: join(columns, []string{"kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "collective/columns", May: join(bytesAndDevices, []string{"collective"}), Tests: join(theCPU, []string{"collective/transport/..."})},
+	{Path: "collective/ondevice", May: join(columns, []string{"collective"}), Tests: join(theCPU, []string{"collective/transport/..."})},
 	{Path: "collective/metrics", May: []string{"collective"}, Tests: []string{"collective/algorithm", "collective/transport/..."}},
 	{Path: "collective/simulate", May: []string{"device", "collective/algorithm", "collective"},
 		Tests: []string{"collective/...", "collective/transport/..."}},
