@@ -190,7 +190,7 @@ func TestCanceled(t *testing.T) {
 		t.Error(err)
 	}
 	e := &engine{name: "nobody", device: "shm", commands: func(int, string) ([][]string, error) { return nil, nil }}
-	if _, err := start(ctx, e, 1, t.TempDir()); err == nil || !strings.Contains(err.Error(), "ranks did not come") {
+	if _, err := start(ctx, e, 1, t.TempDir()); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "ranks did not come") {
 		t.Errorf("a world that nobody comes to: %v", err)
 	}
 }

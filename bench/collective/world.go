@@ -66,10 +66,17 @@ func start(ctx context.Context, e *engine, ranks int, dir string) (w *world, err
 	stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
 	defer stop()
 	for range ranks {
-		if err := ln.(*net.UnixListener).SetDeadline(time.Now().Add(meetTime)); err != nil {
-			return w, err
+		err := ln.(*net.UnixListener).SetDeadline(time.Now().Add(meetTime))
+		var conn net.Conn
+		if err == nil {
+			conn, err = ln.Accept()
 		}
-		conn, err := ln.Accept()
+		if ctx.Err() != nil { // which closes the socket at any time
+			err = errors.Join(ctx.Err(), context.Cause(ctx))
+			if conn != nil {
+				err = errors.Join(err, conn.Close())
+			}
+		}
 		if err != nil {
 			return w, fmt.Errorf("ranks did not come: %w", err)
 		}
