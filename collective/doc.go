@@ -3,6 +3,9 @@
 // ReduceScatter, AllGather, Gather, Scatter, AllToAll, Barrier, and Send and Recv
 // between two. Names and meaning are NCCL's.
 //
+// Init makes the Comm of the ranks that a launcher started, New one of endpoints that
+// the program opened itself.
+//
 // # Calls
 //
 // All ranks of a Comm make the same calls in the same order, with the same

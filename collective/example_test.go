@@ -64,3 +64,20 @@ func train(comm *collective.Comm) {
 		fmt.Println("the average of 3 ranks:", sum)
 	}
 }
+
+// A program that `volley launch -n 4 -- PROGRAM` or torchrun starts four times has
+// four ranks; started by hand it has one.
+func ExampleInit() {
+	ctx := context.Background()
+	comm, err := collective.Init(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer comm.Close()
+	sum := []float64{1}
+	if err := comm.AllReduce(ctx, collective.Of(sum), collective.Of(sum), collective.Sum); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(sum[0] == float64(comm.Size()))
+	// Output: true
+}

@@ -1,0 +1,114 @@
+package collective
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/rendezvous"
+	"github.com/volley-go/volley/collective/transport/secret"
+	"github.com/volley-go/volley/collective/transport/shm"
+	"github.com/volley-go/volley/collective/transport/tcp"
+	"github.com/volley-go/volley/device"
+)
+
+// The variables of the environment that Init reads beside the launcher's.
+const (
+	transportVariable = "VOLLEY_TRANSPORT"
+	secretVariable    = "VOLLEY_SECRET_FILE"
+)
+
+// Init makes the Comm of all ranks that a launcher has started: torchrun, volley
+// launch, mpirun, srun, or variables set by hand, as rendezvous.Environment says.
+// Without any there is one rank. Every rank calls it, with the same options (at most
+// one). Ranks that do not come before ctx ends are named in the error, which is an
+// ErrUnavailable.
+//
+// Ranks that find themselves on one machine talk through shared memory, others over
+// TCP. VOLLEY_TRANSPORT=shm or tcp decides instead. VOLLEY_SECRET_FILE names a file with
+// at least 16 random bytes that all ranks have and nobody else: with it the meeting
+// and everything over TCP is encrypted, and nobody joins who does not know it.
+func Init(ctx context.Context, options ...Options) (*Comm, error) {
+	return initialize(ctx, os.Getenv, options)
+}
+
+func initialize(ctx context.Context, getenv func(string) string, options []Options) (*Comm, error) {
+	const call = "collective.Init"
+	if len(options) > 1 {
+		return nil, device.Errorf(device.ErrMismatch, "", call, "%d options, at most one is meant", len(options))
+	}
+	ends, err := joinWorld(ctx, getenv)
+	if err != nil {
+		return nil, &device.Error{Call: call, Kind: device.ErrUnavailable, Cause: err}
+	}
+	var o Options
+	if len(options) == 1 {
+		o = options[0]
+	}
+	c, err := New(ends, o)
+	if err != nil {
+		return nil, errors.Join(err, ends.Close())
+	}
+	return c, nil
+}
+
+// joinWorld is this rank's end of the world that the environment tells of.
+func joinWorld(ctx context.Context, getenv func(string) string) (transport.Endpoint, error) {
+	w, err := rendezvous.Environment(getenv)
+	if err != nil {
+		return nil, err
+	}
+	var known []byte
+	if path := getenv(secretVariable); path != "" {
+		if known, err = os.ReadFile(path); err != nil {
+			return nil, fmt.Errorf("%s: %w", secretVariable, err)
+		}
+		if len(known) < secret.Least {
+			return nil, fmt.Errorf("%s: %s has %d bytes, at least %d random ones are needed", secretVariable, path, len(known), secret.Least)
+		}
+	}
+	carrier := getenv(transportVariable)
+	switch carrier {
+	case "", "shm", "tcp":
+	default:
+		return nil, fmt.Errorf("%s is %q: there are shm and tcp, and unset for whichever fits", transportVariable, carrier)
+	}
+	if w.Size == 1 {
+		return inproc.New(1)[0], nil
+	}
+	if carrier == "shm" || carrier == "" && w.LocalSize == w.Size {
+		ends, err := joinMachine(ctx, w, known)
+		if err != nil || ends != nil {
+			return ends, err
+		}
+		if carrier == "shm" {
+			return nil, fmt.Errorf("%s is shm, but the ranks have no memory that all of them can reach", transportVariable)
+		}
+	}
+	return tcp.Join(ctx, w, tcp.Options{Secret: known})
+}
+
+// joinMachine meets the other ranks and joins them through shared memory; nil where
+// not all of them reach the same. All ranks come to the same answer.
+func joinMachine(ctx context.Context, w rendezvous.World, known []byte) (transport.Endpoint, error) {
+	g, err := secret.New(known)
+	if err != nil {
+		return nil, err
+	}
+	own := []byte(shm.Reach())
+	table, err := rendezvous.Meet(ctx, w, g, own)
+	if err != nil {
+		return nil, err
+	}
+	for _, card := range table.Cards {
+		if len(card) == 0 || !bytes.Equal(card, table.Cards[0]) {
+			return nil, nil
+		}
+	}
+	return shm.Join(ctx, "world-"+hex.EncodeToString(table.Key[:]), w.Rank, w.Size)
+}

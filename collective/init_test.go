@@ -1,0 +1,122 @@
+package collective
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/device"
+)
+
+// initAll calls Init on ranks that are goroutines, each with its own environment.
+func initAll(ctx context.Context, size int, missing int, shared map[string]string) ([]*Comm, []error) {
+	comms, errs := make([]*Comm, size), make([]error, size)
+	var ranks sync.WaitGroup
+	for r := range size {
+		if r == missing {
+			continue
+		}
+		ranks.Go(func() {
+			own := map[string]string{"RANK": fmt.Sprint(r), "WORLD_SIZE": fmt.Sprint(size), "LOCAL_RANK": fmt.Sprint(r)}
+			comms[r], errs[r] = initialize(ctx, func(name string) string {
+				if v, ok := shared[name]; ok {
+					return v
+				}
+				return own[name]
+			}, nil)
+		})
+	}
+	ranks.Wait()
+	return comms, errs
+}
+
+func TestInit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("sixteen bytes, and more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	local := "shm"
+	if runtime.GOOS != "linux" {
+		local = "tcp"
+	}
+	for name, c := range map[string]struct {
+		env  map[string]string
+		want string
+	}{
+		"one machine":      {map[string]string{"LOCAL_WORLD_SIZE": "3"}, local},
+		"told tcp":         {map[string]string{"LOCAL_WORLD_SIZE": "3", transportVariable: "tcp"}, "tcp"},
+		"machines unknown": {map[string]string{}, "tcp"},
+		"with a secret":    {map[string]string{secretVariable: file}, "tcp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			c.env["VOLLEY_ADDRESS"] = "file://" + filepath.Join(t.TempDir(), "meeting")
+			comms, errs := initAll(ctx, 3, -1, c.env)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			var ranks sync.WaitGroup
+			for r, comm := range comms {
+				ranks.Go(func() {
+					sum := []int64{int64(r + 1)}
+					if err := comm.AllReduce(ctx, Of(sum), Of(sum), Sum); err != nil || sum[0] != 6 || comm.Rank() != r || comm.Size() != 3 || comm.ends.Name() != c.want {
+						t.Errorf("rank %d of %d over %s, sum %d: %v", comm.Rank(), comm.Size(), comm.ends.Name(), sum, err)
+					}
+				})
+			}
+			ranks.Wait()
+			for _, comm := range comms {
+				if err := comm.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// A program that nobody launched is one rank.
+func TestInitAlone(t *testing.T) {
+	c, err := initialize(t.Context(), func(string) string { return "" }, []Options{{Deterministic: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if c.Size() != 1 || !c.options.Deterministic {
+		t.Errorf("%d ranks with %+v", c.Size(), c.options)
+	}
+}
+
+func TestInitFails(t *testing.T) {
+	short := filepath.Join(t.TempDir(), "short")
+	if err := os.WriteFile(short, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, env := range map[string]map[string]string{
+		`VOLLEY_TRANSPORT is "smoke signals"`: {transportVariable: "smoke signals"},
+		"short has 5 bytes":                   {secretVariable: short},
+		"no such file":                        {secretVariable: short + "er"},
+	} {
+		env["VOLLEY_ADDRESS"] = "file://" + filepath.Join(t.TempDir(), "meeting")
+		_, errs := initAll(t.Context(), 2, 1, env)
+		if !errors.Is(errs[0], device.ErrUnavailable) || !strings.Contains(errs[0].Error(), want) {
+			t.Errorf("%v, want %s", errs[0], want)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, errs := initAll(ctx, 2, 1, map[string]string{"LOCAL_WORLD_SIZE": "2", "VOLLEY_ADDRESS": "file://" + filepath.Join(t.TempDir(), "meeting")})
+	if !errors.Is(errs[0], device.ErrUnavailable) || !errors.Is(errs[0], context.DeadlineExceeded) || !strings.Contains(errs[0].Error(), "rank 1 did not come") {
+		t.Errorf("without rank 1: %v", errs[0])
+	}
+	if _, err := initialize(t.Context(), os.Getenv, make([]Options, 2)); !errors.Is(err, device.ErrMismatch) {
+		t.Errorf("two options: %v", err)
+	}
+}
