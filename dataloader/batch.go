@@ -1,0 +1,149 @@
+package dataloader
+
+import (
+	"sync/atomic"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// slot is a place in the ring: memory for one batch.
+type slot struct {
+	loader  *Loader
+	buffer  *memory.Buffer
+	rows    []int64  // room for the largest batch
+	data    [][]byte // room for each part
+	valid   [][]byte
+	tensors []Tensor // of the batch that is in it
+
+	lease  atomic.Uint64 // counts up when a batch begins and when it ends: odd while there is one
+	epoch  int64
+	step   int64
+	n      int64 // rows
+	padded int64
+	err    error // instead of a batch
+}
+
+// newSlot takes memory for a batch.
+func newSlot(l *Loader, rows int64) (*slot, error) {
+	size := int64(0)
+	for i := range l.plan.parts {
+		d, m := l.plan.parts[i].bytes(rows)
+		size += memory.Padded(d) + memory.Padded(m)
+	}
+	buffer, err := memory.New(l.options.Memory, size)
+	if err != nil {
+		return nil, err
+	}
+	s := &slot{loader: l, buffer: buffer, rows: make([]int64, rows), tensors: make([]Tensor, len(l.plan.parts))}
+	rest := buffer.Bytes()
+	take := func(n int64) []byte {
+		piece := rest[:n:n]
+		rest = rest[memory.Padded(n):]
+		return piece
+	}
+	for i := range l.plan.parts {
+		d, m := l.plan.parts[i].bytes(rows)
+		s.data, s.valid = append(s.data, take(d)), append(s.valid, take(m))
+	}
+	return s, nil
+}
+
+// Batch is a lent batch. It is a small value: copies of it are the same loan.
+// Once it was released, by Release or by the end of a loop's body, every method
+// fails with an ErrClosed; slices that were taken from it before must not be
+// used any more, since the memory is written anew.
+type Batch struct {
+	slot  *slot
+	lease uint64
+	made  bool // it is being made: Transform has it
+}
+
+func (b Batch) alive(call string) (*slot, error) {
+	if b.slot == nil || b.slot.lease.Load() != b.lease {
+		return nil, device.Errorf(device.ErrClosed, "", "dataloader.Batch."+call, "the batch was released")
+	}
+	return b.slot, nil
+}
+
+// Info is what a batch is.
+type Info struct {
+	Epoch int64
+	Step  int64 // which batch of this rank it is, counted from where the epoch was taken up
+	Rows  int64
+	// Padded is how many of the rows, the last, are given a second time in this
+	// epoch: see Pad.
+	Padded int64
+}
+
+// Info says which batch it is.
+func (b Batch) Info() (Info, error) {
+	s, err := b.alive("Info")
+	if err != nil {
+		return Info{}, err
+	}
+	return Info{s.epoch, s.step, s.n, s.padded}, nil
+}
+
+// Rows are the numbers of the rows in the source.
+func (b Batch) Rows() ([]int64, error) {
+	s, err := b.alive("Rows")
+	if err != nil {
+		return nil, err
+	}
+	return s.rows[:s.n], nil
+}
+
+// Features is the matrix of the features. In the layout Columns there is none,
+// nor without features: an ErrMismatch.
+func (b Batch) Features() (Tensor, error) {
+	s, err := b.alive("Features")
+	if err != nil {
+		return Tensor{}, err
+	}
+	if s.loader.options.Layout == Columns || s.loader.plan.features == 0 {
+		return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Features", "the features are no matrix here")
+	}
+	return s.tensors[0], nil
+}
+
+// Labels is the matrix of the labels, or an ErrMismatch where there are none.
+func (b Batch) Labels() (Tensor, error) {
+	s, err := b.alive("Labels")
+	if err != nil {
+		return Tensor{}, err
+	}
+	if s.loader.plan.features == len(s.tensors) {
+		return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Labels", "there are no labels")
+	}
+	return s.tensors[s.loader.plan.features], nil
+}
+
+// Column is a feature of the layout Columns, a tensor of one column. Another
+// name, or another layout, is an ErrMismatch.
+func (b Batch) Column(name string) (Tensor, error) {
+	s, err := b.alive("Column")
+	if err != nil {
+		return Tensor{}, err
+	}
+	if s.loader.options.Layout == Columns {
+		for i, n := range s.loader.plan.names[:s.loader.plan.features] {
+			if n == name {
+				return s.tensors[i], nil
+			}
+		}
+	}
+	return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Column", "there is no feature %q that is a column", name)
+}
+
+// Release gives the batch's memory back to the ring. It may be called from any
+// goroutine, and once: a second time is an ErrClosed.
+func (b Batch) Release() error {
+	if b.made {
+		return device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Release", "a Transform has no batch to release")
+	}
+	if b.slot == nil || !b.slot.loader.takeBack(b) {
+		return device.Errorf(device.ErrClosed, "", "dataloader.Batch.Release", "the batch was released before")
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package dataloader
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+const (
+	benchRows    = 1_000_000
+	benchColumns = 32
+	benchBatch   = 4096
+)
+
+// BenchmarkEpoch is one shuffled epoch of a million rows of 32 float32 as
+// row-major batches of 4096, beside plain loops on one processor that gather the
+// same batches whole: "rows" from a row-major matrix that is there already, and
+// "columns" from columns, as the loader has them to start with. Throughput is
+// that of the bytes of the batches.
+func BenchmarkEpoch(b *testing.B) {
+	backend, _ := onHost(b)
+	t := numbers(b, backend, benchRows, benchColumns)
+	b.Run("rows", func(b *testing.B) {
+		matrix := make([]float32, benchRows*benchColumns)
+		for i := range matrix {
+			matrix[i] = float32(i)
+		}
+		gatherAll(b, func(to []float32, rows []int) {
+			for i, r := range rows {
+				copy(to[i*benchColumns:(i+1)*benchColumns], matrix[r*benchColumns:(r+1)*benchColumns])
+			}
+		})
+	})
+	b.Run("columns", func(b *testing.B) {
+		columns := make([][]float32, benchColumns)
+		for c := range columns {
+			columns[c] = make([]float32, benchRows)
+			for i := range columns[c] {
+				columns[c][i] = float32(i)
+			}
+		}
+		gatherAll(b, func(to []float32, rows []int) {
+			for i, r := range rows {
+				for c, from := range columns {
+					to[i*benchColumns+c] = from[r]
+				}
+			}
+		})
+	})
+	for _, spare := range []int64{-1, 64, 128} {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("volley/spare=%dMiB/workers=%d", max(0, spare), workers), func(b *testing.B) {
+				l := load(b, FromTable(t), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers, Spare: spare << 20})
+				b.SetBytes(4 * benchRows * benchColumns)
+				b.ReportAllocs()
+				for b.Loop() {
+					for _, err := range l.Batches(ctx) {
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// gatherAll times an epoch of a gather into one batch after the other, in an
+// order that is stored.
+func gatherAll(b *testing.B, gather func(to []float32, rows []int)) {
+	order, to := rand.New(rand.NewPCG(7, 7)).Perm(benchRows), make([]float32, benchBatch*benchColumns)
+	b.SetBytes(4 * benchRows * benchColumns)
+	for b.Loop() {
+		for rest := order; len(rest) > 0; {
+			n := min(benchBatch, len(rest))
+			gather(to, rest[:n])
+			rest = rest[n:]
+		}
+	}
+}
+
+// BenchmarkPermutation is the computing of one position.
+func BenchmarkPermutation(b *testing.B) {
+	p, to := NewPermutation(benchRows, 7, 0), make([]int64, benchBatch)
+	b.SetBytes(8 * benchBatch)
+	for b.Loop() {
+		p.Fill(to, 12_345)
+	}
+}

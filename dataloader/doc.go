@@ -1,0 +1,14 @@
+// Package dataloader makes training batches of tables: it draws rows in a
+// shuffled order, gathers them into matrices of one type, and lends these out,
+// batch by batch, ahead of who uses them.
+//
+// A Sampler says which rows a batch has, by arithmetic alone: the order of an
+// epoch is computed (Permutation), the ranks of a training are two integers, and
+// nothing depends on workers or prefetch. So a Loader can say in a few dozen
+// bytes where it stands (State), and another can go on there with exactly the
+// rows that were not given out yet, with another number of ranks too.
+//
+// Workers gather batches into a ring of memory that is taken once. A Batch is
+// lent: its memory comes back by Release and is written anew only then. Nothing
+// is allocated for a batch, and who is slow makes the workers wait.
+package dataloader

@@ -1,0 +1,187 @@
+package dataloader
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// Layout is how the features of a batch lie.
+type Layout int
+
+// The layouts.
+const (
+	RowMajor    Layout = iota // one matrix, a row's elements beside each other
+	ColumnMajor               // one matrix, a column's elements beside each other
+	Columns                   // a tensor of one column for each feature, in its own type
+)
+
+// InCaller as the number of workers makes every batch in Next itself.
+const InCaller = -1
+
+// Options say what a loader makes of its source. Only Batch must be set.
+type Options struct {
+	// Features are the columns of the batches; nil means all that are no labels.
+	Features []string
+	// Labels are columns that come apart, as a matrix of LabelType.
+	Labels []string
+	Layout Layout
+	// Type is that of the features' elements: float32, float64, int32 or int64. nil
+	// means float32, and of the layout Columns each column's own: temporal columns
+	// as the integers they are held as, bools as uint8. Numbers are rounded to
+	// floats as Go does; an integer that the type cannot hold is an ErrValue of New
+	// that names its row, and floats are not cut to integers.
+	Type arrow.DataType
+	// LabelType is that of the labels; nil means float32.
+	LabelType arrow.DataType
+	// Masks adds a mask to each tensor. Without it a null in a column that is read
+	// is an ErrMismatch of New.
+	Masks bool
+
+	Batch      int64     // rows of a batch
+	Shuffle    bool      // a new order of all rows for each epoch
+	Seed       uint64    // of the orders
+	Rank, Size int       // this rank of how many; Size 0 means 1
+	Remainder  Remainder // how an epoch ends
+	Epochs     int64     // how many there are; 0 means no end
+
+	// Transform, if not nil, changes a batch in place before it is given out. It is
+	// called by several workers at a time and may use the batch until it returns.
+	// An error or a panic of it is that of the Next whose turn the batch was.
+	Transform func(ctx context.Context, b Batch) error
+
+	// Workers is how many goroutines make batches; 0 means GOMAXPROCS, InCaller
+	// none. The batches do not depend on it.
+	Workers int
+	// Prefetch is how many batches the ring holds, those that were given out and
+	// not released among them; 0 means Workers + 2.
+	Prefetch int
+	// Spare is how many bytes the source may use to arrange its data for random
+	// reading; 0 means 64 MiB, negative none. See the source for what it does.
+	Spare int64
+	// Memory is where the ring lies; nil means memory.Heap. The host must be able
+	// to address it.
+	Memory memory.Allocator
+}
+
+// defaultSpare is Options.Spare when it is 0.
+const defaultSpare = 64 << 20
+
+// filled is the options with their defaults.
+func (o Options) filled() (Options, error) {
+	fail := func(format string, args ...any) (Options, error) {
+		return o, device.Errorf(device.ErrMismatch, "", "dataloader", format, args...)
+	}
+	switch {
+	case o.Layout < RowMajor || o.Layout > Columns:
+		return fail("layout %d: it is RowMajor, ColumnMajor or Columns", o.Layout)
+	case o.Workers < InCaller:
+		return fail("%d workers: 0 means GOMAXPROCS, InCaller none", o.Workers)
+	case o.Prefetch < 0:
+		return fail("a ring of %d batches", o.Prefetch)
+	case o.Epochs < 0:
+		return fail("%d epochs: 0 means no end", o.Epochs)
+	}
+	if o.Size == 0 {
+		o.Size = 1
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Prefetch == 0 {
+		o.Prefetch = max(o.Workers, 0) + 2
+	}
+	if o.Spare == 0 {
+		o.Spare = defaultSpare
+	}
+	o.Spare = max(o.Spare, 0)
+	if o.Memory == nil {
+		o.Memory = memory.Heap
+	}
+	if p := o.Memory.Place(); !p.HostAccessible() {
+		return fail("the ring cannot lie in %v: the host writes it", p)
+	}
+	if o.LabelType == nil {
+		o.LabelType = arrow.PrimitiveTypes.Float32
+	}
+	if o.Type == nil && o.Layout != Columns {
+		o.Type = arrow.PrimitiveTypes.Float32
+	}
+	for _, t := range []arrow.DataType{o.Type, o.LabelType} {
+		if t == nil {
+			continue
+		}
+		switch t.ID() {
+		case arrow.FLOAT32, arrow.FLOAT64, arrow.INT32, arrow.INT64:
+		default:
+			return o, unsupportedType(t)
+		}
+	}
+	return o, nil
+}
+
+// plan is what batches are made of: the parts, features before labels.
+type plan struct {
+	parts    []Part
+	names    []string // of the columns read, in the order of the parts
+	columns  []int    // the same in the source
+	features int      // how many parts are features
+}
+
+// newPlan finds the columns.
+func newPlan(s *arrow.Schema, o *Options) (*plan, error) {
+	features := o.Features
+	if features == nil {
+		for _, f := range s.Fields() {
+			if !slices.Contains(o.Labels, f.Name) {
+				features = append(features, f.Name)
+			}
+		}
+	}
+	p := new(plan)
+	add := func(names []string, one bool, t arrow.DataType) error {
+		var all []int
+		for _, name := range names {
+			i := s.FieldIndices(name)
+			if len(i) != 1 {
+				return device.Errorf(device.ErrMismatch, "", "dataloader", "there is no column %q", name)
+			}
+			if slices.Contains(p.names, name) {
+				return device.Errorf(device.ErrMismatch, "", "dataloader", "column %q is named twice", name)
+			}
+			p.names, p.columns = append(p.names, name), append(p.columns, i[0])
+			own := numberOf(s.Field(i[0]).Type)
+			if own == nil {
+				return device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v, which is no number: encode it first, or leave it out",
+					name, s.Field(i[0]).Type)
+			}
+			if t != nil {
+				own = t
+			}
+			if one {
+				p.parts = append(p.parts, Part{[]int{i[0]}, own, false, o.Masks})
+			}
+			all = append(all, i[0])
+		}
+		if !one && len(all) > 0 {
+			p.parts = append(p.parts, Part{all, t, o.Layout == ColumnMajor, o.Masks})
+		}
+		return nil
+	}
+	if err := add(features, o.Layout == Columns, o.Type); err != nil {
+		return nil, err
+	}
+	p.features = len(p.parts)
+	if err := add(o.Labels, false, o.LabelType); err != nil {
+		return nil, err
+	}
+	if len(p.parts) == 0 {
+		return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "no columns: batches would hold nothing")
+	}
+	return p, nil
+}

@@ -1,0 +1,112 @@
+package dataloader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/volley-go/volley/device"
+)
+
+// work makes batches until there are no more or the loader is closed. A worker
+// has a slot before it draws a ticket: so the tickets that were drawn and not
+// given out follow each other, are no more than there are slots, and the lowest
+// of them never waits for memory.
+func (l *Loader) work() {
+	for {
+		s := l.vacant()
+		if s == nil {
+			return
+		}
+		t := l.ticket.Add(1) - 1
+		if _, _, _, ok := l.place(t); !ok {
+			l.free <- s
+			return
+		}
+		l.deliver(s, t)
+	}
+}
+
+// vacant waits for a slot that nobody uses; nil when the loader is closed.
+func (l *Loader) vacant() *slot {
+	select {
+	case <-l.ctx.Done():
+		return nil
+	case s := <-l.free:
+		return s
+	default:
+	}
+	defer l.meter.producer.since(time.Now())
+	select {
+	case <-l.ctx.Done():
+		return nil
+	case s := <-l.free:
+		return s
+	}
+}
+
+// deliver makes a batch and hands it over, be it an error; also when a Transform
+// ends the goroutine.
+func (l *Loader) deliver(s *slot, ticket int64) {
+	defer func() {
+		l.made.Add(1)
+		l.ready[ticket%int64(len(l.ready))] <- s
+	}()
+	l.produce(l.ctx, s, ticket)
+}
+
+// place is where in which epoch a ticket's batch is, if there is one.
+func (l *Loader) place(ticket int64) (epoch, from, step int64, ok bool) {
+	epoch, from, step = l.first, l.firstFrom, ticket
+	if first := l.sampler.Steps(from); step >= first {
+		each := l.sampler.Steps(0)
+		if each == 0 {
+			return 0, 0, 0, false
+		}
+		epoch, from, step = epoch+1+(step-first)/each, 0, (step-first)%each
+	}
+	return epoch, from, step, l.options.Epochs == 0 || epoch < l.options.Epochs
+}
+
+var errGone = errors.New("ended its goroutine")
+
+// produce makes the batch of a ticket in a slot, or leaves an error there.
+func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
+	var from int64
+	s.epoch, from, s.step, _ = l.place(ticket)
+	s.err = nil
+	stage, done := "read", false
+	defer func() {
+		p := recover()
+		err, is := p.(error)
+		switch {
+		case is:
+			s.err = fmt.Errorf("panicked: %w", err)
+		case p != nil:
+			s.err = fmt.Errorf("panicked: %v", p)
+		case !done:
+			s.err = errGone
+		}
+		if s.lease.Load()%2 == 1 {
+			s.lease.Add(1)
+		}
+		if s.err != nil {
+			s.err = &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch %d of epoch %d: %s: %v", s.step, s.epoch, stage, s.err), Cause: s.err}
+		}
+	}()
+	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
+	for i := range l.plan.parts {
+		s.tensors[i] = l.plan.parts[i].over(s.n, s.data[i], s.valid[i])
+	}
+	begin := time.Now()
+	s.err = l.reader.Read(ctx, s.rows[:s.n], s.tensors)
+	l.meter.gather.since(begin)
+	if s.err == nil && l.options.Transform != nil {
+		stage = "transform"
+		begin = time.Now()
+		s.err = l.options.Transform(ctx, Batch{s, s.lease.Add(1), true})
+		l.meter.transform.since(begin)
+	}
+	done = true
+}

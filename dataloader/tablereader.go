@@ -1,0 +1,221 @@
+package dataloader
+
+import (
+	"context"
+	"math/bits"
+	"sort"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// tableReader gathers rows of a table.
+type tableReader struct {
+	table   *table.Table
+	rows    int64
+	starts  []int64 // the first row of each chunk, and behind the last the number of rows
+	first   []int32 // of the rows r with r>>shift = i: the chunk of the least of them
+	shift   uint
+	parts   []openPart
+	scratch chan *scratch
+}
+
+// openPart is a part with what reads its columns.
+type openPart struct {
+	Part
+	gatherers []gatherer
+	tile      *tile // nil where there is none
+}
+
+// scratch is what one Read works in.
+type scratch struct {
+	local   [blockRows]int64
+	chunk   [blockRows]int32
+	touched byte
+}
+
+func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, parts []Part, spare int64) (_ *tableReader, err error) {
+	r := &tableReader{table: t.Retain(), rows: t.NumRows(), starts: []int64{0}, scratch: make(chan *scratch, 64)}
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
+	for _, b := range t.Chunks() {
+		r.starts = append(r.starts, r.starts[len(r.starts)-1]+b.Len())
+	}
+	r.index()
+	for _, p := range parts {
+		o := openPart{Part: p}
+		for _, c := range p.Columns {
+			g, err := openColumn(ctx, t, c, &p)
+			if err != nil {
+				return nil, err
+			}
+			o.gatherers = append(o.gatherers, g)
+		}
+		if k := tileColumns(&p, r.rows, spare); k > 0 {
+			if o.tile, err = r.newTile(ctx, m, &o, k); err != nil {
+				return nil, err
+			}
+			spare -= o.tile.buffer.Len()
+		}
+		r.parts = append(r.parts, o)
+	}
+	return r, nil
+}
+
+// openColumn checks that every value of a column can be an element of a part.
+func openColumn(ctx context.Context, t *table.Table, column int, p *Part) (gatherer, error) {
+	if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+		return nil, err
+	}
+	f := t.Schema().Field(column)
+	g, err := newGatherer(t, column, p.Type)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Mask {
+		nulls := int64(0)
+		for _, b := range t.Chunks() {
+			nulls += b.Column(column).NullCount()
+		}
+		if nulls > 0 {
+			return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "column %q has %d nulls: fill them, filter them out, or ask for masks", f.Name, nulls)
+		}
+	}
+	if arrow.IsInteger(p.Type.ID()) && numberOf(f.Type).ID() != p.Type.ID() {
+		return g, g.fits(f.Name)
+	}
+	return g, nil
+}
+
+// index makes the table of chunks by row. It has some entries a chunk, so that
+// chunks of like length are found in a step or two.
+func (r *tableReader) index() {
+	if len(r.starts) <= 2 {
+		return
+	}
+	r.shift = uint(max(0, bits.Len64(uint64(r.rows))-bits.Len(uint(len(r.starts)))-2))
+	for row := int64(0); row < r.rows; row += 1 << r.shift {
+		c := sort.Search(len(r.starts)-1, func(i int) bool { return r.starts[i+1] > row })
+		r.first = append(r.first, int32(c))
+	}
+}
+
+// locate gives the chunks of rows and the places therein; a table of one chunk
+// has none to tell.
+func (r *tableReader) locate(rows []int64, s *scratch) ([]int64, []int32) {
+	if r.first == nil {
+		return rows, nil
+	}
+	local, chunk := s.local[:len(rows)], s.chunk[:len(rows)]
+	for i, row := range rows {
+		c := r.first[row>>r.shift]
+		if r.starts[c+1] <= row {
+			last := len(r.starts) - 1
+			if next := row>>r.shift + 1; next < int64(len(r.first)) {
+				last = int(r.first[next]) + 1
+			}
+			c += int32(sort.Search(last-int(c), func(i int) bool { return r.starts[int(c)+i+1] > row }))
+		}
+		local[i], chunk[i] = row-r.starts[c], c
+	}
+	return local, chunk
+}
+
+func (r *tableReader) borrow() *scratch {
+	select {
+	case s := <-r.scratch:
+		return s
+	default:
+		return new(scratch)
+	}
+}
+
+func (r *tableReader) giveBack(s *scratch) {
+	select {
+	case r.scratch <- s:
+	default:
+	}
+}
+
+// Read gathers block by block, so that what is written stays near.
+func (r *tableReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	if len(to) != len(r.parts) {
+		return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.parts))
+	}
+	for i := range to {
+		if !r.parts[i].is(&to[i], int64(len(rows))) {
+			return device.Errorf(device.ErrMismatch, "", "dataloader", "tensor %d is not that of %d rows of its part", i, len(rows))
+		}
+		for k := range to[i].Valid {
+			to[i].Valid[k] = 1
+		}
+	}
+	s := r.borrow()
+	defer r.giveBack(s)
+	for at := int64(0); at < int64(len(rows)); at += blockRows {
+		if at&0xffff == 0 {
+			if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+				return err
+			}
+		}
+		block := rows[at:min(at+blockRows, int64(len(rows)))]
+		for _, row := range block {
+			if uint64(row) >= uint64(r.rows) {
+				return device.Errorf(device.ErrValue, "", "dataloader", "row %d of %d", row, r.rows)
+			}
+		}
+		local, chunk := r.locate(block, s)
+		for i := range r.parts {
+			r.parts[i].read(s, &to[i], at, block, local, chunk)
+		}
+	}
+	return nil
+}
+
+// read writes a block of rows into a tensor from its row at on.
+func (p *openPart) read(s *scratch, to *Tensor, at int64, rows, local []int64, chunk []int32) {
+	tiled := int64(0)
+	if p.tile != nil {
+		tiled = p.tile.columns
+		s.touched ^= p.tile.copyTo(to, at, rows)
+	}
+	for c, g := range p.gatherers {
+		k := at*to.RowStride + int64(c)*to.ColumnStride
+		if int64(c) >= tiled {
+			g.gather(to.Data, k, to.RowStride, local, chunk)
+		}
+		if p.Mask {
+			g.mark(to.Data, to.Valid, k, to.RowStride, local, chunk)
+		}
+	}
+}
+
+// Bytes is the size of the tiles.
+func (r *tableReader) Bytes() int64 {
+	n := int64(0)
+	for _, p := range r.parts {
+		if p.tile != nil {
+			n += p.tile.buffer.Len()
+		}
+	}
+	return n
+}
+
+// Close gives the tiles and the table back.
+func (r *tableReader) Close() error {
+	for i := range r.parts {
+		if t := r.parts[i].tile; t != nil {
+			t.buffer.Release()
+			r.parts[i].tile = nil
+		}
+	}
+	r.table.Release()
+	r.table = nil
+	return nil
+}

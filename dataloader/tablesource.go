@@ -1,0 +1,139 @@
+package dataloader
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// FromTable is a table in host memory as a source. The table must stay alive
+// until the loaders over it are made; they hold it themselves.
+//
+// What bounds random rows of columns is not bytes but lines of the cache: a
+// value of 4 bytes costs one of 64, from memory where a column is larger than
+// the last cache. So the first columns of each matrix, as many as Options.Spare
+// has room for, are laid out by rows once, in the matrix's type: for k columns
+// of e bytes a row is then ⌈k·e/64⌉ lines read and k·e bytes written, and the
+// columns left over cost a line read and e bytes written each. The rows of a
+// batch are worked on in blocks whose loads do not wait for each other.
+func FromTable(t *table.Table) Source {
+	if t == nil {
+		return nil
+	}
+	return &tableSource{t}
+}
+
+type tableSource struct{ t *table.Table }
+
+// Name says that it is a table.
+func (s *tableSource) Name() string { return "table" }
+
+// Schema is the table's.
+func (s *tableSource) Schema() *arrow.Schema { return s.t.Schema() }
+
+// NumRows is the table's.
+func (s *tableSource) NumRows() int64 { return s.t.NumRows() }
+
+// Open prepares to gather from the table's columns.
+func (s *tableSource) Open(ctx context.Context, m memory.Allocator, parts []Part, spare int64) (Reader, error) {
+	for _, b := range s.t.Chunks() {
+		for i := range b.NumColumns() {
+			if p := b.Column(i).Place(); !p.HostAccessible() {
+				return nil, device.Errorf(device.ErrUnsupported, p.String(), "dataloader", "the table is in a device's memory: bring it to the host with Table.To")
+			}
+		}
+	}
+	r, err := newTableReader(ctx, s.t, m, parts, spare)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Fingerprint is a CRC-32C of all values and of which are null.
+func (s *tableSource) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
+	sum := binary.LittleEndian.AppendUint64(nil, uint64(s.t.NumRows()))
+	for _, c := range columns {
+		values, nulls, err := s.column(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		sum = binary.LittleEndian.AppendUint32(sum, values)
+		sum = binary.LittleEndian.AppendUint32(sum, nulls)
+	}
+	return crc32.Checksum(sum, castagnoli), nil
+}
+
+// sumBytes is how much is summed between two looks at the context.
+const sumBytes = 1 << 20
+
+// column sums the values of a column, of which nulls count as 0, and, where
+// there are any nulls, which values are none.
+func (s *tableSource) column(ctx context.Context, column int) (values, nulls uint32, err error) {
+	t := s.t.Schema().Field(column).Type
+	number := numberOf(t)
+	if number == nil {
+		return 0, 0, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v, which is no number", s.t.Schema().Field(column).Name, t)
+	}
+	n := newNullable(s.t, column)
+	if n.bitmaps == nil && t.ID() != arrow.BOOL {
+		w := int64(memory.Width(t))
+		for _, b := range s.t.Chunks() {
+			c := b.Column(column)
+			if c.Len() == 0 {
+				continue
+			}
+			rest := c.Buffer(1).Bytes()[c.Offset()*w : (c.Offset()+c.Len())*w]
+			for len(rest) > 0 {
+				if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+					return 0, 0, err
+				}
+				k := min(sumBytes, len(rest))
+				values = crc32.Update(values, castagnoli, rest[:k])
+				rest = rest[k:]
+			}
+		}
+		return values, 0, nil
+	}
+	return s.sumGathered(ctx, column, number, n.bitmaps != nil)
+}
+
+// sumGathered is column by way of the gatherer, which knows bits and nulls.
+func (s *tableSource) sumGathered(ctx context.Context, column int, number arrow.DataType, nullable bool) (values, nulls uint32, err error) {
+	g, err := newGatherer(s.t, column, number)
+	if err != nil {
+		return 0, 0, err
+	}
+	var rows [blockRows]int64
+	var chunk [blockRows]int32
+	var valid [blockRows]byte
+	var data [blockRows]uint64 // room for the widest number
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&data)), len(data)*8)
+	for c, b := range s.t.Chunks() {
+		for from := int64(0); from < b.Len(); from += blockRows {
+			if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+				return 0, 0, err
+			}
+			n := min(blockRows, b.Len()-from)
+			for i := range rows[:n] {
+				rows[i], chunk[i], valid[i] = from+int64(i), int32(c), 1
+			}
+			g.gather(bytes, 0, 1, rows[:n], chunk[:n])
+			g.mark(bytes, valid[:], 0, 1, rows[:n], chunk[:n])
+			values = crc32.Update(values, castagnoli, bytes[:n*int64(memory.Width(number))])
+			if nullable {
+				nulls = crc32.Update(nulls, castagnoli, valid[:n])
+			}
+		}
+	}
+	return values, nulls, nil
+}

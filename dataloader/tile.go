@@ -1,0 +1,122 @@
+package dataloader
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// tile is the first columns of a part, cast to its type, with the elements of a
+// row beside each other. A row of k columns of e bytes is then in k·e/64 cache
+// lines instead of k, which is what random rows cost.
+type tile struct {
+	buffer  *memory.Buffer
+	columns int64
+	width   int64 // bytes of a row
+}
+
+// leastTile is the least number of columns that a tile is worth making for.
+const leastTile = 4
+
+// tileColumns is how many columns of a part fit into spare bytes: all of them,
+// or else as many as fill whole cache lines.
+func tileColumns(p *Part, rows, spare int64) int64 {
+	columns, e := int64(len(p.Columns)), int64(memory.Width(p.Type))
+	if columns < leastTile || rows == 0 || e < 4 {
+		return 0
+	}
+	most := spare / rows / e
+	if most >= columns {
+		return columns
+	}
+	if most -= most % (memory.Alignment / e); most < leastTile {
+		return 0
+	}
+	return most
+}
+
+// newTile lays out the first columns of a part, on all processors.
+func (r *tableReader) newTile(ctx context.Context, m memory.Allocator, p *openPart, columns int64) (*tile, error) {
+	width := columns * int64(memory.Width(p.Type))
+	buffer, err := memory.New(m, r.rows*width)
+	if err != nil {
+		return nil, err
+	}
+	t := &tile{buffer, columns, width}
+	workers := int64(runtime.GOMAXPROCS(0))
+	each := ceil(ceil(r.rows, workers), blockRows) * blockRows
+	var wg sync.WaitGroup
+	for from := int64(0); from < r.rows; from += each {
+		wg.Go(func() { r.fillTile(ctx, t, p, from, min(from+each, r.rows)) })
+	}
+	wg.Wait()
+	if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+		buffer.Release()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (r *tableReader) fillTile(ctx context.Context, t *tile, p *openPart, from, to int64) {
+	s := r.borrow()
+	defer r.giveBack(s)
+	var rows [blockRows]int64
+	for at := from; at < to && ctx.Err() == nil; at += blockRows {
+		n := min(blockRows, to-at)
+		for i := range rows[:n] {
+			rows[i] = at + int64(i)
+		}
+		local, chunk := r.locate(rows[:n], s)
+		for c, g := range p.gatherers[:t.columns] {
+			g.gather(t.buffer.Bytes(), at*t.columns+int64(c), t.columns, local, chunk)
+			g.mark(t.buffer.Bytes(), nil, at*t.columns+int64(c), t.columns, local, chunk)
+		}
+	}
+}
+
+// touchRows is how many rows are brought near before they are copied: 64 rows
+// of 128 bytes are a quarter of a first-level cache.
+const touchRows = 64
+
+// copyTo writes rows into a tensor from its row at on. The lines of some rows
+// are read first in a loop that does nothing else: as many loads as the
+// processor bears are then under way, which a loop that also stores does not get
+// to. What it read is returned so that the loop is not left out.
+func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
+	bytes, w := t.buffer.Bytes(), t.width
+	e := w / t.columns
+	for len(rows) > 0 {
+		n := min(touchRows, len(rows))
+		for _, r := range rows[:n] {
+			for k := r * w; k < (r+1)*w; k += memory.Alignment {
+				touched ^= bytes[k]
+			}
+		}
+		switch {
+		case to.ColumnStride == 1:
+			for i, r := range rows[:n] {
+				k := (at + int64(i)) * to.RowStride * e
+				copy(to.Data[k:k+w], bytes[r*w:(r+1)*w])
+			}
+		case e == 4:
+			turn[uint32](view[uint32](to.Data)[at:], to.ColumnStride, view[uint32](bytes), t.columns, rows[:n])
+		default:
+			turn[uint64](view[uint64](to.Data)[at:], to.ColumnStride, view[uint64](bytes), t.columns, rows[:n])
+		}
+		rows, at = rows[n:], at+int64(n)
+	}
+	return touched
+}
+
+// turn writes rows of a tile as columns.
+func turn[T uint32 | uint64](dst []T, stride int64, src []T, columns int64, rows []int64) {
+	for c := range columns {
+		d := dst[c*stride:][:len(rows)]
+		for i, r := range rows {
+			d[i] = src[r*columns+c]
+		}
+	}
+}
