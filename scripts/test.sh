@@ -127,8 +127,11 @@ if bash scripts/collective_peers.sh openmpi,mpich; then
 	against=openmpi,mpich
 	! /usr/bin/python3 -c 'import torch' 2>/dev/null || against=$against,gloo
 	CGO_ENABLED=0 go run ./cmd/volley bench collective --peers --against "$against" --sizes 8,4K,1M --ranks 2 --runs 1
+
+	section "collective operations over MPI"
+	bash scripts/mpi.sh
 else
-	leave_out "races of collective operations" "scripts/collective_peers.sh could not install the libraries"
+	leave_out "races of collective operations, and those over MPI" "scripts/collective_peers.sh could not install the libraries"
 fi
 
 opencl_sections

@@ -2,7 +2,7 @@
 // messages: an Endpoint for each rank, with one ordered lane of messages to and
 // from every other rank, and notes beside them for faults and heartbeats. The
 // packages below it are the transports: inproc (ranks are goroutines), shm
-// (processes on one machine), tcp.
+// (processes on one machine), tcp, mpi (over an MPI library).
 //
 // A lane carries messages in order and never loses one silently: what cannot be
 // delivered ends in an error on both sides. Post only hands a message over; it may

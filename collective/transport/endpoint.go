@@ -55,7 +55,7 @@ type Endpoint interface {
 	Rank() int
 	// Size is how many ends there are.
 	Size() int
-	// Name says which transport this is: "inproc", "shm", "tcp".
+	// Name says which transport this is: "inproc", "shm", "tcp", "mpi".
 	Name() string
 	// Post hands a message over. The payload must not change before Flush returned.
 	// It may wait for room on the lane, never for the receiver to ask for this

@@ -64,6 +64,7 @@ var Packages = []Package{
 	{Path: "collective/timeline"},
 	{Path: "collective/transport"},
 	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "collective/transport", "collective/transport/..."}},
+	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
 	{Path: "collective", May: join(columns, []string{"kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "collective/columns", May: join(bytesAndDevices, []string{"collective"}), Tests: join(theCPU, []string{"collective/transport/..."})},

@@ -34,7 +34,7 @@ var (
 
 // Environment says who this process is, from the variables of what started it:
 //
-//   - VOLLEY_ADDRESS: tcp://host:port or file:///path, with ?rank=&size= or without;
+//   - VOLLEY_ADDRESS: tcp://host:port, file:///path or mpi://, with ?rank=&size= or without;
 //   - torchrun, volley launch, or set by hand: RANK, WORLD_SIZE, LOCAL_RANK,
 //     LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR, MASTER_PORT (29500);
 //   - Open MPI: OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE;

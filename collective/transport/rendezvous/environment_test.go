@@ -56,6 +56,8 @@ func TestEnvironment(t *testing.T) {
 		"Open MPI":              {with(byOpenMPI, "USER=ada"), ompiWorld},
 		"Open MPI, folder":      {with(byOpenMPI, "USER=ada", "TMPDIR=/scratch"), at(ompiWorld, "file:///scratch/volley-ada-77")},
 		"Open MPI, address":     {with(byOpenMPI, "MASTER_ADDR=h", "MASTER_PORT=5"), at(ompiWorld, "tcp://h:5")},
+		"Open MPI, its library": {with(byOpenMPI, "VOLLEY_ADDRESS=mpi://"), at(ompiWorld, MPI)},
+		"MPICH, its library":    {with(byMPICH, "VOLLEY_ADDRESS=mpi://"), at(pmiWorld, MPI)},
 		"Open MPI, port":        {with(byOpenMPI, "VOLLEY_PORT=4000"), at(ompiWorld, "tcp://127.0.0.1:4000")},
 		"Open MPI within srun":  {with(byOpenMPI, "USER=ada", "SLURM_PROCID=0", "SLURM_NTASKS=2", "SLURM_STEP_NODELIST=a"), ompiWorld},
 		"MPICH":                 {with(byMPICH, "VOLLEY_PORT=4000"), pmiWorld},
@@ -107,6 +109,7 @@ func TestParse(t *testing.T) {
 	for address, want := range map[string]World{
 		"tcp://h:1?rank=0&size=2":          {Size: 2, Address: "tcp://h:1"},
 		"tcp://[fd00::2]:80?rank=1&size=2": {Rank: 1, Size: 2, Address: "tcp://[fd00::2]:80"},
+		"mpi://?rank=1&size=2":             {Rank: 1, Size: 2, Address: MPI},
 		"file:///a%20b?size=1&rank=0":      {Size: 1, Address: "file:///a b"},
 	} {
 		want.LocalRank, want.LocalSize, want.Node = Unknown, Unknown, Unknown
@@ -116,7 +119,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, address := range []string{"", "h:1", "tcp://h", "tcp://:1?rank=0&size=1", "tcp://h:0?rank=0&size=1", "tcp://h:1/x?rank=0&size=1", "file://h/x?rank=0&size=1",
 		"file:x?rank=0&size=1", "tcp://h:1", "tcp://h:1?rank=0", "tcp://h:1?rank=0&size=1&rank=0", "tcp://h:1?rank=0&size=1&x=1", "tcp://h:1?rank=a&size=1",
-		"tcp://h:1?rank=1&size=1", "tcp://h:1?rank=%", "tcp://h:x"} {
+		"tcp://h:1?rank=1&size=1", "tcp://h:1?rank=%", "tcp://h:x", "mpi://h?rank=0&size=2", "mpi:///x?rank=0&size=2", "mpi:x"} {
 		if got, err := Parse(address); err == nil {
 			t.Errorf("%q is taken for %+v", address, got)
 		}

@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -41,6 +42,8 @@ func Meet(ctx context.Context, w World, g *secret.Guard, card []byte) (*Table, e
 		table, err = visit(ctx, w, host, g, card)
 	case isFile:
 		table, err = meetInFile(ctx, w, path, card)
+	case w.Address == MPI:
+		err = errors.New("there is nothing to meet at: it is the address of package mpi's Join")
 	default:
 		err = fmt.Errorf("address %q is neither tcp://host:port nor file:///path", w.Address)
 	}

@@ -348,6 +348,7 @@ func TestMeetRefuses(t *testing.T) {
 	}{
 		{world(2, 2, "tcp://127.0.0.1:1"), nil, "rank 2 of 2"},
 		{world(0, 2, "nowhere"), nil, "neither tcp"},
+		{world(0, 2, MPI), nil, "package mpi's Join"},
 		{world(0, 2, "tcp://127.0.0.1:1"), make([]byte, maxCard+1), "card of"},
 	} {
 		if _, err := Meet(within(t, limit), c.w, nil, c.card); err == nil || !strings.Contains(err.Error(), c.want) {

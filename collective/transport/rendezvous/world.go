@@ -10,12 +10,16 @@ import (
 // Unknown is a LocalRank, LocalSize or Node that nobody said.
 const Unknown = -1
 
+// MPI is the address of ranks that an MPI library brings together (package mpi): they
+// need no meeting.
+const MPI = "mpi://"
+
 // World is one rank's place among all ranks.
 type World struct {
 	Rank, Size           int
 	LocalRank, LocalSize int    // among the ranks of this machine, or Unknown
 	Node                 int    // the machine's number, or Unknown
-	Address              string // tcp://host:port or file://path; empty where Size is 1
+	Address              string // tcp://host:port, file://path or mpi://; empty where Size is 1
 	ID                   string // what the launcher calls this run: all ranks have the same, other runs another; may be empty
 }
 
@@ -50,8 +54,13 @@ func parse(address string) (w *World, place string, err error) {
 			return nil, "", fmt.Errorf("address %q is not file:///path", address)
 		}
 		place = "file://" + u.Path
+	case "mpi":
+		if u.Host != "" || u.Path != "" {
+			return nil, "", fmt.Errorf("address %q is more than %s", address, MPI)
+		}
+		place = MPI
 	default:
-		return nil, "", fmt.Errorf("address %q is neither tcp://host:port nor file:///path", address)
+		return nil, "", fmt.Errorf("address %q is neither tcp://host:port nor file:///path nor %s", address, MPI)
 	}
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

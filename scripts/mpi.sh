@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The transport over MPI, as ranks that the libraries' own launchers start: 2 and 4 of them, on Open MPI (shared memory, TCP on the loopback device)
+# and MPICH (by the standard ABI and by its own), with all results checked. On Open MPI also the death of a rank, which the others must survive.
+# Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
+. "$(dirname "$0")/lib.sh"
+
+dir=$(mktemp -d)
+trap 'rm -r "$dir"; on_exit' EXIT
+CGO_ENABLED=0 go test -c -o "$dir/rank" ./collective/transport/mpi
+export VOLLEY_ADDRESS=mpi://
+unset VOLLEY_MPI_LIBRARY
+
+# ranks HOW-MANY WORD NAME COMMAND...: each of so many ranks must say the word, within a minute.
+ranks() {
+	local want=$1 word=$2 name=$3 status=0 got
+	shift 3
+	timeout -k 5 60 "$@" "$dir/rank" >"$dir/out" 2>"$dir/err" || status=$?
+	got=$(grep -c "^rank [0-9]* of [0-9]* $word\$" "$dir/out") || true
+	if [ "$status" != 0 ] || [ "$got" != "$want" ]; then
+		cat "$dir/out" "$dir/err" >&2
+		echo "$name: $got of $want ranks say \"$word\", status $status" >&2
+		exit 1
+	fi
+	echo "$name: $got ranks $word"
+}
+
+open=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl_tcp_if_include lo --mca btl)
+# MPICH's launcher (5.0.2) kills the other ranks as soon as the first one has ended, also after MPI_Finalize, unless it is told to let them live.
+mpich=(.venv/bin/mpiexec -disable-auto-cleanup -bind-to none)
+for n in 2 4; do
+	export VOLLEY_MPI_TEST=work
+	ranks $n works "Open MPI, shared memory" "${open[@]}" self,vader -np $n
+	ranks $n works "Open MPI, TCP" "${open[@]}" self,tcp -np $n
+	for library in libmpi_abi.so.1 libmpi.so.12; do
+		VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/$library ranks $n works "MPICH, $library" "${mpich[@]}" -n $n
+	done
+done
+VOLLEY_MPI_TEST=death ranks 3 survives "Open MPI, a rank killed" "${open[@]}" self,vader --enable-recovery -np 4
