@@ -73,6 +73,11 @@ func TestMillion(t *testing.T) {
 			}
 		}
 	}
+	for _, device := range []string{"cpu", "apart", "cuda:0"} {
+		if r := s.find(t, "volley", device, "batches"); r.OK == nil || !*r.OK || r.MedianS == nil || *r.Rows != 1_000_000 {
+			t.Errorf("%+v", r)
+		}
+	}
 	s.find(t, "volley", "cpu", "read")
 	s.find(t, "volley", "apart", "read")
 	// Three columns of 8 bytes, three letters and an offset a row, at least.
@@ -81,7 +86,7 @@ func TestMillion(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if len(s.records) != 5+4*2 {
+	if len(s.records) != 5+4*2+3 {
 		t.Errorf("%d records", len(s.records))
 	}
 	if fake.Calls() == 0 {

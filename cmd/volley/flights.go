@@ -19,7 +19,8 @@ func newFlights(d deps, f *benchFlags) *cobra.Command {
 		Use:   "flights",
 		Short: "An analytic query and a regression over real flights",
 		Long: `flights joins flights with the airports they leave from, ranks states by mean
-delay, and fits the delay to distance, hour and place. The answers are checked.`,
+delay, fits the delay to distance, hour and place, and draws the terms of the fit
+in a shuffled order, as training batches. The answers are checked.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {

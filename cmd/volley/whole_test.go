@@ -128,7 +128,7 @@ func TestWholeFlights(t *testing.T) {
 			t.Errorf("%v is not right", v)
 		}
 	}
-	if got := strings.Join(steps, ", "); got != "volley read, volley query, volley fit, reference query, reference fit" {
+	if got := strings.Join(steps, ", "); got != "volley read, volley query, volley fit, volley batches, reference query, reference fit" {
 		t.Errorf("the steps are %s", got)
 	}
 	if len(answers) != 2 || answers[0]["answer"].(map[string]any)["rows"] != 20_000.0 {

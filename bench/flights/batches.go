@@ -1,0 +1,142 @@
+package flights
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/volley-go/volley/dataloader"
+	"github.com/volley-go/volley/table"
+)
+
+// The epoch that is drawn of the fit's terms.
+const (
+	batchRows = 4096
+	epochSeed = 7
+	target    = "delay"
+)
+
+// epoch is the fit's terms in host memory, to be drawn in a shuffled order.
+type epoch struct {
+	terms *table.Table
+	seen  []uint8 // how often each row has come, up to 255
+}
+
+// draw makes a loader and lets one epoch of float32 batches through it: rows are
+// the batch's, x their terms, row by row, and y their delays.
+func (e *epoch) draw(ctx context.Context, look func(rows []int64, x, y []float32) error) error {
+	clear(e.seen)
+	l, err := dataloader.New(ctx, dataloader.FromTable(e.terms), dataloader.Options{
+		Labels: []string{target}, Batch: batchRows, Shuffle: true, Seed: epochSeed, Epochs: 1,
+	})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	for b, err := range l.Batches(ctx) {
+		if err != nil {
+			return err
+		}
+		rows, err := b.Rows()
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if e.seen[r] < 255 {
+				e.seen[r]++
+			}
+		}
+		features, err := b.Features()
+		if err != nil {
+			return err
+		}
+		labels, err := b.Labels()
+		if err != nil {
+			return err
+		}
+		x, err := dataloader.Elements[float32](features)
+		if err != nil {
+			return err
+		}
+		y, err := dataloader.Elements[float32](labels)
+		if err != nil {
+			return err
+		}
+		if err := look(rows, x, y); err != nil {
+			return err
+		}
+	}
+	return l.Close()
+}
+
+// once is nil when every row has come exactly once.
+func (e *epoch) once() error {
+	if r := slices.IndexFunc(e.seen, func(n uint8) bool { return n != 1 }); r >= 0 {
+		return fmt.Errorf("row %d came %d times in an epoch", r, e.seen[r])
+	}
+	return nil
+}
+
+// check is nil when the last epoch had every row once, and another one has, with
+// the values of the table in each.
+func (e *epoch) check(ctx context.Context) error {
+	if err := e.once(); err != nil {
+		return err
+	}
+	values := map[string][]float64{}
+	for _, f := range e.terms.Schema().Fields() {
+		v, err := table.Values[float64](e.terms, f.Name)
+		if err != nil {
+			return err
+		}
+		values[f.Name] = v
+	}
+	return e.held(ctx, values)
+}
+
+// held draws an epoch and holds it against values of some of the terms.
+func (e *epoch) held(ctx context.Context, values map[string][]float64) error {
+	k := e.terms.NumColumns() - 1 // the delay comes last
+	err := e.draw(ctx, func(rows []int64, x, y []float32) error {
+		for c, f := range e.terms.Schema().Fields() {
+			v, from, stride := values[f.Name], x, k
+			if v == nil {
+				continue
+			}
+			if c == k {
+				c, from, stride = 0, y, 1
+			}
+			for i, r := range rows {
+				if got := from[i*stride+c]; got != float32(v[r]) {
+					return fmt.Errorf("%s of row %d is %v, not %v", f.Name, r, got, v[r])
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.once()
+}
+
+// batches times a shuffled epoch of the fit's terms, joined on the engine's
+// device and drawn from the host's memory.
+func (s *suite) batches(ctx context.Context, e engine, d *data) (bool, error) {
+	made, err := design(ctx, d.flights, d.airports)
+	if err != nil {
+		return false, err
+	}
+	defer made.Release()
+	terms, err := made.To(ctx, s.Host)
+	if err != nil {
+		return false, err
+	}
+	defer terms.Release()
+	drawn := epoch{terms, make([]uint8, terms.NumRows())}
+	// A value is read as float64 and written as float32.
+	bytes := terms.NumRows() * int64(terms.NumColumns()) * (8 + 4)
+	return s.step(ctx, e, "batches", terms.NumRows(), bytes, func(ctx context.Context) error {
+		return drawn.draw(ctx, func([]int64, []float32, []float32) error { return nil })
+	}, func() error { return drawn.check(ctx) })
+}

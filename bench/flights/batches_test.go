@@ -1,0 +1,50 @@
+package flights
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/volley-go/volley/table"
+)
+
+// TestEpochIsChecked spoils what an epoch is held against.
+func TestEpochIsChecked(t *testing.T) {
+	here := onHost(t)
+	values := make([]float64, 10_000)
+	for i := range values {
+		values[i] = float64(i)
+	}
+	terms, err := table.New(here, table.Column("a", values), table.Column("b", values), table.Column(target, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terms.Release()
+	e, ctx := epoch{terms, make([]uint8, len(values))}, context.Background()
+	nothing := func([]int64, []float32, []float32) error { return nil }
+	if err := e.check(ctx); err == nil || !strings.Contains(err.Error(), "row 0 came 0 times") {
+		t.Errorf("before an epoch: %v", err)
+	}
+	if err := e.draw(ctx, nothing); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.check(ctx); err != nil {
+		t.Error(err)
+	}
+	e.seen[77]++
+	if err := e.check(ctx); err == nil || !strings.Contains(err.Error(), "row 77 came 2 times") {
+		t.Errorf("a row that comes twice: %v", err)
+	}
+	for _, name := range []string{"a", "b", target} {
+		wrong := append([]float64(nil), values...)
+		wrong[4321]++
+		if err := e.held(ctx, map[string][]float64{name: wrong}); err == nil || !strings.Contains(err.Error(), name+" of row 4321 is 4321, not 4322") {
+			t.Errorf("another value of %s: %v", name, err)
+		}
+	}
+	ended, stop := context.WithCancel(ctx)
+	stop()
+	if err := e.draw(ended, nothing); err == nil {
+		t.Error("an epoch under a context that has ended")
+	}
+}
