@@ -103,6 +103,7 @@ func (s *site) heed(c *control) {
 		}
 		for _, e := range s.ends {
 			if i, ok := e.place[c.from]; ok && e.lanes[i].tag == c.tag {
+				e.lanes[i].left = true
 				e.lose(i, transport.ErrLeft)
 			}
 		}

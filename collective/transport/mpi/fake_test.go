@@ -20,6 +20,8 @@ type fakeJob struct {
 	next  handle
 	sends map[handle]*fakeSend // requests and matched messages
 	takes map[handle]*fakeTake
+
+	reports bool // probes say that a rank is dead
 }
 
 type fakeProc struct {
@@ -105,6 +107,11 @@ func (j *fakeJob) driver(rank int) *driver {
 	}
 	d.probe = func(_ handle, from, tag int) (handle, int, bool, error) {
 		defer j.call(rank)()
+		for r, other := range j.procs {
+			if j.reports && other.dead && (from == r || from == d.flavour.anySource) {
+				return 0, 0, false, errPeer
+			}
+		}
 		for i, m := range p.inbox {
 			if m.tag == tag && (from == d.flavour.anySource || from == m.from) && !p.dead {
 				p.inbox = append(p.inbox[:i:i], p.inbox[i+1:]...)

@@ -33,7 +33,8 @@ var process struct {
 // asked for MPI_THREAD_MULTIPLE. World is what rendezvous.Environment says, which must
 // agree with MPI; the zero World takes MPI's word. Its Address is empty or mpi://.
 //
-// Finalize ends MPI, and must be called before the program ends.
+// Finalize ends MPI, and must be called before the program ends. The job has the ranks
+// that it was started with: who wants to Grow a Comm needs another transport.
 func Join(ctx context.Context, w rendezvous.World, o Options) (transport.Endpoint, error) {
 	if w.Address != "" && w.Address != rendezvous.MPI {
 		return nil, fmt.Errorf("mpi: the ranks meet by the launcher, not at %s: give %s", w.Address, rendezvous.MPI)
@@ -88,6 +89,10 @@ func (s *site) started() bool {
 // can be reached.
 func (s *site) meet(ctx context.Context, name string, members []int) (*endpoint, error) {
 	s.mu.Lock()
+	if s.over {
+		s.mu.Unlock()
+		return nil, errOver
+	}
 	if s.nextTag > s.topTag {
 		s.mu.Unlock()
 		return nil, fmt.Errorf("mpi: %d groups were made, which are as many as %s has tags for", s.nextTag-1, s.d.library)
@@ -162,7 +167,16 @@ func (s *site) cancel(e *endpoint, k key) {
 	}
 	delete(s.ends, e.tag)
 	e.box.Close()
+	s.trash = append(s.trash, e.tag)
+	s.trash = s.trash[max(0, len(s.trash)-maxTrash):]
 }
+
+// maxTrash bounds the tags of such groups that are looked at: whoever had met this rank
+// hears at once that it has left.
+const maxTrash = 16
+
+// errOver is what Join and Split return after Finalize.
+var errOver = errors.New("mpi: MPI has been ended, and does not start again")
 
 // errOpen is what Finalize says of a group that was not left.
 var errOpen = errors.New("mpi: Finalize before all ends were closed")
@@ -196,12 +210,9 @@ func (s *site) finalize(ctx context.Context) error {
 		for _, e := range s.ends {
 			open = open || !e.closed
 		}
-		if !open && left == 0 {
-			select {
-			case <-s.end:
-			default:
-				close(s.end)
-			}
+		if !open && left == 0 && !s.over {
+			s.over = true
+			close(s.end)
 		}
 		s.mu.Unlock()
 		if open {
@@ -218,6 +229,11 @@ func (s *site) finalize(ctx context.Context) error {
 	case <-s.ended:
 		return s.endErr
 	case <-ctx.Done():
+		select {
+		case <-s.ended:
+			return s.endErr
+		default:
+		}
 		return fmt.Errorf("mpi: MPI_Finalize waits for all ranks of the job: %w", context.Cause(ctx))
 	}
 }

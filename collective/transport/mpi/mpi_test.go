@@ -197,7 +197,15 @@ func TestWindow(t *testing.T) {
 // TestPeerDies: what the library says of a rank ends its lanes and is told by a note;
 // the others can split off; Finalize does not wait for the dead.
 func TestPeerDies(t *testing.T) {
+	t.Run("silent", func(t *testing.T) { peerDies(t, false) })
+	t.Run("reported", func(t *testing.T) { peerDies(t, true) })
+}
+
+func peerDies(t *testing.T, reports bool) {
 	j, sites, ends := join(t, 3)
+	j.mu.Lock()
+	j.reports = reports
+	j.mu.Unlock()
 	j.kill(2)
 	if err := ends[0].Signal(2, []byte("there?")); !errors.Is(err, errPeer) {
 		t.Errorf("a note to the dead: %v", err)
@@ -214,8 +222,8 @@ func TestPeerDies(t *testing.T) {
 	if err := ends[0].Post(2, &transport.Header{Seq: 1}, nil); !errors.As(err, &lost) || lost.Rank != 2 {
 		t.Errorf("Post to the dead: %v", err)
 	}
-	if err := ends[1].Post(2, &transport.Header{Seq: 1, Len: 1}, []byte{1}); err != nil {
-		t.Fatal(err) // it hears of it by this one
+	if err := ends[1].Post(2, &transport.Header{Seq: 1, Len: 1}, []byte{1}); err != nil && !(reports && errors.As(err, &lost)) {
+		t.Fatal(err) // it hears of it by this one, or has by a probe
 	}
 	if err := ends[1].Recv(2, &transport.Header{Seq: 1, Len: 1}, &transport.Sink{Into: make([]byte, 1)}); !errors.As(err, &lost) || lost.Rank != 2 {
 		t.Errorf("Recv from the dead: %v", err)
@@ -241,6 +249,39 @@ func TestPeerDies(t *testing.T) {
 		t.Error(err)
 	}
 	finalize(t, sites[:2])
+}
+
+// TestOver: nothing calls MPI after its end, which a group that is open holds up.
+func TestOver(t *testing.T) {
+	_, sites, ends := join(t, 2)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := sites[0].finalize(ctx); !errors.Is(err, errOpen) {
+		t.Errorf("Finalize before Close: %v", err)
+	}
+	for _, e := range ends {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	finalize(t, sites)
+	finalize(t, sites) // once more does nothing
+	if _, err := sites[0].join(ctx, rendezvous.World{}, "again"); !errors.Is(err, errOver) {
+		t.Errorf("Join after Finalize: %v", err)
+	}
+	if _, err := ends[1].Split(ctx, "again", []int{1}); !errors.Is(err, errOver) {
+		t.Errorf("Split after Finalize: %v", err)
+	}
+	h := &transport.Header{Seq: 1, Len: 1}
+	err := errors.Join(ends[0].Signal(1, []byte("late")), ends[0].Close())
+	if err != nil {
+		t.Error(err)
+	}
+	for name, err := range map[string]error{"Post": ends[0].Post(1, h, []byte{1}), "Recv": ends[0].Recv(1, h, &transport.Sink{Into: make([]byte, 1)})} {
+		if !errors.Is(err, transport.ErrLeft) {
+			t.Errorf("%s after Close: %v", name, err)
+		}
+	}
 }
 
 // TestSplitTakenBack: a member that gives up is one that has left to those who had met

@@ -41,7 +41,9 @@ type site struct {
 	size    int
 	topTag  int
 	nextTag int
+	over    bool              // MPI has been ended, or is being
 	ends    map[int]*endpoint // by own tag: open, or others may still send to them
+	trash   []int             // tags of groups that did not come about here
 	hellos  map[greeting]int
 	flights []*flight // sent notes, notes that are coming, segments that nobody takes
 	waiting []int     // control messages under way by rank
@@ -93,8 +95,10 @@ func (s *site) start() error {
 		return fmt.Errorf("%s gives %s, and %s is needed", d.library, levelNames[got], levelNames[want])
 	}
 	world := d.flavour.world
-	if err := d.quiet(world); err != nil {
-		return err
+	if !running { // else its errors are the program's
+		if err := d.quiet(world); err != nil {
+			return err
+		}
 	}
 	if s.rank, err = d.rank(world); err != nil {
 		return err
@@ -165,6 +169,9 @@ func (s *site) progress() bool {
 	came := s.takeControls()
 	s.land()
 	busy := came || len(s.flights) > 0
+	for _, tag := range s.trash {
+		s.drain(tag)
+	}
 	for tag, e := range s.ends {
 		if e.draining() {
 			s.drain(tag)
@@ -182,8 +189,8 @@ func (s *site) progress() bool {
 // takeControls begins to receive the control messages that are there.
 func (s *site) takeControls() bool {
 	for range 256 {
-		m, n, ok, err := s.d.probe(s.comm, s.d.flavour.anySource, controlTag)
-		if err != nil || !ok {
+		m, n, ok := s.next(controlTag)
+		if !ok {
 			return false
 		}
 		s.take(m, n, true)
@@ -191,11 +198,33 @@ func (s *site) takeControls() bool {
 	return true
 }
 
+// next is the first message of a tag, of any rank. A library that reports failures may
+// refuse to look for any rank's after one: then each that is left is asked for, which
+// also says who is gone.
+func (s *site) next(tag int) (m handle, n int, ok bool) {
+	m, n, ok, err := s.d.probe(s.comm, s.d.flavour.anySource, tag)
+	if err == nil {
+		return m, n, ok
+	}
+	for r := range s.size {
+		if r == s.rank || s.gone[r] != nil {
+			continue
+		}
+		switch m, n, ok, err = s.d.probe(s.comm, r, tag); {
+		case err != nil:
+			s.lost(r, err)
+		case ok:
+			return m, n, true
+		}
+	}
+	return 0, 0, false
+}
+
 // drain receives messages that nobody takes any more, so that their senders are free.
 func (s *site) drain(tag int) {
 	for range 16 {
-		m, n, ok, err := s.d.probe(s.comm, s.d.flavour.anySource, tag)
-		if err != nil || !ok {
+		m, n, ok := s.next(tag)
+		if !ok {
 			return
 		}
 		s.take(m, n, false)
