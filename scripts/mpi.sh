@@ -21,7 +21,7 @@ ranks() {
 		echo "$name: $got of $want ranks say \"$word\", status $status" >&2
 		exit 1
 	fi
-	echo "$name: $got ranks $word"
+	echo "$name: each of $got ranks $word"
 }
 
 open=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl_tcp_if_include lo --mca btl)
