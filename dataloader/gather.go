@@ -1,6 +1,7 @@
 package dataloader
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -24,8 +25,9 @@ type gatherer interface {
 	// mark writes 0 to the elements of dst, and of valid unless that is nil, whose
 	// values are null.
 	mark(dst, valid []byte, at, step int64, rows []int64, chunk []int32)
-	// fits is an error that names the first row whose value T cannot hold.
-	fits(name string) error
+	// fits is an error that names the first row whose value the elements' type
+	// cannot hold.
+	fits(ctx context.Context, name string) error
 }
 
 // nullable says which values of a column are null.
@@ -109,10 +111,15 @@ func mark[T Element](n *nullable, dst, valid []byte, at, step int64, rows []int6
 	}
 }
 
-func (v *values[S, T]) fits(name string) error {
+func (v *values[S, T]) fits(ctx context.Context, name string) error {
 	first := int64(0)
 	for c, chunk := range v.chunks {
 		for i, x := range chunk {
+			if i&0xfffff == 0 {
+				if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+					return err
+				}
+			}
 			if y := T(x); (S(y) != x || (y < 0) != (x < 0)) && !v.null(c, int64(i)) {
 				return device.Errorf(device.ErrValue, "", "dataloader", "row %d of column %q is %v, which %v cannot hold", first+int64(i), name, x, typeOf[T]())
 			}
@@ -148,7 +155,7 @@ func (b *bools[T]) mark(dst, valid []byte, at, step int64, rows []int64, chunk [
 	mark[T](&b.nullable, dst, valid, at, step, rows, chunk)
 }
 
-func (b *bools[T]) fits(string) error { return nil }
+func (b *bools[T]) fits(context.Context, string) error { return nil }
 
 // newGatherer reads a column of a host table as elements of a type.
 func newGatherer(t *table.Table, column int, to arrow.DataType) (gatherer, error) {

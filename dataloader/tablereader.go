@@ -88,7 +88,7 @@ func openColumn(ctx context.Context, t *table.Table, column int, p *Part) (gathe
 		}
 	}
 	if arrow.IsInteger(p.Type.ID()) && numberOf(f.Type).ID() != p.Type.ID() {
-		return g, g.fits(f.Name)
+		return g, g.fits(ctx, f.Name)
 	}
 	return g, nil
 }
