@@ -11,7 +11,7 @@ import (
 
 // Again runs all tests of the test's package once more, in a process of its
 // own, with the named backend. In such a process it does nothing. Of the flags of
-// the run, -test.short and -test.timeout are handed on; under the race detector
+// the run, -test.short, -test.skip and -test.timeout are handed on; under the race detector
 // it is always a short run.
 func Again(t *testing.T, name string) {
 	t.Helper()
@@ -19,7 +19,11 @@ func Again(t *testing.T, name string) {
 		return
 	}
 	// Not the tests that call Again: those of the package that are named so.
-	args := []string{"-test.skip=^" + regexp.QuoteMeta(t.Name()) + "$"}
+	skip := "^" + regexp.QuoteMeta(t.Name()) + "$"
+	if v := flag.Lookup("test.skip"); v != nil && v.Value.String() != "" {
+		skip += "|" + v.Value.String()
+	}
+	args := []string{"-test.skip=" + skip}
 	for _, f := range []string{"test.short", "test.timeout"} {
 		if v := flag.Lookup(f); v != nil {
 			args = append(args, "-"+f+"="+v.Value.String())
