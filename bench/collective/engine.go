@@ -65,7 +65,8 @@ func engines(ctx context.Context, o *Options, dir string) (all []*engine, err er
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, launched(p, "shm", mpi, "-n", []string{filepath.Join(o.Places.MPICH, "mpiexec"), "-bind-to", "none"}))
+			// Without -disable-auto-cleanup it kills the others as soon as the first rank has ended, as it should.
+			all = append(all, launched(p, "shm", mpi, "-n", []string{filepath.Join(o.Places.MPICH, "mpiexec"), "-disable-auto-cleanup", "-bind-to", "none"}))
 		case "gloo":
 			text, err := workers.ReadFile("worker/gloo.py")
 			if err != nil {
