@@ -32,7 +32,8 @@ const (
 // Ranks that find themselves on one machine talk through shared memory, others over
 // TCP. VOLLEY_TRANSPORT=shm or tcp decides instead. VOLLEY_SECRET_FILE names a file with
 // at least 16 random bytes that all ranks have and nobody else: with it the meeting
-// and everything over TCP is encrypted, and nobody joins who does not know it.
+// and everything over TCP is encrypted, and nobody joins who does not know it. Ranks over
+// MPI (mpi://) are not joined here: MPI has an end that the program must call.
 func Init(ctx context.Context, options ...Options) (*Comm, error) {
 	return initialize(ctx, os.Getenv, options)
 }
@@ -62,6 +63,9 @@ func joinWorld(ctx context.Context, getenv func(string) string) (transport.Endpo
 	w, err := rendezvous.Environment(getenv)
 	if err != nil {
 		return nil, err
+	}
+	if w.Address == rendezvous.MPI {
+		return nil, errors.New("VOLLEY_ADDRESS is mpi://: join with package collective/transport/mpi, whose Finalize the program has to call at its end, and give the endpoint to New")
 	}
 	var known []byte
 	if path := getenv(secretVariable); path != "" {

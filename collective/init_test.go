@@ -100,11 +100,14 @@ func TestInitFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, env := range map[string]map[string]string{
-		`VOLLEY_TRANSPORT is "smoke signals"`: {transportVariable: "smoke signals"},
-		"short has 5 bytes":                   {secretVariable: short},
-		"no such file":                        {secretVariable: short + "er"},
+		`VOLLEY_TRANSPORT is "smoke signals"`:        {transportVariable: "smoke signals"},
+		"short has 5 bytes":                          {secretVariable: short},
+		"join with package collective/transport/mpi": {"VOLLEY_ADDRESS": "mpi://"},
+		"no such file":                               {secretVariable: short + "er"},
 	} {
-		env["VOLLEY_ADDRESS"] = "file://" + filepath.Join(t.TempDir(), "meeting")
+		if env["VOLLEY_ADDRESS"] == "" {
+			env["VOLLEY_ADDRESS"] = "file://" + filepath.Join(t.TempDir(), "meeting")
+		}
 		_, errs := initAll(t.Context(), 2, 1, env)
 		if !errors.Is(errs[0], device.ErrUnavailable) || !strings.Contains(errs[0].Error(), want) {
 			t.Errorf("%v, want %s", errs[0], want)
