@@ -1,20 +1,49 @@
 #!/usr/bin/env bash
 # The Python package: builds the wheel and tests it. Alone in an empty environment: the tests that want nothing else, and README's Python part.
-# With pyarrow, NumPy, pandas, Polars and DuckDB, which scripts/peers.sh installs into .venv: the protocols between them and volley.
-# Makes out/python/alone and out/python/venv, and installs from PyPI into the second one pytest and mypy.
+# With NumPy, pyarrow, pandas, Polars and DuckDB, which scripts/peers.sh installs into .venv, nanoarrow, narwhals, JAX and Numba from PyPI and Debian's
+# PyTorch for processors (python3-torch, 1.5 GB with what it needs; see packages.sh): the protocols between them and volley.
+# Makes out/python/alone and out/python/venv, and installs from PyPI into the second one those, pytest, mypy, and what builds the wheel: ziglang and
+# auditwheel; 300 MB in all.
 . "$(dirname "$0")/lib.sh"
+. scripts/packages.sh
 
 out=$PWD/out/python
 mkdir -p "$out"
+installed="pytest==8.4.2 mypy==1.18.2 ziglang==0.17.1 auditwheel==6.8.2 numpy==2.4.6 nanoarrow==0.9.0 narwhals==2.29.0 jax[cpu]==0.10.2 numba==0.68.1"
+
+section "Python: environment"
+bash scripts/peers.sh
+# Debian's PyTorch is for Debian's Python alone.
+base=python3 options=
+version='import sys; print(sys.version_info[:2])'
+if ! packages /usr/lib/python3/dist-packages/torch python3-torch; then
+	leave_out "PyTorch" "$why"
+elif [ "$(/usr/bin/python3 -c "$version")" != "$(.venv/bin/python -c "$version")" ]; then
+	leave_out "PyTorch" "it is for $(/usr/bin/python3 --version), and .venv is $(.venv/bin/python --version)"
+else
+	base=/usr/bin/python3 options=--system-site-packages
+fi
+if [ "$(cat "$out/venv/installed" 2>/dev/null)" != "$base $installed" ]; then
+	rm -rf "$out/venv"
+	$base -m venv $options "$out/venv"
+	"$out/venv/bin/python" -m pip install -q --disable-pip-version-check $installed
+	echo "$base $installed" >"$out/venv/installed"
+fi
+# The partners of .venv, without installing them again.
+"$out/venv/bin/python" - "$PWD/.venv" <<'PYTHON'
+import pathlib, sys, sysconfig
+version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+pathlib.Path(sysconfig.get_path("purelib"), "partners.pth").write_text(f"{sys.argv[1]}/lib/{version}/site-packages\n")
+PYTHON
 
 section "Python: wheel"
-bash scripts/capi.sh build
 rm -rf "$out"/*.whl "$out/alone"
-VOLLEY_LIBRARY=$PWD/out/capi/libvolley.so.1 python3 -m pip wheel -q --no-deps --no-index --disable-pip-version-check -w "$out" ./python
+"$out/venv/bin/python" -m pip wheel -q --no-deps --no-index --no-build-isolation --disable-pip-version-check -w "$out" ./python
 wheel=$(echo "$out"/*.whl)
 size=$(stat -c %s "$wheel")
 echo "$(basename "$wheel"): $((size >> 20)) MiB"
 [ "$size" -le $((40 << 20)) ] || { echo "the wheel is larger than 40 MiB" >&2; exit 1; }
+[[ "$wheel" == *-py3-none-manylinux_2_28_*.whl ]] || { echo "the wheel is no manylinux_2_28 wheel" >&2; exit 1; }
 
 section "Python: README with the wheel alone"
 python3 -m venv "$out/alone"
@@ -23,18 +52,7 @@ python3 -m venv "$out/alone"
 python3 scripts/readme_python.py README.md "$out/alone/bin/python"
 
 section "Python: tests"
-bash scripts/peers.sh
-if [ ! -x "$out/venv/bin/pytest" ]; then
-	python3 -m venv "$out/venv"
-	"$out/venv/bin/python" -m pip install -q --disable-pip-version-check pytest==8.4.2 mypy==1.18.2
-fi
 "$out/venv/bin/python" -m pip install -q --no-index --no-deps --force-reinstall --disable-pip-version-check "$wheel"
-# The partners of .venv, without installing them again.
-"$out/venv/bin/python" - "$PWD/.venv" <<'PYTHON'
-import pathlib, sys, sysconfig
-version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-pathlib.Path(sysconfig.get_path("purelib"), "partners.pth").write_text(f"{sys.argv[1]}/lib/{version}/site-packages\n")
-PYTHON
 timeout 280 "$out/venv/bin/pytest" -q -p no:cacheprovider -c python/pyproject.toml python/tests
 
 python3 scripts/readme_python.py README.md "$out/venv/bin/python" all

@@ -1,15 +1,19 @@
-"""Builds the wheel: the package, and libvolley.so, which Go and a C compiler make here. It wants nothing from PyPI.
+"""Builds the wheel: the package, and libvolley.so, which Go and a C compiler make here.
 
-The wheel's name says what it runs on. By default that is this machine's system and processor (linux_x86_64), since the library is linked with the
-C library that is here; VOLLEY_WHEEL_TAG names another tag, for builds in an image that such a tag stands for (manylinux_2_28_x86_64). VOLLEY_LIBRARY
-names a libvolley.so that is there already, and nothing is built.
+The C compiler is Zig's, from the PyPI package ziglang, which links with the C library of 2018 whatever the machine has: the wheel is a
+manylinux_2_28 one, and the PyPI package auditwheel checks that it is. pip installs both for the time of the build. Where they are not there (pip's
+--no-build-isolation), or VOLLEY_CC names another compiler, the library is linked with the C library that is here, the wheel has the tag of this
+system and processor alone (linux_x86_64), and the build says so and why. VOLLEY_LIBRARY names a libvolley.so that is there already, with
+VOLLEY_WHEEL_TAG for the platform that it was made for.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -22,6 +26,45 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
 MODULE = HERE.parent
+ZIG, AUDITWHEEL = "ziglang==0.17.1", "auditwheel==6.8.2"
+GLIBC = (2, 28)
+
+
+def _target() -> str | None:
+    """The processor as Zig and the tags of wheels name it, where there is a manylinux tag for it."""
+    machine = platform.machine()
+    return machine if sys.platform == "linux" and machine in ("x86_64", "aarch64") else None
+
+
+def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
+    """What pip installs for the time of the build."""
+    return [ZIG, AUDITWHEEL] if _target() and not os.environ.keys() & {"VOLLEY_LIBRARY", "VOLLEY_CC"} else []
+
+
+def compiler() -> tuple[str | None, str]:
+    """The C compiler that Go is given (None is Go's own choice), and the platform that what it links runs on."""
+    here = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    given, target = os.environ.get("VOLLEY_CC"), _target()
+    if given:
+        why = f"VOLLEY_CC is {given}"
+    elif target is None:
+        why = f"manylinux is for Linux on x86_64 and aarch64, and this is {here}"
+    elif missing := [p for p in (ZIG, AUDITWHEEL) if importlib.util.find_spec(p.split("==")[0]) is None]:
+        why = f"there is no {' and no '.join(missing)} (pip install them, or build without --no-build-isolation)"
+    else:
+        version = ".".join(map(str, GLIBC))
+        return f'"{sys.executable}" -m ziglang cc -target {target}-linux-gnu.{version}', f"manylinux_{version.replace('.', '_')}_{target}"
+    print(f"volley: the wheel is for {here} with this machine's C library or a later one, and is no manylinux wheel: {why}", file=sys.stderr)
+    return given, here
+
+
+def audit(wheel: Path, tag: str) -> None:
+    """Ends the build where auditwheel finds that the wheel wants a later C library than its tag says."""
+    ran = subprocess.run([sys.executable, "-m", "auditwheel", "show", str(wheel)], capture_output=True, text=True)
+    found = re.search(r'consistent with\s+the following platform tag: "manylinux_(\d+)_(\d+)_', " ".join(ran.stdout.split()))
+    if ran.returncode != 0 or found is None or (int(found[1]), int(found[2])) > GLIBC:
+        wheel.unlink()
+        raise SystemExit(f"auditwheel: {wheel.name} is no {tag}:\n{ran.stdout}{ran.stderr}")
 
 
 def _project() -> dict[str, str]:
@@ -30,23 +73,23 @@ def _project() -> dict[str, str]:
     return dict(re.findall(r'^([\w-]+) = "(.*)"$', section, re.MULTILINE))
 
 
-def _library(folder: Path) -> Path:
+def _library(folder: Path) -> tuple[Path, str]:
+    """libvolley.so and its platform."""
     given = os.environ.get("VOLLEY_LIBRARY")
     if given:
-        return Path(given)
+        return Path(given), os.environ.get("VOLLEY_WHEEL_TAG") or sysconfig.get_platform().replace("-", "_").replace(".", "_")
     if shutil.which("go") is None:
         raise SystemExit("volley is built with Go, and there is no go on PATH: https://go.dev/doc/install")
+    cc, where = compiler()
     made = folder / "libvolley.so.1"
-    flags = f"-s -w -extldflags=-Wl,--version-script={MODULE / 'cgo' / 'volley.map'},-soname,libvolley.so.1"
+    # -s twice: Go's linker leaves the symbols to the C compiler's, of which Zig's wants to be told.
+    flags = f"-s -w -extldflags=-Wl,-s,--version-script={MODULE / 'cgo' / 'volley.map'},-soname,libvolley.so.1"
     environment = {**os.environ, "CGO_ENABLED": "1", "GOFLAGS": "-buildvcs=false", "GOWORK": "off"}
+    if cc is not None:
+        environment["CC"] = cc
     command = ["go", "build", "-buildmode=c-shared", "-trimpath", f"-ldflags={flags}", "-o", str(made), "./cgo"]
     subprocess.run(command, cwd=MODULE, env=environment, check=True)
-    return made
-
-
-def _tag() -> str:
-    platform = os.environ.get("VOLLEY_WHEEL_TAG") or sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"py3-none-{platform}"
+    return made, where
 
 
 def _metadata(project: dict[str, str]) -> str:
@@ -58,10 +101,19 @@ def _metadata(project: dict[str, str]) -> str:
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Builds the wheel, as PEP 517 has it."""
-    project, tag = _project(), _tag()
+    project = _project()
     stem = f"{project['name']}-{project['version']}"
-    name = f"{stem}-{tag}.whl"
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
+    with tempfile.TemporaryDirectory() as folder:
+        library, where = _library(Path(folder))
+        made = Path(wheel_directory) / f"{stem}-py3-none-{where}.whl"
+        _pack(made, project, stem, f"py3-none-{where}", library)
+    if where.startswith("manylinux") and importlib.util.find_spec("auditwheel"):
+        audit(made, where)
+    return made.name
+
+
+def _pack(made: Path, project: dict[str, str], stem: str, tag: str, library: Path) -> None:
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as wheel:
         record = []
 
         def add(path: str, content: bytes) -> None:
@@ -74,7 +126,7 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
         for source in sorted((HERE / "volley").iterdir()):
             if source.suffix == ".py" or source.name == "py.typed":
                 add(f"volley/{source.name}", source.read_bytes())
-        add("volley/libvolley.so.1", _library(Path(folder)).read_bytes())
+        add("volley/libvolley.so.1", library.read_bytes())
         info = f"{stem}.dist-info"
         add(f"{info}/METADATA", _metadata(project).encode())
         add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: volley\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
@@ -82,7 +134,6 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
             add(f"{info}/{legal}", (MODULE / legal).read_bytes())
         record.append(f"{info}/RECORD,,")
         wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD", (1980, 1, 1, 0, 0, 0)), "\n".join(record) + "\n")
-    return name
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
