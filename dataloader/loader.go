@@ -170,6 +170,22 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 	return Batch{s, s.lease.Add(1), false}, nil
 }
 
+// Ready reports whether Next would return without waiting: its batch is made, or
+// it would be an error or the end of an epoch. It is false too while another
+// goroutine is in Next, and where Next makes the batch itself.
+func (l *Loader) Ready() bool {
+	select {
+	case l.busy <- struct{}{}:
+	default:
+		return false
+	}
+	defer l.unlock()
+	if l.failed != nil || l.ended() || l.isClosed() || l.step >= l.sampler.Steps(l.from) || l.lent.Load() == int64(len(l.slots)) {
+		return true
+	}
+	return len(l.ready[l.next%int64(len(l.ready))]) > 0
+}
+
 // ended reports whether all epochs are over.
 func (l *Loader) ended() bool {
 	return l.options.Epochs > 0 && l.epoch >= l.options.Epochs

@@ -28,6 +28,28 @@
 
 #define COUNT(list) (int64_t)(sizeof(list) / sizeof *(list))
 
+/* DLPack as dlpack.h has it, for what is looked at here. */
+typedef struct {
+  void* data;
+  int32_t device_type, device_id, ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+} Tensor;
+struct DLManagedTensor {
+  Tensor t;
+  void* context;
+  void (*deleter)(struct DLManagedTensor*);
+};
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(struct DLManagedTensorVersioned*);
+  uint64_t flags;
+  Tensor t;
+};
+
 /* A column over an array of C that outlives it. */
 volley_column* wrap(const char* type, const void* values, int64_t length, const uint8_t* validity);
 /* The values of a column that has no nulls. */
@@ -48,6 +70,7 @@ void test_dlpack(void);
 void test_tables(void);
 void test_files(const char* folder);
 void test_kernels(void);
+void test_loader(void);
 void test_tokens(void);
 void test_bad_input(void);
 void test_threads(void);

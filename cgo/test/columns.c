@@ -115,28 +115,6 @@ void test_arrow(void) {
   OK(volley_table_free(t));
 }
 
-/* DLPack as dlpack.h has it, for what is looked at here. */
-typedef struct {
-  void* data;
-  int32_t device_type, device_id, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;
-  uint64_t byte_offset;
-} Tensor;
-struct DLManagedTensor {
-  Tensor t;
-  void* context;
-  void (*deleter)(struct DLManagedTensor*);
-};
-struct DLManagedTensorVersioned {
-  uint32_t major, minor;
-  void* context;
-  void (*deleter)(struct DLManagedTensorVersioned*);
-  uint64_t flags;
-  Tensor t;
-};
-
 static int deleted;
 static void count_deletion(struct DLManagedTensor* t) { deleted += t != NULL; }
 

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
   test_tables();
   test_files(argv[1]);
   test_kernels();
+  test_loader();
   test_tokens();
   test_bad_input();
   test_threads();

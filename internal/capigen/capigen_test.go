@@ -39,7 +39,7 @@ func TestChangesWantAVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(h.functions) < 90 || len(h.structs) < 10 || len(h.handles) != 7 {
+	if len(h.functions) < 90 || len(h.structs) < 10 || len(h.handles) < 9 {
 		t.Fatalf("%d functions, %d structures, %d handles: the header is not understood", len(h.functions), len(h.structs), len(h.handles))
 	}
 	major := strings.NewReplacer("VOLLEY_ABI_MAJOR "+h.major, "VOLLEY_ABI_MAJOR 99")

@@ -14,6 +14,7 @@ var byHand = map[string]bool{
 // leavesOut are out parameters that may be NULL, or that their function reads before it writes.
 var leavesOut = map[string]bool{
 	"volley_column_export": true, "volley_column_view": true, "volley_join out_right": true,
+	"volley_loader_stats": true, "volley_batch_describe": true,
 }
 
 // entryPoints is the C source of the functions that the library exports. Each one looks for a fork, checks and clears its out parameters, and

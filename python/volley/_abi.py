@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 0
+ABI_MINOR = 1
 
 OK = 0
 PENDING = 1
@@ -23,6 +23,10 @@ INTERNAL = -12
 VALIDATE_CHEAP = 0
 VALIDATE_NONE = 1
 VALIDATE_FULL = 2
+BATCH_FEATURES = 0
+BATCH_LABELS = 1
+BATCH_COLUMN = 2
+BATCH_ROWS = 3
 
 
 class volley_error(Structure):
@@ -129,6 +133,58 @@ class volley_write_options(Structure):
         ("delimiter", c_char_p),
         ("null_text", c_char_p),
         ("no_header", c_int64),
+    ]
+
+
+class volley_loader_options(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("features", c_void_p),
+        ("features_count", c_int64),
+        ("labels", c_void_p),
+        ("labels_count", c_int64),
+        ("layout", c_char_p),
+        ("type", c_char_p),
+        ("label_type", c_char_p),
+        ("masks", c_int64),
+        ("batch", c_int64),
+        ("shuffle", c_int64),
+        ("seed", c_uint64),
+        ("rank", c_int64),
+        ("ranks", c_int64),
+        ("remainder", c_char_p),
+        ("epochs", c_int64),
+        ("workers", c_int64),
+        ("prefetch", c_int64),
+        ("spare", c_int64),
+        ("state", c_char_p),
+    ]
+
+
+class volley_batch_info(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("epoch", c_int64),
+        ("step", c_int64),
+        ("rows", c_int64),
+        ("padded", c_int64),
+    ]
+
+
+class volley_loader_figures(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("steps", c_int64),
+        ("batches", c_int64),
+        ("rows", c_int64),
+        ("elapsed", c_int64),
+        ("gather", c_int64),
+        ("producer_wait", c_int64),
+        ("consumer_wait", c_int64),
+        ("ring", c_int64),
+        ("spare", c_int64),
+        ("fill", c_double),
+        ("bound", c_char_p),
     ]
 
 
@@ -288,6 +344,24 @@ def declare(library: CDLL) -> None:
     library.volley_query_free.restype = c_int32
     library.volley_table_write.argtypes = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p]
     library.volley_table_write.restype = c_int32
+    library.volley_loader_open.argtypes = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p]
+    library.volley_loader_open.restype = c_int32
+    library.volley_loader_next.argtypes = [c_void_p, c_void_p, c_void_p]
+    library.volley_loader_next.restype = c_int32
+    library.volley_loader_state.argtypes = [c_void_p, c_void_p, c_void_p]
+    library.volley_loader_state.restype = c_int32
+    library.volley_loader_stats.argtypes = [c_void_p, c_void_p]
+    library.volley_loader_stats.restype = c_int32
+    library.volley_loader_free.argtypes = [c_void_p]
+    library.volley_loader_free.restype = c_int32
+    library.volley_batch_describe.argtypes = [c_void_p, c_void_p]
+    library.volley_batch_describe.restype = c_int32
+    library.volley_batch_to_dlpack.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
+    library.volley_batch_to_dlpack.restype = c_int32
+    library.volley_batch_to_dlpack_versioned.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
+    library.volley_batch_to_dlpack_versioned.restype = c_int32
+    library.volley_batch_free.argtypes = [c_void_p]
+    library.volley_batch_free.restype = c_int32
     library.volley_filter.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
     library.volley_filter.restype = c_int32
     library.volley_take.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]

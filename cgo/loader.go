@@ -1,0 +1,251 @@
+package main
+
+// #include "base.h"
+import "C"
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"unsafe"
+
+	"github.com/volley-go/volley/dataloader"
+	"github.com/volley-go/volley/table"
+)
+
+// loaderObject is a loader. Freeing its handle closes it, whoever waits in it.
+type loaderObject struct {
+	unmanaged
+	l     *dataloader.Loader
+	steps int64 // of a whole epoch
+}
+
+func (*loaderObject) kind() string { return "loader" }
+
+var layouts = map[string]dataloader.Layout{
+	"": dataloader.RowMajor, "row_major": dataloader.RowMajor, "column_major": dataloader.ColumnMajor, "columns": dataloader.Columns,
+}
+
+var remainders = map[string]dataloader.Remainder{
+	"": dataloader.Pad, "pad": dataloader.Pad, "drop": dataloader.Drop, "uneven": dataloader.Uneven,
+}
+
+// loaderOptions reads the options, and the state to go on from if there is one.
+func loaderOptions(p *C.volley_loader_options) (o dataloader.Options, state *dataloader.State, err error) {
+	c, err := options("options", p)
+	if err != nil {
+		return o, nil, err
+	}
+	if c.features != nil {
+		if o.Features, err = texts("features", c.features, c.features_count); err != nil {
+			return o, nil, err
+		}
+	}
+	if o.Labels, err = texts("labels", c.labels, c.labels_count); err != nil {
+		return o, nil, err
+	}
+	var layout, remainder, typ, labelType, at string
+	for _, t := range []struct {
+		name string
+		from *C.char
+		to   *string
+	}{
+		{"layout", c.layout, &layout}, {"remainder", c.remainder, &remainder}, {"type", c._type, &typ},
+		{"label_type", c.label_type, &labelType}, {"state", c.state, &at},
+	} {
+		if *t.to, err = optional(t.name, t.from); err != nil {
+			return o, nil, err
+		}
+	}
+	var known bool
+	if o.Layout, known = layouts[layout]; !known {
+		return o, nil, mismatch("there is no layout %q; there are row_major, column_major, columns", layout)
+	}
+	if o.Remainder, known = remainders[remainder]; !known {
+		return o, nil, mismatch("there is no remainder %q; there are pad, drop, uneven", remainder)
+	}
+	if typ != "" {
+		if o.Type, err = typeNamed(typ); err != nil {
+			return o, nil, err
+		}
+	}
+	if labelType != "" {
+		if o.LabelType, err = typeNamed(labelType); err != nil {
+			return o, nil, err
+		}
+	}
+	if at != "" {
+		state = new(dataloader.State)
+		if err := json.Unmarshal([]byte(at), state); err != nil {
+			return o, nil, mismatch("state %q is none: %v", at, err)
+		}
+	}
+	for name, n := range map[string]C.int64_t{"rank": c.rank, "ranks": c.ranks, "workers": c.workers, "prefetch": c.prefetch} {
+		if n < -1<<20 || n > 1<<20 {
+			return o, nil, mismatch("%s is %d", name, int64(n))
+		}
+	}
+	o.Masks, o.Shuffle = c.masks != 0, c.shuffle != 0
+	o.Batch, o.Epochs, o.Spare, o.Seed = int64(c.batch), int64(c.epochs), int64(c.spare), uint64(c.seed)
+	o.Rank, o.Size, o.Workers, o.Prefetch = int(c.rank), int(c.ranks), int(c.workers), int(c.prefetch)
+	return o, state, nil
+}
+
+//export go_volley_loader_open
+func go_volley_loader_open(h C.uintptr_t, p *C.volley_loader_options, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return long("volley_loader_open", t, func(k *keeper) (work, error) {
+		from, err := kept[*tableObject](k, "table", h)
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			return nil, mismatch("options is NULL: batch must be set")
+		}
+		o, state, err := loaderOptions(p)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			made, err := openLoader(ctx, from.t, o, state)
+			if err != nil {
+				return outcome{}, err
+			}
+			return outcome{
+				commit:  func() { *out = register(made) },
+				discard: func() { _ = made.l.Close() }, // nobody is there to be told
+			}, nil
+		}, nil
+	})
+}
+
+func openLoader(ctx context.Context, t *table.Table, o dataloader.Options, state *dataloader.State) (*loaderObject, error) {
+	var l *dataloader.Loader
+	var err error
+	if state == nil {
+		l, err = dataloader.New(ctx, dataloader.FromTable(t), o)
+	} else {
+		l, err = dataloader.Resume(ctx, dataloader.FromTable(t), o, *state)
+	}
+	if err != nil {
+		return nil, err
+	}
+	whole := dataloader.Sampler{Rows: t.NumRows(), Batch: o.Batch, Rank: o.Rank, Size: max(o.Size, 1), Remainder: o.Remainder}
+	return &loaderObject{l: l, steps: whole.Steps(0)}, nil
+}
+
+//export go_volley_loader_next
+func go_volley_loader_next(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	const name = "volley_loader_next"
+	// A batch that is there is handed out on this thread, whatever the token's patience.
+	o, err := find[*loaderObject]("loader", h)
+	if err == nil && o.l.Ready() {
+		return call(name, func() error {
+			ctx, err := contextOf(t)
+			if err != nil {
+				return err
+			}
+			made, err := nextBatch(ctx, o.l)
+			if made != nil {
+				*out = register(made)
+			}
+			return err
+		})
+	}
+	return long(name, t, func(k *keeper) (work, error) {
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			made, err := nextBatch(ctx, o.l)
+			if err != nil || made == nil {
+				return outcome{}, err
+			}
+			return give(out, made), nil
+		}, nil
+	})
+}
+
+// contextOf is the context of a token, which may be NULL.
+func contextOf(t C.uintptr_t) (context.Context, error) {
+	if t == 0 {
+		return context.Background(), nil
+	}
+	o, err := find[*token]("token", t)
+	if err != nil {
+		return nil, err
+	}
+	return o.ctx, nil
+}
+
+// nextBatch is nil at the end of an epoch.
+func nextBatch(ctx context.Context, l *dataloader.Loader) (*batchObject, error) {
+	b, err := l.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newBatch(b), nil
+}
+
+//export go_volley_loader_state
+func go_volley_loader_state(h, t C.uintptr_t, out **C.char) C.int32_t {
+	return long("volley_loader_state", t, func(k *keeper) (work, error) {
+		o, err := kept[*loaderObject](k, "loader", h)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			s, err := o.l.State(ctx)
+			if err != nil {
+				return outcome{}, err
+			}
+			text, err := json.Marshal(s)
+			if err != nil {
+				return outcome{}, err
+			}
+			made := C.CString(string(text)) // JSON has no NUL
+			return outcome{commit: func() { *out = made }, discard: func() { C.free(unsafe.Pointer(made)) }}, nil
+		}, nil
+	})
+}
+
+//export go_volley_loader_stats
+func go_volley_loader_stats(h C.uintptr_t, out *C.volley_loader_figures) C.int32_t {
+	return call("volley_loader_stats", func() error {
+		return with("loader", h, func(o *loaderObject) error {
+			s := o.l.Stats()
+			return fill("out", out, func(f *C.volley_loader_figures) {
+				f.steps, f.batches, f.rows = C.int64_t(o.steps), C.int64_t(s.Batches), C.int64_t(s.Rows)
+				f.elapsed, f.gather = C.int64_t(s.Elapsed), C.int64_t(s.Gather)
+				f.producer_wait, f.consumer_wait = C.int64_t(s.ProducerWait), C.int64_t(s.ConsumerWait)
+				f.ring, f.spare, f.fill, f.bound = C.int64_t(s.Ring), C.int64_t(s.Spare), C.double(s.Fill), interned(s.Bound)
+			})
+		})
+	})
+}
+
+// fill writes a structure that begins with its size, as much of it as the caller's version has.
+func fill[T any](name string, out *T, body func(*T)) error {
+	own, err := options(name, out)
+	if err != nil {
+		return err
+	}
+	if out == nil {
+		return mismatch("%s is NULL", name)
+	}
+	body(&own)
+	size := min(*(*uint64)(unsafe.Pointer(out)), uint64(unsafe.Sizeof(own)))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(out)), size), unsafe.Slice((*byte)(unsafe.Pointer(&own)), size))
+	return nil
+}
+
+//export go_volley_loader_free
+func go_volley_loader_free(h C.uintptr_t) C.int32_t {
+	if o, err := find[*loaderObject]("the handle", h); err == nil {
+		defer func() { _ = o.l.Close() }() // of a loader whose handle is gone
+	}
+	return free[*loaderObject]("volley_loader_free", h)
+}
