@@ -208,8 +208,11 @@ func TestTopKShapes(t *testing.T) {
 		words.Release()
 		all = append(all, shape{typ.Name(), kernels.SortKey{Values: c}, nil})
 	}
-	for _, x := range all {
+	for at, x := range all {
 		for way := range 4 {
+			if raceDetector && way != at%4 { // orders differ in their words only, goroutines do not
+				continue
+			}
 			key := kernels.SortKey{Values: x.key.Values, Descending: way&1 != 0, NullsFirst: way&2 != 0}
 			rows, err := b.SortIndices(context.Background(), s, []kernels.SortKey{key})
 			if err != nil {
