@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
@@ -165,7 +164,6 @@ func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []
 	if len(fields) == 0 {
 		return emitCounts(s.want, rows, size, emit)
 	}
-	var leaves []int
 	for _, i := range fields {
 		field := f.schema.Field(i)
 		if err := supported(f.path, field); err != nil {
@@ -174,24 +172,17 @@ func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []
 		if hasStruct(field.Type) {
 			return unsupported(f.path, field.Name, "columns of type %s in Parquet; choose columns without it", field.Type)
 		}
-		leaves = append(leaves, f.leaves[i]...)
 	}
-	largest, err := f.checkColumns(ctx, g, leaves)
-	if err != nil {
-		return err
+	r := groupReader{file: f, g: g, from: hostMemory(s.backend), want: s.want, fields: fields, emit: emit, most: largestBlock(f.size)}
+	err := r.read(ctx, size)
+	for size > 1 && errors.Is(err, errLongTexts) { // again, and without the rows that were emitted
+		size = max(1, size/16)
+		err = r.read(ctx, size)
 	}
-	a := newArena(hostMemory(s.backend), largestBlock(f.size))
-	defer a.close()
-	a.raw = !slices.ContainsFunc(fields, func(i int) bool { // whose items may be more than rows, and so their bitmaps longer
-		return arrow.IsNested(f.schema.Field(i).Type.ID())
-	})
-	return f.decode(ctx, a, g, leaves, size, largest, func(rec arrow.RecordBatch) error {
-		b, err := batchOf(a, s.want, rec)
-		if err != nil {
-			return inFile(f.path, rowGroup(g), err, ErrFormat)
-		}
-		return emit(b)
-	})
+	if errors.Is(err, errLongTexts) {
+		return &Error{Path: f.path, Part: rowGroup(g), Kind: device.ErrOutOfMemory, Cause: err}
+	}
+	return err
 }
 
 // hasStruct reports whether there are structs in a type. arrow-go reads their
@@ -205,62 +196,6 @@ func hasStruct(t arrow.DataType) bool {
 		return hasStruct(t.Elem())
 	}
 	return false
-}
-
-// checkColumns walks the pages of the leaf columns and returns the largest.
-func (f *parquetFile) checkColumns(ctx context.Context, g int, leaves []int) (largest int64, err error) {
-	rg := f.meta.RowGroup(g)
-	for _, i := range leaves {
-		chunk, err := rg.ColumnChunk(i)
-		if err != nil {
-			return 0, inFile(f.path, rowGroup(g), err, ErrFormat)
-		}
-		n, err := f.checkPages(ctx, chunk, rowGroup(g), f.meta.Schema.Column(i).Path())
-		if err != nil {
-			return 0, err
-		}
-		largest = max(largest, n)
-	}
-	return largest, nil
-}
-
-// decode reads leaf columns of a row group, size rows at a time, and counts
-// them: a file that was cut in the middle of a page may end too early without
-// an error of the decoder.
-func (f *parquetFile) decode(ctx context.Context, a *arena, g int, leaves []int, size, page int64, take func(arrow.RecordBatch) error) (err error) {
-	defer guard(f.path, rowGroup(g), &err)
-	rows := f.meta.RowGroup(g).NumRows()
-	reader, err := f.decoder(&until{ctx: ctx, in: f.input}, a, size, max(page, 1))
-	if err != nil {
-		return inFile(f.path, rowGroup(g), err, ErrFormat)
-	}
-	var records pqarrow.RecordReader
-	records, err = reader.GetRecordReader(ctx, leaves, []int{g})
-	if err != nil {
-		return inFile(f.path, rowGroup(g), err, ErrFormat)
-	}
-	defer records.Release()
-	seen := int64(0)
-	for seen < rows {
-		if err := canceled(ctx, f.path); err != nil {
-			return err
-		}
-		rec, err := records.Read()
-		if err != nil && !errors.Is(err, io.EOF) {
-			return inFile(f.path, rowGroup(g), err, ErrFormat)
-		}
-		if err != nil || rec.NumRows() == 0 || rec.NumRows() > rows-seen {
-			break
-		}
-		seen += rec.NumRows()
-		if err := take(rec); err != nil {
-			return err
-		}
-	}
-	if seen != rows {
-		return damaged(f.path, rowGroup(g), "its pages do not hold the %d rows that it should have", rows)
-	}
-	return nil
 }
 
 func rowGroup(g int) string { return fmt.Sprintf("row group %d", g) }

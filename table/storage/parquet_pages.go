@@ -17,20 +17,35 @@ const largestPage = 256 << 20
 // largestHeader is the most that a page header may take, with its statistics.
 const largestHeader = 16 << 20
 
-// checkPages walks the page headers of a column chunk before it is decoded.
+// chunkPage is a page of a column chunk: its header, and where its body lies in
+// the file.
+type chunkPage struct {
+	pageHeader
+	body int64
+}
+
+// largestOf is the most that one of the pages holds uncompressed.
+func largestOf(pages []chunkPage) (largest int64) {
+	for i := range pages {
+		largest = max(largest, pages[i].uncompressed)
+	}
+	return largest
+}
+
+// pagesOf walks the page headers of a column chunk before it is decoded.
 // Sizes must fit the chunk, and compressed data must not claim to unpack to
 // more than the header says: the decompressors allocate by that claim.
-func (p *parquetFile) checkPages(ctx context.Context, chunk *metadata.ColumnChunkMetaData, part, name string) (largest int64, err error) {
-	fault := func(format string, args ...any) (int64, error) {
+func (p *parquetFile) pagesOf(ctx context.Context, chunk *metadata.ColumnChunkMetaData, part, name string) (pages []chunkPage, err error) {
+	fault := func(format string, args ...any) ([]chunkPage, error) {
 		err := damaged(p.path, part, format, args...).(*Error)
 		err.Name = name
-		return 0, err
+		return nil, err
 	}
 	start, size := chunkSpan(chunk)
 	values, buf := int64(0), make([]byte, 1<<12)
 	for at, end := start, start+size; at < end && values < chunk.NumValues(); {
 		if err := canceled(ctx, p.path); err != nil {
-			return 0, err
+			return nil, err
 		}
 		h, head, err := p.pageAt(&buf, at, end)
 		if err != nil {
@@ -49,10 +64,10 @@ func (p *parquetFile) checkPages(ctx context.Context, chunk *metadata.ColumnChun
 		if h.kind == 0 || h.kind == 3 {
 			values += h.values
 		}
-		largest = max(largest, h.uncompressed)
+		pages = append(pages, chunkPage{h, body})
 		at = body + h.compressed
 	}
-	return largest, nil
+	return pages, nil
 }
 
 // pageAt reads the header of the page at an offset and, as head, some bytes

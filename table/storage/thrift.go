@@ -187,9 +187,11 @@ type pageHeader struct {
 	kind                     int64 // 0 data, 1 index, 2 dictionary, 3 data version 2
 	uncompressed, compressed int64
 	levels                   int64 // bytes of levels in front, of version 2
+	repeats                  int64 // how many of these are of repetition levels
 	plain                    bool  // version 2 that says it is not compressed
 	values                   int64
-	size                     int // of the header itself
+	encoding, levelEncoding  int64 // as parquet.thrift numbers them; the latter of version 1
+	size                     int   // of the header itself
 }
 
 // readPageHeader reads the header that b begins with.
@@ -212,7 +214,14 @@ func readPageHeader(b []byte) (pageHeader, error) {
 				return errThrift
 			}
 			h.levels += n
+			if id == 6 {
+				h.repeats = n
+			}
 			return err
+		case (id == 2 && h.kind != 3 || id == 4 && h.kind == 3) && typ == thriftI32:
+			return number(&h.encoding)
+		case id == 3 && h.kind == 0 && typ == thriftI32:
+			return number(&h.levelEncoding)
 		case id == 7 && h.kind == 3:
 			h.plain = typ == thriftFalse
 		}

@@ -1,0 +1,227 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// groupReader makes the batches of one row group. Flat columns it decodes
+// itself, all others come from arrow-go, whose record batches then say how many
+// rows a batch has.
+type groupReader struct {
+	file   *parquetFile
+	g      int
+	from   memory.Allocator
+	want   *arrow.Schema // of the batches
+	fields []int         // of want, in the file
+	emit   func(*table.Batch) error
+	most   int64 // bytes of texts of one batch
+	seen   int64 // rows emitted
+
+	at     int64          // rows read, this time
+	flat   []*chunkReader // of want's fields, nil where arrow-go reads
+	others *arrow.Schema  // of the fields that it reads
+	beside bool           // columns are decoded beside each other
+}
+
+// read emits the batches behind those that were emitted, and the whole row
+// group where that is the first time.
+func (r *groupReader) read(ctx context.Context, size int64) (err error) {
+	part := rowGroup(r.g)
+	defer guard(r.file.path, part, &err)
+	leaves, largest, err := r.open(ctx)
+	defer r.close()
+	if err != nil {
+		return err
+	}
+	rows := r.file.meta.RowGroup(r.g).NumRows()
+	if len(leaves) > 0 {
+		return r.besideArrow(ctx, leaves, size, largest)
+	}
+	for r.at < rows {
+		if err := r.batch(ctx, min(size, rows-r.at), make([]*memory.Column, len(r.fields))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open walks all pages and makes the readers of flat columns. It gives the
+// other leaf columns and the size of the largest page among these.
+func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, err error) {
+	r.at, r.flat = 0, make([]*chunkReader, len(r.fields))
+	// Row groups are read beside each other, where there are enough.
+	r.beside = len(r.fields) > 1 && r.file.meta.NumRowGroups() < runtime.GOMAXPROCS(0)
+	var others []arrow.Field
+	for k, i := range r.fields {
+		field := r.file.schema.Field(i)
+		var pages []chunkPage
+		for _, leaf := range r.file.leaves[i] {
+			chunk, err := r.file.meta.RowGroup(r.g).ColumnChunk(leaf)
+			if err != nil {
+				return nil, 0, inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
+			}
+			if pages, err = r.file.pagesOf(ctx, chunk, rowGroup(r.g), r.file.meta.Schema.Column(leaf).Path()); err != nil {
+				return nil, 0, err
+			}
+			largest = max(largest, largestOf(pages))
+		}
+		if len(r.file.leaves[i]) == 1 {
+			r.flat[k] = r.file.flatChunk(r.from, r.g, r.file.leaves[i][0], field, pages, r.most)
+		}
+		if r.flat[k] == nil {
+			leaves = append(leaves, r.file.leaves[i]...)
+			others = append(others, field)
+		}
+	}
+	r.others = arrow.NewSchema(others, nil)
+	return leaves, largest, nil
+}
+
+func (r *groupReader) close() {
+	for _, c := range r.flat {
+		if c != nil {
+			c.close()
+		}
+	}
+}
+
+// batch decodes the next rows of flat columns and emits them beside the given
+// columns, which it takes over.
+func (r *groupReader) batch(ctx context.Context, rows int64, columns []*memory.Column) (err error) {
+	defer func() {
+		for _, c := range columns {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	if err := canceled(ctx, r.file.path); err != nil {
+		return err
+	}
+	if err := r.decode(ctx, rows, columns); err != nil {
+		return err
+	}
+	r.at += rows
+	if old := min(rows, rows-(r.at-r.seen)); old > 0 { // rows that were emitted before
+		for k, c := range columns {
+			columns[k], err = c.Slice(old, rows-old)
+			c.Release()
+			if err != nil {
+				return err
+			}
+		}
+		rows -= old
+	}
+	if rows == 0 {
+		return nil
+	}
+	b, err := table.NewBatch(r.want, rows, slices.Clone(columns))
+	clear(columns)
+	if err != nil {
+		return inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
+	}
+	r.seen = r.at
+	return r.emit(b)
+}
+
+// decode fills in the flat columns.
+func (r *groupReader) decode(ctx context.Context, rows int64, columns []*memory.Column) error {
+	faults := make([]error, len(r.flat))
+	one := func(k int) {
+		defer guard(r.file.path, rowGroup(r.g), &faults[k])
+		columns[k], faults[k] = r.flat[k].next(ctx, rows)
+	}
+	var workers sync.WaitGroup
+	for k, c := range r.flat {
+		switch {
+		case c == nil:
+		case r.beside:
+			workers.Add(1)
+			go func() {
+				defer workers.Done()
+				one(k)
+			}()
+		default:
+			one(k)
+		}
+	}
+	workers.Wait()
+	for _, err := range faults {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besideArrow reads leaf columns through arrow-go, size rows at a time, and
+// the flat ones beside them. It counts rows: a file that was cut in the middle
+// of a page may end too early without an error of the decoder.
+func (r *groupReader) besideArrow(ctx context.Context, leaves []int, size, page int64) error {
+	f, part, rows := r.file, rowGroup(r.g), r.file.meta.RowGroup(r.g).NumRows()
+	a := newArena(r.from, largestBlock(f.size))
+	defer a.close()
+	a.raw = !slices.ContainsFunc(r.others.Fields(), func(field arrow.Field) bool { // whose items may be more than rows, and so their bitmaps longer
+		return arrow.IsNested(field.Type.ID())
+	})
+	reader, err := f.decoder(&until{ctx: ctx, in: f.input}, a, size, max(page, 1))
+	if err != nil {
+		return inFile(f.path, part, err, ErrFormat)
+	}
+	var records pqarrow.RecordReader
+	records, err = reader.GetRecordReader(ctx, leaves, []int{r.g})
+	if err != nil {
+		return inFile(f.path, part, err, ErrFormat)
+	}
+	defer records.Release()
+	for r.at < rows {
+		if err := canceled(ctx, f.path); err != nil {
+			return err
+		}
+		rec, err := records.Read()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return inFile(f.path, part, err, ErrFormat)
+		}
+		if err != nil || rec.NumRows() == 0 || rec.NumRows() > rows-r.at {
+			break
+		}
+		columns, err := r.given(a, rec)
+		if err != nil {
+			return inFile(f.path, part, err, ErrFormat)
+		}
+		if err := r.batch(ctx, rec.NumRows(), columns); err != nil {
+			return err
+		}
+	}
+	if r.at != rows {
+		return damaged(f.path, part, "its pages do not hold the %d rows that it should have", rows)
+	}
+	return nil
+}
+
+// given are the columns of a record at the places of their fields.
+func (r *groupReader) given(a *arena, rec arrow.RecordBatch) ([]*memory.Column, error) {
+	b, err := batchOf(a, r.others, rec)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Release()
+	columns, at := make([]*memory.Column, len(r.fields)), 0
+	for k, c := range r.flat {
+		if c == nil {
+			columns[k] = b.Column(at).Retain()
+			at++
+		}
+	}
+	return columns, nil
+}

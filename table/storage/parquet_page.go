@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/volley-go/volley/memory"
+)
+
+var errLevelsEnd = errors.New("its definition levels are longer than it")
+
+// turn goes on to the next page and finds its levels and values.
+func (c *chunkReader) turn(ctx context.Context) error {
+	if len(c.pages) == 0 {
+		return damaged(c.file.path, c.part, "column %q: its pages do not hold the rows that it should have", c.name)
+	}
+	p := &c.pages[0]
+	c.pages = c.pages[1:]
+	if p.kind == pageIndex {
+		return nil
+	}
+	c.at = p.body - int64(p.size)
+	b, err := c.load(ctx, p)
+	if err != nil {
+		return err
+	}
+	if p.kind == pageDictionary {
+		c.dict = true
+		return c.values.dictionary(b, p.values)
+	}
+	c.left = p.values
+	if c.optional {
+		n, from := p.levels, int64(0)
+		if p.kind == pageData {
+			if len(b) < 4 {
+				return errLevelsEnd
+			}
+			n, from = int64(binary.LittleEndian.Uint32(b)), 4
+		}
+		if n > int64(len(b))-from {
+			return errLevelsEnd
+		}
+		c.levels, b = newHybrid(b[from:from+n], 1), b[from+n:]
+	} else {
+		b = b[min(p.levels, int64(len(b))):]
+	}
+	return c.begin(p, b)
+}
+
+// begin makes the values of a data page ready.
+func (c *chunkReader) begin(p *chunkPage, b []byte) error {
+	_, bools := c.values.(*boolValues)
+	switch p.encoding {
+	case encodingPlain:
+		c.body = pageValues{plain: b, average: int64(len(b))/max(p.values, 1) + 1}
+		return nil
+	case encodingRLE:
+		if !bools {
+			return errors.New("only bools may be written in runs")
+		}
+		if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b))-4 {
+			return errValuesEnd
+		}
+		c.body = pageValues{coded: true, runs: newHybrid(b[4:4+binary.LittleEndian.Uint32(b)], 1)}
+		return nil
+	}
+	if !c.dict || bools {
+		return errNoDictionary
+	}
+	if len(b) == 0 { // a page of nulls
+		c.body = pageValues{coded: true, runs: newHybrid(b, 0)}
+		return nil
+	}
+	if b[0] > 32 {
+		return fmt.Errorf("indices of %d bits", b[0])
+	}
+	c.body = pageValues{coded: true, runs: newHybrid(b[1:], uint(b[0]))}
+	return nil
+}
+
+// load reads the body of a page and gives it uncompressed, levels in front,
+// with slack bytes of capacity behind. It is good until the next.
+func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
+	page, err := c.room(&c.page, p.uncompressed)
+	if err != nil {
+		return nil, err
+	}
+	in := &until{ctx: ctx, in: c.file.input}
+	if c.codec == nil || p.plain {
+		if p.compressed != p.uncompressed {
+			return nil, fmt.Errorf("%d bytes that are not compressed should be %d", p.compressed, p.uncompressed)
+		}
+		_, err := in.ReadAt(page, p.body)
+		return page, err
+	}
+	packed, err := c.room(&c.packed, p.compressed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := in.ReadAt(packed, p.body); err != nil {
+		return nil, err
+	}
+	copy(page, packed[:p.levels])
+	want := page[p.levels:]
+	if len(want) == 0 { // nothing but levels; not every codec takes no bytes for no bytes
+		return page, nil
+	}
+	// Of a decoder's room a part is beyond the page, so that it may take its
+	// fast way to the end.
+	got, err := compress.Decode(c.codec, want, packed[p.levels:])
+	if err != nil {
+		return nil, err
+	}
+	if len(got) != len(want) {
+		return nil, fmt.Errorf("it unpacks to %d bytes, its header says %d", int64(len(got))+p.levels, p.uncompressed)
+	}
+	if len(got) > 0 && &got[0] != &want[0] {
+		copy(want, got)
+	}
+	return page, nil
+}
+
+// room is n bytes, slack bytes behind them, of a buffer that is used again.
+func (c *chunkReader) room(b **memory.Buffer, n int64) ([]byte, error) {
+	if *b == nil || (*b).Len() < n+slack {
+		(*b).Release()
+		*b = nil
+		fresh, err := memory.New(c.from, n+slack)
+		if err != nil {
+			return nil, err
+		}
+		*b = fresh
+	}
+	return (*b).Bytes()[:n], nil
+}

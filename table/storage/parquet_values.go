@@ -1,0 +1,218 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/volley-go/volley/memory"
+)
+
+// pageValues are the values of the data page at hand, without its levels.
+type pageValues struct {
+	plain   []byte // PLAIN: yet to read
+	bit     int64  // PLAIN bools: of the next one
+	runs    hybrid // indices of the dictionary, or bools
+	coded   bool   // the values are runs
+	average int64  // bytes of a row of a PLAIN page
+}
+
+// flatValues puts the values of pages together to columns.
+type flatValues interface {
+	// dictionary takes over the n values of a dictionary page.
+	dictionary(b []byte, n int64) error
+	// begin makes room for a column of so many rows.
+	begin(rows int64) error
+	// take puts the next rows in place at row `at`. present of them have a
+	// value; where that is fewer, valid says which, from bit `at` on.
+	take(p *pageValues, at, rows, present int64, valid memory.Bitmap) error
+	// end gives the buffers behind the bitmap of a column of so many rows to
+	// the caller.
+	end(rows int64) ([]*memory.Buffer, error)
+	// unchecked reports whether the column just ended has texts of which it is
+	// not known that they are UTF-8.
+	unchecked() bool
+	// close gives back what is left.
+	close()
+}
+
+var (
+	errNoDictionary = errors.New("it refers to a dictionary that is not there")
+	errValuesEnd    = errors.New("it ends before its values do")
+)
+
+func errIndex(index uint32, values int) error {
+	return fmt.Errorf("it refers to value %d of a dictionary of %d", index, values)
+}
+
+// stored are the bits of values of up to eight bytes.
+type stored interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+// fixedValues are numbers of one width. Those of 8 and 16 bits are stored in
+// 32, whose upper bits are cut off as arrow-go does.
+type fixedValues[T stored] struct {
+	from  memory.Allocator
+	width int64 // in the file: 4 or 8
+	wide  int64 // in the column
+	held  *memory.Buffer
+	dict  []T
+	room  *memory.Buffer
+	out   []T
+}
+
+func newFixed[T stored](from memory.Allocator, width, wide int64) flatValues {
+	return &fixedValues[T]{from: from, width: width, wide: wide}
+}
+
+func (v *fixedValues[T]) dictionary(b []byte, n int64) (err error) {
+	if int64(len(b))/v.width < n {
+		return errValuesEnd
+	}
+	if v.held, err = memory.New(v.from, n*v.wide); err != nil {
+		return err
+	}
+	v.dict = memory.View[T](v.held)
+	v.copy(v.dict, b)
+	return nil
+}
+
+func (v *fixedValues[T]) begin(rows int64) (err error) {
+	v.room, err = memory.New(v.from, rows*v.wide)
+	v.out = memory.View[T](v.room)
+	return err
+}
+
+// copy fills to from values as they are stored, which are there.
+func (v *fixedValues[T]) copy(to []T, b []byte) {
+	if v.width == 8 {
+		for i := range to {
+			to[i] = T(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+		return
+	}
+	for i := range to {
+		to[i] = T(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+}
+
+func (v *fixedValues[T]) take(p *pageValues, at, rows, present int64, valid memory.Bitmap) error {
+	to := v.out[at : at+present]
+	switch {
+	case p.coded:
+		if err := v.look(&p.runs, to); err != nil {
+			return err
+		}
+	case int64(len(p.plain))/v.width < present:
+		return errValuesEnd
+	default:
+		if size := present * v.width; v.width == v.wide {
+			copy(v.room.Bytes()[at*v.wide:], p.plain[:size])
+		} else {
+			v.copy(to, p.plain)
+		}
+		p.plain = p.plain[present*v.width:]
+	}
+	if present < rows {
+		spread(v.out[at:at+rows], present, valid, at)
+	}
+	return nil
+}
+
+// look takes values of the dictionary.
+func (v *fixedValues[T]) look(runs *hybrid, to []T) error {
+	var block [1024]uint32
+	for len(to) > 0 {
+		indices := block[:min(len(to), len(block))]
+		largest, err := runs.read(indices)
+		if err != nil {
+			return err
+		}
+		if int(largest) >= len(v.dict) {
+			return errIndex(largest, len(v.dict))
+		}
+		for i, k := range indices {
+			to[i] = v.dict[k]
+		}
+		to = to[len(indices):]
+	}
+	return nil
+}
+
+// spread moves the values, which lie at the front, to the rows that have one.
+// Nulls get 0.
+func spread[T stored](out []T, present int64, valid memory.Bitmap, at int64) {
+	for i := int64(len(out)) - 1; i >= 0; i-- {
+		if valid.Get(at + i) {
+			present--
+			out[i] = out[present]
+		} else {
+			out[i] = 0
+		}
+	}
+}
+
+func (v *fixedValues[T]) end(rows int64) ([]*memory.Buffer, error) {
+	b := v.room
+	v.room, v.out = nil, nil
+	return []*memory.Buffer{b}, nil
+}
+
+func (v *fixedValues[T]) unchecked() bool { return false }
+
+func (v *fixedValues[T]) close() {
+	v.held.Release()
+	v.room.Release()
+	v.held, v.room = nil, nil
+}
+
+// boolValues are bools, a bit each.
+type boolValues struct {
+	from memory.Allocator
+	room *memory.Buffer
+}
+
+func (v *boolValues) dictionary([]byte, int64) error { return errors.New("bools have no dictionary") }
+
+func (v *boolValues) begin(rows int64) (err error) {
+	v.room, err = memory.NewZeroed(v.from, memory.BitmapBytes(rows))
+	return err
+}
+
+func (v *boolValues) take(p *pageValues, at, rows, present int64, valid memory.Bitmap) error {
+	out := memory.Bitmap(v.room.Bytes())
+	if p.coded {
+		if _, err := p.runs.bits(out, at, present); err != nil {
+			return err
+		}
+	} else {
+		if 8*int64(len(p.plain))-p.bit < present {
+			return errValuesEnd
+		}
+		out.CopyFrom(at, p.plain, p.bit, present)
+		p.bit += present
+	}
+	for i := rows - 1; i >= 0 && present < rows; i-- {
+		if valid.Get(at + i) {
+			present--
+			out.Put(at+i, out.Get(at+present))
+		} else {
+			out.Clear(at + i)
+		}
+	}
+	return nil
+}
+
+func (v *boolValues) end(rows int64) ([]*memory.Buffer, error) {
+	b := v.room
+	v.room = nil
+	return []*memory.Buffer{b}, nil
+}
+
+func (v *boolValues) unchecked() bool { return false }
+
+func (v *boolValues) close() {
+	v.room.Release()
+	v.room = nil
+}
