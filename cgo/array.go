@@ -4,6 +4,7 @@ package main
 import "C"
 
 import (
+	"context"
 	"unsafe"
 
 	"github.com/volley-go/volley/device"
@@ -59,7 +60,7 @@ func wrapArray(a *C.volley_array, from *foreign) (*memory.Column, error) {
 	*own = arrow
 	own.buffers = (*unsafe.Pointer)(unsafe.Pointer(list))
 	own.release = (*[0]byte)(C.vly_call_release_array) // it has one, so it was not released; it is never called
-	return importer{from, C.VOLLEY_VALIDATE_CHEAP}.column(own, t, t)
+	return importer{from, C.VOLLEY_VALIDATE_CHEAP, nil}.column(own, t, t)
 }
 
 //export go_volley_column_wrap
@@ -143,9 +144,12 @@ func go_volley_column_length(h C.uintptr_t, out *C.int64_t) C.int32_t {
 
 //export go_volley_column_null_count
 func go_volley_column_null_count(h C.uintptr_t, out *C.int64_t) C.int32_t {
-	return withColumn("volley_column_null_count", h, func(c *memory.Column) error {
-		*out = C.int64_t(c.NullCount())
-		return nil
+	return call("volley_column_null_count", func() error {
+		return with("column", h, func(o *columnObject) error {
+			n, err := o.nulls(context.Background())
+			*out = C.int64_t(n)
+			return err
+		})
 	})
 }
 
@@ -162,7 +166,8 @@ func go_volley_column_slice(h C.uintptr_t, offset, length C.int64_t, out *C.uint
 			if err != nil {
 				return err
 			}
-			*out = register(&columnObject{c, o.b})
+			o.at.hold()
+			*out = register(&columnObject{c, o.b, o.at})
 			return nil
 		})
 	})

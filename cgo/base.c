@@ -100,6 +100,16 @@ void vly_call_release_stream(struct ArrowArrayStream* stream) {
   if (stream->release) stream->release(stream);
 }
 
+int vly_call_device_schema(struct ArrowDeviceArrayStream* stream, struct ArrowSchema* out) { return stream->get_schema(stream, out); }
+
+int vly_call_device_next(struct ArrowDeviceArrayStream* stream, struct ArrowDeviceArray* out) { return stream->get_next(stream, out); }
+
+const char* vly_call_device_error(struct ArrowDeviceArrayStream* stream) { return stream->get_last_error(stream); }
+
+void vly_call_device_release(struct ArrowDeviceArrayStream* stream) {
+  if (stream->release) stream->release(stream);
+}
+
 void vly_call_release_array(struct ArrowArray* array) {
   if (array->release) array->release(array);
 }
@@ -223,6 +233,43 @@ void vly_fill_stream(struct ArrowArrayStream* out, uintptr_t handle) {
   out->get_next = stream_next;
   out->get_last_error = stream_error;
   out->release = stream_release;
+  out->private_data = owned;
+}
+
+static int device_schema(struct ArrowDeviceArrayStream* stream, struct ArrowSchema* out) {
+  memset(out, 0, sizeof *out);
+  return vly_forked ? 11 : go_volley_stream_schema(((struct owned*)stream->private_data)->handle, out);
+}
+
+static int device_next(struct ArrowDeviceArrayStream* stream, struct ArrowDeviceArray* out) {
+  memset(out, 0, sizeof *out);
+  return vly_forked ? 11 : go_volley_stream_next_device(((struct owned*)stream->private_data)->handle, out);
+}
+
+static const char* device_error(struct ArrowDeviceArrayStream* stream) {
+  if (vly_forked) {
+    vly_fork_error("get_next of a volley stream");
+    return volley_last_error()->message;
+  }
+  return go_volley_stream_error(((struct owned*)stream->private_data)->handle);
+}
+
+static void device_release(struct ArrowDeviceArrayStream* stream) {
+  struct owned* owned = stream->private_data;
+  stream->release = NULL;
+  forget(owned->handle);
+  free(owned);
+}
+
+void vly_fill_device_stream(struct ArrowDeviceArrayStream* out, uintptr_t handle, int32_t device_type) {
+  struct owned* owned = calloc(1, sizeof *owned);
+  if (!owned) return;
+  owned->handle = handle;
+  out->device_type = device_type;
+  out->get_schema = device_schema;
+  out->get_next = device_next;
+  out->get_last_error = device_error;
+  out->release = device_release;
   out->private_data = owned;
 }
 

@@ -19,6 +19,10 @@ int vly_call_get_schema(struct ArrowArrayStream* stream, struct ArrowSchema* out
 int vly_call_get_next(struct ArrowArrayStream* stream, struct ArrowArray* out);
 const char* vly_call_get_last_error(struct ArrowArrayStream* stream);
 void vly_call_release_stream(struct ArrowArrayStream* stream);
+int vly_call_device_schema(struct ArrowDeviceArrayStream* stream, struct ArrowSchema* out);
+int vly_call_device_next(struct ArrowDeviceArrayStream* stream, struct ArrowDeviceArray* out);
+const char* vly_call_device_error(struct ArrowDeviceArrayStream* stream);
+void vly_call_device_release(struct ArrowDeviceArrayStream* stream);
 void vly_call_release_array(struct ArrowArray* array);
 void vly_call_release_schema(struct ArrowSchema* schema);
 void vly_guard_schema(struct ArrowSchema* schema);
@@ -28,6 +32,7 @@ void vly_call_deleter(void* deleter, void* tensor);
 /* Exported structures. An array's children and dictionary are blocks of their own that the array owns. */
 int vly_fill_array(struct ArrowArray* out, int64_t n_buffers, int64_t n_children, int dictionary, uintptr_t handle);
 void vly_fill_stream(struct ArrowArrayStream* out, uintptr_t handle);
+void vly_fill_device_stream(struct ArrowDeviceArrayStream* out, uintptr_t handle, int32_t device_type);
 
 /* DLPack 1.x, as dlpack.h has it. */
 typedef struct {

@@ -15,12 +15,14 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// deviceObject is a device that is open.
+// deviceObject is a device that is open, and the stream that it is seen through, if any.
 type deviceObject struct {
-	unmanaged
 	b *kernels.Backend
+	q *queue
 }
 
+func (d *deviceObject) hold()      { d.q.hold() }
+func (d *deviceObject) drop()      { d.q.drop() }
 func (*deviceObject) kind() string { return "device" }
 
 // opened are the devices of this process by their names, and what "auto" is.
@@ -66,7 +68,21 @@ func backend(h C.uintptr_t) (*kernels.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer d.drop()
 	return d.b, nil
+}
+
+// keptBackend is backend for calls that can work on a stream of the caller's, which is kept.
+func keptBackend(k *keeper, h C.uintptr_t) (*kernels.Backend, *queue, error) {
+	if h == 0 {
+		b, err := open("auto")
+		return b, nil, err
+	}
+	d, err := kept[*deviceObject](k, "device", h)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.b, d.q, nil
 }
 
 // onStream runs kernels on a stream of the backend, and waits for them.
@@ -88,17 +104,20 @@ func onStream(ctx context.Context, b *kernels.Backend, body func(s device.Stream
 // moved is a column where the backend reads it, as a new reference.
 func moved(ctx context.Context, b *kernels.Backend, s device.Stream, o *columnObject) (*memory.Column, error) {
 	if o.b != nil && o.b != b {
-		return nil, mismatch("a column on %s as an argument on %s: bring it to the host first", o.c.Place(), b.Device.Name())
+		return nil, mismatch("a column on %s as an argument on %s: bring it there by volley_column_to", o.c.Place(), b.Device.Name())
+	}
+	if err := o.at.before(s); err != nil {
+		return nil, err
 	}
 	return b.OnDevice(ctx, s, o.c)
 }
 
-// newColumn is a column that a kernel of the backend made.
-func newColumn(c *memory.Column, b *kernels.Backend) *columnObject {
+// newColumn is a column that a kernel of the backend made, there at a moment of a stream. It takes over the reference to that.
+func newColumn(c *memory.Column, b *kernels.Backend, at *moment) *columnObject {
 	if c.Place().HostAccessible() {
 		b = nil
 	}
-	return &columnObject{c, b}
+	return &columnObject{c, b, at}
 }
 
 //export go_volley_devices
@@ -165,6 +184,7 @@ func go_volley_version(out **C.char) C.int32_t {
 // features are what a program may ask for.
 var features = map[string]bool{
 	"arrow_c_data": true, "arrow_c_stream": true, "dlpack": true, "dlpack_versioned": true, "parquet": true, "csv": true, "ipc": true,
+	"arrow_c_device": true, "dlpack_device": true, "streams": true,
 }
 
 //export go_volley_feature

@@ -37,11 +37,14 @@ var dlArrow = map[dlType]arrow.DataType{
 	{dlFloat, 32}: arrow.PrimitiveTypes.Float32, {dlFloat, 64}: arrow.PrimitiveTypes.Float64,
 }
 
-// tensor is an imported tensor: shape and strides in elements.
+// tensor is an imported tensor: shape and strides in elements. Of a device's memory data is what stands at its beginning, an address or a cl_mem,
+// and offset the bytes from there to the first element; of the host's data is the address of that.
 type tensor struct {
 	typ            arrow.DataType // nil for bools of a byte each
 	shape, strides []int64
+	place          memory.Place
 	data           unsafe.Pointer
+	offset         int64
 	from           *foreign
 }
 
@@ -81,8 +84,9 @@ func importTensor(p unsafe.Pointer, versioned bool, ndim int32) (_ *tensor, err 
 }
 
 func readTensor(t *C.vly_dl_tensor, ndim int32) (*tensor, error) {
-	if kind := int32(t.device._type); kind != 1 && kind != 3 && kind != 13 { // CPU, pinned, managed: what the host reads
-		return nil, device.Errorf(device.ErrUnsupported, "", "dlpack", "a tensor on a device of type %d: bring it to the host first", kind)
+	place, err := placeOf(int64(t.device._type), int64(t.device.id))
+	if err != nil {
+		return nil, err
 	}
 	if int32(t.ndim) != ndim {
 		return nil, mismatch("a tensor of %d dimensions, not %d", int(t.ndim), ndim)
@@ -90,7 +94,7 @@ func readTensor(t *C.vly_dl_tensor, ndim int32) (*tensor, error) {
 	if t.lanes != 1 || t.shape == nil {
 		return nil, mismatch("a tensor of %d lanes or without a shape", int(t.lanes))
 	}
-	made := &tensor{shape: make([]int64, ndim), strides: make([]int64, ndim)}
+	made := &tensor{place: place, shape: make([]int64, ndim), strides: make([]int64, ndim)}
 	key := dlType{uint8(t.code), uint8(t.bits)}
 	made.typ = dlArrow[key]
 	if made.typ == nil && key != (dlType{dlBool, 8}) {
@@ -111,13 +115,23 @@ func readTensor(t *C.vly_dl_tensor, ndim int32) (*tensor, error) {
 	if elements > 0 && t.data == nil {
 		return nil, mismatch("a tensor of %d elements whose data is NULL", elements)
 	}
-	made.data = unsafe.Add(t.data, uintptr(t.byte_offset))
+	switch {
+	case place.HostAccessible():
+		made.data = unsafe.Add(t.data, uintptr(t.byte_offset))
+	case t.byte_offset > 1<<47 || made.typ != nil && int64(t.byte_offset)%int64(memory.Width(made.typ)) != 0:
+		return nil, mismatch("a tensor whose first element is at byte %d of its memory", uint64(t.byte_offset))
+	default:
+		made.data, made.offset = t.data, int64(t.byte_offset)
+	}
 	return made, nil
 }
 
 // column is a one-dimensional tensor as a column: a copy where its values do not stand side by side, or are bools.
 func (t *tensor) column() (*memory.Column, error) {
 	n := t.shape[0]
+	if !t.place.HostAccessible() {
+		return t.onDevice()
+	}
 	typ := t.typ
 	if typ == nil {
 		typ = arrow.FixedWidthTypes.Boolean
@@ -145,6 +159,31 @@ func (t *tensor) column() (*memory.Column, error) {
 	return memory.NewColumn(parts)
 }
 
+// memory is the device's memory of so many elements from the first of the tensor on, and the number of the first therein.
+func (t *tensor) memory(elements int64) (*memory.Buffer, int64, error) {
+	at, err := reach(context.Background(), t.place)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer at.close()
+	width := int64(memory.Width(t.typ))
+	b, err := at.buffer(t.from, uintptr(t.data), t.offset+elements*width, int(width))
+	return b, t.offset / width, err
+}
+
+// onDevice is a tensor in a device's memory as a column there.
+func (t *tensor) onDevice() (*memory.Column, error) {
+	n := t.shape[0]
+	if t.typ == nil || t.strides[0] != 1 && n > 1 {
+		return nil, device.Errorf(device.ErrUnsupported, t.place.String(), "dlpack", "a tensor with strides, or of bools: make it contiguous, or of uint8")
+	}
+	b, first, err := t.memory(n)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewColumn(memory.Parts{Type: t.typ, Len: n, Offset: first, Buffers: []*memory.Buffer{nil, b}, Place: t.place})
+}
+
 // gather copies n values of width bytes that stand step bytes apart.
 func gather(to []byte, from unsafe.Pointer, n, step, width int64) {
 	for i := range n {
@@ -163,7 +202,12 @@ func columnFromTensor(name string, p unsafe.Pointer, versioned bool, out *C.uint
 		if err != nil {
 			return err
 		}
-		*out = register(&columnObject{c: c})
+		b, err := home(c.Place())
+		if err != nil {
+			c.Release()
+			return err
+		}
+		*out = register(&columnObject{c: c, b: b})
 		return nil
 	})
 }
@@ -178,7 +222,7 @@ func go_volley_column_from_dlpack_versioned(p unsafe.Pointer, out *C.uintptr_t) 
 	return columnFromTensor("volley_column_from_dlpack_versioned", p, true, out)
 }
 
-// newTensor makes a managed tensor of host memory, which release gives back.
+// newTensor makes a managed tensor of memory that release gives back.
 func newTensor(versioned bool, typ arrow.DataType, b *memory.Buffer, offset int64, shape, strides []int64, release func()) (unsafe.Pointer, error) {
 	flag := C.int(0)
 	if versioned {
@@ -199,7 +243,15 @@ func newTensor(versioned bool, typ arrow.DataType, b *memory.Buffer, offset int6
 	}
 	name := dlTypes[typ.ID()]
 	t.code, t.bits = C.uint8_t(name.code), C.uint8_t(name.bits)
-	t.data, t.byte_offset = e.pin(b), C.uint64_t(offset*int64(memory.Width(typ)))
+	t.byte_offset = C.uint64_t(offset * int64(memory.Width(typ)))
+	if place := b.Place(); place.HostAccessible() {
+		t.data = e.pin(b)
+	} else {
+		at, more := deviceAddress(b)
+		putAddress(&t.data, at)
+		t.byte_offset += C.uint64_t(more)
+		t.device._type, t.device.id = C.int32_t(place.Type), C.int32_t(place.ID)
+	}
 	if b.Len() == 0 {
 		t.byte_offset = 0
 	}
@@ -216,14 +268,18 @@ func columnToTensor(name string, h C.uintptr_t, versioned bool, out *unsafe.Poin
 			if _, ok := dlTypes[o.c.Type().ID()]; !ok {
 				return device.Errorf(device.ErrUnsupported, "", "dlpack", "a column of %s: tensors are of numbers", o.c.Type())
 			}
-			c, err := o.host(context.Background())
+			ctx := context.Background()
+			if err := o.at.wait(ctx); err != nil {
+				return err
+			}
+			n, err := o.nulls(ctx)
 			if err != nil {
 				return err
 			}
-			if n := c.NullCount(); n > 0 {
-				c.Release()
+			if n > 0 {
 				return fmt.Errorf("%w: a column with %d nulls: tensors have none; fill them first", device.ErrUnsupported, n)
 			}
+			c := o.c.Retain()
 			p, err := newTensor(versioned, c.Type(), c.Buffer(1), c.Offset(), []int64{c.Len()}, []int64{1}, c.Release)
 			*out = p
 			return err

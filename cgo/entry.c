@@ -76,6 +76,78 @@ int32_t volley_device_free(volley_device* device) {
   return go_volley_device_free((uintptr_t)device);
 }
 
+int32_t volley_device_context(const volley_device* device, uint64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_device_context");
+  if (!out) return vly_null_error("volley_device_context", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_device_context((uintptr_t)device, out);
+}
+
+int32_t volley_stream_new(const volley_device* device, volley_stream** out) {
+  if (vly_forked) return vly_fork_error("volley_stream_new");
+  if (!out) return vly_null_error("volley_stream_new", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_stream_new((uintptr_t)device, (uintptr_t*)out);
+}
+
+int32_t volley_stream_device(const volley_stream* stream, volley_device** out) {
+  if (vly_forked) return vly_fork_error("volley_stream_device");
+  if (!out) return vly_null_error("volley_stream_device", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_stream_device((uintptr_t)stream, (uintptr_t*)out);
+}
+
+int32_t volley_stream_wait(const volley_stream* stream, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_stream_wait");
+  return go_volley_stream_wait((uintptr_t)stream, (uintptr_t)token);
+}
+
+int32_t volley_stream_record(const volley_stream* stream, volley_event* event) {
+  if (vly_forked) return vly_fork_error("volley_stream_record");
+  return go_volley_stream_record((uintptr_t)stream, (uintptr_t)event);
+}
+
+int32_t volley_stream_wait_event(const volley_stream* stream, const volley_event* event) {
+  if (vly_forked) return vly_fork_error("volley_stream_wait_event");
+  return go_volley_stream_wait_event((uintptr_t)stream, (uintptr_t)event);
+}
+
+int32_t volley_stream_free(volley_stream* stream) {
+  if (vly_forked) return vly_fork_error("volley_stream_free");
+  return go_volley_stream_free((uintptr_t)stream);
+}
+
+int32_t volley_event_new(const volley_device* device, volley_event** out) {
+  if (vly_forked) return vly_fork_error("volley_event_new");
+  if (!out) return vly_null_error("volley_event_new", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_event_new((uintptr_t)device, (uintptr_t*)out);
+}
+
+int32_t volley_event_done(const volley_event* event, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_event_done");
+  if (!out) return vly_null_error("volley_event_done", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_event_done((uintptr_t)event, out);
+}
+
+int32_t volley_event_wait(const volley_event* event, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_event_wait");
+  return go_volley_event_wait((uintptr_t)event, (uintptr_t)token);
+}
+
+int32_t volley_event_elapsed(const volley_event* start, const volley_event* end, double* out) {
+  if (vly_forked) return vly_fork_error("volley_event_elapsed");
+  if (!out) return vly_null_error("volley_event_elapsed", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_event_elapsed((uintptr_t)start, (uintptr_t)end, out);
+}
+
+int32_t volley_event_free(volley_event* event) {
+  if (vly_forked) return vly_fork_error("volley_event_free");
+  return go_volley_event_free((uintptr_t)event);
+}
+
 int32_t volley_column_import(struct ArrowArray* array, struct ArrowSchema* schema, const volley_import_options* options, volley_column** out) {
   if (vly_forked) return vly_fork_error("volley_column_import");
   if (!out) return vly_null_error("volley_column_import", "out");
@@ -86,6 +158,32 @@ int32_t volley_column_import(struct ArrowArray* array, struct ArrowSchema* schem
 int32_t volley_column_export(const volley_column* column, struct ArrowArray* out_array, struct ArrowSchema* out_schema) {
   if (vly_forked) return vly_fork_error("volley_column_export");
   return go_volley_column_export((uintptr_t)column, out_array, out_schema);
+}
+
+int32_t volley_column_import_device(struct ArrowDeviceArray* array, struct ArrowSchema* schema, const volley_import_options* options, volley_token* token, volley_column** out) {
+  if (vly_forked) return vly_fork_error("volley_column_import_device");
+  if (!out) return vly_null_error("volley_column_import_device", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_column_import_device(array, schema, (volley_import_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_column_export_device(const volley_column* column, struct ArrowDeviceArray* out_array, struct ArrowSchema* out_schema) {
+  if (vly_forked) return vly_fork_error("volley_column_export_device");
+  return go_volley_column_export_device((uintptr_t)column, out_array, out_schema);
+}
+
+int32_t volley_column_to(const volley_column* column, const volley_device* device, volley_token* token, volley_column** out) {
+  if (vly_forked) return vly_fork_error("volley_column_to");
+  if (!out) return vly_null_error("volley_column_to", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_column_to((uintptr_t)column, (uintptr_t)device, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_column_device(const volley_column* column, volley_device** out) {
+  if (vly_forked) return vly_fork_error("volley_column_device");
+  if (!out) return vly_null_error("volley_column_device", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_column_device((uintptr_t)column, (uintptr_t*)out);
 }
 
 int32_t volley_column_wrap(const volley_array* array, void (*release)(void*), void* context, volley_column** out) {
@@ -269,6 +367,20 @@ int32_t volley_table_export(const volley_table* table, struct ArrowArrayStream* 
   if (!out) return vly_null_error("volley_table_export", "out");
   memset(out, 0, sizeof *out);
   return go_volley_table_export((uintptr_t)table, out);
+}
+
+int32_t volley_table_import_device(struct ArrowDeviceArrayStream* stream, const volley_import_options* options, volley_token* token, volley_table** out) {
+  if (vly_forked) return vly_fork_error("volley_table_import_device");
+  if (!out) return vly_null_error("volley_table_import_device", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_table_import_device(stream, (volley_import_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_table_export_device(const volley_table* table, struct ArrowDeviceArrayStream* out) {
+  if (vly_forked) return vly_fork_error("volley_table_export_device");
+  if (!out) return vly_null_error("volley_table_export_device", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_table_export_device((uintptr_t)table, out);
 }
 
 int32_t volley_table_schema(const volley_table* table, struct ArrowSchema* out) {
@@ -640,6 +752,20 @@ int32_t volley_matrix_type(const volley_matrix* matrix, char** out) {
   if (!out) return vly_null_error("volley_matrix_type", "out");
   memset(out, 0, sizeof *out);
   return go_volley_matrix_type((uintptr_t)matrix, out);
+}
+
+int32_t volley_matrix_to(const volley_matrix* matrix, const volley_device* device, volley_token* token, volley_matrix** out) {
+  if (vly_forked) return vly_fork_error("volley_matrix_to");
+  if (!out) return vly_null_error("volley_matrix_to", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_matrix_to((uintptr_t)matrix, (uintptr_t)device, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_matrix_device(const volley_matrix* matrix, volley_device** out) {
+  if (vly_forked) return vly_fork_error("volley_matrix_device");
+  if (!out) return vly_null_error("volley_matrix_device", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_matrix_device((uintptr_t)matrix, (uintptr_t*)out);
 }
 
 int32_t volley_matrix_multiply(const volley_device* device, const volley_matrix* a, const volley_matrix* b, volley_token* token, volley_matrix** out) {

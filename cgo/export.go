@@ -30,15 +30,25 @@ func (e *exported) drop() {
 
 // pin is the address of a buffer's bytes, which stay where they are until e is dropped. An empty buffer has the address of zeros.
 func (e *exported) pin(b *memory.Buffer) unsafe.Pointer {
-	bytes := b.Bytes()
-	if len(bytes) == 0 {
+	if b == nil || b.Len() == 0 {
 		return unsafe.Pointer(&C.vly_zeros[0])
 	}
+	bytes := b.Bytes()
 	e.pins.Pin(&bytes[0])
 	return unsafe.Pointer(&bytes[0])
 }
 
-// exportColumn fills an array of a host column, which it keeps until the array is released.
+// show puts the address of a buffer where C has a pointer. An empty buffer of a device has none.
+func (e *exported) show(to *unsafe.Pointer, b *memory.Buffer) {
+	if b == nil || b.Place().HostAccessible() {
+		*to = e.pin(b)
+		return
+	}
+	at, _ := deviceAddress(b)
+	putAddress(to, at)
+}
+
+// exportColumn fills an array of a column, which it keeps until the array is released. Buffers of OpenCL begin where their cl_mem does.
 func exportColumn(c *memory.Column, out *C.struct_ArrowArray) error {
 	e := &exported{release: c.Retain().Release}
 	buffers := bufferCounts[memory.LayoutOf(c.Type())]
@@ -55,7 +65,7 @@ func exportColumn(c *memory.Column, out *C.struct_ArrowArray) error {
 	list := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(out.buffers)), buffers)
 	for i := range list {
 		if b := c.Buffer(i); b != nil || i > 0 {
-			list[i] = e.pin(b)
+			e.show(&list[i], b)
 		}
 	}
 	for i, child := range unsafe.Slice(out.children, c.NumChildren()) {
@@ -96,6 +106,9 @@ func (o *columnObject) host(ctx context.Context) (c *memory.Column, err error) {
 		return o.c.Retain(), nil
 	}
 	err = onStream(ctx, o.b, func(s device.Stream) error {
+		if err := o.at.before(s); err != nil {
+			return err
+		}
 		c, err = o.b.OnHost(ctx, s, o.c)
 		return err
 	})

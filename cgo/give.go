@@ -46,14 +46,24 @@ func options[T any](name string, p *T) (T, error) {
 	return o, nil
 }
 
-// columnObject is a column, and the backend whose memory it is in: nil for the host's.
+// columnObject is a column, and the backend whose memory it is in: nil for the host's. at is where the work of a stream that makes it is done,
+// nil where it is.
 type columnObject struct {
-	c *memory.Column
-	b *kernels.Backend
+	c  *memory.Column
+	b  *kernels.Backend
+	at *moment
 }
 
-func (o *columnObject) hold()        { o.c.Retain() }
-func (o *columnObject) drop()        { o.c.Release() }
+func (o *columnObject) hold() {
+	o.c.Retain()
+	o.at.hold()
+}
+
+func (o *columnObject) drop() {
+	o.c.Release()
+	o.at.drop()
+}
+
 func (*columnObject) kind() string   { return "column" }
 func (o *columnObject) onHost() bool { return o.c.Place().HostAccessible() }
 

@@ -10,13 +10,15 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
 
 // importer makes columns of one foreign array and what is in it.
 type importer struct {
 	from  *foreign
-	level C.int64_t // of validation
+	level C.int64_t  // of validation
+	at    *elsewhere // nil for the host's memory
 }
 
 // importArray moves an array of a field that importField gave, and makes a column of it. The array is released, whatever becomes of it.
@@ -26,17 +28,20 @@ func importArray(p *C.struct_ArrowArray, f foreignField, level C.int64_t) (*memo
 		return nil, err
 	}
 	defer from.drop()
+	return importer{from, level, nil}.whole(own, f)
+}
+
+// whole makes a column of an array, checked as far as the level says.
+func (m importer) whole(own *C.struct_ArrowArray, f foreignField) (*memory.Column, error) {
+	level := m.level
 	if level < C.VOLLEY_VALIDATE_CHEAP || level > C.VOLLEY_VALIDATE_FULL {
 		return nil, mismatch("there is no level of validation %d", int64(level))
 	}
-	c, err := importer{from, level}.column(own, f.own, f.Type)
+	c, err := m.column(own, f.own, f.Type)
 	if err != nil || level != C.VOLLEY_VALIDATE_FULL {
 		return c, err
 	}
-	if err = c.Validate(); err == nil {
-		err = checkUTF8(c)
-	}
-	if err != nil {
+	if err = m.validate(c); err != nil {
 		c.Release()
 		return nil, err
 	}
@@ -56,6 +61,9 @@ func (m importer) column(p *C.struct_ArrowArray, t, given arrow.DataType) (_ *me
 		return nil, mismatch("an array of %s of length %d has %d nulls", t, length, nulls)
 	}
 	parts := memory.Parts{Type: t, Len: length, Offset: offset, Nulls: nulls, Place: memory.Host}
+	if m.at != nil {
+		parts.Place = m.at.b.Device.Place()
+	}
 	taken := false
 	defer func() {
 		if !taken {
@@ -70,6 +78,9 @@ func (m importer) column(p *C.struct_ArrowArray, t, given arrow.DataType) (_ *me
 	}()
 	layout := memory.LayoutOf(t)
 	if id := given.ID(); id == arrow.STRING_VIEW || id == arrow.BINARY_VIEW {
+		if m.at != nil {
+			return nil, device.Errorf(device.ErrUnsupported, parts.Place.String(), "import", "an array of %s: views are read on the host alone", given)
+		}
 		taken = true
 		return m.views(p, t)
 	}
@@ -105,7 +116,7 @@ func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout me
 	}
 	given := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(p.buffers)), p.n_buffers)
 	add := func(q unsafe.Pointer, n int64, align int) error {
-		b, err := m.from.buffer(q, n, align)
+		b, err := m.buffer(q, n, align)
 		if err == nil {
 			parts.Buffers = append(parts.Buffers, b)
 		}
@@ -134,11 +145,23 @@ func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout me
 	return nil
 }
 
+// buffer is n bytes of the array's memory.
+func (m importer) buffer(p unsafe.Pointer, n int64, align int) (*memory.Buffer, error) {
+	if m.at == nil {
+		return m.from.buffer(p, n, align)
+	}
+	return m.at.buffer(m.from, uintptr(p), n, align)
+}
+
 // offsets adds a buffer of offsets, of a width in bytes, and of texts the bytes that the last of them ends.
 func (m importer) offsets(parts *memory.Parts, given []unsafe.Pointer, width int64, add func(unsafe.Pointer, int64, int) error) error {
 	rows, at, data := parts.Offset+parts.Len, given[1], int64(0)
 	if at == nil && rows > 0 {
 		return mismatch("the offsets are NULL")
+	}
+	if at == nil && m.at != nil { // of no rows: what is on a device needs none
+		parts.Buffers = append(parts.Buffers, nil)
+		return nil
 	}
 	if at == nil { // Arrow lets an array without values have no offsets
 		at = unsafe.Pointer(&C.vly_zeros[0])
@@ -148,7 +171,14 @@ func (m importer) offsets(parts *memory.Parts, given []unsafe.Pointer, width int
 	}
 	if parts.Len > 0 {
 		own := parts.Buffers[len(parts.Buffers)-1]
-		first, last := offsetAt(own, width, parts.Offset), offsetAt(own, width, rows)
+		first, err := m.offsetAt(own, width, parts.Offset)
+		if err != nil {
+			return err
+		}
+		last, err := m.offsetAt(own, width, rows)
+		if err != nil {
+			return err
+		}
 		if first < 0 || last < first {
 			return mismatch("offsets that go from %d to %d", first, last)
 		}
@@ -194,7 +224,11 @@ func (m importer) children(parts *memory.Parts, p *C.struct_ArrowArray, t, given
 		if memory.LayoutOf(t) == memory.LayoutLargeList {
 			width = 8
 		}
-		if end := offsetAt(parts.Buffers[1], width, parts.Offset+parts.Len); end > parts.Children[0].Len() {
+		end, err := m.offsetAt(parts.Buffers[1], width, parts.Offset+parts.Len)
+		if err != nil {
+			return err
+		}
+		if end > parts.Children[0].Len() {
 			return mismatch("an array of %s ends at item %d of %d", t, end, parts.Children[0].Len())
 		}
 	}

@@ -14,15 +14,28 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// kernelCall finds the device and the columns of a kernel, and gives work that runs body with them on the device.
+// results are what a kernel makes: columns, which deliver hands out as objects.
+type results struct {
+	columns []*memory.Column
+	deliver func(all []*columnObject)
+}
+
+// one is the result of a kernel that makes one column.
+func one(out *C.uintptr_t, c *memory.Column, err error) (results, error) {
+	return results{[]*memory.Column{c}, func(all []*columnObject) { *out = register(all[0]) }}, err
+}
+
+// kernelCall finds the device and the columns of a kernel, and gives work that runs body with them on the device, or on the stream that the
+// device is seen through: then the columns are there when the stream has come to that moment.
 func kernelCall(k *keeper, d C.uintptr_t, all []*columnObject,
-	body func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (outcome, error)) (work, error) {
-	b, err := backend(d)
+	body func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (results, error)) (work, error) {
+	b, q, err := keptBackend(k, d)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (made outcome, err error) {
-		err = onStream(ctx, b, func(s device.Stream) error {
+	return func(ctx context.Context) (outcome, error) {
+		var made results
+		at, err := onQueue(ctx, b, q, func(s device.Stream) (err error) {
 			var args []*memory.Column
 			defer func() {
 				for _, c := range args {
@@ -39,12 +52,24 @@ func kernelCall(k *keeper, d C.uintptr_t, all []*columnObject,
 			if made, err = body(ctx, b, s, args); err != nil {
 				return err
 			}
+			if q != nil {
+				return nil // what is enqueued keeps its arguments
+			}
 			return s.Wait(ctx) // the arguments are read until then
 		})
 		if err != nil {
-			made.drop()
+			for _, c := range made.columns {
+				c.Release()
+			}
+			return outcome{}, err
 		}
-		return made, err
+		defer at.drop()
+		objects := make([]*columnObject, len(made.columns))
+		for i, c := range made.columns {
+			at.hold()
+			objects[i] = newColumn(c, b, at)
+		}
+		return outcome{commit: func() { made.deliver(objects) }, discard: func() { dropAll(objects) }}, nil
 	}, nil
 }
 
@@ -61,12 +86,9 @@ func twoColumns(name string, d, x, y, t C.uintptr_t, out *C.uintptr_t, xName, yN
 			return nil, err
 		}
 		return kernelCall(k, d, []*columnObject{first, second},
-			func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (outcome, error) {
+			func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (results, error) {
 				c, err := body(ctx, b, s, args[0], args[1])
-				if err != nil {
-					return outcome{}, err
-				}
-				return give(out, newColumn(c, b)), nil
+				return one(out, c, err)
 			})
 	})
 }
@@ -106,16 +128,13 @@ func go_volley_sort(d C.uintptr_t, keys *C.uintptr_t, descending, nullsFirst *C.
 			return nil, err
 		}
 		down, first := flags(descending, len(all)), flags(nullsFirst, len(all))
-		return kernelCall(k, d, all, func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (outcome, error) {
+		return kernelCall(k, d, all, func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (results, error) {
 			var by []kernels.SortKey
 			for i, c := range args {
 				by = append(by, kernels.SortKey{Values: c, Descending: down[i], NullsFirst: first[i]})
 			}
 			rows, err := b.SortIndices(ctx, s, by)
-			if err != nil {
-				return outcome{}, err
-			}
-			return give(out, newColumn(rows, b)), nil
+			return one(out, rows, err)
 		})
 	})
 }
@@ -173,7 +192,7 @@ func go_volley_group(d C.uintptr_t, keys *C.uintptr_t, nKeys C.int64_t, p *C.vol
 			all = append(all, v)
 		}
 		keyed := int(nKeys)
-		return kernelCall(k, d, all, func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (outcome, error) {
+		return kernelCall(k, d, all, func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (results, error) {
 			for i := range aggs {
 				if at[i] > 0 {
 					aggs[i].Values = args[at[i]]
@@ -181,12 +200,12 @@ func go_volley_group(d C.uintptr_t, keys *C.uintptr_t, nKeys C.int64_t, p *C.vol
 			}
 			g, err := b.GroupBy(ctx, s, args[:keyed], aggs, kernels.GroupOptions{DropNullKeys: given.drop_null_keys != 0, AnyOrder: given.any_order != 0})
 			if err != nil {
-				return outcome{}, err
+				return results{}, err
 			}
-			return outcome{discard: g.Release, commit: func() {
-				*outFirst = register(newColumn(g.First, b))
-				for i, v := range g.Values {
-					outs[i] = register(newColumn(v, b))
+			return results{append([]*memory.Column{g.First}, g.Values...), func(all []*columnObject) {
+				*outFirst = register(all[0])
+				for i, o := range all[1:] {
+					outs[i] = register(o)
 				}
 			}}, nil
 		})
@@ -221,20 +240,24 @@ func go_volley_join(d C.uintptr_t, left, right *C.uintptr_t, n C.int64_t, kind *
 			return nil, mismatch("a join of kind %s wants keys, and out_right unless it is semi or anti", how)
 		}
 		made := kernels.JoinOptions{NullsEqual: given.nulls_equal != 0, AnyOrder: given.any_order != 0}
-		return kernelCall(k, d, append(lefts, rights...), func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (outcome, error) {
+		return kernelCall(k, d, append(lefts, rights...), func(ctx context.Context, b *kernels.Backend, s device.Stream, args []*memory.Column) (results, error) {
 			built, err := b.JoinBuild(ctx, s, args[len(lefts):], made)
 			if err != nil {
-				return outcome{}, err
+				return results{}, err
 			}
 			defer built.Release()
 			pairs, err := built.Probe(ctx, s, args[:len(lefts)], kernels.JoinKind(how), made)
 			if err != nil {
-				return outcome{}, err
+				return results{}, err
 			}
-			return outcome{discard: pairs.Release, commit: func() {
-				*outLeft = register(newColumn(pairs.Left, b))
-				if pairs.Right != nil {
-					*outRight = register(newColumn(pairs.Right, b))
+			given := []*memory.Column{pairs.Left}
+			if pairs.Right != nil {
+				given = append(given, pairs.Right)
+			}
+			return results{given, func(all []*columnObject) {
+				*outLeft = register(all[0])
+				if len(all) > 1 {
+					*outRight = register(all[1])
 				}
 			}}, nil
 		})

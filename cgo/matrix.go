@@ -13,11 +13,23 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// matrixObject is a matrix in host memory.
-type matrixObject struct{ m kernels.Matrix }
+// matrixObject is a matrix, and the backend whose memory it is in: nil for the host's. at is where the work of a stream that makes it is done.
+type matrixObject struct {
+	m  kernels.Matrix
+	b  *kernels.Backend
+	at *moment
+}
 
-func (o *matrixObject) hold()      { o.m.Data.Retain() }
-func (o *matrixObject) drop()      { o.m.Data.Release() }
+func (o *matrixObject) hold() {
+	o.m.Data.Retain()
+	o.at.hold()
+}
+
+func (o *matrixObject) drop() {
+	o.m.Data.Release()
+	o.at.drop()
+}
+
 func (*matrixObject) kind() string { return "matrix" }
 
 func matrixFromTensor(name string, p unsafe.Pointer, versioned bool, out *C.uintptr_t) C.int32_t {
@@ -31,7 +43,12 @@ func matrixFromTensor(name string, p unsafe.Pointer, versioned bool, out *C.uint
 		if err != nil {
 			return err
 		}
-		*out = register(&matrixObject{m})
+		b, err := home(m.Data.Place())
+		if err != nil {
+			m.Data.Release()
+			return err
+		}
+		*out = register(&matrixObject{m: m, b: b})
 		return nil
 	})
 }
@@ -43,11 +60,22 @@ func (t *tensor) matrix() (m kernels.Matrix, err error) {
 	}
 	rows, cols, width := t.shape[0], t.shape[1], int64(memory.Width(t.typ))
 	m = kernels.Matrix{Type: t.typ, Rows: rows, Cols: cols, Stride: max(cols, 1)}
-	if (t.strides[1] == 1 || cols <= 1) && (t.strides[0] >= cols || rows <= 1) && rows*cols > 0 {
+	rowMajor := (t.strides[1] == 1 || cols <= 1) && (t.strides[0] >= cols || rows <= 1)
+	if !t.place.HostAccessible() {
+		if !rowMajor {
+			return m, device.Errorf(device.ErrUnsupported, t.place.String(), "dlpack", "a matrix that is not row-major: make it contiguous")
+		}
 		if rows > 1 {
 			m.Stride = t.strides[0]
 		}
-		m.Data, err = t.from.buffer(t.data, ((rows-1)*m.Stride+cols)*width, int(width))
+		m.Data, m.Offset, err = t.memory(extent(m))
+		return m, err
+	}
+	if rowMajor && rows*cols > 0 {
+		if rows > 1 {
+			m.Stride = t.strides[0]
+		}
+		m.Data, err = t.from.buffer(t.data, extent(m)*width, int(width))
 		return m, err
 	}
 	if m.Data, err = memory.New(memory.Heap, rows*cols*width); err != nil {
@@ -58,6 +86,14 @@ func (t *tensor) matrix() (m kernels.Matrix, err error) {
 		gather(row, unsafe.Add(t.data, i*t.strides[0]*width), cols, t.strides[1]*width, width)
 	}
 	return m, nil
+}
+
+// extent is how many elements a matrix spans, from its first to its last.
+func extent(m kernels.Matrix) int64 {
+	if m.Rows == 0 || m.Cols == 0 {
+		return 0
+	}
+	return (m.Rows-1)*m.Stride + m.Cols
 }
 
 //export go_volley_matrix_from_dlpack
@@ -72,6 +108,9 @@ func go_volley_matrix_from_dlpack_versioned(p unsafe.Pointer, out *C.uintptr_t) 
 
 func matrixToTensor(name string, h C.uintptr_t, versioned bool, out *unsafe.Pointer) C.int32_t {
 	return withMatrix(name, h, func(o *matrixObject) error {
+		if err := o.at.wait(context.Background()); err != nil {
+			return err
+		}
 		m := o.m
 		p, err := newTensor(versioned, m.Type, m.Data, m.Offset, []int64{m.Rows, m.Cols}, []int64{m.Stride, 1}, m.Data.Retain().Release)
 		*out = p
@@ -139,46 +178,13 @@ func product(ctx context.Context, k *kernels.Backend, transA, transB bool, alpha
 	})
 }
 
-//export go_volley_matrix_multiply
-func go_volley_matrix_multiply(d, x, y, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return long("volley_matrix_multiply", t, func(k *keeper) (work, error) {
-		a, err := kept[*matrixObject](k, "a", x)
-		if err != nil {
-			return nil, err
-		}
-		b, err := kept[*matrixObject](k, "b", y)
-		if err != nil {
-			return nil, err
-		}
-		dev, err := backend(d)
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) (outcome, error) {
-			data, err := memory.New(memory.Heap, a.m.Rows*b.m.Cols*int64(memory.Width(a.m.Type)))
-			if err != nil {
-				return outcome{}, err
-			}
-			c := kernels.Matrix{Data: data, Type: a.m.Type, Rows: a.m.Rows, Cols: b.m.Cols, Stride: max(b.m.Cols, 1)}
-			if err := product(ctx, dev, false, false, 1, a.m, b.m, 0, c); err != nil {
-				data.Release()
-				return outcome{}, err
-			}
-			return give(out, &matrixObject{c}), nil
-		}, nil
-	})
-}
-
 // given is a matrix in C's memory, rows × cols with ld elements from row to row.
 func given(name string, t arrow.DataType, p unsafe.Pointer, rows, cols, ld C.int64_t) (kernels.Matrix, error) {
 	m := kernels.Matrix{Type: t, Rows: int64(rows), Cols: int64(cols), Stride: int64(ld)}
 	if rows < 0 || cols < 0 || ld < max(cols, 1) || rows > 0 && ld > (1<<44)/rows {
 		return m, mismatch("%s is %d × %d with %d elements from row to row", name, m.Rows, m.Cols, m.Stride)
 	}
-	n := int64(0)
-	if m.Rows > 0 && m.Cols > 0 {
-		n = ((m.Rows-1)*m.Stride + m.Cols) * int64(memory.Width(t))
-	}
+	n := extent(m) * int64(memory.Width(t))
 	if n > 0 && p == nil {
 		return m, mismatch("%s is NULL", name)
 	}

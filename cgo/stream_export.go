@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
 
@@ -24,7 +25,8 @@ type streamObject struct {
 	stop   func()
 	mu     sync.Mutex
 	failed error
-	text   *C.char // of the failure
+	text   *C.char      // of the failure
+	place  memory.Place // of a device stream
 }
 
 func (*streamObject) kind() string { return "stream" }

@@ -35,8 +35,8 @@ func moveStream(p *C.struct_ArrowArrayStream) (*C.struct_ArrowArrayStream, error
 }
 
 // streamFailure is the error of a stream whose callback returned code.
-func streamFailure(p *C.struct_ArrowArrayStream, what string, code C.int) error {
-	text := C.GoString(C.vly_call_get_last_error(p))
+func streamFailure(said *C.char, what string, code C.int) error {
+	text := C.GoString(said)
 	kind := device.ErrMismatch
 	switch code {
 	case 12:
@@ -47,8 +47,38 @@ func streamFailure(p *C.struct_ArrowArrayStream, what string, code C.int) error 
 	return fmt.Errorf("%w: the stream's %s failed with %d: %s", kind, what, int(code), text)
 }
 
+// arrays are what a stream gives: its schema, and its arrays one after the other as columns, nil after the last.
+type arrays struct {
+	schema func(out *C.struct_ArrowSchema) C.int
+	next   func(ctx context.Context, f foreignField) (*memory.Column, error)
+	failed func(what string, code C.int) error
+}
+
+// hostArrays are those of a stream in host memory.
+func hostArrays(p *C.struct_ArrowArrayStream, level C.int64_t) arrays {
+	failed := func(what string, code C.int) error { return streamFailure(C.vly_call_get_last_error(p), what, code) }
+	return arrays{
+		schema: func(out *C.struct_ArrowSchema) C.int { return C.vly_call_get_schema(p, out) },
+		failed: failed,
+		next: func(_ context.Context, f foreignField) (*memory.Column, error) {
+			scratch := (*C.struct_ArrowArray)(C.calloc(1, C.sizeof_struct_ArrowArray))
+			if scratch == nil {
+				return nil, device.Errorf(device.ErrOutOfMemory, "", "calloc", "an array")
+			}
+			defer C.free(unsafe.Pointer(scratch))
+			if code := C.vly_call_get_next(p, scratch); code != 0 {
+				return nil, failed("get_next", code)
+			}
+			if scratch.release == nil {
+				return nil, nil
+			}
+			return importArray(scratch, f, level)
+		},
+	}
+}
+
 // readStream reads a stream to its end. Batches are what its arrays hold, without a copy.
-func readStream(ctx context.Context, p *C.struct_ArrowArrayStream, level C.int64_t) (_ *arrow.Schema, batches []*table.Batch, err error) {
+func readStream(ctx context.Context, from arrays) (_ *arrow.Schema, batches []*table.Batch, err error) {
 	defer func() {
 		if err != nil {
 			for _, b := range batches {
@@ -56,15 +86,13 @@ func readStream(ctx context.Context, p *C.struct_ArrowArrayStream, level C.int64
 			}
 		}
 	}()
-	scratch := (*C.struct_ArrowArray)(C.calloc(1, C.sizeof_struct_ArrowArray))
 	head := (*C.struct_ArrowSchema)(C.calloc(1, C.sizeof_struct_ArrowSchema))
-	if scratch == nil || head == nil {
-		return nil, nil, device.Errorf(device.ErrOutOfMemory, "", "calloc", "an array")
+	if head == nil {
+		return nil, nil, device.Errorf(device.ErrOutOfMemory, "", "calloc", "a schema")
 	}
-	defer C.free(unsafe.Pointer(scratch))
 	defer C.free(unsafe.Pointer(head))
-	if code := C.vly_call_get_schema(p, head); code != 0 {
-		return nil, nil, streamFailure(p, "get_schema", code)
+	if code := from.schema(head); code != 0 {
+		return nil, nil, from.failed("get_schema", code)
 	}
 	f, err := importField(head)
 	if err != nil {
@@ -81,16 +109,12 @@ func readStream(ctx context.Context, p *C.struct_ArrowArrayStream, level C.int64
 		if err := device.Canceled(ctx, "", "import"); err != nil {
 			return nil, batches, err
 		}
-		*scratch = C.struct_ArrowArray{}
-		if code := C.vly_call_get_next(p, scratch); code != 0 {
-			return nil, batches, streamFailure(p, "get_next", code)
-		}
-		if scratch.release == nil {
-			return schema, batches, nil
-		}
-		c, err := importArray(scratch, f, level)
+		c, err := from.next(ctx, f)
 		if err != nil {
 			return nil, batches, fmt.Errorf("batch %d: %w", len(batches), err)
+		}
+		if c == nil {
+			return schema, batches, nil
 		}
 		b, err := batchOf(c, schema, ok)
 		if err != nil {
@@ -106,8 +130,8 @@ func batchOf(c *memory.Column, schema *arrow.Schema, isStruct bool) (*table.Batc
 		return table.NewBatch(schema, c.Len(), []*memory.Column{c})
 	}
 	defer c.Release()
-	if c.NullCount() > 0 {
-		return nil, mismatch("%d rows are null as a whole", c.NullCount())
+	if c.NullCount() != 0 && c.Buffer(0) != nil { // of a device nobody has counted: then there may be none at all
+		return nil, mismatch("%d rows are null as a whole, or nobody has counted them", c.NullCount())
 	}
 	columns := make([]*memory.Column, c.NumChildren())
 	for i := range columns {
@@ -146,7 +170,7 @@ func go_volley_table_import(d C.uintptr_t, stream *C.struct_ArrowArrayStream, o 
 			return nil, err
 		}
 		return func(ctx context.Context) (outcome, error) {
-			schema, batches, err := readStream(ctx, own, given.validate)
+			schema, batches, err := readStream(ctx, hostArrays(own, given.validate))
 			if err != nil {
 				return outcome{}, err
 			}

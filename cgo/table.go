@@ -197,7 +197,7 @@ func go_volley_table_column(h C.uintptr_t, name *C.char, t C.uintptr_t, out *C.u
 			if err != nil {
 				return outcome{}, err
 			}
-			return give(out, newColumn(c, o.t.Backend())), nil
+			return give(out, newColumn(c, o.t.Backend(), nil)), nil
 		}, nil
 	})
 }

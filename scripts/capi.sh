@@ -4,6 +4,7 @@
 # Wants a C and a C++ compiler, and CMake for the example; see compiler.sh for what is installed with apt-get where it is missing.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
+. scripts/opencl.sh
 
 out=out/capi
 mkdir -p "$out"
@@ -59,7 +60,7 @@ printf '#include "volley.hpp"\nint main() { return 0; }\n' | g++ -std=c++17 $str
 
 section "C interface: every function, under the address and undefined behaviour sanitizers"
 gcc -std=c11 -D_POSIX_C_SOURCE=200809L $strict -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Icgo/include cgo/test/*.c \
-	-L"$out" -lvolley -lpthread -Wl,-rpath,"$PWD/$out" -o "$out/test"
+	-L"$out" -lvolley -lpthread -ldl -Wl,-rpath,"$PWD/$out" -o "$out/test"
 # Everything that the header declares is called by the tests, and nothing else is exported.
 declared=$(grep -o 'volley_[a-z0-9_]*(' cgo/testdata/abi.txt | tr -d '(' | sort)
 called=$(nm -u "$out/test" | grep -o 'volley_[a-z0-9_]*' | sort)
@@ -67,8 +68,21 @@ exported=$(nm -D --defined-only "$out/libvolley.so" | grep -o 'volley_[a-z0-9_]*
 diff <(echo "$declared") <(echo "$called") || { echo "the tests in cgo/test do not call these functions" >&2; exit 1; }
 diff <(echo "$declared") <(echo "$exported") || { echo "the library exports something else than the header declares" >&2; exit 1; }
 files=$(mktemp -d)
+# The devices that there are: CUDA is the emulated driver, or the one that VOLLEY_CUDA_LIBRARY names.
+devices=()
+if packages g++ g++; then
+	[ -n "${VOLLEY_CUDA_LIBRARY:-}" ] || eval "$(CGO_ENABLED=0 go run ./internal/cuemu/build)"
+	devices+=(cuda:0)
+else
+	leave_out "the C interface on CUDA" "$why"
+fi
+if opencl; then
+	devices+=(opencl:0)
+else
+	leave_out "the C interface on OpenCL" "$why_no_opencl"
+fi
 # What Go's runtime allocates by malloc lives as long as the process; what the library leaves is counted by volley_live instead.
-ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files"
+ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files" "${devices[@]}"
 rm -r "$files"
 
 section "C++ header: installed, found by pkg-config and CMake, the example"

@@ -38,7 +38,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 1
+#define VOLLEY_ABI_MINOR 2
 
 /* The statuses. */
 enum {
@@ -66,6 +66,8 @@ enum {
 };
 
 typedef struct volley_device volley_device;   /* a processor with its kernels */
+typedef struct volley_stream volley_stream;   /* an ordered queue of work on a device */
+typedef struct volley_event volley_event;     /* a point in the work of a stream */
 typedef struct volley_token volley_token;     /* what makes a long call stoppable */
 typedef struct volley_column volley_column;   /* an Arrow array on a device; immutable */
 typedef struct volley_table volley_table;     /* named columns of one length, in chunks; immutable */
@@ -112,6 +114,39 @@ struct ArrowArrayStream {
   int (*get_next)(struct ArrowArrayStream*, struct ArrowArray*);
   const char* (*get_last_error)(struct ArrowArrayStream*);
   void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+#endif
+
+/*
+ * The structures of Arrow's C Device interface. The kinds of devices are numbered as DLPack does. Buffers of CUDA are addresses (CUdeviceptr),
+ * those of OpenCL cl_mem handles, which begin where the buffer does; device_id is the number in a device's name. sync_event, where it is not
+ * NULL, points at a CUevent or cl_event that is waited for before the array is read.
+ */
+#ifndef ARROW_C_DEVICE_DATA_INTERFACE
+#define ARROW_C_DEVICE_DATA_INTERFACE
+typedef int32_t ArrowDeviceType;
+#define ARROW_DEVICE_CPU 1
+#define ARROW_DEVICE_CUDA 2
+#define ARROW_DEVICE_CUDA_HOST 3
+#define ARROW_DEVICE_OPENCL 4
+#define ARROW_DEVICE_CUDA_MANAGED 13
+struct ArrowDeviceArray {
+  struct ArrowArray array;
+  int64_t device_id;
+  ArrowDeviceType device_type;
+  void* sync_event;
+  int64_t reserved[3];
+};
+#endif
+#ifndef ARROW_C_DEVICE_STREAM_INTERFACE
+#define ARROW_C_DEVICE_STREAM_INTERFACE
+struct ArrowDeviceArrayStream {
+  ArrowDeviceType device_type;
+  int (*get_schema)(struct ArrowDeviceArrayStream*, struct ArrowSchema*);
+  int (*get_next)(struct ArrowDeviceArrayStream*, struct ArrowDeviceArray*);
+  const char* (*get_last_error)(struct ArrowDeviceArrayStream*);
+  void (*release)(struct ArrowDeviceArrayStream*);
   void* private_data;
 };
 #endif
@@ -283,7 +318,9 @@ VOLLEY_API void volley_string_free(char* text);
 /* The library's version. */
 VOLLEY_API int32_t volley_version(char** out);
 
-/* 1 if the library has a feature, else 0: "arrow_c_data", "arrow_c_stream", "dlpack", "dlpack_versioned", "parquet", "csv", "ipc". */
+/*
+ * 1 if the library has a feature, else 0: "arrow_c_data", "arrow_c_stream", "dlpack", "dlpack_versioned", "parquet", "csv", "ipc",
+ * "arrow_c_device", "dlpack_device", "streams". */
 VOLLEY_API int32_t volley_feature(const char* name, int64_t* out);
 
 /* How many handles and exported Arrow and DLPack structures have not been given back. For tests. */
@@ -317,6 +354,37 @@ VOLLEY_API void volley_devices_free(volley_device_info* devices, int64_t count);
 VOLLEY_API int32_t volley_device_open(const char* name, volley_device** out);
 VOLLEY_API int32_t volley_device_name(const volley_device* device, char** out);
 VOLLEY_API int32_t volley_device_free(volley_device* device);
+/*
+ * The driver's context that memory and events of other libraries must be of: a CUcontext, the device's primary one; a cl_context. The host has
+ * none: VOLLEY_UNSUPPORTED.
+ */
+VOLLEY_API int32_t volley_device_context(const volley_device* device, uint64_t* out);
+
+/* ---- streams and events ---- */
+
+/*
+ * A stream is an ordered queue of work on one device. volley_stream_device hands out the device as seen through the stream: the kernels on
+ * columns and matrices, and the copies between devices, that are given it put their work on the stream and return when it is enqueued; without
+ * it a call waits for its work. What they hand out may be given to other calls at once, which wait for what they need. A failure of the work
+ * stays with the stream and is what volley_stream_wait returns. Work of the host's streams is done when the call returns.
+ */
+VOLLEY_API int32_t volley_stream_new(const volley_device* device, volley_stream** out);
+VOLLEY_API int32_t volley_stream_device(const volley_stream* stream, volley_device** out);
+/* Waits until all work that the stream was given is done. */
+VOLLEY_API int32_t volley_stream_wait(const volley_stream* stream, volley_token* token);
+/* Marks the point reached so far in an event of the same device. */
+VOLLEY_API int32_t volley_stream_record(const volley_stream* stream, volley_event* event);
+/* Later work of the stream waits for the point that the event marks now, of this stream or another one. */
+VOLLEY_API int32_t volley_stream_wait_event(const volley_stream* stream, const volley_event* event);
+/* The stream ends when its work is done and nothing of it is used any more. */
+VOLLEY_API int32_t volley_stream_free(volley_stream* stream);
+VOLLEY_API int32_t volley_event_new(const volley_device* device, volley_event** out);
+/* 1 if the point was reached, or none was ever marked. */
+VOLLEY_API int32_t volley_event_done(const volley_event* event, int64_t* out);
+VOLLEY_API int32_t volley_event_wait(const volley_event* event, volley_token* token);
+/* The seconds on the device from the point of one event to that of another, both of which were reached. */
+VOLLEY_API int32_t volley_event_elapsed(const volley_event* start, const volley_event* end, double* out);
+VOLLEY_API int32_t volley_event_free(volley_event* event);
 
 /* ---- columns ---- */
 
@@ -325,14 +393,29 @@ VOLLEY_API int32_t volley_column_import(struct ArrowArray* array, struct ArrowSc
                                         volley_column** out);
 /* Exports a column; of a device's memory a copy on the host. Either structure may be NULL. */
 VOLLEY_API int32_t volley_column_export(const volley_column* column, struct ArrowArray* out_array, struct ArrowSchema* out_schema);
+/*
+ * Imports an array where it is, without copying: of the host, of CUDA or of OpenCL. OpenCL's cl_mem are of the context that
+ * volley_device_context gives. The offsets of texts and lists are read for their ends; VOLLEY_VALIDATE_FULL copies all to the host.
+ */
+VOLLEY_API int32_t volley_column_import_device(struct ArrowDeviceArray* array, struct ArrowSchema* schema, const volley_import_options* options,
+                                               volley_token* token, volley_column** out);
+/* Exports a column where it is; its work is done, and sync_event is NULL. Either structure may be NULL. */
+VOLLEY_API int32_t volley_column_export_device(const volley_column* column, struct ArrowDeviceArray* out_array, struct ArrowSchema* out_schema);
+/* The column in the memory of a device: the same where it is there. */
+VOLLEY_API int32_t volley_column_to(const volley_column* column, const volley_device* device, volley_token* token, volley_column** out);
+/* The device whose memory it is in. */
+VOLLEY_API int32_t volley_column_device(const volley_column* column, volley_device** out);
 /* A column over the caller's memory, which must stay as it is until release, if not NULL, is called with context, once, from any thread. */
 VOLLEY_API int32_t volley_column_wrap(const volley_array* array, void (*release)(void*), void* context, volley_column** out);
 /* The memory of a column in host memory, valid while the column lives. Set out's size first. Nested and dictionary columns: export them. */
 VOLLEY_API int32_t volley_column_view(const volley_column* column, volley_array* out);
-/* Imports a one-dimensional tensor in host memory without copying; a strided one is copied. */
+/*
+ * Imports a one-dimensional tensor where it is, without copying; a strided one of the host is copied. The work that makes a tensor of a device
+ * must be done. Data of OpenCL is a cl_mem of the context that volley_device_context gives.
+ */
 VOLLEY_API int32_t volley_column_from_dlpack(struct DLManagedTensor* tensor, volley_column** out);
 VOLLEY_API int32_t volley_column_from_dlpack_versioned(struct DLManagedTensorVersioned* tensor, volley_column** out);
-/* Exports numbers without nulls as a tensor that must not be written to. The versioned one says so in its flags. */
+/* Exports numbers without nulls, where they are, as a tensor that must not be written to. The versioned one says so in its flags. */
 VOLLEY_API int32_t volley_column_to_dlpack(const volley_column* column, struct DLManagedTensor** out);
 VOLLEY_API int32_t volley_column_to_dlpack_versioned(const volley_column* column, struct DLManagedTensorVersioned** out);
 VOLLEY_API int32_t volley_column_length(const volley_column* column, int64_t* out);
@@ -375,6 +458,11 @@ VOLLEY_API int32_t volley_table_import(const volley_device* device, struct Arrow
                                        volley_token* token, volley_table** out);
 /* The table's chunks as a stream, without copying from a device on the host. */
 VOLLEY_API int32_t volley_table_export(const volley_table* table, struct ArrowArrayStream* out);
+/* Reads a stream of device arrays to its end, without copying: a table on the arrays' device. */
+VOLLEY_API int32_t volley_table_import_device(struct ArrowDeviceArrayStream* stream, const volley_import_options* options, volley_token* token,
+                                              volley_table** out);
+/* The table's chunks as a stream of arrays on the table's device, without copying. */
+VOLLEY_API int32_t volley_table_export_device(const volley_table* table, struct ArrowDeviceArrayStream* out);
 VOLLEY_API int32_t volley_table_schema(const volley_table* table, struct ArrowSchema* out);
 VOLLEY_API int32_t volley_table_rows(const volley_table* table, int64_t* out);
 VOLLEY_API int32_t volley_table_columns(const volley_table* table, int64_t* out);
@@ -492,7 +580,7 @@ VOLLEY_API int32_t volley_dgemm(const volley_device* device, int32_t transpose_a
 
 /* ---- matrices ---- */
 
-/* Imports a two-dimensional tensor of float32 or float64 in host memory without copying; one that is not row-major is copied. */
+/* Imports a two-dimensional tensor of float32 or float64 where it is, without copying; one of the host that is not row-major is copied. */
 VOLLEY_API int32_t volley_matrix_from_dlpack(struct DLManagedTensor* tensor, volley_matrix** out);
 VOLLEY_API int32_t volley_matrix_from_dlpack_versioned(struct DLManagedTensorVersioned* tensor, volley_matrix** out);
 VOLLEY_API int32_t volley_matrix_to_dlpack(const volley_matrix* matrix, struct DLManagedTensor** out);
@@ -500,7 +588,10 @@ VOLLEY_API int32_t volley_matrix_to_dlpack_versioned(const volley_matrix* matrix
 VOLLEY_API int32_t volley_matrix_shape(const volley_matrix* matrix, int64_t* out_rows, int64_t* out_columns);
 /* The type: "float32" or "float64". */
 VOLLEY_API int32_t volley_matrix_type(const volley_matrix* matrix, char** out);
-/* The product of two matrices of one type. */
+/* The matrix in the memory of a device: the same where it is there. */
+VOLLEY_API int32_t volley_matrix_to(const volley_matrix* matrix, const volley_device* device, volley_token* token, volley_matrix** out);
+VOLLEY_API int32_t volley_matrix_device(const volley_matrix* matrix, volley_device** out);
+/* The product of two matrices of one type: in the device's memory if one of them is, else in that of the host. */
 VOLLEY_API int32_t volley_matrix_multiply(const volley_device* device, const volley_matrix* a, const volley_matrix* b, volley_token* token,
                                           volley_matrix** out);
 VOLLEY_API int32_t volley_matrix_free(volley_matrix* matrix);

@@ -26,6 +26,28 @@
     CHECK(strstr(volley_last_error()->message, text) != NULL);  \
   } while (0)
 
+/* DLPack as dlpack.h has it, for what is looked at here. */
+typedef struct {
+  void* data;
+  int32_t device_type, device_id, ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+} Tensor;
+struct DLManagedTensor {
+  Tensor t;
+  void* context;
+  void (*deleter)(struct DLManagedTensor*);
+};
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(struct DLManagedTensorVersioned*);
+  uint64_t flags;
+  Tensor t;
+};
+
 #define COUNT(list) (int64_t)(sizeof(list) / sizeof *(list))
 
 /* DLPack as dlpack.h has it, for what is looked at here. */
@@ -75,5 +97,9 @@ void test_tokens(void);
 void test_bad_input(void);
 void test_threads(void);
 void test_fork(void);
+/* Everything that works on a device, by its name. */
+void test_device(const char* name);
+/* Memory and events of the driver's own: of CUDA, of OpenCL. */
+void test_foreign(const char* name);
 
 #endif

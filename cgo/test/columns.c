@@ -142,7 +142,7 @@ void test_dlpack(void) {
   own.t = (Tensor){.data = (void*)data, .device_type = 1, .ndim = 2, .code = 2, .bits = 32, .lanes = 1, .shape = shape};
   FAILS(VOLLEY_MISMATCH, "dimensions", volley_column_from_dlpack(&own, &back));
   CHECK(deleted == 1);
-  own.t.device_type = 2;
+  own.t.device_type = 8;
   FAILS(VOLLEY_UNSUPPORTED, "device", volley_matrix_from_dlpack(&own, &a));
   own.t.device_type = 1;
   OK(volley_matrix_from_dlpack(&own, &a));

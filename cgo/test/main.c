@@ -1,4 +1,4 @@
-/* Tests of libvolley from C: test FOLDER, an empty folder for files. Ends with 0 when everything holds and nothing is left alive. */
+/* Tests of libvolley from C: test FOLDER DEVICE..., an empty folder for files and the devices beside the host that are there. Ends with 0 when everything holds and nothing is left alive. */
 #include "check.h"
 
 static volley_expr* expressions[256];
@@ -68,7 +68,7 @@ const void* table_values(const volley_table* t, const char* name, const char* ty
 
 int main(int argc, char** argv) {
   int64_t live;
-  CHECK(argc == 2);
+  CHECK(argc >= 2);
   test_library();
   test_columns();
   test_arrow();
@@ -80,6 +80,11 @@ int main(int argc, char** argv) {
   test_tokens();
   test_bad_input();
   test_threads();
+  test_device("cpu");
+  for (int i = 2; i < argc; i++) {
+    test_device(argv[i]);
+    test_foreign(argv[i]);
+  }
   OK(volley_column_free(last_column));
   free_expressions();
   OK(volley_live(&live));

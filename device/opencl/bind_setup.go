@@ -66,6 +66,7 @@ func (b *binder) contexts(d *driver) {
 
 func (b *binder) memory(d *driver) {
 	create, sub, release := b.find("clCreateBuffer"), b.find("clCreateSubBuffer"), b.find("clReleaseMemObject")
+	memInfo := b.find("clGetMemObjectInfo")
 	d.createBuffer = func(context handle, flags uint64, size uintptr) (handle, status) {
 		var st status
 		m := dl.Call(create, context, uintptr(flags), size, 0, uintptr(unsafe.Pointer(&st)))
@@ -79,6 +80,11 @@ func (b *binder) memory(d *driver) {
 		return m, st
 	}
 	d.releaseMemObject = func(mem handle) status { return status(dl.Call(release, mem)) }
+	d.getMemObjectInfo = func(mem handle, key uint32) (uintptr, status) {
+		var n uintptr
+		st := status(dl.Call(memInfo, mem, uintptr(key), unsafe.Sizeof(n), uintptr(unsafe.Pointer(&n)), 0))
+		return n, st
+	}
 }
 
 func (b *binder) programs(d *driver) {

@@ -50,6 +50,9 @@ const (
 	memAllocHostPtr  = 1 << 4
 	svmFineGrainFlag = 1 << 10
 
+	memSize    = 0x1102
+	memContext = 0x1106
+
 	mapRead  = 1 << 0
 	mapWrite = 1 << 1
 

@@ -24,6 +24,7 @@ type driver struct {
 	createBuffer     func(context handle, flags uint64, size uintptr) (handle, status)
 	createSubBuffer  func(buffer handle, flags uint64, origin, size uintptr) (handle, status)
 	releaseMemObject func(mem handle) status
+	getMemObjectInfo func(mem handle, key uint32) (uintptr, status)
 
 	createProgramWithSource func(context handle, text string) (handle, status)
 	createProgramWithBinary func(context, dev handle, image []byte) (handle, status)

@@ -130,6 +130,11 @@ func (g *gogl) contexts(d *driver) {
 		return of(m), status(st)
 	}
 	d.releaseMemObject = func(mem handle) status { return status(cl.ReleaseMemObject(as[cl.Mem](mem))) }
+	d.getMemObjectInfo = func(mem handle, key uint32) (uintptr, status) {
+		var n uintptr
+		st := cl.GetMemObjectInfo(as[cl.Mem](mem), cl.MemInfo(key), uint64(unsafe.Sizeof(n)), unsafe.Pointer(&n), nil)
+		return n, status(st)
+	}
 }
 
 func (g *gogl) programs(d *driver) {

@@ -13,7 +13,7 @@ var byHand = map[string]bool{
 
 // leavesOut are out parameters that may be NULL, or that their function reads before it writes.
 var leavesOut = map[string]bool{
-	"volley_column_export": true, "volley_column_view": true, "volley_join out_right": true,
+	"volley_column_export": true, "volley_column_export_device": true, "volley_column_view": true, "volley_join out_right": true,
 	"volley_loader_stats": true, "volley_batch_describe": true,
 }
 

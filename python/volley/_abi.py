@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 1
+ABI_MINOR = 2
 
 OK = 0
 PENDING = 1
@@ -220,10 +220,42 @@ def declare(library: CDLL) -> None:
     library.volley_device_name.restype = c_int32
     library.volley_device_free.argtypes = [c_void_p]
     library.volley_device_free.restype = c_int32
+    library.volley_device_context.argtypes = [c_void_p, c_void_p]
+    library.volley_device_context.restype = c_int32
+    library.volley_stream_new.argtypes = [c_void_p, c_void_p]
+    library.volley_stream_new.restype = c_int32
+    library.volley_stream_device.argtypes = [c_void_p, c_void_p]
+    library.volley_stream_device.restype = c_int32
+    library.volley_stream_wait.argtypes = [c_void_p, c_void_p]
+    library.volley_stream_wait.restype = c_int32
+    library.volley_stream_record.argtypes = [c_void_p, c_void_p]
+    library.volley_stream_record.restype = c_int32
+    library.volley_stream_wait_event.argtypes = [c_void_p, c_void_p]
+    library.volley_stream_wait_event.restype = c_int32
+    library.volley_stream_free.argtypes = [c_void_p]
+    library.volley_stream_free.restype = c_int32
+    library.volley_event_new.argtypes = [c_void_p, c_void_p]
+    library.volley_event_new.restype = c_int32
+    library.volley_event_done.argtypes = [c_void_p, c_void_p]
+    library.volley_event_done.restype = c_int32
+    library.volley_event_wait.argtypes = [c_void_p, c_void_p]
+    library.volley_event_wait.restype = c_int32
+    library.volley_event_elapsed.argtypes = [c_void_p, c_void_p, c_void_p]
+    library.volley_event_elapsed.restype = c_int32
+    library.volley_event_free.argtypes = [c_void_p]
+    library.volley_event_free.restype = c_int32
     library.volley_column_import.argtypes = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p]
     library.volley_column_import.restype = c_int32
     library.volley_column_export.argtypes = [c_void_p, c_void_p, c_void_p]
     library.volley_column_export.restype = c_int32
+    library.volley_column_import_device.argtypes = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p, c_void_p]
+    library.volley_column_import_device.restype = c_int32
+    library.volley_column_export_device.argtypes = [c_void_p, c_void_p, c_void_p]
+    library.volley_column_export_device.restype = c_int32
+    library.volley_column_to.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
+    library.volley_column_to.restype = c_int32
+    library.volley_column_device.argtypes = [c_void_p, c_void_p]
+    library.volley_column_device.restype = c_int32
     library.volley_column_wrap.argtypes = [POINTER(volley_array), c_void_p, c_void_p, c_void_p]
     library.volley_column_wrap.restype = c_int32
     library.volley_column_view.argtypes = [c_void_p, c_void_p]
@@ -278,6 +310,10 @@ def declare(library: CDLL) -> None:
     library.volley_table_import.restype = c_int32
     library.volley_table_export.argtypes = [c_void_p, c_void_p]
     library.volley_table_export.restype = c_int32
+    library.volley_table_import_device.argtypes = [c_void_p, POINTER(volley_import_options), c_void_p, c_void_p]
+    library.volley_table_import_device.restype = c_int32
+    library.volley_table_export_device.argtypes = [c_void_p, c_void_p]
+    library.volley_table_export_device.restype = c_int32
     library.volley_table_schema.argtypes = [c_void_p, c_void_p]
     library.volley_table_schema.restype = c_int32
     library.volley_table_rows.argtypes = [c_void_p, c_void_p]
@@ -388,6 +424,10 @@ def declare(library: CDLL) -> None:
     library.volley_matrix_shape.restype = c_int32
     library.volley_matrix_type.argtypes = [c_void_p, c_void_p]
     library.volley_matrix_type.restype = c_int32
+    library.volley_matrix_to.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
+    library.volley_matrix_to.restype = c_int32
+    library.volley_matrix_device.argtypes = [c_void_p, c_void_p]
+    library.volley_matrix_device.restype = c_int32
     library.volley_matrix_multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
     library.volley_matrix_multiply.restype = c_int32
     library.volley_matrix_free.argtypes = [c_void_p]
