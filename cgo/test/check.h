@@ -26,28 +26,6 @@
     CHECK(strstr(volley_last_error()->message, text) != NULL);  \
   } while (0)
 
-/* DLPack as dlpack.h has it, for what is looked at here. */
-typedef struct {
-  void* data;
-  int32_t device_type, device_id, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;
-  uint64_t byte_offset;
-} Tensor;
-struct DLManagedTensor {
-  Tensor t;
-  void* context;
-  void (*deleter)(struct DLManagedTensor*);
-};
-struct DLManagedTensorVersioned {
-  uint32_t major, minor;
-  void* context;
-  void (*deleter)(struct DLManagedTensorVersioned*);
-  uint64_t flags;
-  Tensor t;
-};
-
 #define COUNT(list) (int64_t)(sizeof(list) / sizeof *(list))
 
 /* DLPack as dlpack.h has it, for what is looked at here. */

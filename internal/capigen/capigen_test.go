@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 )
@@ -16,11 +15,11 @@ func TestFilesFollowFromTheHeader(t *testing.T) {
 
 func headerText(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../cgo/include/volley.h")
+	text, err := readHeader("../../cgo/include")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return text
 }
 
 func signaturesOf(t *testing.T, text string) string {

@@ -1,4 +1,4 @@
-// Command capigen makes what follows from the C header: the entry points of libvolley, the declarations of the Python package, and the list
+// Command capigen makes what follows from the C header, volley.h and what it includes: the entry points of libvolley, the declarations of the Python package, and the list
 // of signatures that the ABI test holds the header against. The header is the one place where a signature is written by hand.
 //
 //	go run ./internal/capigen            # writes the files
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 )
 
 func main() {
@@ -39,12 +40,27 @@ func outputs(h *header) []output {
 	}
 }
 
+var include = regexp.MustCompile(`(?m)^#include "(volley_\w+\.h)"$`)
+
+// readHeader is volley.h with the files of its folder that it includes in their places.
+func readHeader(folder string) (text string, err error) {
+	read := func(name string) string {
+		part, failed := os.ReadFile(filepath.Join(folder, name))
+		if err == nil {
+			err = failed
+		}
+		return string(part)
+	}
+	text = include.ReplaceAllStringFunc(read("volley.h"), func(line string) string { return read(include.FindStringSubmatch(line)[1]) })
+	return text, err
+}
+
 func run(root string, check bool) error {
-	text, err := os.ReadFile(filepath.Join(root, "cgo/include/volley.h"))
+	text, err := readHeader(filepath.Join(root, "cgo/include"))
 	if err != nil {
 		return err
 	}
-	h, err := parseHeader(string(text))
+	h, err := parseHeader(text)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,8 @@ from ctypes import CFUNCTYPE, byref, c_void_p
 from typing import Any
 
 from . import _abi, _capsule
-from ._library import Handle, call, make, take_number, take_text
+from ._library import Handle, call, long_make, make, take_number, take_text
+from .device import Device
 from .errors import Unsupported
 
 # Types whose values are numbers: the letter of struct, the letter of NumPy, bytes.
@@ -135,7 +136,8 @@ class Column(Handle):
             raise BufferError("a column is exported as it is, without a copy")
         versioned = max_version is not None and max_version[0] >= 1
         try:
-            address = make("volley_column_to_dlpack" + ("_versioned" if versioned else ""), self)
+            near = Column._of(long_make("volley_column_to", self, Device("cpu"), free="volley_column_free"))
+            address = make("volley_column_to_dlpack" + ("_versioned" if versioned else ""), near)
         except Unsupported as e:
             raise BufferError(str(e)) from e
         return _capsule.wrap_tensor(address, versioned)
