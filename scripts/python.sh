@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # The Python package: builds the wheel and tests it. Alone in an empty environment: the tests that want nothing else, and README's Python part.
-# With NumPy, pyarrow, pandas, Polars and DuckDB, which scripts/peers.sh installs into .venv, nanoarrow, narwhals, JAX and Numba from PyPI and Debian's
-# PyTorch for processors (python3-torch, 1.5 GB with what it needs; see packages.sh): the protocols between them and volley.
+# With NumPy, pyarrow, pandas, Polars and DuckDB, which scripts/peers.sh installs into .venv, nanoarrow, narwhals, JAX, TensorFlow and Numba from
+# PyPI and Debian's PyTorch for processors (python3-torch, 1.5 GB with what it needs; see packages.sh): the protocols between them and volley.
 # Makes out/python/alone and out/python/venv, and installs from PyPI into the second one those, pytest, mypy, and what builds the wheel: ziglang and
-# auditwheel; 300 MB in all.
+# auditwheel; 1.5 GB in all.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
 
 out=$PWD/out/python
 mkdir -p "$out"
-installed="pytest==8.4.2 mypy==1.18.2 ziglang==0.17.1 auditwheel==6.8.2 numpy==2.4.6 nanoarrow==0.9.0 narwhals==2.29.0 jax[cpu]==0.10.2 numba==0.68.1"
+installed="pytest==8.4.2 mypy==1.18.2 ziglang==0.17.1 auditwheel==6.8.2 numpy==2.4.6 nanoarrow==0.9.0 narwhals==2.29.0 jax[cpu]==0.10.2 tensorflow-cpu==2.21.0 numba==0.68.1"
 
 section "Python: environment"
 bash scripts/peers.sh

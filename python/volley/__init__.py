@@ -25,6 +25,7 @@ from .errors import (
     VolleyError,
 )
 from .expr import Agg, Expr, coalesce, col, count, function, lit, sql, when
+from .loader import Batch, Loader
 from .matrix import Matrix
 from .query import Query, scan_csv, scan_ipc, scan_parquet
 from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
@@ -36,7 +37,7 @@ def version() -> str:
 
 
 __all__ = [
-    "Agg", "Canceled", "Closed", "Column", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal", "InvalidValue", "Lost", "Matrix",
+    "Agg", "Batch", "Canceled", "Closed", "Column", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal", "InvalidValue", "Loader", "Lost", "Matrix",
     "Mismatch", "NotFound", "OutOfMemory", "Query", "Table", "Unavailable", "Unsupported", "VolleyError", "coalesce", "col", "concat", "count",
     "devices", "from_arrow", "from_pandas", "function", "lit", "read_csv", "read_ipc", "read_parquet", "scan_csv", "scan_ipc", "scan_parquet", "sql",
     "version", "when",

@@ -1,0 +1,165 @@
+"""Batches in PyTorch, JAX, TensorFlow and Keras: the tensors lie in the loader's ring, by their addresses."""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+import volley as vo
+import volley.loader
+from volley import _capsule
+
+RING = 3
+
+
+def loader(rows: int = 1000, **more: Any) -> vo.Loader:
+    t = vo.Table({"a": np.arange(rows, dtype=np.float32), "b": np.ones(rows, np.float32), "y": np.arange(rows) % 2})
+    return vo.Loader(t, 100, labels="y", shuffle=True, seed=7, prefetch=RING, row_numbers=True, **more)
+
+
+class Managed(ctypes.Structure):
+    """The beginning of DLPack's managed tensor."""
+
+    _fields_ = (("data", ctypes.c_void_p),)
+
+
+class Versioned(ctypes.Structure):
+    """The beginning of DLPack's versioned managed tensor."""
+
+    _fields_ = (("head", ctypes.c_int64 * 4), ("data", ctypes.c_void_p))
+
+
+@pytest.fixture
+def lent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Where the tensors lie that were handed out, in the order of that."""
+    addresses = []
+    plain = vo.loader.BatchTensor.capsule
+
+    def capsule(self: Any, versioned: bool = False) -> Any:
+        made = plain(self, versioned)
+        structure = Versioned if versioned else Managed
+        where = _capsule.unwrap(made, b"dltensor_versioned" if versioned else b"dltensor")
+        addresses.append(structure.from_address(where).data)
+        return made
+
+    monkeypatch.setattr(vo.loader.BatchTensor, "capsule", capsule)
+    return addresses
+
+
+def test_torch_is_the_rings_memory(lent: list[int]) -> None:
+    torch = pytest.importorskip("torch", reason="no python3-torch: python.sh says why")
+    seen: list[int] = []
+    for x, y, rows in loader().torch():
+        assert lent[-3:] == [x.data_ptr(), y.data_ptr(), rows.data_ptr()] and x.is_contiguous() and x.dtype == torch.float32 and tuple(x.shape) == (100, 2)
+        assert torch.equal(x[:, 0], rows.to(torch.float32)) and torch.equal(y[:, 0], (rows % 2).to(torch.float32))
+        x.mul_(2)  # the batch's own memory
+        seen += rows.tolist()
+    assert sorted(seen) == list(range(1000))
+
+
+def test_torch_dataloader_shapes(lent: list[int]) -> None:
+    torch = pytest.importorskip("torch", reason="no python3-torch: python.sh says why")
+    from torch.utils.data import DataLoader, IterableDataset
+
+    batches = loader().torch()
+    assert isinstance(batches, IterableDataset) and len(batches) == 10 and batches.batch_size == 100 and batches.num_workers == 0
+    order = [rows.tolist() for _, _, rows in batches]
+    batches.sampler.set_epoch(0)
+    again = DataLoader(batches, batch_size=None)
+    for (x, _, rows), want in zip(again, order):
+        assert rows.tolist() == want
+        assert x.data_ptr() == lent[-3]  # DataLoader hands the tensors on
+    batches.set_epoch(0)
+    for i, _ in enumerate(batches):
+        if i == 3:
+            break
+    state = batches.state_dict()
+    other = loader().torch()
+    other.load_state_dict(state)
+    assert [rows.tolist() for _, _, rows in other] == order[4:]
+    doubled = loader().torch(lambda x, y, rows: (torch.stack([x, x]), y))
+    assert next(iter(doubled))[0].shape == (2, 100, 2)
+
+
+def test_torch_trains() -> None:
+    torch = pytest.importorskip("torch", reason="no python3-torch: python.sh says why")
+    x = np.random.default_rng(1).normal(size=(2000, 3)).astype(np.float32)
+    t = vo.Table({"a": x[:, 0].copy(), "b": x[:, 1].copy(), "c": x[:, 2].copy(), "y": x @ np.array([1, -2, 3], np.float32)})
+    model = torch.nn.Linear(3, 1)
+    step = torch.optim.SGD(model.parameters(), lr=0.1)
+    batches = vo.Loader(t, 100, labels="y", shuffle=True).torch()
+    for _ in range(10):
+        for x, y in batches:
+            step.zero_grad()
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            step.step()
+    assert loss.item() < 1e-4
+
+
+def test_jax_is_the_rings_memory(lent: list[int]) -> None:
+    import jax
+
+    seen: list[int] = []
+    for x, y, rows in loader(rows=1000).jax():
+        assert isinstance(x, jax.Array) and x.shape == (100, 2) and y.dtype == np.float32
+        assert lent[-3:-1] == [x.unsafe_buffer_pointer(), y.unsafe_buffer_pointer()]  # the numbers of rows are int32 in JAX: a copy
+        seen += np.asarray(rows).tolist()
+        assert float(jax.numpy.abs(x[:, 0] % 2 - y[:, 0]).sum()) == 0
+        del x, y, rows
+    assert sorted(seen) == list(range(1000))
+
+
+def pointer(t: Any) -> int:
+    """Where TensorFlow has a tensor, by way of DLPack."""
+    import tensorflow as tf
+
+    class Producer:
+        def __dlpack__(self, **_: object) -> Any:
+            return tf.experimental.dlpack.to_dlpack(t)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+    return int(np.from_dlpack(Producer()).__array_interface__["data"][0])
+
+
+def test_tensorflow_is_the_rings_memory(lent: list[int]) -> None:
+    import tensorflow as tf
+
+    seen: list[int] = []
+    for x, y, rows in loader().tensorflow():
+        assert x.dtype == tf.float32 and tuple(x.shape) == (100, 2)
+        assert lent[-3:] == [pointer(x), pointer(y), pointer(rows)]
+        seen += rows.numpy().tolist()
+        assert (x.numpy()[:, 0] == rows.numpy()).all()
+        del x, y, rows
+    assert sorted(seen) == list(range(1000))
+
+
+def test_tf_data_is_the_rings_memory(lent: list[int]) -> None:
+    import tensorflow as tf
+
+    of = loader()
+    data = of.dataset()
+    assert [s.shape.as_list() for s in data.element_spec] == [[None, 2], [None, 1], [None]]
+    for _ in range(2):  # epochs
+        seen: list[int] = []
+        for x, _, rows in data:
+            assert pointer(x) in lent[-6:]  # tf.data may be a batch ahead
+            seen += rows.numpy().tolist()
+            del x, rows
+        assert sorted(seen) == list(range(1000))
+    twice = of.dataset(lambda x, y, rows: (x * 2, y, rows)).map(lambda x, y, rows: x)
+    assert float(tf.reduce_max(next(iter(twice)))) > 0
+
+
+def test_keras_fits() -> None:
+    import keras
+
+    x = np.random.default_rng(1).normal(size=(2000, 2)).astype(np.float32)
+    t = vo.Table({"a": x[:, 0].copy(), "b": x[:, 1].copy(), "y": x[:, 0] - 2 * x[:, 1]})
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+    history = model.fit(vo.Loader(t, 100, labels="y", shuffle=True, prefetch=8).dataset(), epochs=5, verbose=0)
+    assert history.history["loss"][-1] < 1e-3

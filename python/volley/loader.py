@@ -1,0 +1,372 @@
+"""Training batches of a table: drawn in a shuffled order by the library's workers, lent to NumPy, PyTorch, JAX, TensorFlow without a copy."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, _capsule
+from ._library import Handle, call, encode, long_call, long_make, long_text, make, texts
+from .errors import Closed, Mismatch, OutOfMemory
+from .query import Query
+from .table import Table
+
+if TYPE_CHECKING:
+    from .loader_torch import TorchLoader
+
+Transform = Callable[..., Any]
+_LAYOUTS = ("row_major", "column_major", "columns")
+_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+
+
+class BatchTensor:
+    """A tensor of a batch. It has DLPack's protocol, by which it is taken once: who takes it owns it, may write to it, and gives its memory
+    back by forgetting it."""
+
+    __slots__ = ("_batch", "_column", "_mask", "_part")
+
+    def __init__(self, batch: Batch, part: int, column: str | None, mask: bool) -> None:
+        self._batch, self._part, self._column, self._mask = batch, part, column, mask
+
+    def capsule(self, versioned: bool = False) -> Any:
+        """A PyCapsule of DLPack's managed tensor."""
+        name = "volley_batch_to_dlpack_versioned" if versioned else "volley_batch_to_dlpack"
+        column = None if self._column is None else encode(self._column)
+        return _capsule.wrap_tensor(make(name, self._batch._handle, self._part, column, int(self._mask)), versioned)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+        if stream is not None or copy or dl_device is not None and tuple(map(int, dl_device)) != (1, 0):
+            raise BufferError("the batch is in host memory, and is exported as it is")
+        return self.capsule(max_version is not None and max_version[0] >= 1)
+
+
+class Batch(Handle):
+    """A lent batch. Its memory comes back to the loader's ring when the batch and all that was taken of it are forgotten."""
+
+    __slots__ = ("_loader",)
+    _free = "volley_batch_free"
+    _loader: Loader
+
+    @classmethod
+    def _of(cls, handle: int, loader: Loader) -> Batch:
+        b = cls.__new__(cls)
+        Handle.__init__(b, handle)
+        b._loader = loader
+        return b
+
+    def _info(self) -> _abi.volley_batch_info:
+        out = _abi.volley_batch_info(size=ctypes.sizeof(_abi.volley_batch_info))
+        call("volley_batch_describe", self._handle, byref(out))
+        return out
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the batch is of, from 0."""
+        return int(self._info().epoch)
+
+    @property
+    def padded(self) -> int:
+        """How many of the rows, the last, are given a second time in the epoch, so that all ranks get as many."""
+        return int(self._info().padded)
+
+    def __len__(self) -> int:
+        return int(self._info().rows)
+
+    @property
+    def features(self) -> BatchTensor:
+        """The matrix of the features."""
+        return BatchTensor(self, _abi.BATCH_FEATURES, None, False)
+
+    @property
+    def labels(self) -> BatchTensor:
+        """The matrix of the labels."""
+        return BatchTensor(self, _abi.BATCH_LABELS, None, False)
+
+    def column(self, name: str) -> BatchTensor:
+        """A feature of the layout "columns"."""
+        return BatchTensor(self, _abi.BATCH_COLUMN, name, False)
+
+    @property
+    def rows(self) -> BatchTensor:
+        """The numbers of the rows in the table."""
+        return BatchTensor(self, _abi.BATCH_ROWS, None, False)
+
+    def parts(self, convert: Callable[[BatchTensor], Any]) -> Any:
+        """Everything that the loader was asked for, each part converted: the features, their mask, the labels, their mask, the rows' numbers. One
+        part comes alone, several as a tuple. In the layout "columns" features and their masks are dicts by name. The batch is closed."""
+        try:
+            made = self._parts(convert)
+        finally:
+            self.close()
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _parts(self, convert: Callable[[BatchTensor], Any]) -> list[Any]:
+        loader = self._loader
+        made: list[Any] = []
+        masks = (False, True) if loader.masks else (False,)
+        if loader.features:
+            for mask in masks:
+                if loader.layout == "columns":
+                    made.append({n: convert(BatchTensor(self, _abi.BATCH_COLUMN, n, mask)) for n in loader.features})
+                else:
+                    made.append(convert(BatchTensor(self, _abi.BATCH_FEATURES, None, mask)))
+        if loader.labels:
+            made.extend(convert(BatchTensor(self, _abi.BATCH_LABELS, None, mask)) for mask in masks)
+        if loader.row_numbers:
+            made.append(convert(BatchTensor(self, _abi.BATCH_ROWS, None, False)))
+        return made
+
+    def numpy(self) -> Any:
+        """The parts as NumPy arrays."""
+        return self.parts(_numpy())
+
+    def torch(self) -> Any:
+        """The parts as PyTorch tensors."""
+        return self.parts(_torch())
+
+    def jax(self) -> Any:
+        """The parts as JAX arrays."""
+        return self.parts(_jax())
+
+    def tensorflow(self) -> Any:
+        """The parts as TensorFlow tensors."""
+        return self.parts(_tensorflow())
+
+
+def _numpy() -> Callable[[BatchTensor], Any]:
+    import numpy as np
+
+    return np.from_dlpack
+
+
+def _torch() -> Callable[[BatchTensor], Any]:
+    from torch.utils.dlpack import from_dlpack
+
+    return lambda t: from_dlpack(t.capsule())
+
+
+def _jax() -> Callable[[BatchTensor], Any]:
+    import jax.dlpack
+
+    take: Callable[[BatchTensor], Any] = jax.dlpack.from_dlpack
+    return take
+
+
+def _tensorflow() -> Callable[[BatchTensor], Any]:
+    import tensorflow as tf
+
+    return lambda t: tf.experimental.dlpack.from_dlpack(t.capsule())
+
+
+class Loader:
+    """Training batches of a table, made ahead of who uses them by the library's own threads.
+
+    >>> t = Table({"x": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
+    >>> loader = Loader(t, 2, labels="y", shuffle=True, seed=7)
+    >>> len(loader)
+    2
+
+    Each loop is over one epoch, or over what is left of it after a break: ``set_epoch`` begins one anew. A batch is lent: its memory comes back
+    when all that was made of it is forgotten, and is never written to before. Who holds all ``prefetch`` batches gets OutOfMemory for the next.
+
+    table: a Table, or a Query, which is collected. features: columns of the batches; None means all that are no labels. labels: columns that
+    come apart, as a matrix. layout: "row_major" or "column_major" matrices, or "columns", a tensor for each feature. dtype, label_dtype:
+    "float32" and so on; None is float32, and each column's own in the layout "columns". masks: a mask for each tensor, without which nulls are an
+    error. row_numbers: batches also have the numbers of their rows.
+
+    rank, num_replicas, seed, drop_last: as DistributedSampler has them. Every rank gets as many batches; where the rows cannot be shared equally
+    some come twice, or with drop_last those that fill no whole batch on each rank are left out. remainder="uneven" gives each row once.
+
+    workers: threads that make batches; None is one for each processor, 0 none: the loop makes them. prefetch: batches of the ring. spare: bytes in
+    which rows are laid out for random reading. state: where to go on, from ``state_dict``.
+    """
+
+    def __init__(self, table: Table | Query, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
+                 layout: str = "row_major", dtype: str | None = None, label_dtype: str | None = None, masks: bool = False, row_numbers: bool = False,
+                 shuffle: bool = False, seed: int = 0, rank: int = 0, num_replicas: int = 1, drop_last: bool = False, remainder: str | None = None,
+                 epochs: int = 0, workers: int | None = None, prefetch: int = 0, spare: int = 0,
+                 state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+        self._loader: _Open | None = None
+        if layout not in _LAYOUTS:
+            raise Mismatch(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}", "mismatch")
+        self.table = table.collect() if isinstance(table, Query) else table
+        self.labels = [labels] if isinstance(labels, str) else list(labels)
+        self.features = [n for n in self.table.columns if n not in self.labels] if features is None else list(features)
+        self.batch_size, self.layout, self.masks, self.row_numbers = batch_size, layout, masks, row_numbers
+        self.dtype, self.label_dtype, self.seed, self.shuffle = dtype, label_dtype, seed, shuffle
+        self.rank, self.num_replicas, self.drop_last = rank, num_replicas, drop_last
+        self._remainder = remainder or ("drop" if drop_last else "pad")
+        self._numbers = (epochs, -1 if workers == 0 else workers or 0, prefetch, spare)
+        self._open(state)
+
+    def _open(self, state: Mapping[str, Any] | None) -> None:
+        lists = [texts(self.features), texts(self.labels)]
+        at = [ctypes.addressof(x) for x in lists]
+
+        def text(value: str | None) -> bytes | None:
+            return None if value is None else encode(value)
+
+        o = _abi.volley_loader_options(
+            ctypes.sizeof(_abi.volley_loader_options), at[0], len(self.features), at[1], len(self.labels), encode(self.layout), text(self.dtype),
+            text(self.label_dtype), self.masks, self.batch_size, self.shuffle, self.seed, self.rank, self.num_replicas, encode(self._remainder),
+            *self._numbers, None if state is None else encode(json.dumps(dict(state))),
+        )  # fmt: skip
+        opened = _Open(long_make("volley_loader_open", self.table, byref(o), free="volley_loader_free"))
+        if self._loader is not None:
+            self._loader.close()
+        self._loader = opened
+
+    @property
+    def _handle(self) -> _Open:
+        if self._loader is None:
+            raise Closed("this Loader was closed", "closed")
+        return self._loader
+
+    def next(self) -> Batch | None:
+        """The next batch; None at the end of an epoch, after which the next one begins."""
+        out = c_void_p()
+        try:
+            long_call("volley_loader_next", (self._handle,), [byref(out)])
+        except OutOfMemory:
+            gc.collect()  # batches that are held by garbage alone
+            long_call("volley_loader_next", (self._handle,), [byref(out)])
+        except BaseException:
+            if out.value:  # a signal came as the call ended
+                Batch._of(out.value, self).close()
+            raise
+        return None if not out.value else Batch._of(out.value, self)
+
+    def __iter__(self) -> Iterator[Batch]:
+        while (b := self.next()) is not None:
+            yield b
+            del b  # or it would be held while the next one is waited for
+
+    def __len__(self) -> int:
+        """Batches of a whole epoch for this rank."""
+        return int(self.stats()["steps"])
+
+    def numpy(self, transform: Transform | None = None) -> Batches:
+        """Batches of NumPy arrays; see Batches."""
+        return Batches(self, _numpy(), transform)
+
+    def jax(self, transform: Transform | None = None) -> Batches:
+        """Batches of JAX arrays on the host."""
+        return Batches(self, _jax(), transform)
+
+    def tensorflow(self, transform: Transform | None = None) -> Batches:
+        """Batches of TensorFlow's eager tensors. ``dataset`` makes a tf.data.Dataset of them."""
+        return Batches(self, _tensorflow(), transform)
+
+    def torch(self, transform: Transform | None = None) -> TorchLoader:
+        """Batches of PyTorch tensors, as an IterableDataset that is used like a DataLoader."""
+        from .loader_torch import TorchLoader
+
+        return TorchLoader(self, transform)
+
+    def dataset(self, transform: Transform | None = None) -> Any:
+        """A tf.data.Dataset of batches, one epoch an iteration, which Keras' fit takes. See loader_tensorflow."""
+        from .loader_tensorflow import dataset
+
+        return dataset(self, transform)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader stands, for a checkpoint: what was given out is seen. It serves any rank, and any number of them."""
+        made: dict[str, Any] = json.loads(long_text("volley_loader_state", self._handle))
+        return made
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from a state: rows that were given out then do not come again, all others do. Changed data or options are a Mismatch."""
+        self._open(state)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of an epoch, as DistributedSampler does. Costs nothing where that comes next anyway."""
+        now = self.state_dict()
+        if (now["epoch"], now["position"]) != (epoch, 0):
+            self._open({**now, "epoch": epoch, "position": 0})
+
+    def stats(self) -> dict[str, Any]:
+        """Figures since the loader was opened: batches and rows given out, seconds of work and of waiting, bytes of the ring, and what bounds it."""
+        f = _abi.volley_loader_figures(size=ctypes.sizeof(_abi.volley_loader_figures))
+        call("volley_loader_stats", self._handle, byref(f))
+        seconds = ("elapsed", "gather", "producer_wait", "consumer_wait")
+        made: dict[str, Any] = {field[0]: getattr(f, field[0]) for field in f._fields_[1:]}
+        made.update({name: made[name] / 1e9 for name in seconds}, bound=(f.bound or b"").decode())
+        return made
+
+    def close(self) -> None:
+        """Stops the workers. Batches that are lent stay as they are."""
+        if self._loader is not None:
+            self._loader.close()
+            self._loader = None
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def types(self) -> dict[str, str]:
+        """The types of the features in the layout "columns"."""
+        schema = self.table.schema
+        return {n: self.dtype or _number(schema[n]) for n in self.features}
+
+
+def _number(dtype: str) -> str:
+    """The type of number that a column's values are in the layout "columns"."""
+    if dtype in _NUMBERS:
+        return dtype
+    if dtype == "bool":
+        return "uint8"
+    return "int32" if dtype in ("date32", "time32[s]", "time32[ms]") else "int64"
+
+
+class _Open(Handle):
+    """A loader of the library."""
+
+    __slots__ = ()
+    _free = "volley_loader_free"
+
+
+class Batches:
+    """A loader's batches as arrays of a framework, or as what transform makes of them: it is called with the parts as its arguments, and an error of
+    it is that of the loop, which may go on after the batch. The other methods are the loader's."""
+
+    def __init__(self, loader: Loader, convert: Callable[[BatchTensor], Any], transform: Transform | None) -> None:
+        self.loader, self._convert, self._transform = loader, convert, transform
+
+    def next(self) -> Any:
+        """The next batch; None at the end of an epoch."""
+        b = self.loader.next()
+        return None if b is None else self._made(b)
+
+    def __iter__(self) -> Iterator[Any]:
+        while (b := self.loader.next()) is not None:
+            yield self._made(b)
+
+    def _made(self, b: Batch) -> Any:
+        made = b.parts(self._convert)
+        if self._transform is None:
+            return made
+        return self._transform(*made) if isinstance(made, tuple) else self._transform(made)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def set_epoch(self, epoch: int) -> None:
+        """See Loader.set_epoch."""
+        self.loader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """See Loader.state_dict."""
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """See Loader.load_state_dict."""
+        self.loader.load_state_dict(state)
