@@ -26,8 +26,9 @@ func (a allocationFailed) Unwrap() error { return a.err }
 type arena struct {
 	mu     sync.Mutex
 	from   memory.Allocator
-	most   int64 // of one allocation
-	raw    bool  // long blocks need not be zeroed
+	most   int64          // of one allocation
+	raw    bool           // long blocks need not be zeroed
+	mapped *memory.Buffer // a file that bytes may lie in, or nil
 	closed bool
 	blocks map[*byte]*arenaBlock
 }
@@ -118,6 +119,9 @@ func (a *arena) hold(root, bytes []byte) *memory.Buffer {
 	if cap(root) == 0 {
 		return memory.Wrap(bytes, nil)
 	}
+	if b := a.inFile(bytes); b != nil {
+		return b
+	}
 	key := unsafe.SliceData(root)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -132,6 +136,23 @@ func (a *arena) hold(root, bytes []byte) *memory.Buffer {
 		block.held--
 		a.drop(key, block)
 	})
+}
+
+// inFile is the buffer of bytes that lie in the mapped file, which it keeps
+// mapped; nil for others.
+func (a *arena) inFile(bytes []byte) *memory.Buffer {
+	if a.mapped == nil || len(bytes) == 0 {
+		return nil
+	}
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(bytes))) - uintptr(unsafe.Pointer(unsafe.SliceData(a.mapped.Bytes())))
+	if at >= uintptr(a.mapped.Len()) {
+		return nil
+	}
+	b, err := a.mapped.Slice(int64(at), int64(len(bytes)))
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // close gives back every block that no column holds, now, and the others when

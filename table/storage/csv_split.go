@@ -33,6 +33,7 @@ type csvSplitter struct {
 	most   int // bytes of a record
 	rest   []byte
 	line   int64
+	at     int64 // in the text, of what follows the last block
 	opened bool
 	eof    bool
 }
@@ -57,7 +58,9 @@ func (s *csvSplitter) next() (csvBlock, error) {
 			if bytes.HasPrefix(buf, []byte("\xff\xfe")) || bytes.HasPrefix(buf, []byte("\xfe\xff")) {
 				return csvBlock{}, fmt.Errorf("%w: the text is UTF-16, not UTF-8", ErrFormat)
 			}
+			whole := len(buf)
 			buf = bytes.TrimPrefix(buf, []byte("\ufeff"))
+			s.at = int64(whole - len(buf))
 		}
 		if len(buf) == 0 && s.eof {
 			return csvBlock{}, io.EOF
@@ -103,6 +106,7 @@ func (s *csvSplitter) room(n int) []byte {
 func (s *csvSplitter) cut(buf []byte, end int) csvBlock {
 	b := csvBlock{text: buf[:end], line: s.line}
 	s.rest = append([]byte(nil), buf[end:]...)
+	s.at += int64(end)
 	s.line += int64(bytes.Count(b.text, []byte{'\n'}))
 	return b
 }

@@ -24,13 +24,35 @@ type ipcFile struct {
 	reader  *ipc.FileReader
 	schema  *arrow.Schema
 	batches []ipcBlock
-	serial  *sync.Mutex // nil where batches may be decoded in parallel
+	serial  *sync.Mutex    // nil where batches may be decoded in parallel
+	mapped  *memory.Buffer // the file, where it is mapped, else nil
 }
 
 // openIPCFile reads the footer and the dictionaries of a file. ctx ends later
 // reads too.
 func openIPCFile(ctx context.Context, in *input, from memory.Allocator) (f *ipcFile, err error) {
-	a := newArena(from, largestBlock(in.size))
+	return openIPCWith(in, newArena(from, largestBlock(in.size)), func(a *arena) (*ipc.FileReader, error) {
+		return ipc.NewFileReader(&until{ctx: ctx, in: in}, ipc.WithAllocator(a), ipc.WithBodySizeLimit(0), ipc.WithMetadataSizeLimit(largestMeta))
+	})
+}
+
+// openMapped is openIPCFile of a file that is mapped. It takes over the
+// reference to the mapping when it succeeds.
+func openMapped(in *input, mapped *memory.Buffer) (*ipcFile, error) {
+	a := newArena(memory.Heap, largestBlock(in.size))
+	a.mapped = mapped
+	f, err := openIPCWith(in, a, func(a *arena) (*ipc.FileReader, error) {
+		return ipc.NewMappedFileReader(mapped.Bytes(), ipc.WithAllocator(a), ipc.WithBodySizeLimit(0), ipc.WithMetadataSizeLimit(largestMeta))
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.mapped = mapped
+	return f, nil
+}
+
+// openIPCWith checks a file before open makes the reader of it.
+func openIPCWith(in *input, a *arena, open func(*arena) (*ipc.FileReader, error)) (f *ipcFile, err error) {
 	defer func() {
 		if err != nil {
 			a.close()
@@ -46,7 +68,7 @@ func openIPCFile(ctx context.Context, in *input, from memory.Allocator) (f *ipcF
 			return nil, inFile(in.path, fmt.Sprintf("dictionary %d", i), err, ErrFormat)
 		}
 	}
-	reader, err := ipc.NewFileReader(&until{ctx: ctx, in: in}, ipc.WithAllocator(a), ipc.WithBodySizeLimit(0), ipc.WithMetadataSizeLimit(largestMeta))
+	reader, err := open(a)
 	if err != nil {
 		return nil, inFile(in.path, "footer", err, ErrFormat)
 	}
@@ -140,6 +162,7 @@ func (f *ipcFile) record(i int) (rec arrow.RecordBatch, err error) {
 func (f *ipcFile) close() {
 	f.reader.Close()
 	f.arena.close()
+	f.mapped.Release()
 	f.input.close()
 }
 

@@ -1,0 +1,169 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// Pieces are files that stay open and are read piece by piece, in any order and
+// from any goroutine: row groups of Parquet, record batches of Arrow IPC files,
+// blocks of about a megabyte of CSV. Where pieces are and how many rows they
+// have is known from the start; of their values nothing is kept.
+type Pieces struct {
+	name   string
+	schema *arrow.Schema
+	pieces []piece
+	files  []pieceFile
+}
+
+// piece is a part of a file.
+type piece struct {
+	part string // "row group 3"
+	path string
+	rows int64
+	read func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error
+}
+
+// pieceFile is an open file as it was when it was opened.
+type pieceFile struct {
+	path  string
+	info  fs.FileInfo
+	close func()
+}
+
+// OpenPieces opens the files of a source: a *ParquetSource, *IPCSource or
+// *CSVSource; others are an ErrUnsupported, and so are IPC streams, in which
+// nothing says where a record batch is, and CSV that is read leniently, whose
+// blocks have a number of rows only when they are parsed. Footers are read, and
+// of CSV the whole text once, to find its records. Files of other columns than
+// the first are an ErrMismatch. b is where the rows are read to, and must be on
+// the host. The caller closes the pieces.
+func OpenPieces(ctx context.Context, b *kernels.Backend, s table.Source) (_ *Pieces, err error) {
+	if p := b.Device.Place(); !p.HostAccessible() {
+		return nil, device.Errorf(device.ErrUnsupported, p.String(), "storage", "pieces are read onto the host")
+	}
+	p := &Pieces{name: s.Name()}
+	defer func() {
+		if err != nil {
+			p.Close()
+		}
+	}()
+	switch s := s.(type) {
+	case *ParquetSource:
+		err = p.openParquet(ctx, b, s)
+	case *IPCSource:
+		err = p.openIPC(ctx, b, s)
+	case *CSVSource:
+		err = p.openCSV(ctx, b, s)
+	default:
+		err = unsupported(s.Name(), "", "a source of %T has no pieces", s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// opened notes a file, before it is looked at.
+func (p *Pieces) opened(in *input, end func()) error {
+	info, err := in.file.Stat()
+	p.files = append(p.files, pieceFile{in.path, info, end})
+	return inFile(in.path, "", err, device.ErrUnavailable)
+}
+
+// Name is the source's.
+func (p *Pieces) Name() string { return p.name }
+
+// Schema is all the columns that there are.
+func (p *Pieces) Schema() *arrow.Schema { return p.schema }
+
+// Len is how many pieces there are.
+func (p *Pieces) Len() int { return len(p.pieces) }
+
+// Rows is how many rows piece i has: some.
+func (p *Pieces) Rows(i int) int64 { return p.pieces[i].rows }
+
+// At is the file that piece i is in, and which part of it.
+func (p *Pieces) At(i int) (path, part string) { return p.pieces[i].path, p.pieces[i].part }
+
+// Read reads the named columns of a piece, in the order of the schema, into
+// batches that the caller releases. A damaged piece is an error that names file
+// and part, of the kind ErrFormat; other pieces can be read all the same.
+func (p *Pieces) Read(ctx context.Context, i int, columns []string) (batches []*table.Batch, err error) {
+	one := &p.pieces[i]
+	want, err := project(p.name, p.schema, columns)
+	if err != nil {
+		return nil, err
+	}
+	rows := int64(0)
+	err = one.read(ctx, want, func(b *table.Batch) error {
+		batches, rows = append(batches, b), rows+b.Len()
+		return nil
+	})
+	if err == nil && rows != one.rows {
+		err = damaged(one.path, one.part, "%d rows, where there were %d when it was opened", rows, one.rows)
+	}
+	if err != nil {
+		for _, b := range batches {
+			b.Release()
+		}
+		return nil, err
+	}
+	return batches, nil
+}
+
+// Check is an ErrMismatch that names the first file that is not any more what
+// it was when it was opened: of another size or time, replaced, or gone.
+func (p *Pieces) Check(ctx context.Context) error {
+	for _, f := range p.files {
+		if err := canceled(ctx, f.path); err != nil {
+			return err
+		}
+		now, err := os.Stat(f.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return &Error{Path: f.path, Kind: device.ErrMismatch, Text: "it is gone since it was opened"}
+		case err != nil:
+			return inFile(f.path, "", err, device.ErrUnavailable)
+		case now.Size() != f.info.Size():
+			return &Error{Path: f.path, Kind: device.ErrMismatch, Text: fmt.Sprintf("it has %d bytes, and had %d when it was opened", now.Size(), f.info.Size())}
+		case !now.ModTime().Equal(f.info.ModTime()):
+			return &Error{Path: f.path, Kind: device.ErrMismatch, Text: "it was written since it was opened"}
+		case !os.SameFile(now, f.info):
+			return &Error{Path: f.path, Kind: device.ErrMismatch, Text: "it was replaced since it was opened"}
+		}
+	}
+	return nil
+}
+
+// Fingerprint is a number that is another when a file has another size, time of
+// its last change, or division into pieces. Values are not read.
+func (p *Pieces) Fingerprint() uint32 {
+	var text []byte
+	for _, f := range p.files {
+		text = binary.LittleEndian.AppendUint64(text, uint64(f.info.Size()))
+		text = binary.LittleEndian.AppendUint64(text, uint64(f.info.ModTime().UnixNano()))
+	}
+	for _, one := range p.pieces {
+		text = binary.LittleEndian.AppendUint64(text, uint64(one.rows))
+	}
+	return crc32.ChecksumIEEE(text)
+}
+
+// Close closes the files. No Read may run. Closing twice is allowed.
+func (p *Pieces) Close() {
+	for _, f := range p.files {
+		f.close()
+	}
+	p.files, p.pieces = nil, nil
+}

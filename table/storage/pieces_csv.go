@@ -1,0 +1,116 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// csvSpan is where a block of text is.
+type csvSpan struct {
+	at, size int64
+	line     int64
+}
+
+// openCSV finds the blocks, and counts their records.
+func (p *Pieces) openCSV(ctx context.Context, b *kernels.Backend, s *CSVSource) (err error) {
+	if p.schema, err = s.Schema(ctx); err != nil {
+		return err
+	}
+	if s.options.Lenient {
+		return unsupported(s.Name(), "", "CSV in pieces is not read leniently")
+	}
+	var names []string
+	for _, f := range p.schema.Fields() {
+		names = append(names, f.Name)
+	}
+	for _, path := range s.paths {
+		if err := p.indexCSV(ctx, b, s, path, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexCSV finds the blocks of a file. It stays open.
+func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource, path string, names []string) error {
+	f, err := s.open(ctx, path, names)
+	if err != nil {
+		return err
+	}
+	if err := p.opened(f.input, f.close); err != nil {
+		return err
+	}
+	at := int64(-1) // of the next block; the first one begins behind the header
+	for {
+		block, err := f.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		size := int64(len(block.text))
+		if at < 0 {
+			at = f.split.at - size
+		}
+		span := csvSpan{at, size, block.line}
+		at += size
+		t := &csvTokens{path: path, delim: s.options.delimiter(), names: names, slots: noSlots(len(names)), bad: func(e *Error) error { return e }}
+		r, err := t.records(block, 0)
+		if err != nil {
+			return err
+		}
+		rows := int64(r.rows())
+		r.release()
+		block.release()
+		if rows > 0 {
+			p.pieces = append(p.pieces, piece{fmt.Sprintf("lines from %d", span.line), path, rows,
+				func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
+					return s.readSpan(ctx, b, f.input, span, names, want, emit)
+				}})
+		}
+	}
+}
+
+// noSlots says that none of n fields is wanted.
+func noSlots(n int) []int {
+	slots := make([]int, n)
+	for i := range slots {
+		slots[i] = -1
+	}
+	return slots
+}
+
+// readSpan parses a block that was found before.
+func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input, at csvSpan, names []string, want *arrow.Schema, emit func(*table.Batch) error) error {
+	scan := &csvScanner{source: s, backend: b, want: want, names: names, slots: noSlots(len(names))}
+	for i, name := range names {
+		k := want.FieldIndices(name)
+		if len(k) == 0 {
+			continue
+		}
+		scan.slots[i] = len(scan.columns)
+		typ := want.Field(k[0]).Type
+		parser, err := parserOf(typ)
+		if err != nil {
+			return inFile(in.path, "", err, nil)
+		}
+		_, given := s.options.Types[name]
+		scan.columns = append(scan.columns, csvColumn{name: name, number: i + 1, typ: typ, parser: parser, given: given})
+	}
+	text := make([]byte, at.size)
+	if n, err := (&until{ctx: ctx, in: in}).ReadAt(text, at.at); n < len(text) {
+		if errors.Is(err, io.EOF) {
+			return damaged(in.path, "", "it ends before offset %d", at.at+at.size)
+		}
+		return inFile(in.path, "", err, device.ErrUnavailable)
+	}
+	return scan.parse(in.path, csvBlock{text: text, line: at.line}, emit)
+}
