@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/volley-go/volley/dataloader/order"
 )
 
 const (
@@ -81,7 +83,7 @@ func gatherAll(b *testing.B, gather func(to []float32, rows []int)) {
 
 // BenchmarkPermutation is the computing of one position.
 func BenchmarkPermutation(b *testing.B) {
-	p, to := NewPermutation(benchRows, 7, 0), make([]int64, benchBatch)
+	p, to := order.NewPermutation(benchRows, 7, 0), make([]int64, benchBatch)
 	b.SetBytes(8 * benchBatch)
 	for b.Loop() {
 		p.Fill(to, 12_345)

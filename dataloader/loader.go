@@ -76,7 +76,12 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 		return nil, err
 	}
 	l := &Loader{options: o, source: s, busy: make(chan struct{}, 1)}
-	l.sampler = Sampler{s.NumRows(), o.Batch, o.Rank, o.Size, o.Shuffle, o.Seed, o.Remainder}
+	l.sampler = Sampler{s.NumRows(), o.Batch, o.Rank, o.Size, o.Shuffle, o.Seed, o.Remainder, o.Order}
+	if o.Order != nil {
+		if l.sampler.Rows = o.Order.Len(); o.Order.Rows() != s.NumRows() {
+			return nil, device.Errorf(device.ErrMismatch, "", call, "%s has %d rows, and the order is over %d", s.Name(), s.NumRows(), o.Order.Rows())
+		}
+	}
 	if err := l.sampler.check(); err != nil {
 		return nil, err
 	}

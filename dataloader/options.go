@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/volley-go/volley/dataloader/order"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -44,11 +45,21 @@ type Options struct {
 	Masks bool
 
 	Batch      int64     // rows of a batch
-	Shuffle    bool      // a new order of all rows for each epoch
+	Shuffle    bool      // a new order of all rows for each epoch, each as likely as any other
 	Seed       uint64    // of the orders
 	Rank, Size int       // this rank of how many; Size 0 means 1
 	Remainder  Remainder // how an epoch ends
 	Epochs     int64     // how many there are; 0 means no end
+
+	// Order, if not nil, is the order of each epoch in the place of Shuffle: by
+	// blocks through a buffer, weighted, stratified, by groups. It is over all rows
+	// of the source.
+	Order order.Order
+	// SkipBad leaves out rows that cannot be read because a part of a file is
+	// damaged, and goes on: the batch is shorter by them, without rows if need be,
+	// so that the ranks stay in step. Stats counts them. Without it they are the
+	// error of Next.
+	SkipBad bool
 
 	// Transform, if not nil, changes a batch in place before it is given out. It is
 	// called by several workers at a time and may use the batch until it returns.
@@ -84,6 +95,8 @@ func (o Options) filled() (Options, error) {
 		return fail("%d workers: 0 means GOMAXPROCS, InCaller none", o.Workers)
 	case o.Prefetch < 0:
 		return fail("a ring of %d batches", o.Prefetch)
+	case o.Order != nil && o.Shuffle:
+		return fail("Shuffle and Order: an order is one or the other")
 	case o.Epochs < 0:
 		return fail("%d epochs: 0 means no end", o.Epochs)
 	}

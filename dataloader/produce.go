@@ -96,11 +96,8 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 		}
 	}()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
-	for i := range l.plan.parts {
-		s.tensors[i] = l.plan.parts[i].over(s.n, s.data[i], s.valid[i])
-	}
 	begin := time.Now()
-	s.err = l.reader.Read(ctx, s.rows[:s.n], s.tensors)
+	s.err = l.read(ctx, s)
 	l.meter.gather.since(begin)
 	if s.err == nil && l.options.Transform != nil {
 		stage = "transform"
@@ -109,4 +106,60 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 		l.meter.transform.since(begin)
 	}
 	done = true
+}
+
+// checker is a Reader whose data may change behind its back.
+type checker interface {
+	// Check is an error where it has.
+	Check(ctx context.Context) error
+}
+
+// read fills a slot's tensors with its rows.
+func (l *Loader) read(ctx context.Context, s *slot) error {
+	if c, ok := l.reader.(checker); ok && s.step == 0 {
+		if err := c.Check(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		for i := range l.plan.parts {
+			s.tensors[i] = l.plan.parts[i].over(s.n, s.data[i], s.valid[i])
+		}
+		err := l.reader.Read(ctx, s.rows[:s.n], s.tensors)
+		if err == nil || !l.options.SkipBad {
+			return err
+		}
+		bad := badOf(err)
+		if len(bad) == 0 {
+			return err
+		}
+		l.meter.skipped.Add(int64(len(bad)))
+		s.leaveOut(bad)
+	}
+}
+
+// badOf are the positions that an error is about, if others can be read.
+func badOf(err error) []int {
+	var bad *BadRows
+	if errors.As(err, &bad) {
+		return bad.Positions
+	}
+	return nil
+}
+
+// leaveOut takes rows, whose positions rise, out of a slot's list.
+func (s *slot) leaveOut(positions []int) {
+	kept, whole := int64(0), s.n-s.padded
+	for i, row := range s.rows[:s.n] {
+		if len(positions) > 0 && positions[0] == i {
+			positions = positions[1:]
+			if int64(i) >= whole {
+				s.padded--
+			}
+			continue
+		}
+		s.rows[kept] = row
+		kept++
+	}
+	s.n = kept
 }

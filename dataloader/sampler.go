@@ -3,6 +3,7 @@ package dataloader
 import (
 	"math"
 
+	"github.com/volley-go/volley/dataloader/order"
 	"github.com/volley-go/volley/device"
 )
 
@@ -33,12 +34,14 @@ const (
 // seen a prefix of the order after every step, which any other number of ranks
 // can go on from.
 type Sampler struct {
-	Rows       int64     // of the data
+	Rows       int64     // positions of an epoch: rows of the data, or what Order says
 	Batch      int64     // rows of a batch, at least 1
 	Rank, Size int       // this rank of how many
-	Shuffle    bool      // in the order of a Permutation, else in that of the data
+	Shuffle    bool      // in the order of an order.Permutation, else in that of the data
 	Seed       uint64    // chooses the permutations
 	Remainder  Remainder // how an epoch ends
+	// Order, if not nil, is the order, in the place of Shuffle and Seed.
+	Order order.Order
 }
 
 func (s *Sampler) check() error {
@@ -50,6 +53,8 @@ func (s *Sampler) check() error {
 		return device.Errorf(device.ErrMismatch, "", call, "batches of %d rows: at least 1 is needed", s.Batch)
 	case s.Size < 1 || s.Rank < 0 || s.Rank >= s.Size:
 		return device.Errorf(device.ErrMismatch, "", call, "rank %d of %d: ranks count from 0, and there is at least one", s.Rank, s.Size)
+	case s.Order != nil && s.Order.Len() != s.Rows:
+		return device.Errorf(device.ErrMismatch, "", call, "%d positions in an order of %d", s.Rows, s.Order.Len())
 	case s.Remainder < Pad || s.Remainder > Uneven:
 		return device.Errorf(device.ErrMismatch, "", call, "remainder %d: it is Pad, Drop or Uneven", s.Remainder)
 	}
@@ -125,8 +130,12 @@ func (s *Sampler) after(from, steps int64) int64 { return min(s.Rows, from+steps
 func (s *Sampler) Fill(dst []int64, epoch, from, step int64) (n, padded int64) {
 	at, n, padded := s.span(from, step)
 	dst = dst[:n]
+	if s.Order != nil {
+		s.Order.Fill(dst, epoch, at)
+		return n, padded
+	}
 	if s.Shuffle {
-		p := NewPermutation(s.Rows, s.Seed, uint64(epoch))
+		p := order.NewPermutation(s.Rows, s.Seed, uint64(epoch))
 		p.Fill(dst, at)
 		return n, padded
 	}

@@ -24,12 +24,12 @@ type State struct {
 	Plan string `json:"plan"`
 }
 
-// orderVersion changes when a Permutation does: a state goes with its order.
+// orderVersion changes when an order.Permutation does: a state goes with its order.
 const orderVersion = 1
 
 // planParts are the parts of State.Plan, four bytes each.
 var planParts = []string{
-	"the number of rows", "the names or types of the columns", "the tensors' layout, types or masks", "the order (Shuffle)", "the values",
+	"the number of rows", "the names or types of the columns", "the tensors' layout, types or masks", "the order", "the values",
 }
 
 // hash is the plan of a loader. It reads all values of its columns.
@@ -48,11 +48,19 @@ func (l *Loader) hash(ctx context.Context) (string, error) {
 	}
 	var bytes []byte
 	for _, n := range []uint32{
-		sum(fmt.Sprint(l.sampler.Rows)), sum(schema), sum(layout), sum(fmt.Sprint(l.sampler.Shuffle, orderVersion)), values,
+		sum(fmt.Sprint(l.source.NumRows())), sum(schema), sum(layout), sum(l.orderText()), values,
 	} {
 		bytes = binary.BigEndian.AppendUint32(bytes, n)
 	}
 	return hex.EncodeToString(bytes), nil
+}
+
+// orderText is what the order of an epoch depends on beside rows and seed.
+func (l *Loader) orderText() string {
+	if o := l.sampler.Order; o != nil {
+		return fmt.Sprint(o.Hash(), orderVersion)
+	}
+	return fmt.Sprint(l.sampler.Shuffle, orderVersion)
 }
 
 // State is where the loader stands: all batches that Next has given out are

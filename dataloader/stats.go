@@ -15,7 +15,7 @@ func (t *total) get() time.Duration { return time.Duration(t.ns.Load()) }
 // meter counts what a loader does.
 type meter struct {
 	start                                 time.Time
-	batches, rows, looks, fill            atomic.Int64
+	batches, rows, looks, fill, skipped   atomic.Int64
 	gather, transform, producer, consumer total
 }
 
@@ -33,6 +33,7 @@ func (m *meter) ready(n int64) {
 // Stats are the figures of a loader since it was made.
 type Stats struct {
 	Batches, Rows int64         // given out
+	Skipped       int64         // rows that SkipBad left out, of batches that are made
 	Elapsed       time.Duration // since New
 	RowsPerSecond float64       // over Elapsed, time in which nobody asked included
 	Gather        time.Duration // of all workers together, in the source's Read
@@ -52,7 +53,7 @@ type Stats struct {
 func (l *Loader) Stats() Stats {
 	m := &l.meter
 	s := Stats{
-		Batches: m.batches.Load(), Rows: m.rows.Load(), Elapsed: time.Since(m.start),
+		Batches: m.batches.Load(), Rows: m.rows.Load(), Skipped: m.skipped.Load(), Elapsed: time.Since(m.start),
 		Gather: m.gather.get(), Transform: m.transform.get(), ProducerWait: m.producer.get(), ConsumerWait: m.consumer.get(),
 		Spare: l.spare,
 	}

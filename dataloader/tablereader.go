@@ -152,12 +152,15 @@ func (r *tableReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 		if !r.parts[i].is(&to[i], int64(len(rows))) {
 			return device.Errorf(device.ErrMismatch, "", "dataloader", "tensor %d is not that of %d rows of its part", i, len(rows))
 		}
-		for k := range to[i].Valid {
-			to[i].Valid[k] = 1
-		}
 	}
 	s := r.borrow()
 	defer r.giveBack(s)
+	return r.readAt(ctx, s, rows, to, 0)
+}
+
+// readAt is Read into the rows of the tensors from first on, which are not looked
+// at otherwise.
+func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to []Tensor, first int64) error {
 	for at := int64(0); at < int64(len(rows)); at += blockRows {
 		if at&0xffff == 0 {
 			if err := device.Canceled(ctx, "", "dataloader"); err != nil {
@@ -170,20 +173,27 @@ func (r *tableReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 				return device.Errorf(device.ErrValue, "", "dataloader", "row %d of %d", row, r.rows)
 			}
 		}
-		local, chunk := r.locate(block, s)
 		for i := range r.parts {
-			r.parts[i].read(s, &to[i], at, block, local, chunk)
+			if err := r.readPart(s, i, &to[i], first+at, block); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// read writes a block of rows into a tensor from its row at on.
-func (p *openPart) read(s *scratch, to *Tensor, at int64, rows, local []int64, chunk []int32) {
+// readPart writes a block of rows, which are there, into a tensor from its row at
+// on.
+func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []int64) error {
+	p := &r.parts[i]
+	local, chunk := r.locate(block, s)
 	tiled := int64(0)
 	if p.tile != nil {
 		tiled = p.tile.columns
-		s.touched ^= p.tile.copyTo(to, at, rows)
+		s.touched ^= p.tile.copyTo(to, at, block)
+	}
+	if p.Mask {
+		p.setValid(to, at, int64(len(block)))
 	}
 	for c, g := range p.gatherers {
 		k := at*to.RowStride + int64(c)*to.ColumnStride
@@ -192,6 +202,21 @@ func (p *openPart) read(s *scratch, to *Tensor, at int64, rows, local []int64, c
 		}
 		if p.Mask {
 			g.mark(to.Data, to.Valid, k, to.RowStride, local, chunk)
+		}
+	}
+	return nil
+}
+
+// setValid says of all elements of some rows that they are no nulls.
+func (p *openPart) setValid(to *Tensor, at, n int64) {
+	runs, length := int64(1), n*to.RowStride
+	if p.ColumnMajor {
+		runs, length = to.Columns, n
+	}
+	for c := range runs {
+		valid := to.Valid[at*to.RowStride+c*to.ColumnStride:][:length]
+		for i := range valid {
+			valid[i] = 1
 		}
 	}
 }

@@ -76,7 +76,8 @@ var Packages = []Package{
 	{Path: "flow", May: tables, Tests: theCPU},
 	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: theCPU},
 	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: theCPU},
-	{Path: "dataloader", May: join(tables, []string{"matrix"}), Tests: theCPU},
+	{Path: "dataloader/order", May: []string{"device"}},
+	{Path: "dataloader", May: join(tables, []string{"matrix", "dataloader/order"}), Tests: theCPU},
 
 	// Neighbours: each knows one foreign format or library.
 	{Path: "interop/arrow15", May: []string{"memory"}},
@@ -92,7 +93,7 @@ var Packages = []Package{
 
 // everythingButBench is what a program may use: all packages that are part of the library.
 var everythingButBench = join(tables, theCPU, []string{
-	".", "matrix", "collective", "collective/...", "flow", "distributed", "pilot", "dataloader",
+	".", "matrix", "collective", "collective/...", "flow", "distributed", "pilot", "dataloader", "dataloader/order",
 	"interop/arrow15", "interop/dlpack", "interop/gonum",
 })
 

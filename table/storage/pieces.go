@@ -20,10 +20,11 @@ import (
 // blocks of about a megabyte of CSV. Where pieces are and how many rows they
 // have is known from the start; of their values nothing is kept.
 type Pieces struct {
-	name   string
-	schema *arrow.Schema
-	pieces []piece
-	files  []pieceFile
+	name       string
+	schema     *arrow.Schema
+	pieces     []piece
+	compressed bool
+	files      []pieceFile
 }
 
 // piece is a part of a file.
@@ -92,6 +93,10 @@ func (p *Pieces) Len() int { return len(p.pieces) }
 
 // Rows is how many rows piece i has: some.
 func (p *Pieces) Rows(i int) int64 { return p.pieces[i].rows }
+
+// Compressed reports whether there are pieces of Arrow IPC that MapIPC cannot
+// take as they lie.
+func (p *Pieces) Compressed() bool { return p.compressed }
 
 // At is the file that piece i is in, and which part of it.
 func (p *Pieces) At(i int) (path, part string) { return p.pieces[i].path, p.pieces[i].part }

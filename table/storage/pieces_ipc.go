@@ -41,6 +41,7 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 			if err != nil {
 				return err
 			}
+			p.compressed = p.compressed || head.compressed
 			if head.rows > 0 {
 				p.pieces = append(p.pieces, piece{recordBatch(i), path, head.rows, func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
 					if err := canceled(ctx, path); err != nil {

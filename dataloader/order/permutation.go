@@ -1,4 +1,4 @@
-package dataloader
+package order
 
 import "math/bits"
 

@@ -1,0 +1,168 @@
+package dataloader
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/table/storage"
+)
+
+// pieceCache keeps decoded pieces, those used last, up to a number of bytes. A
+// piece is decoded by one goroutine, however many ask for it.
+type pieceCache struct {
+	limit int64
+	load  func(ctx context.Context, i int) (*tableReader, int64, error)
+	ctx   context.Context // of the decoding
+	stop  context.CancelFunc
+	turns chan struct{} // as many tokens as pieces may be decoded at a time
+
+	loading sync.WaitGroup
+	mu      sync.Mutex
+	pieces  map[int]*cachedPiece
+	bytes   int64 // of pieces that are decoded
+	clock   int64
+	closed  bool
+}
+
+// cachedPiece is a piece that is decoded or will be. All but done is guarded by
+// the cache's mu until done is closed; uses and last always.
+type cachedPiece struct {
+	number int
+	done   chan struct{}
+	reader *tableReader
+	err    error
+	bytes  int64
+	uses   int
+	last   int64
+}
+
+func newPieceCache(limit int64, load func(context.Context, int) (*tableReader, int64, error)) *pieceCache {
+	c := &pieceCache{limit: limit, load: load, pieces: map[int]*cachedPiece{}, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+// want begins to decode a piece, unless it is there.
+func (c *pieceCache) want(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.find(i)
+}
+
+// find is the entry of a piece, which is begun where there is none; nil in a
+// closed cache. The lock is held.
+func (c *pieceCache) find(i int) *cachedPiece {
+	c.clock++
+	if p := c.pieces[i]; p != nil {
+		p.last = c.clock
+		return p
+	}
+	if c.closed {
+		return nil
+	}
+	p := &cachedPiece{number: i, done: make(chan struct{}), last: c.clock}
+	c.pieces[i] = p
+	c.loading.Go(func() { c.decode(p) })
+	return p
+}
+
+// decode makes a piece when it is its turn.
+func (c *pieceCache) decode(p *cachedPiece) {
+	defer close(p.done)
+	select {
+	case c.turns <- struct{}{}:
+	case <-c.ctx.Done():
+		p.err = closedError()
+		return
+	}
+	defer func() { <-c.turns }()
+	reader, bytes, err := c.load(c.ctx, p.number)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.reader, p.bytes, p.err = reader, bytes, err
+	c.bytes += bytes
+	c.shrink(p)
+}
+
+// shrink drops pieces that nobody uses, those first that were not used for the
+// longest time, and never the newest. The lock is held.
+func (c *pieceCache) shrink(newest *cachedPiece) {
+	for c.bytes > c.limit {
+		var oldest *cachedPiece
+		for _, p := range c.pieces {
+			if p != newest && p.uses == 0 && p.reader != nil && (oldest == nil || p.last < oldest.last) {
+				oldest = p
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		c.drop(oldest)
+	}
+}
+
+// drop forgets a piece. The lock is held.
+func (c *pieceCache) drop(p *cachedPiece) {
+	delete(c.pieces, p.number)
+	c.bytes -= p.bytes
+	if p.reader != nil {
+		_ = p.reader.Close() // which has nothing to say
+		p.reader = nil
+	}
+}
+
+// take waits for a piece, which stays until giveBack. An error is that of
+// decoding it, which is tried again for who asks later, unless it was the data.
+func (c *pieceCache) take(ctx context.Context, i int) (*cachedPiece, error) {
+	c.mu.Lock()
+	p := c.find(i)
+	if p == nil {
+		c.mu.Unlock()
+		return nil, closedError()
+	}
+	p.uses++
+	c.mu.Unlock()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		c.giveBack(p)
+		return nil, device.Canceled(ctx, "", "dataloader")
+	}
+	err := p.err
+	if err == nil {
+		return p, nil
+	}
+	c.giveBack(p)
+	if errors.Is(err, context.Canceled) && c.ctx.Err() != nil {
+		return nil, closedError()
+	}
+	return nil, err
+}
+
+// giveBack ends a use.
+func (c *pieceCache) giveBack(p *cachedPiece) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.uses--
+	if p.uses == 0 && p.err != nil && !errors.Is(p.err, storage.ErrFormat) && c.pieces[p.number] == p {
+		c.drop(p)
+	}
+	c.shrink(p)
+}
+
+// close ends the decoding and forgets all pieces.
+func (c *pieceCache) close() {
+	c.stop()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.loading.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pieces {
+		c.drop(p)
+	}
+}

@@ -1,0 +1,260 @@
+package dataloader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sort"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage"
+)
+
+// BadRows is the error of a Reader where some of the rows can never be read and
+// the others can: Options.SkipBad leaves them out.
+type BadRows struct {
+	Positions []int // of those rows among the ones asked for, rising
+	Err       error // why
+}
+
+// Error is that of the first reason.
+func (e *BadRows) Error() string { return e.Err.Error() }
+
+// Unwrap is the reason.
+func (e *BadRows) Unwrap() error { return e.Err }
+
+// pieceReader gathers rows of data that is decoded piece by piece.
+type pieceReader struct {
+	starts  []int64 // the first row of each piece, and the number of rows
+	parts   []Part
+	cache   *pieceCache
+	at      func(i int) string // names a piece
+	check   func(context.Context) error
+	scratch chan *pieceScratch
+}
+
+// pieceScratch is what one Read works in.
+type pieceScratch struct {
+	counts  []int32 // of each piece: rows asked for, then where its next one goes
+	touched []int32 // the pieces asked for
+	rows    []int64 // local ones, piece after piece
+	places  []int32 // and where in the batch they go
+	room    [][]byte
+	masks   [][]byte
+	gather  scratch
+}
+
+func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int64, load func(context.Context, int) (*table.Table, error), at func(int) string, check func(context.Context) error) *pieceReader {
+	r := &pieceReader{starts: starts, parts: parts, at: at, check: check, scratch: make(chan *pieceScratch, 64)}
+	r.cache = newPieceCache(cache, func(ctx context.Context, i int) (*tableReader, int64, error) {
+		t, err := load(ctx, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer t.Release()
+		one, err := newTableReader(ctx, t, m, parts, 0)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", at(i), err)
+		}
+		return one, tableBytes(t), nil
+	})
+	return r
+}
+
+// tableBytes is how much memory a table's columns hold.
+func tableBytes(t *table.Table) (n int64) {
+	for _, b := range t.Chunks() {
+		for i := range b.NumColumns() {
+			n += columnBytes(b.Column(i))
+		}
+	}
+	return n
+}
+
+func columnBytes(c *memory.Column) (n int64) {
+	for i := range 3 {
+		if b := c.Buffer(i); b != nil {
+			n += b.Len()
+		}
+	}
+	for i := range c.NumChildren() {
+		n += columnBytes(c.Child(i))
+	}
+	if d := c.Dictionary(); d != nil {
+		n += columnBytes(d)
+	}
+	return n
+}
+
+// Check looks whether the data is what it was.
+func (r *pieceReader) Check(ctx context.Context) error {
+	if r.check == nil {
+		return nil
+	}
+	return r.check(ctx)
+}
+
+// Bytes is the most that the cache holds when nothing is in use.
+func (r *pieceReader) Bytes() int64 { return r.cache.limit }
+
+// Close ends what is being decoded and gives the pieces back.
+func (r *pieceReader) Close() error {
+	r.cache.close()
+	return nil
+}
+
+func (r *pieceReader) borrow() *pieceScratch {
+	select {
+	case s := <-r.scratch:
+		return s
+	default:
+		return &pieceScratch{counts: make([]int32, len(r.starts)), room: make([][]byte, len(r.parts)), masks: make([][]byte, len(r.parts))}
+	}
+}
+
+func (r *pieceReader) giveBack(s *pieceScratch) {
+	for _, i := range s.touched {
+		s.counts[i] = 0
+	}
+	select {
+	case r.scratch <- s:
+	default:
+	}
+}
+
+// sort puts rows in order of their pieces.
+func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
+	s.touched = s.touched[:0]
+	if cap(s.rows) < len(rows) {
+		s.rows, s.places = make([]int64, len(rows)), make([]int32, len(rows))
+	}
+	s.rows, s.places = s.rows[:len(rows)], s.places[:len(rows)]
+	last := int64(len(r.starts) - 1)
+	piece := func(row int64) int {
+		return sort.Search(int(last), func(i int) bool { return r.starts[i+1] > row })
+	}
+	at := -1
+	for _, row := range rows {
+		if row < 0 || row >= r.starts[last] {
+			return device.Errorf(device.ErrValue, "", "dataloader", "row %d of %d", row, r.starts[last])
+		}
+		if at < 0 || row < r.starts[at] || row >= r.starts[at+1] {
+			at = piece(row)
+		}
+		if s.counts[at] == 0 {
+			s.touched = append(s.touched, int32(at))
+		}
+		s.counts[at]++
+	}
+	next := int32(0)
+	for _, i := range s.touched {
+		s.counts[i], next = next, next+s.counts[i]
+	}
+	for k, row := range rows {
+		if at < 0 || row < r.starts[at] || row >= r.starts[at+1] {
+			at = piece(row)
+		}
+		s.rows[s.counts[at]], s.places[s.counts[at]] = row-r.starts[at], int32(k)
+		s.counts[at]++
+	}
+	return nil
+}
+
+// Read goes piece by piece, in the order in which the rows first ask for them,
+// while as many as there are processors are decoded ahead.
+func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	if len(to) != len(r.parts) {
+		return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.parts))
+	}
+	for i := range to {
+		if !r.parts[i].is(&to[i], int64(len(rows))) {
+			return device.Errorf(device.ErrMismatch, "", "dataloader", "tensor %d is not that of %d rows of its part", i, len(rows))
+		}
+	}
+	s := r.borrow()
+	defer r.giveBack(s)
+	if err := r.sort(s, rows); err != nil {
+		return err
+	}
+	ahead, wanted := runtime.GOMAXPROCS(0), 0
+	var bad *BadRows
+	begin := int32(0)
+	for k, i := range s.touched {
+		for ; wanted < len(s.touched) && wanted < k+ahead; wanted++ {
+			r.cache.want(int(s.touched[wanted]))
+		}
+		end := s.counts[i]
+		err := r.readPiece(ctx, s, int(i), s.rows[begin:end], s.places[begin:end], to)
+		switch {
+		case errors.Is(err, storage.ErrFormat):
+			if bad == nil {
+				bad = &BadRows{Err: err}
+			}
+			for _, p := range s.places[begin:end] {
+				bad.Positions = append(bad.Positions, int(p))
+			}
+		case err != nil:
+			return err
+		}
+		begin = end
+	}
+	if bad != nil {
+		sort.Ints(bad.Positions)
+		return bad
+	}
+	return nil
+}
+
+// readPiece gathers rows of a piece and puts them in their places.
+func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, rows []int64, places []int32, to []Tensor) error {
+	held, err := r.cache.take(ctx, i)
+	if err != nil {
+		return err
+	}
+	defer r.cache.giveBack(held)
+	if n := len(places); int(places[n-1]-places[0]) == n-1 {
+		return held.reader.readAt(ctx, &s.gather, rows, to, int64(places[0]))
+	}
+	for len(rows) > 0 {
+		n := min(blockRows, len(rows))
+		if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+			return err
+		}
+		for k := range r.parts {
+			p := &r.parts[k]
+			data, mask := p.bytes(blockRows)
+			if int64(len(s.room[k])) < data {
+				s.room[k], s.masks[k] = make([]byte, data+8), make([]byte, mask)
+			}
+			block := p.over(int64(n), s.room[k], s.masks[k])
+			if err := held.reader.readPart(&s.gather, k, &block, 0, rows[:n]); err != nil {
+				return err
+			}
+			scatter(&to[k], &block, places[:n])
+		}
+		rows, places = rows[n:], places[n:]
+	}
+	return nil
+}
+
+// scatter puts the rows of a tensor in their places in another.
+func scatter(to, from *Tensor, places []int32) {
+	e := int64(len(from.Data)) / max(1, from.Rows*from.Columns)
+	for c, width := int64(0), to.ColumnStride; c < to.Columns; c++ {
+		n := e
+		if width == 1 { // rows as a whole
+			n, c = e*to.Columns, to.Columns
+		}
+		first := c % to.Columns
+		for i, p := range places {
+			at, of := int64(p)*to.RowStride+first*to.ColumnStride, int64(i)*from.RowStride+first*from.ColumnStride
+			copy(to.Data[at*e:at*e+n], from.Data[of*e:of*e+n])
+			if to.Valid != nil {
+				copy(to.Valid[at:at+n/e], from.Valid[of:of+n/e])
+			}
+		}
+	}
+}
