@@ -106,11 +106,28 @@ func (b *Backend) JoinBuild(ctx context.Context, s device.Stream, keys []*memory
 	if err != nil {
 		return nil, err
 	}
-	types := make([]arrow.DataType, len(keys))
-	for i, k := range keys {
-		types[i] = k.Type()
+	return &checkedTable{backend: b, table: table, types: typesOf(keys)}, nil
+}
+
+func typesOf(columns []*memory.Column) []arrow.DataType {
+	types := make([]arrow.DataType, len(columns))
+	for i, c := range columns {
+		types[i] = c.Type()
 	}
-	return &checkedTable{backend: b, table: table, types: types}, nil
+	return types
+}
+
+// sameKeys checks that keys of the left side are of the right one's types.
+func (b *Backend) sameKeys(call string, keys []*memory.Column, types []arrow.DataType) error {
+	if len(keys) != len(types) {
+		return b.fail(device.ErrMismatch, call, "%d keys against a table of %d", len(keys), len(types))
+	}
+	for i, k := range keys {
+		if !arrow.TypeEqual(k.Type(), types[i]) {
+			return b.fail(device.ErrMismatch, call, "key %d is %s on the left and %s on the right", i, k.Type(), types[i])
+		}
+	}
+	return nil
 }
 
 // checkedTable stands between callers and a backend's table.
@@ -142,13 +159,8 @@ func (t *checkedTable) Probe(ctx context.Context, s device.Stream, keys []*memor
 	if err := b.checkKeys(ctx, s, call, true, b.Set.JoinBuild.Types, keys); err != nil {
 		return nil, err
 	}
-	if len(keys) != len(t.types) {
-		return nil, b.fail(device.ErrMismatch, call, "%d keys against a table of %d", len(keys), len(t.types))
-	}
-	for i, k := range keys {
-		if !arrow.TypeEqual(k.Type(), t.types[i]) {
-			return nil, b.fail(device.ErrMismatch, call, "key %d is %s on the left and %s on the right", i, k.Type(), t.types[i])
-		}
+	if err := b.sameKeys(call, keys, t.types); err != nil {
+		return nil, err
 	}
 	return t.table.Probe(ctx, s, keys, kind, o)
 }

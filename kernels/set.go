@@ -50,8 +50,9 @@ type Set struct {
 	Unique    Entry[UniqueFunc]
 	IsIn      Entry[IsInFunc]
 
-	JoinBuild Entry[JoinBuildFunc]
-	Cross     Entry[CrossFunc]
+	JoinBuild   Entry[JoinBuildFunc]
+	JoinColumns JoinColumnsFunc // a whole join; nil where it is built, probed and gathered
+	Cross       Entry[CrossFunc]
 
 	GEMM      Entry[GEMMFunc]
 	GEMV      Entry[GEMVFunc]

@@ -42,6 +42,9 @@ type joinOp struct {
 	step  int64 // left rows of a slice, pairs of a cross join, where memory is short; 0 is probeRows
 	row   int64 // of a cross join: the right row to go on with
 	ended bool
+
+	held  []*Batch         // left batches that were asked for and not yet used
+	whole kernels.JoinRows // instead of table: a join of whole columns
 }
 
 func (o *joinOp) close() {
@@ -53,6 +56,10 @@ func (o *joinOp) close() {
 	if o.table != nil {
 		o.table.Release()
 	}
+	o.releaseHeld()
+	if o.whole != nil {
+		o.whole.Release()
+	}
 }
 
 func (o *joinOp) next(ctx context.Context) (*Batch, error) {
@@ -60,6 +67,9 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 		if err := o.prepare(ctx); err != nil {
 			return nil, wrapError("join", err)
 		}
+	}
+	if o.whole != nil {
+		return o.nextWhole(ctx)
 	}
 	for {
 		if err := device.Canceled(ctx, o.r.backend.Device.Name(), "join"); err != nil {
@@ -113,6 +123,9 @@ func (o *joinOp) prepare(ctx context.Context) error {
 	if o.keys, err = o.rightKeys.EvalAll(ctx, o.r.backend, o.r.stream, o.build.rows, o.build.columns); err != nil {
 		return err
 	}
+	if done, err := o.startWhole(ctx); done || err != nil {
+		return err
+	}
 	if o.node.kind == Right || o.node.kind == Full {
 		o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.rows))
 	}
@@ -125,6 +138,10 @@ func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
 	for o.batch == nil || o.at >= o.batch.rows {
 		o.batch.Release()
 		o.batch, o.at, o.row = nil, 0, 0
+		if len(o.held) > 0 {
+			o.batch, o.held = o.held[0], o.held[1:]
+			continue
+		}
 		b, err := o.left.next(ctx)
 		if err != nil {
 			return nil, err

@@ -60,6 +60,7 @@ func joinBuild(s *Suite) {
 	})
 	joinRefuses(s)
 	joinParts(s)
+	joinColumns(s)
 	if s.extent > Least {
 		joinBounded(s)
 	}

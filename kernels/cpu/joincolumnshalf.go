@@ -1,0 +1,185 @@
+package cpu
+
+import (
+	"context"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// joinHalf is one side of a join of columns, and its records, part by part in
+// the order of rows.
+type joinHalf struct {
+	kernels.JoinSide
+	n       int64
+	key     *memory.Column
+	carried *memory.Column // whose values records carry; nil where that is row numbers
+	numbers bool           // somebody needs row numbers
+	records vec[joinRecord]
+	ends    []int // of each part, from the second on; where the first begins before
+}
+
+func newJoinHalf(side kernels.JoinSide) *joinHalf {
+	h := &joinHalf{JoinSide: side, key: side.Keys[0], n: side.Keys[0].Len()}
+	h.key.Retain()
+	for _, c := range h.Columns {
+		c.Retain()
+		switch {
+		case c == h.key || c == h.carried:
+		case h.carried == nil && !h.numbers && carriable(c):
+			h.carried = c
+		default:
+			h.carried, h.numbers = nil, true
+		}
+	}
+	return h
+}
+
+func (h *joinHalf) release() {
+	if h.key != nil {
+		h.key.Release()
+		releaseAll(h.Columns)
+		h.key, h.Columns = nil, nil
+	}
+}
+
+// carriable says that a value is a word of its own.
+func carriable(c *memory.Column) bool {
+	return memory.LayoutOf(c.Type()) == memory.LayoutFixed && memory.Width(c.Type()) <= 8 && !hasNulls(c)
+}
+
+// part is the records of a part.
+func (h *joinHalf) part(part int) []joinRecord { return h.records.s[h.ends[part]:h.ends[part+1]] }
+
+// joinLoad is a run of rows as words and what they carry.
+type joinLoad struct {
+	rows    [batchRows]uint32
+	words   [batchRows]uint64
+	carried [batchRows]uint64
+}
+
+// load gives the words of rows [from, from+n) that have a key and, if values are
+// wanted, what they carry.
+func (h *joinHalf) load(b *joinLoad, from int64, n int, values bool) (words, carried []uint64) {
+	words = wordsAt(b.words[:n], h.key, from)
+	whole := !hasNulls(h.key)
+	if !whole {
+		k, valid, at := 0, h.key.Validity(), h.key.Offset()+from
+		for i := range n {
+			b.words[k], b.rows[k] = words[i], uint32(i)
+			if valid.Get(at + int64(i)) {
+				k++
+			}
+		}
+		words = b.words[:k]
+	}
+	if !values {
+		return words, nil
+	}
+	carried = b.carried[:len(words)]
+	switch {
+	case h.carried == nil && whole:
+		for i := range carried {
+			carried[i] = uint64(from) + uint64(i)
+		}
+	case h.carried == nil:
+		for i, row := range b.rows[:len(carried)] {
+			carried[i] = uint64(from) + uint64(row)
+		}
+	case whole:
+		carried = wordsAt(carried, h.carried, from)
+	default:
+		all := wordsAt(b.carried[:n], h.carried, from)
+		for i, row := range b.rows[:len(carried)] {
+			carried[i] = all[row] // row >= i: what is written was read
+		}
+	}
+	return words, carried
+}
+
+// wordsAt is the values of a column from row from on as words: the column's own
+// memory where they are words, else into.
+func wordsAt(into []uint64, c *memory.Column, from int64) []uint64 {
+	switch memory.Width(c.Type()) {
+	case 8:
+		return memory.Values[uint64](c)[from:][:len(into)]
+	case 4:
+		widenWords(into, memory.Values[uint32](c)[from:])
+	case 2:
+		widenWords(into, memory.Values[uint16](c)[from:])
+	default:
+		widenWords(into, memory.Values[uint8](c)[from:])
+	}
+	return into
+}
+
+func widenWords[T uint8 | uint16 | uint32](into []uint64, from []T) {
+	for i, v := range from[:len(into)] {
+		into[i] = uint64(v)
+	}
+}
+
+// split makes the records, by the first cut bits of hashes: one pass that counts,
+// of the keys alone, and one that writes each row to the next place of its part.
+func (h *joinHalf) split(ctx context.Context, a *arena, cut uint) error {
+	parts, chunks := 1<<cut, max(1, min(partChunks, morsels(h.n)))
+	back := 64 - cut
+	counts, err := zeroVec[uint32](a, chunks*parts)
+	if err != nil {
+		return err
+	}
+	defer a.drop(counts.b)
+	loads := stash[*joinLoad]{make: func() (*joinLoad, error) { return new(joinLoad), nil }}
+	each := func(values bool, f func(next []uint32, words, carried []uint64)) error {
+		return tasks(ctx, chunks, func(_, c int) error {
+			b, _ := loads.get()
+			defer loads.put(b)
+			from, to := h.n*int64(c)/int64(chunks), h.n*int64(c+1)/int64(chunks)
+			for k := 1; from < to; k++ {
+				if k%64 == 0 {
+					if err := device.Canceled(ctx, "cpu", ""); err != nil {
+						return err
+					}
+				}
+				n := min(batchRows, to-from)
+				words, carried := h.load(b, from, int(n), values)
+				f(counts.s[c*parts:][:parts], words, carried)
+				from += n
+			}
+			return nil
+		})
+	}
+	err = each(false, func(next []uint32, words, _ []uint64) {
+		for _, w := range words {
+			next[hashWord(w, 0)>>(back&63)]++
+		}
+	})
+	if err != nil {
+		return err
+	}
+	h.ends = make([]int, parts+1)
+	sum := 0
+	for part := range parts {
+		for c := range chunks {
+			at := &counts.s[c*parts+part]
+			k := *at
+			*at = uint32(sum)
+			sum += int(k)
+		}
+		h.ends[part+1] = sum
+	}
+	if h.records, err = newVec[joinRecord](a, sum); err != nil {
+		return err
+	}
+	records := h.records.s
+	return each(true, func(next []uint32, words, carried []uint64) {
+		carried = carried[:len(words)]
+		for i, w := range words {
+			hash := hashWord(w, 0)
+			at := &next[hash>>(back&63)]
+			records[*at] = joinRecord{hash, carried[i]}
+			*at++
+		}
+	})
+}
