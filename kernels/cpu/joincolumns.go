@@ -21,8 +21,8 @@ import (
 // 2002, in one pass.)
 const (
 	// joinPartRows is how many right rows a part has at most, if there are not
-	// more than mostJoinParts of them: 128 KiB of records twice, and their buckets.
-	joinPartRows  = 1 << 13
+	// more than mostJoinParts of them: 256 KiB of records twice, and their buckets.
+	joinPartRows  = 1 << 14
 	mostJoinParts = 11 // the logarithm
 	// joinGroupRows is about how many left rows are joined by one worker and
 	// written side by side.
