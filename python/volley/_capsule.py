@@ -1,9 +1,9 @@
-"""PyCapsules of Arrow's and DLPack's structures, both ways, by the interpreter's own functions."""
+"""PyCapsules of Arrow's structures, both ways, by the interpreter's own functions."""
 
 from __future__ import annotations
 
 import ctypes
-from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_int64, c_void_p, py_object
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p, py_object
 from typing import Any
 
 from .errors import Mismatch
@@ -73,65 +73,70 @@ def wrap(structure: Structure) -> Any:
     return _new(address, name, ctypes.cast(_DESTRUCTORS[name], c_void_p))
 
 
+class Schema(ArrowSchema):
+    """A structure that is released with its Python object."""
+
+    def __del__(self) -> None:
+        if self.release:
+            _Release(self.release)(ctypes.addressof(self))
+
+
+class Array(ArrowArray):
+    """A structure that is released with its Python object."""
+
+    def __del__(self) -> None:
+        if self.release:
+            _Release(self.release)(ctypes.addressof(self))
+
+
+def pair(given: Any, method: str) -> tuple[Any, Any]:
+    """The two capsules that a method of the protocol gave."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise Mismatch(f"{method} gives a schema and an array, not {given!r}", "mismatch")
+    return given
+
+
 def unwrap(capsule: Any, name: bytes) -> int:
     """The structure in a capsule of that name."""
-    if type(capsule).__name__ != "PyCapsule" or not _valid(capsule, name):
+    if not valid(capsule, name):
         raise Mismatch(f"a PyCapsule named {name.decode()} is wanted, not {capsule!r}", "mismatch")
     return int(_pointer(capsule, name))
 
 
-class _Managed(Structure):
-    """The end of DLPack's managed tensor, after the tensor itself."""
-
-    _fields_ = [("tensor", c_int64 * 6), ("context", c_void_p), ("deleter", c_void_p)]
-
-
-class _Versioned(Structure):
-    """The beginning of DLPack's versioned managed tensor."""
-
-    _fields_ = [("version", c_int64), ("context", c_void_p), ("deleter", c_void_p)]
+def new(address: int, name: bytes, destroy: Any) -> Any:
+    """A capsule with a name that lives as long as the process."""
+    return _new(address, name, ctypes.cast(destroy, c_void_p))
 
 
-def _tensor_destructor(name: bytes, layout: type[Structure]) -> Any:
+def valid(capsule: Any, name: bytes) -> bool:
+    """Whether it is a capsule of that name."""
+    return type(capsule).__name__ == "PyCapsule" and bool(_valid(capsule, name))
+
+
+def pointer(capsule: Any, name: bytes) -> int:
+    """What a capsule of that name holds."""
+    return int(_pointer(capsule, name))
+
+
+def rename(capsule: Any, name: bytes) -> None:
+    """Gives a capsule another name, which lives as long as the process."""
+    _rename(capsule, _NAMES_FOREVER.setdefault(name, name))
+
+
+_NAMES_FOREVER: dict[bytes, bytes] = {}
+
+
+def destructor(name: bytes, layout: type[Structure]) -> Any:
+    """What deletes the structure of a capsule of that name, unless the capsule was renamed by who took it."""
+
     def destroy(capsule: int) -> None:
-        if _dying_valid(capsule, name):  # nobody took the tensor
+        if _dying_valid(capsule, name):
             address = _dying_pointer(capsule, name)
-            deleter = layout.from_address(address).deleter
-            if deleter:
-                _Release(deleter)(address)
+            structure: Any = layout.from_address(address)
+            if structure.deleter:
+                _Release(structure.deleter)(address)
 
     return _Destroy(destroy)
 
 
-_TENSORS = {
-    b"dltensor": _tensor_destructor(b"dltensor", _Managed),
-    b"dltensor_versioned": _tensor_destructor(b"dltensor_versioned", _Versioned),
-}
-
-
-def wrap_tensor(address: int, versioned: bool) -> Any:
-    """A capsule of a managed tensor."""
-    name = b"dltensor_versioned" if versioned else b"dltensor"
-    return _new(address, name, ctypes.cast(_TENSORS[name], c_void_p))
-
-
-def take_tensor(producer: Any) -> tuple[int, bool]:
-    """The managed tensor that an object exports, and whether it is a versioned one. The capsule is marked as used."""
-    kind = producer.__dlpack_device__()[0]
-    if int(kind) not in (1, 3, 13):
-        from .errors import Unsupported
-
-        raise Unsupported(f"a tensor on a device of type {int(kind)}: bring it to the host first", "unsupported")
-    try:
-        capsule = producer.__dlpack__(max_version=(1, 1))
-    except TypeError:  # older producers
-        capsule = producer.__dlpack__()
-    for name, used in ((b"dltensor_versioned", b"used_dltensor_versioned"), (b"dltensor", b"used_dltensor")):
-        if type(capsule).__name__ == "PyCapsule" and _valid(capsule, name):
-            address = int(_pointer(capsule, name))
-            _rename(capsule, used)
-            return address, name == b"dltensor_versioned"
-    raise Mismatch(f"a PyCapsule named dltensor is wanted, not {capsule!r}", "mismatch")
-
-
-__all__ = ["ArrowArray", "ArrowArrayStream", "ArrowSchema", "byref", "take_tensor", "unwrap", "wrap", "wrap_tensor"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowSchema", "Schema", "destructor", "new", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]

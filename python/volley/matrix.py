@@ -5,10 +5,9 @@ from __future__ import annotations
 from ctypes import byref, c_int64
 from typing import Any
 
-from . import _capsule
+from . import _tensor
 from ._library import Handle, call, long_make, make, take_text
 from .device import Device, device_of
-from .errors import Unsupported
 
 
 class Matrix(Handle):
@@ -20,7 +19,7 @@ class Matrix(Handle):
     def __init__(self, data: Any) -> None:
         if not hasattr(data, "__dlpack__"):
             raise TypeError(f"a {type(data).__name__} has no __dlpack__")
-        address, versioned = _capsule.take_tensor(data)
+        address, versioned = _tensor.take(data)
         super().__init__(make("volley_matrix_from_dlpack" + ("_versioned" if versioned else ""), address))
 
     @classmethod
@@ -52,14 +51,29 @@ class Matrix(Handle):
         return 1, 0
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
-        if stream is not None or copy or dl_device is not None and tuple(map(int, dl_device)) != (1, 0):
-            raise BufferError("the matrix is in host memory, and is exported as it is")
-        versioned = max_version is not None and max_version[0] >= 1
-        try:
-            address = make("volley_matrix_to_dlpack" + ("_versioned" if versioned else ""), self)
-        except Unsupported as e:
-            raise BufferError(str(e)) from e
-        return _capsule.wrap_tensor(address, versioned)
+        """A tensor of two dimensions: the matrix's memory, read-only, unless copy is true."""
+        return _tensor.export(self._to_dlpack, self.__dlpack_device__(), stream, max_version, dl_device, copy)
+
+    def _to_dlpack(self, versioned: bool) -> int:
+        return make("volley_matrix_to_dlpack" + ("_versioned" if versioned else ""), self)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        capsule = self.__dlpack__(max_version=(1, 0))
+        t = _tensor.of(capsule)
+        width, shape = t.bits // 8, tuple(t.shape[:2])
+        strides = tuple(s * width for s in t.strides[:2])
+        return {"version": 3, "shape": shape, "strides": strides, "typestr": f"<f{width}", "data": ((t.data or 0) + t.byte_offset, True)}
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        import numpy as np
+
+        a = self.to_numpy()
+        if dtype is not None and a.dtype != np.dtype(dtype):
+            if copy is False:
+                raise ValueError(f"a matrix of {self.dtype} as {dtype} is a copy")
+            return a.astype(dtype)
+        return a.copy() if copy else a
 
     def to_numpy(self) -> Any:
         """A NumPy array of the same memory, read-only."""
@@ -67,8 +81,12 @@ class Matrix(Handle):
 
         return np.from_dlpack(self)
 
+    def to_torch(self) -> Any:
+        """A PyTorch tensor of the same memory, which must not be written to."""
+        import torch
+
+        return torch.from_dlpack(self)
+
     def __repr__(self) -> str:
         rows, columns = self.shape
         return f"<Matrix {self.dtype} {rows} × {columns}>"
-
-

@@ -1,0 +1,142 @@
+"""DLPack's managed tensors in PyCapsules, both ways."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, POINTER, Structure, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+from . import _capsule
+from .errors import Mismatch, Unsupported, VolleyError
+
+READ_ONLY, IS_COPIED = 1, 2
+_BOOL = 6
+
+
+class Tensor(Structure):
+    """DLTensor."""
+
+    _fields_ = [
+        ("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16),
+        ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64),
+    ]  # fmt: skip
+
+
+class Managed(Structure):
+    """DLManagedTensor."""
+
+    _fields_ = [("tensor", Tensor), ("context", c_void_p), ("deleter", c_void_p)]
+
+
+class Versioned(Structure):
+    """DLManagedTensorVersioned."""
+
+    _fields_ = [("major", c_uint32), ("minor", c_uint32), ("context", c_void_p), ("deleter", c_void_p), ("flags", c_uint64), ("tensor", Tensor)]
+
+
+_Deleter = CFUNCTYPE(None, c_void_p)
+_LAYOUTS: dict[bytes, type[Structure]] = {b"dltensor": Managed, b"dltensor_versioned": Versioned}
+_DESTRUCTORS = {name: _capsule.destructor(name, layout) for name, layout in _LAYOUTS.items()}
+
+_held: dict[int, Any] = {}  # the tensors made here, by their addresses
+
+
+def _delete(address: int) -> None:
+    _held.pop(address, None)
+
+
+_give_back = _Deleter(_delete)
+
+
+def copied(data: bytes, shape: tuple[int, ...], code: int, bits: int, versioned: bool) -> int:
+    """A tensor of a copy, row by row, that may be written to."""
+    managed: Any = Versioned(major=1, minor=1, flags=IS_COPIED) if versioned else Managed()
+    block = ctypes.create_string_buffer(len(data) + 64)
+    at = -ctypes.addressof(block) % 64 + ctypes.addressof(block)
+    ctypes.memmove(at, data, len(data))
+    steps = list(itertools.accumulate(reversed(shape[1:]), lambda a, b: a * b, initial=1))[::-1]
+    lists = [(c_int64 * len(shape))(*shape), (c_int64 * len(shape))(*steps)]
+    managed.tensor = Tensor(at, 1, 0, len(shape), code, bits, 1, *[ctypes.cast(a, POINTER(c_int64)) for a in lists], 0)
+    managed.deleter = ctypes.cast(_give_back, c_void_p)
+    address = ctypes.addressof(managed)
+    _held[address] = managed, block, lists
+    return address
+
+
+def export(make: Callable[[bool], int], here: tuple[int, int], stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+    """A capsule of the tensor that make gives, versioned or not, by the rules of ``__dlpack__``. It is on the device here."""
+    if here[0] == 1 and stream is not None:
+        raise BufferError("the tensor is in host memory: there is no stream to wait for")
+    if here[0] == 2 and stream == 0:
+        raise ValueError("stream 0 means nothing of CUDA: it is 1, 2, an address, or -1 where nothing waits")
+    if dl_device is not None and tuple(map(int, dl_device)) != here:
+        raise BufferError(f"the tensor is on device {here}, not {tuple(map(int, dl_device))}")
+    versioned = max_version is not None and max_version[0] >= 1
+    try:
+        address = make(versioned)
+    except Unsupported as e:
+        raise BufferError(str(e)) from e
+    capsule = wrap(address, versioned)
+    if not copy:
+        return capsule
+    if here[0] != 1:
+        raise BufferError(f"a copy on device {here}: copy what the consumer makes of the tensor")
+    t = of(capsule)
+    shape = tuple(t.shape[: t.ndim])
+    return wrap(copied(_contents(t, shape), shape, t.code, t.bits, versioned), versioned)  # the first one goes with its capsule
+
+
+def bools(values: list[bool], max_version: Any, copy: bool | None) -> Any:
+    """A capsule of bools, a byte each. A column has them as bits."""
+    if copy is False:
+        raise BufferError("a column of bool is bits and a tensor has bytes: it is a copy")
+    versioned = max_version is not None and max_version[0] >= 1
+    return wrap(copied(bytes(values), (len(values),), _BOOL, 8, versioned), versioned)
+
+
+def _contents(t: Any, shape: tuple[int, ...]) -> bytes:
+    """The elements of a tensor whose rows are contiguous."""
+    width, row = t.bits // 8, shape[-1]
+    first = (t.data or 0) + t.byte_offset
+    if 0 in shape:
+        return b""
+    if t.ndim == 1:
+        return ctypes.string_at(first, row * width)
+    return b"".join(ctypes.string_at(first + i * t.strides[0] * width, row * width) for i in range(shape[0]))
+
+
+def wrap(address: int, versioned: bool) -> Any:
+    """A capsule of a managed tensor, which is deleted with it unless somebody takes it."""
+    name = b"dltensor_versioned" if versioned else b"dltensor"
+    return _capsule.new(address, name, _DESTRUCTORS[name])
+
+
+def of(capsule: Any) -> Any:
+    """The tensor in a capsule that nobody has taken."""
+    for name, layout in _LAYOUTS.items():
+        if _capsule.valid(capsule, name):
+            managed: Any = layout.from_address(_capsule.pointer(capsule, name))
+            return managed.tensor
+    raise Mismatch(f"a PyCapsule named dltensor is wanted, not {capsule!r}", "mismatch")
+
+
+def take(producer: Any) -> tuple[int, bool]:
+    """The managed tensor that an object exports, and whether it is a versioned one. The capsule is marked as used."""
+    kind = int(producer.__dlpack_device__()[0])
+    if kind not in (1, 3, 13):
+        raise Unsupported(f"a tensor on a device of type {kind}: bring it to the host first", "unsupported")
+    try:
+        capsule = producer.__dlpack__(max_version=(1, 1))
+    except TypeError:  # older producers
+        capsule = producer.__dlpack__()
+    for name in _LAYOUTS:
+        if _capsule.valid(capsule, name):
+            address = _capsule.pointer(capsule, name)
+            _capsule.rename(capsule, b"used_" + name)
+            return address, name == b"dltensor_versioned"
+    raise Mismatch(f"a PyCapsule named dltensor is wanted, not {capsule!r}", "mismatch")
+
+
+__all__ = ["Tensor", "VolleyError", "bools", "export", "of", "take", "wrap"]
