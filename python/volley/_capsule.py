@@ -89,6 +89,24 @@ class Array(ArrowArray):
             _Release(self.release)(ctypes.addressof(self))
 
 
+_Next = CFUNCTYPE(c_int, c_void_p, c_void_p)
+
+
+def count(stream: ArrowArrayStream) -> int:
+    """How many arrays a stream has; it is released."""
+    address, n = ctypes.addressof(stream), 0
+    try:
+        while True:
+            array = Array()
+            if _Next(stream.get_next)(address, ctypes.addressof(array)) != 0:
+                raise Mismatch("the stream ended with an error", "mismatch")
+            if not array.release:
+                return n
+            n += 1
+    finally:
+        _Release(stream.release)(address)
+
+
 def pair(given: Any, method: str) -> tuple[Any, Any]:
     """The two capsules that a method of the protocol gave."""
     if not isinstance(given, tuple) or len(given) != 2:
@@ -139,4 +157,4 @@ def destructor(name: bytes, layout: type[Structure]) -> Any:
     return _Destroy(destroy)
 
 
-__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowSchema", "Schema", "destructor", "new", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowSchema", "Schema", "count", "destructor", "new", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]

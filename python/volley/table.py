@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _abi, _capsule
 from ._library import Handle, call, encode, handles, long_call, long_make, make, take_number, take_text, texts
+from ._interchange import InterchangeFrame
 from .column import Column, import_options
 from .device import Device, device_of
 from .expr import Agg, Expr
@@ -60,6 +61,13 @@ class Table(Handle):
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return len(self), take_number("volley_table_columns", self)
+
+    @property
+    def num_chunks(self) -> int:
+        """How many parts the rows lie in, one after the other: row groups of a file, tables that were put together."""
+        stream = _capsule.ArrowArrayStream()
+        call("volley_table_export", self, byref(stream))
+        return _capsule.count(stream)
 
     @property
     def device(self) -> Device:
@@ -248,6 +256,27 @@ class Table(Handle):
         stream = _capsule.ArrowArrayStream()
         call("volley_table_export", self, byref(stream))
         return _capsule.wrap(stream)
+
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> InterchangeFrame:
+        """The interchange protocol. allow_copy is about what would be copied: tables that are on a device or in several chunks."""
+        here = self.device.name == "cpu"
+        if not allow_copy and (not here or self.num_chunks > 1):
+            raise RuntimeError(f"a table of {self.num_chunks} chunks on {self.device.name} is copied to be interchanged")
+        return InterchangeFrame(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        import numpy as np
+
+        if copy is False:
+            raise ValueError("a table's columns do not stand side by side: an array of them is a copy")
+        columns = [np.asarray(self.column(n)) for n in self.columns]
+        made = np.column_stack(columns) if columns else np.empty((0, 0))
+        return made if dtype is None else made.astype(dtype)
+
+    def to_numpy(self) -> Any:
+        """A NumPy array of two dimensions, a copy: rows of all columns in one type that holds them. A single column comes without one."""
+        return self.__array__()
 
 
 class TableGroupBy:
