@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p, py_object
 from typing import Any
 
@@ -90,19 +91,20 @@ class Array(ArrowArray):
 
 
 _Next = CFUNCTYPE(c_int, c_void_p, c_void_p)
+_Text = CFUNCTYPE(c_char_p, c_void_p)
 
 
-def count(stream: ArrowArrayStream) -> int:
-    """How many arrays a stream has; it is released."""
-    address, n = ctypes.addressof(stream), 0
+def arrays(stream: ArrowArrayStream) -> Iterator[Array]:
+    """The arrays of a stream, which is released at its end."""
+    address = ctypes.addressof(stream)
     try:
         while True:
             array = Array()
             if _Next(stream.get_next)(address, ctypes.addressof(array)) != 0:
-                raise Mismatch("the stream ended with an error", "mismatch")
+                raise Mismatch((_Text(stream.get_last_error)(address) or b"the stream ended with an error").decode(), "mismatch")
             if not array.release:
-                return n
-            n += 1
+                return
+            yield array
     finally:
         _Release(stream.release)(address)
 
@@ -157,4 +159,4 @@ def destructor(name: bytes, layout: type[Structure]) -> Any:
     return _Destroy(destroy)
 
 
-__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowSchema", "Schema", "count", "destructor", "new", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]

@@ -15,6 +15,8 @@ from ._capsule import ArrowArray, ArrowSchema
 from .errors import Unsupported
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .column import Column
     from .table import Table
 
@@ -39,7 +41,14 @@ _DTYPES = {
 _BITS = (Kind.BOOL, 1, "b", "=")
 
 
-class Buffer:
+class _Immutable:
+    """What is its own copy: pandas copies what it is given."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+class Buffer(_Immutable):
     """Memory of a column, which it keeps."""
 
     def __init__(self, owner: Any, ptr: int, bufsize: int) -> None:
@@ -62,7 +71,7 @@ class Buffer:
         return 1, None
 
 
-class InterchangeColumn:
+class InterchangeColumn(_Immutable):
     """A column as the protocol has it."""
 
     def __init__(self, column: Column) -> None:
@@ -148,7 +157,7 @@ class InterchangeColumn:
         return made
 
 
-class InterchangeFrame:
+class InterchangeFrame(_Immutable):
     """A table as the protocol has it."""
 
     version = 0

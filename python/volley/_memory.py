@@ -79,6 +79,7 @@ def _address(view: memoryview) -> int:
 
 def from_list(items: list[Any], dtype: str | None) -> int:
     """A column of a list's values; the type is that of the values where it is not given."""
+    items = [x.item() if hasattr(x, "item") else x for x in items]  # NumPy's scalars
     name = dtype or type_of(items)
     n = len(items)
     validity = bytes(_bits([x is not None for x in items])) if any(x is None for x in items) else b""
@@ -139,6 +140,13 @@ def _bits(flags: list[bool]) -> bytearray:
 
 def copied(name: str, n: int, values: bytes, validity: bytes, offsets: bytes = b"") -> int:
     """A column of copies."""
-    keep = [ctypes.create_string_buffer(b, max(8, len(b))) for b in (values, validity, offsets)]
-    at = [ctypes.addressof(k) for k in keep]
+    keep, at = zip(*map(aligned, (values, validity, offsets)))
     return wrap(name, n, keep, at[0], at[2] if offsets else 0, at[1] if validity else 0)
+
+
+def aligned(data: bytes) -> tuple[Any, int]:
+    """A copy at an address that is a multiple of 64, as Arrow and JAX like it: what holds it, and the address."""
+    block = ctypes.create_string_buffer(len(data) + 72)
+    at = -(-ctypes.addressof(block) // 64) * 64
+    ctypes.memmove(at, data, len(data))
+    return block, at

@@ -9,7 +9,8 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_int32, c_int64, c_uint8, c_u
 from typing import Any
 
 from . import _capsule
-from .errors import Mismatch, Unsupported, VolleyError
+from ._memory import aligned
+from .errors import Mismatch, Unsupported
 
 READ_ONLY, IS_COPIED = 1, 2
 _BOOL = 6
@@ -53,9 +54,7 @@ _give_back = _Deleter(_delete)
 def copied(data: bytes, shape: tuple[int, ...], code: int, bits: int, versioned: bool) -> int:
     """A tensor of a copy, row by row, that may be written to."""
     managed: Any = Versioned(major=1, minor=1, flags=IS_COPIED) if versioned else Managed()
-    block = ctypes.create_string_buffer(len(data) + 64)
-    at = -ctypes.addressof(block) % 64 + ctypes.addressof(block)
-    ctypes.memmove(at, data, len(data))
+    block, at = aligned(data)
     steps = list(itertools.accumulate(reversed(shape[1:]), lambda a, b: a * b, initial=1))[::-1]
     lists = [(c_int64 * len(shape))(*shape), (c_int64 * len(shape))(*steps)]
     managed.tensor = Tensor(at, 1, 0, len(shape), code, bits, 1, *[ctypes.cast(a, POINTER(c_int64)) for a in lists], 0)
@@ -139,4 +138,4 @@ def take(producer: Any) -> tuple[int, bool]:
     raise Mismatch(f"a PyCapsule named dltensor is wanted, not {capsule!r}", "mismatch")
 
 
-__all__ = ["Tensor", "VolleyError", "bools", "export", "of", "take", "wrap"]
+__all__ = ["Tensor", "bools", "export", "of", "take", "wrap"]

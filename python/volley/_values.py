@@ -29,6 +29,20 @@ def pylist(schema: ArrowSchema, array: ArrowArray) -> list[Any]:
     return _part(schema, array, array.offset, array.length)
 
 
+def children(schema: ArrowSchema, array: ArrowArray) -> list[list[Any]]:
+    """The values of each column of a batch."""
+    kinds, arrays = _children(schema, array)
+    return [_part(k, a, a.offset + array.offset, array.length) for k, a in zip(kinds, arrays)]
+
+
+def _children(schema: ArrowSchema, array: ArrowArray) -> tuple[list[ArrowSchema], list[ArrowArray]]:
+    n = schema.n_children
+    if n == 0:
+        return [], []
+    kinds, arrays = (c_void_p * n).from_address(schema.children or 0), (c_void_p * n).from_address(array.children or 0)
+    return [ArrowSchema.from_address(k or 0) for k in kinds], [ArrowArray.from_address(a or 0) for a in arrays]
+
+
 def _part(schema: ArrowSchema, array: ArrowArray, start: int, n: int) -> list[Any]:
     """n values from start, which counts from the beginning of the buffers."""
     code = (schema.format or b"").decode()
@@ -72,8 +86,7 @@ def _raw(code: str, schema: ArrowSchema, array: ArrowArray, start: int, n: int) 
 
 
 def _nested(code: str, schema: ArrowSchema, array: ArrowArray, start: int, n: int) -> tuple[list[Any], Callable[[Any], Any] | None]:
-    kinds = [ArrowSchema.from_address(a or 0) for a in (c_void_p * schema.n_children).from_address(schema.children or 0)] if schema.n_children else []
-    arrays = [ArrowArray.from_address(a or 0) for a in (c_void_p * array.n_children).from_address(array.children or 0)] if array.n_children else []
+    kinds, arrays = _children(schema, array)
     if code == "+s":
         columns = [_part(k, a, a.offset + start, n) for k, a in zip(kinds, arrays)]
         names = [(k.name or b"").decode() for k in kinds]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterator, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
@@ -143,10 +144,11 @@ class Column(Handle):
     def __buffer__(self, flags: int) -> memoryview:
         """The numbers as a read-only buffer: ``memoryview(column)`` from Python 3.12 on, ``column.buffer()`` before."""
         dtype = self.dtype
-        if dtype not in NUMBERS or self.null_count:
+        if dtype not in NUMBERS or self.null_count or dtype == "float16" and sys.version_info < (3, 12):  # memoryviews had no halves
             raise BufferError(f"a column of {dtype} with {self.null_count} nulls: a buffer is of numbers without nulls")
         if flags & 1:
             raise BufferError("columns are immutable")
+        letter: Any
         letter, _, width = NUMBERS[dtype]
         v = self._view()
         if v.length == 0:
@@ -203,9 +205,11 @@ class Column(Handle):
         return pa.array(self)
 
     def to_torch(self) -> Any:
-        """A PyTorch tensor of the same memory, which must not be written to."""
+        """A PyTorch tensor of the same memory, which must not be written to; of bools a copy, a byte each."""
         import torch
 
+        if self.dtype == "bool" and not self.null_count and len(self):
+            return torch.frombuffer(bytearray(self.to_pylist()), dtype=torch.bool)  # PyTorch 1 knows no bools of DLPack
         return torch.from_dlpack(self)
 
     def to_jax(self) -> Any:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ctypes
 import html
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
 from typing import Any
 
 from . import _abi, _capsule
 from ._library import Handle, call, encode, handles, long_call, long_make, make, take_number, take_text, texts
 from ._interchange import InterchangeFrame
+from ._values import children
 from .column import Column, import_options
 from .device import Device, device_of
+from .errors import Unsupported
 from .expr import Agg, Expr
 from .query import GroupBy, Paths, Query, scan_csv, scan_ipc, scan_parquet
 
@@ -65,9 +67,12 @@ class Table(Handle):
     @property
     def num_chunks(self) -> int:
         """How many parts the rows lie in, one after the other: row groups of a file, tables that were put together."""
+        return sum(1 for _ in self._chunks())
+
+    def _chunks(self) -> Iterator[_capsule.ArrowArray]:
         stream = _capsule.ArrowArrayStream()
         call("volley_table_export", self, byref(stream))
-        return _capsule.count(stream)
+        return _capsule.arrays(stream)
 
     @property
     def device(self) -> Device:
@@ -192,8 +197,31 @@ class Table(Handle):
     # Out of it.
 
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Lists of Python's values by the columns' names."""
-        return {n: self.column(n).to_pylist() for n in self.columns}
+        """Lists of Python's values by the columns' names, as Column.to_pylist gives them.
+
+        >>> Table({"a": [1, 2], "b": ["x", None]}).to_pydict()
+        {'a': [1, 2], 'b': ['x', None]}
+        """
+        schema = _capsule.Schema()
+        call("volley_table_schema", self, byref(schema))
+        out: dict[str, list[Any]] = {n: [] for n in self.columns}
+        for chunk in self._chunks():
+            for values, more in zip(out.values(), children(schema, chunk)):
+                values += more
+        return out
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A dict for each row.
+
+        >>> Table({"a": [1, 2], "b": ["x", None]}).to_dicts()
+        [{'a': 1, 'b': 'x'}, {'a': 2, 'b': None}]
+        """
+        columns = self.to_pydict()
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """A tuple for each row."""
+        return list(zip(*self.to_pydict().values()))
 
     def to_arrow(self) -> Any:
         """A pyarrow table of the same memory."""
@@ -234,12 +262,11 @@ class Table(Handle):
 
     def _repr_html_(self) -> str:
         shown = self.head(10)
-        names, values = shown.columns, []
-        for n in names:
-            try:
-                values.append(shown.column(n).to_pylist())
-            except NotImplementedError:  # nested values
-                values.append(["…"] * len(shown))
+        names = shown.columns
+        try:
+            values = list(shown.to_pydict().values())
+        except Unsupported:
+            values = [["…"] * len(shown)] * len(names)
         head = "".join(f"<th>{html.escape(n)}<br><small>{html.escape(t)}</small></th>" for n, t in zip(names, shown.dtypes))
         body = "".join("<tr>" + "".join(f"<td>{html.escape(str(v))}</td>" for v in row) + "</tr>" for row in zip(*values))
         rows, columns = self.shape
