@@ -53,7 +53,14 @@ python3 scripts/readme_python.py README.md "$out/alone/bin/python"
 
 section "Python: tests"
 "$out/venv/bin/python" -m pip install -q --no-index --no-deps --force-reinstall --disable-pip-version-check "$wheel"
-timeout 280 "$out/venv/bin/pytest" -q -p no:cacheprovider -c python/pyproject.toml python/tests
+tests() { timeout 280 "$out/venv/bin/pytest" -q -p no:cacheprovider -c python/pyproject.toml "$@"; }
+tests python/tests --ignore=python/tests/test_devices.py
+# Device memory: CUDA is the emulated driver, or the one that VOLLEY_CUDA_LIBRARY names.
+if packages g++ g++; then
+	( [ -n "${VOLLEY_CUDA_LIBRARY:-}" ] || eval "$(CGO_ENABLED=0 go run ./internal/cuemu/build)"; tests python/tests/test_devices.py )
+else
+	leave_out "Python's protocols of device memory" "$why"
+fi
 
 python3 scripts/readme_python.py README.md "$out/venv/bin/python" all
 

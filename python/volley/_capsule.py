@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p, py_object
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 from typing import Any
 
 from .errors import Mismatch
@@ -49,7 +49,31 @@ class ArrowArrayStream(Structure):
     ]  # fmt: skip
 
 
-_NAMES: dict[type[Structure], bytes] = {ArrowSchema: b"arrow_schema", ArrowArray: b"arrow_array", ArrowArrayStream: b"arrow_array_stream"}
+class ArrowDeviceArray(Structure):
+    """Arrow's C structure of an array on a device."""
+
+    _fields_ = [("array", ArrowArray), ("device_id", c_int64), ("device_type", c_int32), ("sync_event", c_void_p), ("reserved", c_int64 * 3)]
+
+    @property
+    def release(self) -> int | None:
+        """The callback of the array."""
+        address: int | None = self.array.release
+        return address
+
+
+class ArrowDeviceArrayStream(Structure):
+    """Arrow's C structure of a stream of arrays on a device."""
+
+    _fields_ = [
+        ("device_type", c_int32), ("get_schema", c_void_p), ("get_next", c_void_p), ("get_last_error", c_void_p), ("release", c_void_p),
+        ("private_data", c_void_p),
+    ]  # fmt: skip
+
+
+_NAMES: dict[type[Structure], bytes] = {
+    ArrowSchema: b"arrow_schema", ArrowArray: b"arrow_array", ArrowArrayStream: b"arrow_array_stream", ArrowDeviceArray: b"arrow_device_array",
+    ArrowDeviceArrayStream: b"arrow_device_array_stream",
+}  # fmt: skip
 _held: dict[int, Structure] = {}  # the structures of capsules that live
 
 
@@ -109,6 +133,13 @@ def arrays(stream: ArrowArrayStream) -> Iterator[Array]:
         _Release(stream.release)(address)
 
 
+def no_options(options: dict[str, Any]) -> None:
+    """Ends an export of a device's array that was asked for with options that there are not."""
+    unknown = [name for name, value in options.items() if value is not None]
+    if unknown:
+        raise NotImplementedError(f"{', '.join(unknown)}: there are no such options")
+
+
 def pair(given: Any, method: str) -> tuple[Any, Any]:
     """The two capsules that a method of the protocol gave."""
     if not isinstance(given, tuple) or len(given) != 2:
@@ -159,4 +190,4 @@ def destructor(name: bytes, layout: type[Structure]) -> Any:
     return _Destroy(destroy)
 
 
-__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "no_options", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]

@@ -123,13 +123,19 @@ def of(capsule: Any) -> Any:
 
 def take(producer: Any) -> tuple[int, bool]:
     """The managed tensor that an object exports, and whether it is a versioned one. The capsule is marked as used."""
-    kind = int(producer.__dlpack_device__()[0])
-    if kind not in (1, 3, 13):
+    kind, number = map(int, producer.__dlpack_device__())
+    if kind not in (1, 2, 3, 4, 13):
         raise Unsupported(f"a tensor on a device of type {kind}: bring it to the host first", "unsupported")
+    # 1 is CUDA's own stream: the producer makes it wait for the tensor, and what is read next waits for it.
+    stream = {"stream": 1} if kind in (2, 13) else {}
     try:
-        capsule = producer.__dlpack__(max_version=(1, 1))
+        capsule = producer.__dlpack__(max_version=(1, 1), **stream)
     except TypeError:  # older producers
-        capsule = producer.__dlpack__()
+        capsule = producer.__dlpack__(**stream)
+    if stream:
+        from ._cuda import wait
+
+        wait(number)
     for name in _LAYOUTS:
         if _capsule.valid(capsule, name):
             address = _capsule.pointer(capsule, name)

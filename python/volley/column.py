@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
-from . import _abi, _capsule, _memory, _tensor
-from ._library import Handle, call, make, take_number, take_text
+from . import _abi, _capsule, _cuda, _memory, _tensor
+from ._library import Handle, call, long_make, make, take_number, take_text
 from ._memory import NUMBERS
 from ._values import pylist
+from .device import Device, device_of, no_host_memory, place_of
 from .errors import Unsupported
 
 if TYPE_CHECKING:
@@ -63,6 +64,19 @@ class Column(Handle):
     def null_count(self) -> int:
         """How many values are null."""
         return take_number("volley_column_null_count", self)
+
+    @property
+    def device(self) -> Device:
+        """Where the column lives."""
+        return Device._of(make("volley_column_device", self))
+
+    def to(self, device: Device | str) -> Column:
+        """The column on another device; the same memory where both work on the host's."""
+        return Column._of(long_make("volley_column_to", self, device_of(device), free="volley_column_free"))
+
+    def _near(self) -> Column:
+        """The column in host memory."""
+        return self if self.__dlpack_device__()[0] == 1 else self.to("cpu")
 
     def slice(self, offset: int, length: int | None = None) -> Column:
         """Values from offset on, without a copy.
@@ -116,19 +130,47 @@ class Column(Handle):
         call("volley_column_export", self, None, byref(schema))
         return _capsule.wrap(schema)
 
-    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+    @property
+    def __arrow_c_array__(self) -> Callable[..., tuple[Any, Any]]:
+        no_host_memory("column", self.__dlpack_device__())
+        return self._arrow_c_array
+
+    def _arrow_c_array(self, requested_schema: Any = None) -> tuple[Any, Any]:
         schema, exported = _capsule.ArrowSchema(), _capsule.ArrowArray()
         call("volley_column_export", self, byref(exported), byref(schema))
         return _capsule.wrap(schema), _capsule.wrap(exported)
 
+    def __arrow_c_device_array__(self, requested_schema: Any = None, **options: Any) -> tuple[Any, Any]:
+        """The column where it is, its work done."""
+        _capsule.no_options(options)
+        schema, exported = _capsule.ArrowSchema(), _capsule.ArrowDeviceArray()
+        call("volley_column_export_device", self, byref(exported), byref(schema))
+        return _capsule.wrap(schema), _capsule.wrap(exported)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        letters = _typestr(self.dtype)
+        if self.__dlpack_device__()[0] != 2 or letters is None or self.null_count:
+            raise AttributeError("only numbers, times and durations without nulls in a CUDA device's memory lie as CUDA arrays do")
+        exported = _capsule.ArrowDeviceArray()
+        call("volley_column_export_device", self, byref(exported), None)
+        capsule = _capsule.wrap(exported)  # the column keeps the memory, and whoever asks keeps the column
+        a = exported.array
+        address = (a.buffers[1] or 0) + a.offset * int(letters[2] if letters[1] in "iuf" else 8) if a.length else 0
+        del capsule
+        return {"version": 3, "shape": (a.length,), "typestr": letters, "data": (address, True), "strides": None, "stream": None}
+
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
+        return place_of(self.device)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
         """A tensor of one dimension: the column's memory, read-only, unless copy is true; bools are copied, since tensors have bytes of them."""
-        if self.dtype == "bool" and not self.null_count and (dl_device is None or tuple(dl_device) == (1, 0)) and stream is None:
+        here = self.__dlpack_device__()
+        if here[0] != 1 and dl_device is not None and tuple(map(int, dl_device)) == (1, 0) and copy is not False:
+            return self.to("cpu").__dlpack__(max_version=max_version)
+        if here[0] == 1 and self.dtype == "bool" and not self.null_count and dl_device in (None, (1, 0)) and stream is None:
             return _tensor.bools(self.to_pylist(), max_version, copy)
-        return _tensor.export(self._to_dlpack, self.__dlpack_device__(), stream, max_version, dl_device, copy)
+        return _tensor.export(self._to_dlpack, here, stream, max_version, dl_device, copy)
 
     def _to_dlpack(self, versioned: bool) -> int:
         return make("volley_column_to_dlpack" + ("_versioned" if versioned else ""), self)
@@ -136,6 +178,7 @@ class Column(Handle):
     @property
     def __array_interface__(self) -> dict[str, Any]:
         letters = _typestr(self.dtype)
+        no_host_memory("column", self.__dlpack_device__())
         if letters is None or self.null_count:
             raise AttributeError("only numbers, times and durations without nulls lie as NumPy's arrays do")
         v = self._view()
@@ -144,6 +187,8 @@ class Column(Handle):
     def __buffer__(self, flags: int) -> memoryview:
         """The numbers as a read-only buffer: ``memoryview(column)`` from Python 3.12 on, ``column.buffer()`` before."""
         dtype = self.dtype
+        if self.__dlpack_device__()[0] != 1:
+            raise BufferError(f"a column on {self.device.name}: bring it to the host first, to(\"cpu\")")
         if dtype not in NUMBERS or self.null_count or dtype == "float16" and sys.version_info < (3, 12):  # memoryviews had no halves
             raise BufferError(f"a column of {dtype} with {self.null_count} nulls: a buffer is of numbers without nulls")
         if flags & 1:
@@ -168,6 +213,10 @@ class Column(Handle):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy as np
 
+        if self.__dlpack_device__()[0] != 1:
+            if copy is False:
+                raise ValueError(f"a column on {self.device.name} is an array of NumPy only as a copy")
+            return self.to("cpu").__array__(dtype)
         mine, nulls = self.dtype, self.null_count
         if _typestr(mine) is not None and not nulls:
             a = np.asarray(_Shared(self, self.__array_interface__))
@@ -199,10 +248,10 @@ class Column(Handle):
         return self.__array__()
 
     def to_arrow(self) -> Any:
-        """A pyarrow array of the same memory."""
+        """A pyarrow array: of the same memory, or a copy of a device's."""
         import pyarrow as pa
 
-        return pa.array(self)
+        return pa.array(self._near())
 
     def to_torch(self) -> Any:
         """A PyTorch tensor of the same memory, which must not be written to; of bools a copy, a byte each."""
@@ -249,6 +298,9 @@ def _import(data: Any, dtype: str | None, validate: str) -> int:
         if hasattr(data, "__arrow_c_array__"):
             schema, exported = _capsule.pair(data.__arrow_c_array__(), "__arrow_c_array__")
             return make("volley_column_import", _capsule.unwrap(exported, b"arrow_array"), _capsule.unwrap(schema, b"arrow_schema"), options)
+        if hasattr(data, "__arrow_c_device_array__"):
+            schema, exported = _capsule.pair(data.__arrow_c_device_array__(), "__arrow_c_device_array__")
+            return _from_device(_capsule.unwrap(exported, b"arrow_device_array"), _capsule.unwrap(schema, b"arrow_schema"), options)
         if hasattr(data, "__arrow_c_stream__"):
             return _from_stream(data, validate)
         if not hasattr(data, "mask") and getattr(getattr(data, "dtype", None), "kind", "") not in ("O", "U", "S"):
@@ -258,9 +310,16 @@ def _import(data: Any, dtype: str | None, validate: str) -> int:
             if hasattr(data, "__dlpack__"):
                 address, versioned = _tensor.take(data)
                 return make("volley_column_from_dlpack" + ("_versioned" if versioned else ""), address)
+            if hasattr(data, "__cuda_array_interface__"):
+                array, described = _cuda.of_interface(data)
+                return _from_device(ctypes.addressof(array), ctypes.addressof(described), options)
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) or hasattr(data, "tolist") and getattr(data, "ndim", 1) == 1:
         return _memory.from_list(data.tolist() if hasattr(data, "tolist") else list(data), dtype)
     raise TypeError(f"a {type(data).__name__} is nothing that a column is made of: it has no Arrow or DLPack protocol, no buffer, and is no list")
+
+
+def _from_device(array: int, schema: int, options: Any) -> int:
+    return long_make("volley_column_import_device", array, schema, options, free="volley_column_free")
 
 
 def _from_stream(data: Any, validate: str) -> int:

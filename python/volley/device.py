@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_int64, c_void_p
+from ctypes import byref, c_int64, c_uint64, c_void_p
 from dataclasses import dataclass
 
 from . import _abi
@@ -33,6 +33,13 @@ class Device(Handle):
     def name(self) -> str:
         """The name that opens it."""
         return take_text("volley_device_name", self)
+
+    @property
+    def context(self) -> int:
+        """The driver's context that memory of other libraries must be of: a CUcontext, the device's primary one; a cl_context. The host has none."""
+        out = c_uint64()
+        call("volley_device_context", self, byref(out))
+        return out.value
 
     def __repr__(self) -> str:
         return f"Device({self.name!r})"
@@ -79,6 +86,21 @@ def devices() -> list[DeviceInfo]:
 def device_of(device: Device | str | None) -> Device | None:
     """A device, or that of a name; None is the best there is."""
     return _named(device) if isinstance(device, str) else device
+
+
+_KINDS = {"cpu": 1, "cuda": 2, "opencl": 4}
+
+
+def place_of(device: Device) -> tuple[int, int]:
+    """A device in DLPack's numbers, which are Arrow's too."""
+    kind, _, number = device.name.partition(":")
+    return _KINDS[kind], int(number or 0)
+
+
+def no_host_memory(what: str, place: tuple[int, int]) -> None:
+    """Ends a protocol of host memory where the memory is a device's: as an attribute that is not there, since protocols are looked for."""
+    if place[0] != 1:
+        raise AttributeError(f"the {what} is on a device: bring it to the host with to(\"cpu\"), or take it by __arrow_c_device_*__ or __dlpack__")
 
 
 _opened: dict[str, Device] = {}

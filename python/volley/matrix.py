@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _tensor
 from ._library import Handle, call, long_make, make, take_text
-from .device import Device, device_of
+from .device import Device, device_of, no_host_memory, place_of
 
 
 class Matrix(Handle):
@@ -40,6 +40,15 @@ class Matrix(Handle):
         """The type of the elements."""
         return take_text("volley_matrix_type", self)
 
+    @property
+    def device(self) -> Device:
+        """Where the matrix lives."""
+        return Device._of(make("volley_matrix_device", self))
+
+    def to(self, device: Device | str) -> Matrix:
+        """The matrix on another device; the same memory where both work on the host's."""
+        return Matrix._of(long_make("volley_matrix_to", self, device_of(device), free="volley_matrix_free"))
+
     def multiply(self, other: Matrix, device: Device | str | None = None) -> Matrix:
         """The product, computed on a device."""
         return Matrix._of(long_make("volley_matrix_multiply", device_of(device), self, other, free="volley_matrix_free"))
@@ -48,7 +57,7 @@ class Matrix(Handle):
         return self.multiply(other)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
+        return place_of(self.device)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
         """A tensor of two dimensions: the matrix's memory, read-only, unless copy is true."""
@@ -59,6 +68,7 @@ class Matrix(Handle):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
+        no_host_memory("matrix", self.__dlpack_device__())
         capsule = self.__dlpack__(max_version=(1, 0))
         t = _tensor.of(capsule)
         width, shape = t.bits // 8, tuple(t.shape[:2])
@@ -76,10 +86,10 @@ class Matrix(Handle):
         return a.copy() if copy else a
 
     def to_numpy(self) -> Any:
-        """A NumPy array of the same memory, read-only."""
+        """A NumPy array: of the same memory, read-only, or a copy of a device's."""
         import numpy as np
 
-        return np.from_dlpack(self)
+        return np.from_dlpack(self if self.__dlpack_device__()[0] == 1 else self.to("cpu"))
 
     def to_torch(self) -> Any:
         """A PyTorch tensor of the same memory, which must not be written to."""

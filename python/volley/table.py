@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import html
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
 from typing import Any
 
@@ -14,7 +14,7 @@ from ._library import Handle, call, encode, handles, long_call, long_make, make,
 from ._interchange import InterchangeFrame
 from ._values import children
 from .column import Column, import_options
-from .device import Device, device_of
+from .device import Device, device_of, no_host_memory, place_of
 from .errors import Unsupported
 from .expr import Agg, Expr
 from .query import GroupBy, Paths, Query, scan_csv, scan_ipc, scan_parquet
@@ -94,6 +94,9 @@ class Table(Handle):
     def to(self, device: Device | str) -> Table:
         """The table on another device; the same memory where both work on the host's."""
         return Table._of(long_make("volley_table_to", self, device_of(device), free="volley_table_free"))
+
+    def _moved(self, device: Device) -> int:
+        return long_make("volley_table_to", self, device, free="volley_table_free")
 
     def lazy(self) -> Query:
         """A query of all rows."""
@@ -224,10 +227,10 @@ class Table(Handle):
         return list(zip(*self.to_pydict().values()))
 
     def to_arrow(self) -> Any:
-        """A pyarrow table of the same memory."""
+        """A pyarrow table: of the same memory, or a copy of a device's."""
         import pyarrow as pa
 
-        return pa.table(self)
+        return pa.table(self._near())
 
     def to_pandas(self) -> Any:
         """A pandas data frame, by way of pyarrow."""
@@ -237,7 +240,7 @@ class Table(Handle):
         """A Polars data frame."""
         import polars as pl
 
-        return pl.DataFrame(self)
+        return pl.DataFrame(self._near())
 
     def write_parquet(self, path: str | os.PathLike[str], *, compression: str | None = None, row_group_size: int = 0) -> None:
         """Writes a Parquet file, which replaces one of that name when all is written. compression is none, snappy or zstd."""
@@ -279,10 +282,26 @@ class Table(Handle):
         call("volley_table_schema", self, byref(schema))
         return _capsule.wrap(schema)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+    @property
+    def __arrow_c_stream__(self) -> Callable[..., Any]:
+        no_host_memory("table", place_of(self.device))
+        return self._arrow_c_stream
+
+    def _arrow_c_stream(self, requested_schema: Any = None) -> Any:
         stream = _capsule.ArrowArrayStream()
         call("volley_table_export", self, byref(stream))
         return _capsule.wrap(stream)
+
+    def __arrow_c_device_stream__(self, requested_schema: Any = None, **options: Any) -> Any:
+        """The chunks where they are."""
+        _capsule.no_options(options)
+        stream = _capsule.ArrowDeviceArrayStream()
+        call("volley_table_export_device", self, byref(stream))
+        return _capsule.wrap(stream)
+
+    def _near(self) -> Table:
+        """The table in host memory."""
+        return self if place_of(self.device)[0] == 1 else self.to("cpu")
 
 
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> InterchangeFrame:
@@ -332,7 +351,11 @@ def _import(data: Any, device: Device | str | None, validate: str) -> int:
     if hasattr(data, "__arrow_c_stream__"):
         capsule = data.__arrow_c_stream__()
         return long_make("volley_table_import", where, _capsule.unwrap(capsule, b"arrow_array_stream"), options, free="volley_table_free")
-    if hasattr(data, "__arrow_c_array__"):
+    if hasattr(data, "__arrow_c_device_stream__"):
+        capsule = data.__arrow_c_device_stream__()
+        there = long_make("volley_table_import_device", _capsule.unwrap(capsule, b"arrow_device_array_stream"), options, free="volley_table_free")
+        return there if where is None else Table._of(there)._moved(where)
+    if hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_device_array__"):
         import_one = Column(data, validate=validate)
         return long_make("volley_table_new", where, texts(["0"]), handles([import_one]), 1, free="volley_table_free")
     raise TypeError(f"a {type(data).__name__} is nothing that a table is made of: it is no dict and has no __arrow_c_stream__")

@@ -1,0 +1,126 @@
+"""Device memory through the protocols that have it, on CUDA: the emulated driver, or the machine's. Nothing is copied, which addresses prove."""
+
+import ctypes
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import volley as vo
+from volley import _capsule, _tensor
+from volley._library import live
+
+DEVICE = "cuda:0"
+
+
+class Only:
+    """Has one protocol of an object and no other."""
+
+    def __init__(self, owner: object, *names: str) -> None:
+        self.owner = owner
+        for name in names:
+            setattr(self, name, getattr(owner, name))
+
+
+@pytest.fixture
+def there() -> vo.Column:
+    return vo.Column(list(range(1000))).to(DEVICE)
+
+
+def address(c: vo.Column) -> int:
+    data: int = c.__cuda_array_interface__["data"][0]
+    return data
+
+
+def test_cuda_array_interface(there: vo.Column) -> None:
+    given = there.__cuda_array_interface__
+    assert given["shape"] == (1000,) and given["typestr"] == "<i8" and given["version"] == 3 and given["data"][1] is True and given["data"][0] != 0
+    assert address(there.slice(10)) == address(there) + 80
+    back = vo.Column(Only(there, "__cuda_array_interface__"))
+    assert address(back) == address(there) and back.device.name == DEVICE and back.to("cpu").to_pylist() == list(range(1000))
+    assert not hasattr(vo.Column([1]), "__cuda_array_interface__") and not hasattr(vo.Column([1, None]).to(DEVICE), "__cuda_array_interface__")
+    for name, value in (("strides", (16,)), ("shape", (10, 100)), ("typestr", "<c16"), ("mask", there)):
+        wrong = Only(there)
+        wrong.__cuda_array_interface__ = {**given, name: value}
+        with pytest.raises(vo.Unsupported):
+            vo.Column(wrong)
+    null = Only(there)
+    null.__cuda_array_interface__ = {**given, "data": (0, True)}
+    with pytest.raises(vo.Mismatch):
+        vo.Column(null)
+
+
+def test_arrow_device_arrays(there: vo.Column) -> None:
+    schema, capsule = there.__arrow_c_device_array__()
+    a = _capsule.ArrowDeviceArray.from_address(_capsule.unwrap(capsule, b"arrow_device_array"))
+    assert (a.device_type, a.device_id, a.sync_event, list(a.reserved)) == (2, 0, None, [0, 0, 0]) and a.array.buffers[1] == address(there)
+    assert ctypes.sizeof(a) == 128
+    back = vo.Column(Only(there, "__arrow_c_device_array__"))
+    assert address(back) == address(there) and back.to("cpu").to_pylist() == list(range(1000))
+    with pytest.raises(NotImplementedError, match="where"):
+        there.__arrow_c_device_array__(where="there")
+    assert there.__arrow_c_device_array__(where=None)
+    here = vo.Column([1, None])
+    assert vo.Column(Only(here, "__arrow_c_device_array__")).to_pylist() == [1, None]
+    with pytest.raises(vo.Mismatch, match="arrow_device_array"):
+        vo.Column(Pretender(*here._arrow_c_array()))
+
+
+class Pretender:
+    def __init__(self, *capsules: object) -> None:
+        self.capsules = capsules
+
+    def __arrow_c_device_array__(self, requested_schema: object = None, **options: object) -> tuple[object, ...]:
+        return self.capsules
+
+
+def test_arrow_device_streams() -> None:
+    before = live()
+    host = {"a": list(range(100)), "s": ["x", None] * 50, "f": [0.5] * 100}
+    t = vo.Table(host, device=DEVICE)
+    back = vo.Table(Only(t, "__arrow_c_device_stream__"))
+    assert back.device.name == DEVICE and back.to_pydict() == host and address(back["a"]) == address(t["a"])
+    assert vo.Table(Only(t, "__arrow_c_device_stream__"), device="cpu").device.name == "cpu"
+    here = vo.Table(pa.table({"a": [1, 2]}), device="cpu")
+    same = vo.Table(Only(here, "__arrow_c_device_stream__"))
+    assert pa.table(same)["a"].chunk(0).buffers()[1].address == pa.table(here)["a"].chunk(0).buffers()[1].address
+    assert back.filter("a >= 98").to_pydict()["a"] == [98, 99]
+    del t, back, here, same
+    assert live() <= before + 2
+
+
+def test_tensors(there: vo.Column) -> None:
+    assert there.__dlpack_device__() == (2, 0)
+    for version in (None, (1, 1)):
+        capsule = there.__dlpack__(max_version=version)
+        t = _tensor.of(capsule)
+        assert (t.data + t.byte_offset, t.device_type, t.device_id) == (address(there), 2, 0)
+    for stream in (None, -1, 1, 2, 12345):
+        assert there.__dlpack__(stream=stream) is not None
+    with pytest.raises(ValueError, match="stream 0"):
+        there.__dlpack__(stream=0)
+    with pytest.raises(BufferError):
+        there.__dlpack__(dl_device=(2, 1))
+    with pytest.raises(BufferError):
+        there.__dlpack__(dl_device=(1, 0), copy=False)
+    assert np.from_dlpack(there, device="cpu").tolist() == list(range(1000))  # asked for, so copied
+    back = vo.Column(Only(there, "__dlpack__", "__dlpack_device__"))
+    assert address(back) == address(there) and back.to("cpu").to_pylist() == list(range(1000))
+    m = vo.Matrix(np.arange(6.0).reshape(2, 3)).to(DEVICE)
+    assert m.__dlpack_device__() == (2, 0) and vo.Matrix(m).to_numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_host_protocols_are_not_there(there: vo.Column) -> None:
+    """Data of a device alone has no protocol of host memory; methods that say what they do copy it."""
+    for name in ("__arrow_c_array__", "__array_interface__"):
+        assert not hasattr(there, name)
+    t = vo.Table({"a": there}, device=DEVICE)
+    assert not hasattr(t, "__arrow_c_stream__") and not hasattr(vo.Matrix(np.ones((2, 2))).to(DEVICE), "__array_interface__")
+    with pytest.raises(BufferError, match="cpu"):
+        there.buffer()
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(there, copy=False)
+    assert np.asarray(there).tolist() == list(range(1000)) == there.to_arrow().to_pylist() == there.to_numpy().tolist()
+    assert t.to_arrow()["a"].to_pylist() == t.to_pandas()["a"].tolist() == t.to_polars()["a"].to_list() == list(range(1000))
+    assert there.to_pylist()[:2] == [0, 1] and "int64" in repr(there) and "rows" in t._repr_html_()
+    with pytest.raises(vo.VolleyError):
+        vo.Column([1]).to("cuda:77")
