@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from . import _abi, _capsule
+from . import _abi, _tensor
 from ._library import Handle, call, encode, long_call, long_make, long_text, make, texts
 from .errors import Closed, Mismatch, OutOfMemory
 from .query import Query
@@ -36,7 +36,7 @@ class BatchTensor:
         """A PyCapsule of DLPack's managed tensor."""
         name = "volley_batch_to_dlpack_versioned" if versioned else "volley_batch_to_dlpack"
         column = None if self._column is None else encode(self._column)
-        return _capsule.wrap_tensor(make(name, self._batch._handle, self._part, column, int(self._mask)), versioned)
+        return _tensor.wrap(make(name, self._batch._handle, self._part, column, int(self._mask)), versioned)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
