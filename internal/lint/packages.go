@@ -10,7 +10,7 @@ type Package struct {
 }
 
 // testKits may be imported by the test files of every package.
-var testKits = []string{"device/devicetest", "internal/cuemu", "internal/guard", "internal/backends", "kernels/kerneltest"}
+var testKits = []string{"device/devicetest", "internal/cuemu", "internal/ncclemu", "internal/guard", "internal/backends", "kernels/kerneltest"}
 
 var (
 	bytesAndDevices = []string{"memory", "device"}
@@ -42,6 +42,7 @@ var Packages = []Package{
 	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/host", "device/opencl", "kernels/kerneltest"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
+	{Path: "internal/ncclemu", May: []string{"internal/dl"}},
 	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},
 	{Path: "kernels/cuda", May: join(columns, []string{"internal/dl", "device/cuda", "kernels/gpu"}), Tests: []string{"device/host"}},
 	{Path: "internal/ptxgen", May: []string{"internal/dl", "kernels/gpu", "kernels/cuda"}},
@@ -64,6 +65,7 @@ var Packages = []Package{
 	{Path: "collective/timeline"},
 	{Path: "collective/transport"},
 	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "collective/transport", "collective/transport/..."}},
+	{Path: "collective/transport/nccl", May: join(bytesAndDevices, []string{"internal/dl", "device/cuda"})},
 	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
 	{Path: "collective", May: join(columns, []string{"kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
