@@ -30,6 +30,9 @@ var (
 // String is the reduction's name.
 func (o Op) String() string { return o.name }
 
+// User says that NewOp made it.
+func (o Op) User() bool { return o.code == userOp }
+
 // userOp is the code of all reductions made by NewOp.
 const userOp = 255
 

@@ -84,7 +84,10 @@ func (c *Comm) blame(err error) *Fault {
 	f := &Fault{Cause: Lost, Text: err.Error()}
 	var m *transport.Mismatch
 	var bad *transport.Corrupt
+	var other *disagreement
 	switch {
+	case errors.As(err, &other):
+		f.Cause, f.Ranks = Mismatch, other.ranks
 	case errors.As(err, &m) && m.Got.Call == m.Want.Call && m.Got.Seq == m.Want.Seq && m.Got.Len == m.Want.Len:
 		f.Cause, f.Ranks = Corrupt, []int{m.From}
 		f.Text = fmt.Sprintf("message %d comes in the place of %d: messages were lost or doubled", m.Got.Step, m.Want.Step)

@@ -21,8 +21,9 @@ import (
 type watch struct {
 	c       *Comm
 	fault   atomic.Pointer[Fault]
-	dead    []int         // the ranks that Shrink leaves out; set before settledCh is closed
-	done    chan struct{} // closed when fault is set, or when the Comm is closed
+	dead    []int                 // the ranks that Shrink leaves out; set before settledCh is closed
+	done    chan struct{}         // closed when fault is set, or when the Comm is closed
+	missing atomic.Pointer[[]int] // the ranks of gone
 	quit    chan struct{}
 	end     sync.Once
 	trouble chan *Fault
@@ -101,12 +102,14 @@ func (w *watch) run() {
 				continue
 			}
 			w.note(n)
+			w.publish()
 		case f := <-w.trouble:
 			w.judge(&message{Kind: "report", Fault: f})
 		case <-beat.C:
 			w.tell(alive)
 		case now := <-look.C:
 			w.look(now)
+			w.publish()
 		case <-w.quit:
 			if w.fault.Load() == nil {
 				close(w.done)

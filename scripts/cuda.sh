@@ -44,6 +44,12 @@ emulator_sections() {
 		eval "$variables"
 		on_emulator 4 env VOLLEY_BACKEND=cuda go test -count=1 -short -skip "$large_tables" -timeout 20m ./expr ./table ./table/storage
 	)
+	section "CUDA on the emulated driver: collectives of devices and columns, and over the emulated NCCL"
+	(
+		eval "$variables"
+		on_emulator 6 env VOLLEY_BACKEND=cuda CUEMU_DEVICES=4 VOLLEY_NCCL_LIBRARY="$(go run ./internal/ncclemu/build)" \
+			go test -count=1 -timeout 10m ./collective/transport/nccl ./collective/ondevice ./collective/columns
+	)
 	section "CUDA on the emulated driver: the main job on every device"
 	(
 		eval "$variables"

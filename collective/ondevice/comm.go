@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/transport/nccl"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -25,6 +26,7 @@ type Comm struct {
 	b      *kernels.Backend
 	stream device.Stream
 	pinned [2]*memory.Buffer
+	direct *nccl.Comm // nil where the host carries
 }
 
 // New makes one of a communicator and a backend, which stay the caller's.
@@ -36,8 +38,10 @@ func New(c *collective.Comm, b *kernels.Backend) (*Comm, error) {
 	return &Comm{c: c, b: b, stream: s}, nil
 }
 
-// Close gives the stream and the pinned memory back.
+// Close gives the stream and the pinned memory back, and what UseNCCL made: that waits
+// for the other ranks, for closeLimit at most.
 func (d *Comm) Close() error {
+	d.closeNCCL()
 	for i, p := range d.pinned {
 		p.Release()
 		d.pinned[i] = nil
@@ -54,10 +58,39 @@ func (v *Vector) check(call string) error {
 	return nil
 }
 
+// checks holds vectors against their buffers and a rank against the group.
+func (d *Comm) checks(call string, rank int, vectors ...Vector) error {
+	for i := range vectors {
+		if err := vectors[i].check(call); err != nil {
+			return err
+		}
+	}
+	if rank < 0 || rank >= d.c.Size() {
+		return device.Errorf(device.ErrMismatch, "", call, "rank %d is not one of %d", rank, d.c.Size())
+	}
+	return nil
+}
+
+// blocks holds the lengths of two vectors against each other: in has so many blocks for
+// so many of out.
+func (d *Comm) blocks(call string, in, out Vector, ofIn, ofOut int) error {
+	if err := d.checks(call, 0, in, out); err != nil {
+		return err
+	}
+	if in.Type != out.Type || in.Len%int64(ofIn) != 0 || out.Len != in.Len/int64(ofIn)*int64(ofOut) {
+		return mismatch(call, in, out)
+	}
+	return nil
+}
+
+func mismatch(call string, in, out Vector) error {
+	return device.Errorf(device.ErrMismatch, "", call, "input has %d of %s, output %d of %s", in.Len, in.Type, out.Len, out.Type)
+}
+
 func (v *Vector) host() bool { return v.Buffer.Place().HostAccessible() }
 
 // direct is a vector that the host can read.
-func (v *Vector) direct() (collective.Vector, error) {
+func (v *Vector) near() (collective.Vector, error) {
 	w := int64(v.Type.Width())
 	return collective.Raw(v.Type, v.Buffer.Bytes()[v.Offset*w:(v.Offset+v.Len)*w])
 }
@@ -101,7 +134,7 @@ func (d *Comm) staged(ctx context.Context, call string, in, out Vector, have, ge
 			return err
 		}
 		if v.host() {
-			if near[i], err = v.direct(); err != nil {
+			if near[i], err = v.near(); err != nil {
 				return err
 			}
 			continue
@@ -132,43 +165,7 @@ func (d *Comm) staged(ctx context.Context, call string, in, out Vector, have, ge
 
 // fail tells the other ranks that this one cannot go on.
 func (d *Comm) fail(err error) error {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(fmt.Errorf("the device of rank %d: %w", d.c.Rank(), err))
-	_ = d.c.Barrier(ctx) // ends with the Fault that all get; err says more
+	// The Fault that all get says less than err.
+	_ = d.c.Report(collective.Fault{Cause: collective.Canceled, Ranks: []int{d.c.Rank()}, Text: fmt.Sprintf("the device of rank %d: %v", d.c.Rank(), err)})
 	return err
-}
-
-// Broadcast is collective.Comm.Broadcast.
-func (d *Comm) Broadcast(ctx context.Context, in, out Vector, root int) error {
-	return d.staged(ctx, "Broadcast", in, out, d.c.Rank() == root, true, func(i, o collective.Vector) error { return d.c.Broadcast(ctx, i, o, root) })
-}
-
-// AllGather is collective.Comm.AllGather.
-func (d *Comm) AllGather(ctx context.Context, in, out Vector) error {
-	return d.staged(ctx, "AllGather", in, out, true, true, func(i, o collective.Vector) error { return d.c.AllGather(ctx, i, o) })
-}
-
-// AllToAll is collective.Comm.AllToAll.
-func (d *Comm) AllToAll(ctx context.Context, in, out Vector) error {
-	return d.staged(ctx, "AllToAll", in, out, true, true, func(i, o collective.Vector) error { return d.c.AllToAll(ctx, i, o) })
-}
-
-// Gather is collective.Comm.Gather.
-func (d *Comm) Gather(ctx context.Context, in, out Vector, root int) error {
-	return d.staged(ctx, "Gather", in, out, true, d.c.Rank() == root, func(i, o collective.Vector) error { return d.c.Gather(ctx, i, o, root) })
-}
-
-// Scatter is collective.Comm.Scatter.
-func (d *Comm) Scatter(ctx context.Context, in, out Vector, root int) error {
-	return d.staged(ctx, "Scatter", in, out, d.c.Rank() == root, true, func(i, o collective.Vector) error { return d.c.Scatter(ctx, i, o, root) })
-}
-
-// Send is collective.Comm.Send.
-func (d *Comm) Send(ctx context.Context, v Vector, to int) error {
-	return d.staged(ctx, "Send", v, Vector{}, true, false, func(i, _ collective.Vector) error { return d.c.Send(ctx, i, to) })
-}
-
-// Recv is collective.Comm.Recv.
-func (d *Comm) Recv(ctx context.Context, v Vector, from int) error {
-	return d.staged(ctx, "Recv", Vector{}, v, false, true, func(_, o collective.Vector) error { return d.c.Recv(ctx, o, from) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,11 @@ const limit = 60 * time.Second
 // on runs f for every rank, each with a backend of its own.
 func on(t *testing.T, ranks int, open func() *kernels.Backend, f func(d *Comm, c *collective.Comm) error) {
 	t.Helper()
+	onWith(t, ranks, collective.Options{Deadline: limit, Deterministic: true}, open, f)
+}
+
+func onWith(t *testing.T, ranks int, o collective.Options, open func() *kernels.Backend, f func(d *Comm, c *collective.Comm) error) {
+	t.Helper()
 	errs := make([]error, ranks)
 	var all sync.WaitGroup
 	for r, e := range inproc.New(ranks) {
@@ -33,7 +39,7 @@ func on(t *testing.T, ranks int, open func() *kernels.Backend, f func(d *Comm, c
 			errs[r] = func() (err error) {
 				b := open()
 				defer func() { err = errors.Join(err, b.Close()) }()
-				c, err := collective.New(e, collective.Options{Deadline: limit, Deterministic: true})
+				c, err := collective.New(e, o)
 				if err != nil {
 					return err
 				}
@@ -111,39 +117,105 @@ func values[T collective.Number](rank, n int) []T {
 	return v
 }
 
+// operations are the reductions that devices may have.
+var operations = []collective.Op{collective.Sum, collective.Prod, collective.Min, collective.Max, collective.Avg, collective.Xor}
+
 // reductions compares the device's with the host's deterministic ones, bit for bit.
 func reductions[T collective.Number](d *Comm, c *collective.Comm) error {
-	for _, n := range []int{0, 1, 5, 1000} {
-		for _, op := range []collective.Op{collective.Sum, collective.Prod, collective.Max, collective.Avg} {
-			want := values[T](c.Rank(), n)
-			if err := c.AllReduce(context.Background(), collective.Of(want), collective.Of(want), op); err != nil {
-				return err
+	ctx, rank, size := context.Background(), c.Rank(), int64(c.Size())
+	for _, n := range []int64{0, 1, 5, 1000} {
+		for _, op := range operations {
+			if op.String() == collective.Xor.String() && T(1)/T(2) != 0 {
+				continue // not of floats
 			}
-			v, err := put(d, values[T](c.Rank(), n))
-			if err != nil {
-				return err
-			}
-			if err := d.AllReduce(context.Background(), v, v, op); err != nil {
-				return err
-			}
-			got, err := take[T](d, v)
-			if err != nil || !slices.Equal(got, want) {
-				return fmt.Errorf("%s of %d: %v, want %v, %w", op, n, got, want, err)
+			for _, call := range []struct {
+				name    string
+				in, out int64
+				inPlace bool
+				host    func(in, out collective.Vector) error
+				device  func(in, out Vector) error
+			}{
+				{"AllReduce", n, n, true, func(i, o collective.Vector) error { return c.AllReduce(ctx, i, o, op) }, func(i, o Vector) error { return d.AllReduce(ctx, i, o, op) }},
+				{"Reduce", n, n, false, func(i, o collective.Vector) error { return c.Reduce(ctx, i, o, op, int(size-1)) }, func(i, o Vector) error { return d.Reduce(ctx, i, o, op, int(size-1)) }},
+				{"ReduceScatter", n * size, n, false, func(i, o collective.Vector) error { return c.ReduceScatter(ctx, i, o, op) }, func(i, o Vector) error { return d.ReduceScatter(ctx, i, o, op) }},
+			} {
+				in, want := values[T](rank, int(call.in)), make([]T, call.out)
+				if err := call.host(collective.Of(in), collective.Of(want)); err != nil {
+					return err
+				}
+				from, err := put(d, in)
+				if err != nil {
+					return err
+				}
+				to := from
+				if !call.inPlace {
+					if to, err = put(d, make([]T, call.out)); err != nil {
+						return err
+					}
+				}
+				if err := call.device(from, to); err != nil {
+					return fmt.Errorf("%s, %s of %d: %w", call.name, op, n, err)
+				}
+				if !call.inPlace {
+					from.Buffer.Release()
+				}
+				got, err := take[T](d, to)
+				if err != nil || !slices.Equal(got, want) {
+					return fmt.Errorf("%s, %s of %d: %v, want %v, %w", call.name, op, n, got, want, err)
+				}
 			}
 		}
 	}
 	return nil
 }
 
+// particular are NaNs, and a user's reduction with a known name.
+func particular(d *Comm, c *collective.Comm) error {
+	ctx, nan := context.Background(), math.NaN()
+	for _, op := range []collective.Op{collective.Min, collective.Max} {
+		own := []float64{1, 2, nan, float64(c.Rank())}
+		if c.Rank() == c.Size()-1 {
+			own[1] = nan
+		}
+		v, err := put(d, own)
+		if err != nil {
+			return err
+		}
+		if err := d.AllReduce(ctx, v, v, op); err != nil {
+			return err
+		}
+		last := 0.0
+		if op.String() == collective.Max.String() {
+			last = float64(c.Size() - 1)
+		}
+		got, err := take[float64](d, v)
+		if err != nil || got[0] != 1 || !math.IsNaN(got[1]) || !math.IsNaN(got[2]) || got[3] != last {
+			return fmt.Errorf("%s with NaN gives %v, %w", op, got, err)
+		}
+	}
+	v, err := put(d, []int64{int64(c.Rank()) + 1})
+	if err != nil {
+		return err
+	}
+	if err := d.AllReduce(ctx, v, v, collective.NewOp("sum", true, func(a, b int64) int64 { return 10 * max(a, b) })); err != nil {
+		return err
+	}
+	if got, err := take[int64](d, v); err != nil || c.Size() == 2 && got[0] != 20 || c.Size() > 1 && got[0] < 20 {
+		return fmt.Errorf("a user's reduction called sum gives %v, %w", got, err)
+	}
+	return nil
+}
+
 func everything(d *Comm, c *collective.Comm) error {
-	if err := errors.Join(reductions[float32](d, c), reductions[int32](d, c), reductions[uint8](d, c), reductions[float64](d, c)); err != nil {
+	if err := errors.Join(reductions[float32](d, c), reductions[int32](d, c), reductions[uint8](d, c), reductions[int16](d, c), reductions[float64](d, c), particular(d, c)); err != nil {
 		return err
 	}
 	ctx, rank, size := context.Background(), c.Rank(), c.Size()
 	const n = 50
-	var want []int64
+	var want, turned []int64
 	for r := range size {
 		want = append(want, values[int64](r, n)...)
+		turned = append(turned, values[int64](r, n*size)[rank*n:(rank+1)*n]...)
 	}
 	for _, call := range []struct {
 		name      string
@@ -153,6 +225,7 @@ func everything(d *Comm, c *collective.Comm) error {
 		operation func(in, out Vector) error
 	}{
 		{"AllGather", values[int64](rank, n), size * n, want, func(in, out Vector) error { return d.AllGather(ctx, in, out) }},
+		{"AllToAll", values[int64](rank, n*size), size * n, turned, func(in, out Vector) error { return d.AllToAll(ctx, in, out) }},
 		{"Broadcast", values[int64](rank, n), n, values[int64](1, n), func(in, out Vector) error { return d.Broadcast(ctx, in, out, 1) }},
 		{"Gather", values[int64](rank, n), size * n, map[bool][]int64{true: want}[rank == 1], func(in, out Vector) error { return d.Gather(ctx, in, out, 1) }},
 		{"Scatter", want, n, values[int64](rank, n), func(in, out Vector) error { return d.Scatter(ctx, in, out, 1) }},
@@ -205,7 +278,7 @@ func TestRemote(t *testing.T) {
 			if text := d.Explain(collective.Float32, collective.Sum); !strings.Contains(text, "by its kernels") {
 				return errors.New(text)
 			}
-			if text := d.Explain(collective.Float32, collective.Max); !strings.Contains(text, "on the host") {
+			if text := d.Explain(collective.Float32, collective.Xor); !strings.Contains(text, "on the host") {
 				return errors.New(text)
 			}
 			if c.Size() == 1 {

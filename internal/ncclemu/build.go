@@ -24,15 +24,20 @@ func Start(ctx context.Context) error {
 	if os.Getenv(variable) != "" {
 		return nil
 	}
-	root, err := moduleRoot()
-	if err != nil {
-		return err
-	}
-	library, err := build(ctx, filepath.Join(root, ".cache", "ncclemu"))
+	library, err := Prepare(ctx)
 	if err != nil {
 		return err
 	}
 	return os.Setenv(variable, library)
+}
+
+// Prepare builds as Start does and returns the library.
+func Prepare(ctx context.Context) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	return build(ctx, filepath.Join(root, ".cache", "ncclemu"))
 }
 
 // build compiles into a file of its own that then gets its name, so that processes which

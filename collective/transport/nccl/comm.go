@@ -133,6 +133,10 @@ func (c *Comm) failed(err error) error {
 	return err
 }
 
+// Abort gives the communicator up, with what its kernels wait for, in the background;
+// Close waits for that.
+func (c *Comm) Abort() { c.abort(nil) }
+
 // abort ends the communicator's kernels and gives it up, on a goroutine.
 func (c *Comm) abort(why error) {
 	c.end.Do(func() {

@@ -227,8 +227,8 @@ void run(void* p) {
   changed.notify_all();
 }
 
-// launch gives a job to its stream; that of the first operation when all ranks have
-// begun theirs.
+// launch gives a job to its stream; that of the first operation later, and where all
+// ranks take part when all have begun theirs.
 int launch(Comm* c, void* stream, std::vector<Work> list) {
   auto job = new Job{c, std::move(list)};
   std::unique_lock<std::mutex> lock(all);
@@ -242,11 +242,12 @@ int launch(Comm* c, void* stream, std::vector<Work> list) {
     return Success;
   }
   c->connecting = true;
+  bool everyone = job->list[0].kind != Send && job->list[0].kind != Recv;
   void* context = nullptr;
   driver().getCurrent(&context);
   std::thread([=] {
     std::unique_lock<std::mutex> lock(all);
-    changed.wait(lock, [&] { return c->aborted || int(c->world->begun.size()) == c->world->size; });
+    changed.wait(lock, [&] { return c->aborted || !everyone || int(c->world->begun.size()) == c->world->size; });
     bool go = !c->aborted;
     if (!go) c->running--;
     lock.unlock();
