@@ -120,6 +120,16 @@ void vly_call_release_schema(struct ArrowSchema* schema) {
 
 void vly_call_release(void* release, void* context) { ((void (*)(void*))release)(context); }
 
+int32_t vly_call_body(void* body, void* context, int64_t rows, void* out, void* args, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, int64_t, void*, const void* const*, char*, int64_t))body)(context, rows, out, args, message, message_size);
+  message[message_size - 1] = 0;
+  return status;
+}
+
+int32_t vly_call_progress(void* progress, void* context, volley_progress* done) {
+  return ((int32_t (*)(void*, const volley_progress*))progress)(context, done);
+}
+
 void vly_call_deleter(void* deleter, void* tensor) { ((void (*)(void*))deleter)(tensor); }
 
 /* ---- exported schemas ---- */

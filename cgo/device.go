@@ -184,7 +184,7 @@ func go_volley_version(out **C.char) C.int32_t {
 // features are what a program may ask for.
 var features = map[string]bool{
 	"arrow_c_data": true, "arrow_c_stream": true, "dlpack": true, "dlpack_versioned": true, "parquet": true, "csv": true, "ipc": true,
-	"arrow_c_device": true, "dlpack_device": true, "streams": true,
+	"arrow_c_device": true, "dlpack_device": true, "streams": true, "functions": true, "progress": true, "collectives": true,
 }
 
 //export go_volley_feature

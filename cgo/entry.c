@@ -43,6 +43,11 @@ int32_t volley_token_wait(volley_token* token) {
   return go_volley_token_wait((uintptr_t)token);
 }
 
+int32_t volley_token_progress(volley_token* token, int64_t interval, int32_t (*progress)(void* context, const volley_progress* done), void* context) {
+  if (vly_forked) return vly_fork_error("volley_token_progress");
+  return go_volley_token_progress((uintptr_t)token, interval, (void*)progress, context);
+}
+
 int32_t volley_token_free(volley_token* token) {
   if (vly_forked) return vly_fork_error("volley_token_free");
   return go_volley_token_free((uintptr_t)token);
@@ -710,6 +715,18 @@ int32_t volley_dgemm(const volley_device* device, int32_t transpose_a, int32_t t
   return go_volley_dgemm((uintptr_t)device, transpose_a, transpose_b, m, n, k, alpha, (double*)a, lda, (double*)b, ldb, beta, c, ldc, (uintptr_t)token);
 }
 
+int32_t volley_function_register(const char* name, const char* const* types, int64_t count, int32_t (*body)(void* context, int64_t rows, void* values, const void* const* args, char* message, int64_t message_size), void* context, const char* source) {
+  if (vly_forked) return vly_fork_error("volley_function_register");
+  return go_volley_function_register((char*)name, (char* *)types, count, (void*)body, context, (char*)source);
+}
+
+int32_t volley_apply(const volley_device* device, const char* name, const volley_column* const* args, int64_t count, volley_token* token, volley_column** out) {
+  if (vly_forked) return vly_fork_error("volley_apply");
+  if (!out) return vly_null_error("volley_apply", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_apply((uintptr_t)device, (char*)name, (uintptr_t*)args, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_matrix_from_dlpack(struct DLManagedTensor* tensor, volley_matrix** out) {
   if (vly_forked) return vly_fork_error("volley_matrix_from_dlpack");
   if (!out) return vly_null_error("volley_matrix_from_dlpack", "out");
@@ -778,4 +795,179 @@ int32_t volley_matrix_multiply(const volley_device* device, const volley_matrix*
 int32_t volley_matrix_free(volley_matrix* matrix) {
   if (vly_forked) return vly_fork_error("volley_matrix_free");
   return go_volley_matrix_free((uintptr_t)matrix);
+}
+
+int32_t volley_comm_init(const volley_comm_options* options, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_init");
+  if (!out) return vly_null_error("volley_comm_init", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_init((volley_comm_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_comm_rank(const volley_comm* comm, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_comm_rank");
+  if (!out) return vly_null_error("volley_comm_rank", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_rank((uintptr_t)comm, out);
+}
+
+int32_t volley_comm_size(const volley_comm* comm, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_comm_size");
+  if (!out) return vly_null_error("volley_comm_size", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_size((uintptr_t)comm, out);
+}
+
+int32_t volley_comm_transport(const volley_comm* comm, char** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_transport");
+  if (!out) return vly_null_error("volley_comm_transport", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_transport((uintptr_t)comm, out);
+}
+
+int32_t volley_comm_split(const volley_comm* comm, int64_t color, int64_t key, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_split");
+  if (!out) return vly_null_error("volley_comm_split", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_split((uintptr_t)comm, color, key, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_comm_shrink(const volley_comm* comm, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_shrink");
+  if (!out) return vly_null_error("volley_comm_shrink", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_shrink((uintptr_t)comm, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_comm_fault(const volley_comm* comm, int64_t* ranks, int64_t capacity, char** out_cause, int64_t* out_count) {
+  if (vly_forked) return vly_fork_error("volley_comm_fault");
+  if (!out_cause) return vly_null_error("volley_comm_fault", "out_cause");
+  if (!out_count) return vly_null_error("volley_comm_fault", "out_count");
+  memset(out_cause, 0, sizeof *out_cause);
+  memset(out_count, 0, sizeof *out_count);
+  return go_volley_comm_fault((uintptr_t)comm, ranks, capacity, out_cause, out_count);
+}
+
+int32_t volley_comm_free(volley_comm* comm) {
+  if (vly_forked) return vly_fork_error("volley_comm_free");
+  return go_volley_comm_free((uintptr_t)comm);
+}
+
+int32_t volley_comm_barrier(const volley_comm* comm, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_barrier");
+  return go_volley_comm_barrier((uintptr_t)comm, (uintptr_t)token);
+}
+
+int32_t volley_comm_all_reduce(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, const char* op, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_all_reduce");
+  return go_volley_comm_all_reduce((uintptr_t)comm, (void*)from, to, count, (char*)type, (char*)op, (uintptr_t)token);
+}
+
+int32_t volley_comm_reduce(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, const char* op, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_reduce");
+  return go_volley_comm_reduce((uintptr_t)comm, (void*)from, to, count, (char*)type, (char*)op, root, (uintptr_t)token);
+}
+
+int32_t volley_comm_broadcast(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_broadcast");
+  return go_volley_comm_broadcast((uintptr_t)comm, (void*)from, to, count, (char*)type, root, (uintptr_t)token);
+}
+
+int32_t volley_comm_all_gather(const volley_comm* comm, const void* from, int64_t count, void* to, const int64_t* counts, const char* type, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_all_gather");
+  return go_volley_comm_all_gather((uintptr_t)comm, (void*)from, count, to, (int64_t*)counts, (char*)type, (uintptr_t)token);
+}
+
+int32_t volley_comm_gather(const volley_comm* comm, const void* from, int64_t count, void* to, const int64_t* counts, const char* type, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_gather");
+  return go_volley_comm_gather((uintptr_t)comm, (void*)from, count, to, (int64_t*)counts, (char*)type, root, (uintptr_t)token);
+}
+
+int32_t volley_comm_reduce_scatter(const volley_comm* comm, const void* from, const int64_t* counts, void* to, int64_t count, const char* type, const char* op, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_reduce_scatter");
+  return go_volley_comm_reduce_scatter((uintptr_t)comm, (void*)from, (int64_t*)counts, to, count, (char*)type, (char*)op, (uintptr_t)token);
+}
+
+int32_t volley_comm_scatter(const volley_comm* comm, const void* from, const int64_t* counts, void* to, int64_t count, const char* type, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_scatter");
+  return go_volley_comm_scatter((uintptr_t)comm, (void*)from, (int64_t*)counts, to, count, (char*)type, root, (uintptr_t)token);
+}
+
+int32_t volley_comm_all_to_all(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_all_to_all");
+  return go_volley_comm_all_to_all((uintptr_t)comm, (void*)from, to, count, (char*)type, (uintptr_t)token);
+}
+
+int32_t volley_comm_all_to_all_v(const volley_comm* comm, const void* from, const int64_t* sends, void* to, const int64_t* receives, const char* type, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_all_to_all_v");
+  return go_volley_comm_all_to_all_v((uintptr_t)comm, (void*)from, (int64_t*)sends, to, (int64_t*)receives, (char*)type, (uintptr_t)token);
+}
+
+int32_t volley_comm_send(const volley_comm* comm, const void* from, int64_t count, const char* type, int64_t rank, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_send");
+  return go_volley_comm_send((uintptr_t)comm, (void*)from, count, (char*)type, rank, (uintptr_t)token);
+}
+
+int32_t volley_comm_receive(const volley_comm* comm, void* to, int64_t count, const char* type, int64_t rank, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_receive");
+  return go_volley_comm_receive((uintptr_t)comm, to, count, (char*)type, rank, (uintptr_t)token);
+}
+
+int32_t volley_comm_start_all_reduce(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, const char* op, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_start_all_reduce");
+  if (!out) return vly_null_error("volley_comm_start_all_reduce", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_start_all_reduce((uintptr_t)comm, (void*)from, to, count, (char*)type, (char*)op, (uintptr_t*)out);
+}
+
+int32_t volley_comm_start_reduce(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, const char* op, int64_t root, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_start_reduce");
+  if (!out) return vly_null_error("volley_comm_start_reduce", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_start_reduce((uintptr_t)comm, (void*)from, to, count, (char*)type, (char*)op, root, (uintptr_t*)out);
+}
+
+int32_t volley_comm_start_broadcast(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, int64_t root, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_start_broadcast");
+  if (!out) return vly_null_error("volley_comm_start_broadcast", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_start_broadcast((uintptr_t)comm, (void*)from, to, count, (char*)type, root, (uintptr_t*)out);
+}
+
+int32_t volley_comm_start_all_gather(const volley_comm* comm, const void* from, int64_t count, void* to, const char* type, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_start_all_gather");
+  if (!out) return vly_null_error("volley_comm_start_all_gather", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_start_all_gather((uintptr_t)comm, (void*)from, count, to, (char*)type, (uintptr_t*)out);
+}
+
+int32_t volley_comm_start_reduce_scatter(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, const char* op, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_start_reduce_scatter");
+  if (!out) return vly_null_error("volley_comm_start_reduce_scatter", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_start_reduce_scatter((uintptr_t)comm, (void*)from, to, count, (char*)type, (char*)op, (uintptr_t*)out);
+}
+
+int32_t volley_comm_start_all_to_all(const volley_comm* comm, const void* from, void* to, int64_t count, const char* type, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_start_all_to_all");
+  if (!out) return vly_null_error("volley_comm_start_all_to_all", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_start_all_to_all((uintptr_t)comm, (void*)from, to, count, (char*)type, (uintptr_t*)out);
+}
+
+int32_t volley_request_wait(const volley_request* request, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_request_wait");
+  return go_volley_request_wait((uintptr_t)request, (uintptr_t)token);
+}
+
+int32_t volley_request_done(const volley_request* request, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_request_done");
+  if (!out) return vly_null_error("volley_request_done", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_request_done((uintptr_t)request, out);
+}
+
+int32_t volley_request_free(volley_request* request) {
+  if (vly_forked) return vly_fork_error("volley_request_free");
+  return go_volley_request_free((uintptr_t)request);
 }

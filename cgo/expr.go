@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
 )
 
 // exprObject is an expression.
@@ -172,6 +173,9 @@ func operation(op string, args []*expr.Expr) (*expr.Expr, error) {
 			c = c.When(values[i], values[i+1])
 		}
 		return c.Else(values[len(args)-1]), nil
+	}
+	if _, ok := kernels.Registered(op); ok {
+		return expr.Apply(op, values...), nil
 	}
 	return nil, device.Errorf(device.ErrUnsupported, "", "expression", "there is no operation %q", op)
 }

@@ -10,12 +10,18 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/table/storage"
 )
 
 // errInternal is the kind of what should not happen.
 var errInternal = errors.New("internal error")
+
+// stopped is the error of a call that its own token ended.
+type stopped struct{ error }
+
+func (s stopped) Unwrap() error { return s.error }
 
 // kinds are the errors that have a status of their own, the more special ones first.
 var kinds = []struct {
@@ -39,6 +45,14 @@ var kinds = []struct {
 
 // statusOf is the status and the kind of an error. One of no kind, such as a file that may not be read, is a mismatch of argument and world.
 func statusOf(err error) (C.int32_t, string) {
+	var own stopped
+	var fault *collective.Fault
+	switch {
+	case errors.As(err, &own):
+		return C.VOLLEY_CANCELED, "canceled"
+	case errors.As(err, &fault):
+		return C.VOLLEY_FAULT, "fault"
+	}
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {
 			return k.status, k.name

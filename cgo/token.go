@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/volley-go/volley/device"
@@ -43,6 +44,7 @@ type token struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	patience time.Duration
+	watcher  atomic.Pointer[watcher]
 	mu       sync.Mutex
 	pending  chan ended
 }
@@ -94,10 +96,10 @@ func long(name string, h C.uintptr_t, prepare func(k *keeper) (work, error)) C.i
 		return status
 	}
 	if t == nil {
-		return finish(name, context.Background(), k, body).deliver()
+		return finish(name, nil, k, body).deliver()
 	}
 	if t.patience == 0 {
-		return finish(name, t.ctx, k, body).deliver()
+		return finish(name, t, k, body).deliver()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,13 +109,22 @@ func long(name string, h C.uintptr_t, prepare func(k *keeper) (work, error)) C.i
 	}
 	end := make(chan ended, 1)
 	t.pending = end
-	go func() { end <- finish(name, t.ctx, k, body) }()
+	go func() { end <- finish(name, t, k, body) }()
 	return t.wait()
 }
 
-// finish runs the body to its end, also where that is a panic.
-func finish(name string, ctx context.Context, k *keeper, body work) (e ended) {
+// finish runs the body under the token, if there is one, to its end, also where that is a panic.
+func finish(name string, t *token, k *keeper, body work) (e ended) {
 	e.name = name
+	ctx := context.Background()
+	if t != nil {
+		ctx = t.ctx
+		if w := t.watcher.Load(); w != nil {
+			var end func()
+			ctx, end = w.watch(ctx, t.cancel)
+			defer end()
+		}
+	}
 	defer k.drop()
 	defer func() {
 		if p := recover(); p != nil {

@@ -38,6 +38,13 @@ func Init(ctx context.Context, options ...Options) (*Comm, error) {
 	return initialize(ctx, os.Getenv, options)
 }
 
+// InitFrom is Init with variables of getenv in place of the environment's: for
+// programs that are told by other means where the ranks meet. VOLLEY_ADDRESS, as
+// tcp://host:port?rank=0&size=2, says all that it takes.
+func InitFrom(ctx context.Context, getenv func(string) string, options ...Options) (*Comm, error) {
+	return initialize(ctx, getenv, options)
+}
+
 func initialize(ctx context.Context, getenv func(string) string, options []Options) (*Comm, error) {
 	const call = "collective.Init"
 	if len(options) > 1 {

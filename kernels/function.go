@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -18,6 +19,7 @@ type Function struct {
 	name   string
 	types  []arrow.DataType // of the arguments, and last of the result
 	host   reflect.Value
+	raw    func(rows int64, out []byte, args [][]byte) error // in place of host
 	source string
 }
 
@@ -65,20 +67,14 @@ var functionName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 // A name that is taken or is no plain word of small letters, types that do not
 // fit f, and types that are not of FunctionTypes are an ErrMismatch.
 func Register(name string, types []arrow.DataType, f any, source string) (*Function, error) {
-	if !functionName.MatchString(name) {
-		return nil, mismatch("function name %q: it takes small letters, digits and _", name)
-	}
-	if len(types) < 2 {
-		return nil, mismatch("function %s has %d types: it takes those of one argument or more, and that of the result", name, len(types))
+	if err := checkFunction(name, types); err != nil {
+		return nil, err
 	}
 	host := reflect.ValueOf(f)
 	if host.Kind() != reflect.Func || host.IsNil() || host.Type().NumIn() != len(types) || host.Type().NumOut() != 0 {
 		return nil, mismatch("function %s: %T is no func(out []R, …) over %d slices", name, f, len(types))
 	}
 	for i, t := range types {
-		if t == nil || !FunctionTypes.Has(t.ID()) {
-			return nil, mismatch("function %s: type %d is %v: it takes numbers and temporal types", name, i, t)
-		}
 		in := 0 // the result comes first in Go
 		if i < len(types)-1 {
 			in = i + 1
@@ -87,14 +83,51 @@ func Register(name string, types []arrow.DataType, f any, source string) (*Funct
 			return nil, mismatch("function %s: parameter %d of the Go function is %s, %s needs %s", name, in, host.Type().In(in), t, want)
 		}
 	}
+	return register(&Function{name: name, types: slices.Clone(types), host: host, source: source})
+}
+
+// RegisterBytes is Register for a function over the values' bytes, as those have
+// it that are written in another language: f sets all of out, rows values of the
+// result, from those of each argument. Its error is that of the call, an ErrValue
+// if it is of no kind. Without f the function is the GPUs' alone (ErrUnsupported on
+// the CPU), and takes a source.
+func RegisterBytes(name string, types []arrow.DataType, f func(rows int64, out []byte, args [][]byte) error, source string) (*Function, error) {
+	if err := checkFunction(name, types); err != nil {
+		return nil, err
+	}
+	if f == nil {
+		if source == "" {
+			return nil, mismatch("function %s has neither a function for the CPU nor a source for GPUs", name)
+		}
+		f = func(int64, []byte, [][]byte) error { return unsupported("there is no function for the CPU") }
+	}
+	return register(&Function{name: name, types: slices.Clone(types), raw: f, source: source})
+}
+
+// checkFunction holds the name and types of a function against what there can be.
+func checkFunction(name string, types []arrow.DataType) error {
+	if !functionName.MatchString(name) {
+		return mismatch("function name %q: it takes small letters, digits and _", name)
+	}
+	if len(types) < 2 {
+		return mismatch("function %s has %d types: it takes those of one argument or more, and that of the result", name, len(types))
+	}
+	for i, t := range types {
+		if t == nil || !FunctionTypes.Has(t.ID()) {
+			return mismatch("function %s: type %d is %v: it takes numbers and temporal types", name, i, t)
+		}
+	}
+	return nil
+}
+
+func register(f *Function) (*Function, error) {
 	functions.Lock()
 	defer functions.Unlock()
-	if functions.byName[name] != nil {
-		return nil, mismatch("function %s is registered already", name)
+	if functions.byName[f.name] != nil {
+		return nil, mismatch("function %s is registered already", f.name)
 	}
-	fn := &Function{name: name, types: slices.Clone(types), host: host, source: source}
-	functions.byName[name] = fn
-	return fn, nil
+	functions.byName[f.name] = f
+	return f, nil
 }
 
 // Registered is the user's kernel of that name.
@@ -113,6 +146,17 @@ func (f *Function) Run(n int64, out []byte, args [][]byte) (err error) {
 			err = fmt.Errorf("%w: function %s: %v", device.ErrValue, f.name, p)
 		}
 	}()
+	if f.raw != nil {
+		err := f.raw(n, out, args)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, device.ErrCanceled) || errors.Is(err, device.ErrUnsupported):
+			return fmt.Errorf("function %s: %w", f.name, err)
+		default:
+			return fmt.Errorf("%w: function %s: %w", device.ErrValue, f.name, err)
+		}
+	}
 	in := []reflect.Value{goSlice(f.Result(), out, n)}
 	for i, t := range f.Args() {
 		in = append(in, goSlice(t, args[i], n))

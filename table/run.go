@@ -116,6 +116,7 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 		if err != nil {
 			return err
 		}
+		device.ProgressOf(ctx).Made(b.rows)
 		if more, err := each(b, stream); err != nil || !more {
 			return err
 		}

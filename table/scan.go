@@ -89,7 +89,7 @@ func (o *scanOp) next(ctx context.Context) (*Batch, error) {
 	for {
 		b, err := o.reader.Next(ctx)
 		if err == io.EOF || err == nil && b.rows > 0 {
-			return o.checked(b, err)
+			return o.checked(ctx, b, err)
 		}
 		b.Release()
 		if err != nil {
@@ -102,10 +102,11 @@ func (o *scanOp) next(ctx context.Context) (*Batch, error) {
 }
 
 // checked holds what a source gave against what it promised.
-func (o *scanOp) checked(b *Batch, err error) (*Batch, error) {
+func (o *scanOp) checked(ctx context.Context, b *Batch, err error) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	device.ProgressOf(ctx).Read(b.rows)
 	want := o.node.out
 	ok := b.schema.NumFields() == want.NumFields()
 	for i := 0; ok && i < want.NumFields(); i++ {
@@ -172,12 +173,17 @@ type tableOp struct {
 	at    int
 }
 
-func (o *tableOp) next(context.Context) (*Batch, error) {
+func (o *tableOp) next(ctx context.Context) (*Batch, error) {
+	progress := device.ProgressOf(ctx)
+	if o.at == 0 {
+		progress.Expect(o.table.NumRows())
+	}
 	if o.at >= len(o.table.chunks) {
 		return nil, io.EOF
 	}
 	o.at++
 	b := o.table.chunks[o.at-1]
+	progress.Read(b.rows)
 	if b.schema != o.node.out && o.node.out.NumFields() == b.schema.NumFields() {
 		return b.Retain(), nil
 	}

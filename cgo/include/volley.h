@@ -38,7 +38,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 2
+#define VOLLEY_ABI_MINOR 3
 
 /* The statuses. */
 enum {
@@ -55,7 +55,8 @@ enum {
   VOLLEY_FORMAT = -9,         /* a file that is not what its format says */
   VOLLEY_NOT_FOUND = -10,     /* a file or folder that is not there */
   VOLLEY_FORKED = -11,        /* this process was forked after the library was first used */
-  VOLLEY_INTERNAL = -12       /* a defect of the library */
+  VOLLEY_INTERNAL = -12,      /* a defect of the library */
+  VOLLEY_FAULT = -13          /* a collective operation that failed on all ranks: the message names the rank to blame */
 };
 
 /* How far imported arrays are checked. */
@@ -75,6 +76,8 @@ typedef struct volley_query volley_query;     /* a plan over tables and files; i
 typedef struct volley_expr volley_expr;       /* an expression over columns; immutable */
 typedef struct volley_loader volley_loader;   /* training batches of a table, made ahead of who uses them */
 typedef struct volley_batch volley_batch;     /* one of them, lent by the loader's ring of memory */
+typedef struct volley_comm volley_comm;       /* a rank's membership in a group of ranks */
+typedef struct volley_request volley_request; /* a collective operation that was started */
 typedef struct volley_matrix volley_matrix;   /* a dense row-major matrix of float32 or float64 */
 
 #include "volley_arrow.h"
@@ -232,6 +235,15 @@ enum {
   VOLLEY_BATCH_ROWS = 3      /* the numbers of the rows in the table, int64 */
 };
 
+/* What a long call has done so far. */
+typedef struct volley_progress {
+  uint64_t size;
+  int64_t read;   /* rows read from tables and files */
+  int64_t total;  /* of how many, as far as is known by now */
+  int64_t made;   /* rows of the result, or written */
+  double seconds; /* since the call began */
+} volley_progress;
+
 /* ---- the library ---- */
 
 /* MAJOR << 16 | MINOR of the library that is loaded. Compare MAJOR with VOLLEY_ABI_MAJOR before anything else. */
@@ -248,7 +260,7 @@ VOLLEY_API int32_t volley_version(char** out);
 
 /*
  * 1 if the library has a feature, else 0: "arrow_c_data", "arrow_c_stream", "dlpack", "dlpack_versioned", "parquet", "csv", "ipc",
- * "arrow_c_device", "dlpack_device", "streams". */
+ * "arrow_c_device", "dlpack_device", "streams", "functions", "progress", "collectives". */
 VOLLEY_API int32_t volley_feature(const char* name, int64_t* out);
 
 /* How many handles and exported Arrow and DLPack structures have not been given back. For tests. */
@@ -266,6 +278,12 @@ VOLLEY_API int32_t volley_token_new(int64_t patience, volley_token** out);
 VOLLEY_API int32_t volley_token_cancel(volley_token* token);
 /* Waits for a pending call for as long as the token's patience: VOLLEY_PENDING, or the call's status. */
 VOLLEY_API int32_t volley_token_wait(volley_token* token);
+/*
+ * Has progress called with context, about every interval milliseconds and once at its end, while a call with the token runs: from a thread of
+ * the library's, and never once the call has ended. Another return than 0 cancels the token. NULL in place of progress ends it.
+ */
+VOLLEY_API int32_t volley_token_progress(volley_token* token, int64_t interval, int32_t (*progress)(void* context, const volley_progress* done),
+                                         void* context);
 /* Frees a token; a pending call is cancelled and its result dropped. */
 VOLLEY_API int32_t volley_token_free(volley_token* token);
 
@@ -506,6 +524,32 @@ VOLLEY_API int32_t volley_dgemm(const volley_device* device, int32_t transpose_a
                                 double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
                                 volley_token* token);
 
+/* ---- functions of the program ---- */
+
+/*
+ * Makes a function known under a name of small letters, digits and _, for volley_apply and for expressions, which call it by that name; for as
+ * long as the process lives. types are count names: those of the arguments, one or more, and last that of the result, numbers or temporal
+ * types.
+ *
+ * body is the function for the CPU, over runs of rows: it sets all rows values of out from those of each argument, in C's types of those
+ * widths (temporal types are their integers). It is called from threads of the library's, several at once, and is also given the values under
+ * nulls, which are undefined: the result is null where an argument is. A return other than VOLLEY_OK ends the call that it is made for, with
+ * VOLLEY_CANCELED if it is that, else with VOLLEY_VALUE; it may say why in message, of message_size bytes. A token is looked at between runs.
+ *
+ * source is the same function for GPUs, in C99 with the names of volley's kernels, compiled when it is first called:
+ *
+ *     FN f64 hypotenuse(f64 a, f64 b) { return sqrt(a * a + b * b); }
+ *
+ * Either may be NULL: then there is no such function on those devices.
+ */
+VOLLEY_API int32_t volley_function_register(const char* name, const char* const* types, int64_t count,
+                                            int32_t (*body)(void* context, int64_t rows, void* values, const void* const* args, char* message,
+                                                            int64_t message_size),
+                                            void* context, const char* source);
+/* Calls a function of the program for each row of count columns of one length, of the types that it was registered with. */
+VOLLEY_API int32_t volley_apply(const volley_device* device, const char* name, const volley_column* const* args, int64_t count,
+                                volley_token* token, volley_column** out);
+
 /* ---- matrices ---- */
 
 /* Imports a two-dimensional tensor of float32 or float64 where it is, without copying; one of the host that is not row-major is copied. */
@@ -523,6 +567,8 @@ VOLLEY_API int32_t volley_matrix_device(const volley_matrix* matrix, volley_devi
 VOLLEY_API int32_t volley_matrix_multiply(const volley_device* device, const volley_matrix* a, const volley_matrix* b, volley_token* token,
                                           volley_matrix** out);
 VOLLEY_API int32_t volley_matrix_free(volley_matrix* matrix);
+
+#include "volley_comm.h"
 
 #ifdef __cplusplus
 }

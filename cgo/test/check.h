@@ -74,6 +74,12 @@ void test_loader(void);
 void test_tokens(void);
 void test_bad_input(void);
 void test_threads(void);
+/* A query that would take minutes. */
+volley_query* endless(void);
+/* Functions of the program, on the devices too. */
+void test_functions(int count, char** devices);
+void test_progress(void);
+void test_comm(const char* folder);
 void test_fork(void);
 /* Everything that works on a device, by its name. */
 void test_device(const char* name);

@@ -80,6 +80,9 @@ int main(int argc, char** argv) {
   test_tokens();
   test_bad_input();
   test_threads();
+  test_functions(argc - 2, argv + 2);
+  test_progress();
+  test_comm(argv[1]);
   test_device("cpu");
   for (int i = 2; i < argc; i++) {
     test_device(argv[i]);

@@ -8,10 +8,12 @@
 
 from ._library import take_text as _take_text
 from .column import Column
+from .comm import Comm, Request
 from .device import Device, DeviceInfo, devices
 from .errors import (
     Canceled,
     Closed,
+    CollectiveFault,
     Forked,
     FormatError,
     Internal,
@@ -37,8 +39,9 @@ def version() -> str:
 
 
 __all__ = [
-    "Agg", "Batch", "Canceled", "Closed", "Column", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal", "InvalidValue", "Loader", "Lost", "Matrix",
-    "Mismatch", "NotFound", "OutOfMemory", "Query", "Table", "Unavailable", "Unsupported", "VolleyError", "coalesce", "col", "concat", "count",
+    "Agg", "Batch", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal",
+    "InvalidValue", "Loader", "Lost", "Matrix", "Mismatch", "NotFound", "OutOfMemory", "Query", "Request", "Table", "Unavailable", "Unsupported",
+    "VolleyError", "coalesce", "col", "concat", "count",
     "devices", "from_arrow", "from_pandas", "function", "lit", "read_csv", "read_ipc", "read_parquet", "scan_csv", "scan_ipc", "scan_parquet", "sql",
     "version", "when",
 ]  # fmt: skip

@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 2
+ABI_MINOR = 3
 
 OK = 0
 PENDING = 1
@@ -20,6 +20,7 @@ FORMAT = -9
 NOT_FOUND = -10
 FORKED = -11
 INTERNAL = -12
+FAULT = -13
 VALIDATE_CHEAP = 0
 VALIDATE_NONE = 1
 VALIDATE_FULL = 2
@@ -188,6 +189,34 @@ class volley_loader_figures(Structure):
     ]
 
 
+class volley_progress(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("read", c_int64),
+        ("total", c_int64),
+        ("made", c_int64),
+        ("seconds", c_double),
+    ]
+
+
+class volley_comm_options(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("address", c_char_p),
+        ("rank", c_int64),
+        ("ranks", c_int64),
+        ("transport", c_char_p),
+        ("secret_file", c_char_p),
+        ("deterministic", c_int64),
+        ("checksum", c_int64),
+        ("heartbeat", c_int64),
+        ("deadline", c_int64),
+        ("timeout", c_int64),
+        ("chunk", c_int64),
+        ("wire", c_char_p),
+    ]
+
+
 def declare(library: CDLL) -> None:
     """Gives the library's functions their types."""
     library.volley_abi_version.argtypes = []
@@ -208,6 +237,8 @@ def declare(library: CDLL) -> None:
     library.volley_token_cancel.restype = c_int32
     library.volley_token_wait.argtypes = [c_void_p]
     library.volley_token_wait.restype = c_int32
+    library.volley_token_progress.argtypes = [c_void_p, c_int64, c_void_p, c_void_p]
+    library.volley_token_progress.restype = c_int32
     library.volley_token_free.argtypes = [c_void_p]
     library.volley_token_free.restype = c_int32
     library.volley_devices.argtypes = [c_void_p, c_void_p]
@@ -412,6 +443,10 @@ def declare(library: CDLL) -> None:
     library.volley_sgemm.restype = c_int32
     library.volley_dgemm.argtypes = [c_void_p, c_int32, c_int32, c_int64, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p]
     library.volley_dgemm.restype = c_int32
+    library.volley_function_register.argtypes = [c_char_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p]
+    library.volley_function_register.restype = c_int32
+    library.volley_apply.argtypes = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p]
+    library.volley_apply.restype = c_int32
     library.volley_matrix_from_dlpack.argtypes = [c_void_p, c_void_p]
     library.volley_matrix_from_dlpack.restype = c_int32
     library.volley_matrix_from_dlpack_versioned.argtypes = [c_void_p, c_void_p]
@@ -432,3 +467,61 @@ def declare(library: CDLL) -> None:
     library.volley_matrix_multiply.restype = c_int32
     library.volley_matrix_free.argtypes = [c_void_p]
     library.volley_matrix_free.restype = c_int32
+    library.volley_comm_init.argtypes = [POINTER(volley_comm_options), c_void_p, c_void_p]
+    library.volley_comm_init.restype = c_int32
+    library.volley_comm_rank.argtypes = [c_void_p, c_void_p]
+    library.volley_comm_rank.restype = c_int32
+    library.volley_comm_size.argtypes = [c_void_p, c_void_p]
+    library.volley_comm_size.restype = c_int32
+    library.volley_comm_transport.argtypes = [c_void_p, c_void_p]
+    library.volley_comm_transport.restype = c_int32
+    library.volley_comm_split.argtypes = [c_void_p, c_int64, c_int64, c_void_p, c_void_p]
+    library.volley_comm_split.restype = c_int32
+    library.volley_comm_shrink.argtypes = [c_void_p, c_void_p, c_void_p]
+    library.volley_comm_shrink.restype = c_int32
+    library.volley_comm_fault.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p]
+    library.volley_comm_fault.restype = c_int32
+    library.volley_comm_free.argtypes = [c_void_p]
+    library.volley_comm_free.restype = c_int32
+    library.volley_comm_barrier.argtypes = [c_void_p, c_void_p]
+    library.volley_comm_barrier.restype = c_int32
+    library.volley_comm_all_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
+    library.volley_comm_all_reduce.restype = c_int32
+    library.volley_comm_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_int64, c_void_p]
+    library.volley_comm_reduce.restype = c_int32
+    library.volley_comm_broadcast.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
+    library.volley_comm_broadcast.restype = c_int32
+    library.volley_comm_all_gather.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p, c_void_p]
+    library.volley_comm_all_gather.restype = c_int32
+    library.volley_comm_gather.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p, c_int64, c_void_p]
+    library.volley_comm_gather.restype = c_int32
+    library.volley_comm_reduce_scatter.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
+    library.volley_comm_reduce_scatter.restype = c_int32
+    library.volley_comm_scatter.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
+    library.volley_comm_scatter.restype = c_int32
+    library.volley_comm_all_to_all.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_void_p]
+    library.volley_comm_all_to_all.restype = c_int32
+    library.volley_comm_all_to_all_v.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_char_p, c_void_p]
+    library.volley_comm_all_to_all_v.restype = c_int32
+    library.volley_comm_send.argtypes = [c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
+    library.volley_comm_send.restype = c_int32
+    library.volley_comm_receive.argtypes = [c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
+    library.volley_comm_receive.restype = c_int32
+    library.volley_comm_start_all_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
+    library.volley_comm_start_all_reduce.restype = c_int32
+    library.volley_comm_start_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_int64, c_void_p]
+    library.volley_comm_start_reduce.restype = c_int32
+    library.volley_comm_start_broadcast.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
+    library.volley_comm_start_broadcast.restype = c_int32
+    library.volley_comm_start_all_gather.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_char_p, c_void_p]
+    library.volley_comm_start_all_gather.restype = c_int32
+    library.volley_comm_start_reduce_scatter.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
+    library.volley_comm_start_reduce_scatter.restype = c_int32
+    library.volley_comm_start_all_to_all.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_void_p]
+    library.volley_comm_start_all_to_all.restype = c_int32
+    library.volley_request_wait.argtypes = [c_void_p, c_void_p]
+    library.volley_request_wait.restype = c_int32
+    library.volley_request_done.argtypes = [c_void_p, c_void_p]
+    library.volley_request_done.restype = c_int32
+    library.volley_request_free.argtypes = [c_void_p]
+    library.volley_request_free.restype = c_int32

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import _abi
 
 
@@ -61,6 +63,13 @@ class Forked(VolleyError, RuntimeError):
     """This process was forked after volley was first used: start processes by spawn or forkserver."""
 
 
+class CollectiveFault(VolleyError):
+    """A collective operation that failed on all ranks: ``ranks`` are to blame, ``cause`` says why."""
+
+    cause = ""
+    ranks: Sequence[int] = ()
+
+
 class Internal(VolleyError):
     """A defect of the library."""
 
@@ -78,4 +87,5 @@ OF_STATUS = {
     _abi.NOT_FOUND: NotFound,
     _abi.FORKED: Forked,
     _abi.INTERNAL: Internal,
+    _abi.FAULT: CollectiveFault,
 }

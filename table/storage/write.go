@@ -226,12 +226,15 @@ func writeTo(ctx context.Context, b *kernels.Backend, w io.Writer, path string, 
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		rows := int64(0)
 		if err == nil {
+			rows = batch.Len()
 			err = writeBatch(ctx, b, s, path, schema, batch, size)
 		}
 		if err != nil {
 			return writeError(path, err)
 		}
+		device.ProgressOf(ctx).Made(rows)
 	}
 	return writeError(path, s.close())
 }
