@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -52,6 +53,10 @@ func checkSchema(p *C.struct_ArrowSchema, depth int) error {
 		return mismatch("the schema is nested more than 64 times")
 	case p.format == nil:
 		return mismatch("the schema has no format")
+	case !utf8.ValidString(C.GoString(p.format)):
+		return mismatch("the schema's format %q is not UTF-8", C.GoString(p.format))
+	case p.name != nil && !utf8.ValidString(C.GoString(p.name)):
+		return mismatch("the name %q is not UTF-8", C.GoString(p.name))
 	case p.n_children < 0 || p.n_children > 1<<24:
 		return mismatch("the schema has %d children", int64(p.n_children))
 	case p.n_children > 0 && p.children == nil:

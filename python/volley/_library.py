@@ -47,19 +47,36 @@ def failure(status: int) -> VolleyError:
 
 def call(name: str, *args: Any) -> None:
     """Calls a function that takes no time."""
-    status = getattr(library(), name)(*args)
+    function = getattr(library(), name)
+    try:
+        status = function(*args)
+    except ctypes.ArgumentError:
+        _look_for_closed(args)
+        raise
     if status != _abi.OK:
         raise failure(status)
+
+
+def _look_for_closed(args: Sequence[Any]) -> None:
+    """Raises Closed if an object among the arguments was closed: ctypes makes an error of its own of that."""
+    for a in args:
+        if isinstance(a, Handle):
+            a._handle  # noqa: B018
 
 
 def long_call(name: str, args: Sequence[Any], outs: Sequence[Any] = ()) -> None:
     """Calls a function that can take long: token and out parameters come last. On the main thread, which alone sees signals, it looks for
     them every 20 ms, and an exception from one, such as KeyboardInterrupt, cancels the operation."""
     lib = library()
-    if threading.current_thread() is not threading.main_thread():
-        status = getattr(lib, name)(*args, None, *outs)
-    else:
-        status = _patient(lib, getattr(lib, name), args, outs)
+    function = getattr(lib, name)
+    try:
+        if threading.current_thread() is not threading.main_thread():
+            status = function(*args, None, *outs)
+        else:
+            status = _patient(lib, function, args, outs)
+    except ctypes.ArgumentError:
+        _look_for_closed(args)
+        raise
     if status != _abi.OK:
         raise failure(status)
 
