@@ -199,16 +199,24 @@ func (e *extent) read(w []uint64, c *memory.Column, from int64, nulls, floats bo
 		if nulls {
 			valid = validWord(c, from+int64(i), int64(len(part)))
 		}
-		for j, x := range part {
-			switch {
-			case valid>>uint(j)&1 == 0:
-			case floats && x == nanWord:
-				e.nans = true
-			default:
-				e.least, e.most, e.any = min(e.least, x), max(e.most, x), true
-			}
-		}
+		e.masked(part, valid, floats)
 	}
+}
+
+// masked takes in up to 64 words, of nulls where valid has a 0: these have no
+// branch of their own, which would be foretold wrongly where they are scattered.
+func (e *extent) masked(w []uint64, valid uint64, floats bool) {
+	least, most, any := e.least, e.most, uint64(0)
+	for _, x := range w {
+		mask := -(valid & 1)
+		valid >>= 1
+		if floats && x == nanWord {
+			e.nans = e.nans || mask != 0
+			continue
+		}
+		least, most, any = min(least, x|^mask), max(most, x&mask), any|mask
+	}
+	e.least, e.most, e.any = least, most, e.any || any != 0
 }
 
 // pack puts the field's codes below what dst holds. rows are those asked for,
@@ -258,20 +266,29 @@ func (f *field[R]) special(raw []uint64, rows []R, from int64) {
 				}
 			}
 		}
-		for j, x := range part {
-			switch {
-			case valid>>uint(j)&1 == 0:
-				part[j] = f.nullCode
-			case f.flag:
-				part[j] = f.base
-			case f.nans && x == nanWord:
-				part[j] = f.nanCode
-			case f.flip:
-				part[j] = f.from - x + f.base
-			default:
-				part[j] = x - f.from + f.base
-			}
+		f.codes(part, valid)
+	}
+}
+
+// codes turns up to 64 raw words into codes, without a branch for nulls, which
+// are where valid has a 0.
+func (f *field[R]) codes(part []uint64, valid uint64) {
+	and, xor, add := ^uint64(0), uint64(0), f.base-f.from
+	switch {
+	case f.flag:
+		and, add = 0, f.base
+	case f.flip: // from - x + base
+		xor, add = ^uint64(0), f.from+f.base+1
+	}
+	null, nans := f.nullCode, f.nans && !f.flag
+	for j, x := range part {
+		code := (x&and ^ xor) + add
+		if nans && x == nanWord {
+			code = f.nanCode
 		}
+		mask := -(valid & 1)
+		valid >>= 1
+		part[j] = code&mask | null&^mask
 	}
 }
 
