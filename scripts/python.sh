@@ -64,6 +64,20 @@ fi
 
 python3 scripts/readme_python.py README.md "$out/venv/bin/python" all
 
+# An epoch by every loader that is here: the program fails where a row does not come exactly once.
+section "Python: loaders beside each other"
+if [ "$base" = /usr/bin/python3 ]; then
+	raced=$(CGO_ENABLED=0 go run ./cmd/volley bench loader --peers --python "$out/venv/bin/python" --rows 2e4 --runs 1 \
+		--against torch-loader-0,torch-loader-2,torch-batch,torch-gather,tfdata,pyarrow)
+	printf '%s\n' "$raced"
+	case $raced in
+	*': failed: '*)
+		echo "a loader failed" >&2
+		exit 1
+		;;
+	esac
+fi
+
 section "Python: types"
 (cd python && "$out/venv/bin/python" -m mypy --cache-dir "$out/mypy")
 finish

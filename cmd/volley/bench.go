@@ -55,6 +55,9 @@ make their own data.`,
 	if d.collective != nil {
 		cmd.AddCommand(newCollective(d, &f))
 	}
+	if d.loader != nil {
+		cmd.AddCommand(newLoader(d, &f))
+	}
 	severalSuites(cmd, d, &f)
 	return cmd
 }

@@ -28,6 +28,8 @@ type deps struct {
 	gemmPeers *gemmPeerSuite
 	// collective is the suite of that name; nil where there is none.
 	collective *collectiveSuite
+	// loader is the suite of that name; nil where there is none.
+	loader *loaderSuite
 	// convert converts files.
 	convert *converter
 }
@@ -119,6 +121,20 @@ type collectiveOptions struct {
 	Sizes                  []int64  // bytes
 	Ranks                  []int    // numbers of ranks
 	MPICH, Python          string   // where peers are
+}
+
+// loaderSuite is the suite "loader" and its engines, ours first.
+type loaderSuite struct {
+	engines []string
+	run     func(ctx context.Context, o loaderOptions, to report.Sink, p progress.Progress) error
+}
+
+// loaderOptions is what the suite "loader" is told.
+type loaderOptions struct {
+	benchOptions
+	Engines              []string // names that the suite knows
+	Rows, Columns, Batch int64
+	Data, Python         string // a Parquet file; the interpreter that has the engines
 }
 
 // transferOptions is what the suite "transfer" is told.

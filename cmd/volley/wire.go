@@ -13,6 +13,7 @@ import (
 	"github.com/volley-go/volley/bench/columnar"
 	"github.com/volley-go/volley/bench/flights"
 	"github.com/volley-go/volley/bench/gemm"
+	"github.com/volley-go/volley/bench/loader"
 	"github.com/volley-go/volley/bench/peers"
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
@@ -39,6 +40,7 @@ func wire() deps {
 		collective: &collectiveSuite{
 			ops: collective.Operations(), devices: collective.Devices(), peers: collective.Peers(), run: runCollective, rank: collective.Rank,
 		},
+		loader:  &loaderSuite{engines: loader.Engines(), run: runLoader},
 		convert: &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
 }
@@ -195,6 +197,12 @@ func runCollective(ctx context.Context, o collectiveOptions, to report.Sink, p p
 	return collective.Run(ctx, collective.Options{
 		Self: []string{self, "bench", "collective", "--rank"}, Peers: o.Peers, Places: collective.Places{MPICH: o.MPICH, Python: o.Python},
 		Devices: o.Transports, Ops: o.Ops, Sizes: o.Sizes, Ranks: o.Ranks, Rounds: o.Runs, Limit: o.Limit,
+	}, to, p)
+}
+
+func runLoader(ctx context.Context, o loaderOptions, to report.Sink, p progress.Progress) error {
+	return loader.Run(ctx, loader.Options{
+		Python: o.Python, Engines: o.Engines, Rows: o.Rows, Columns: o.Columns, Data: o.Data, Batch: o.Batch, Rounds: o.Runs, Threads: o.Threads,
 	}, to, p)
 }
 

@@ -1,0 +1,12 @@
+// Package loader races loaders of training batches: ours beside PyTorch's
+// DataLoader, a gather of whole batches by hand, torchdata, tf.data and pyarrow.
+//
+// Each engine is one long-lived Python process that takes commands through a
+// pipe, ours too, by the Python package: what is timed is an epoch of batches as
+// a framework's contiguous tensors, in an order that is shuffled anew each time.
+// Before any clock runs each engine gives an epoch that is held against the data,
+// every row exactly once. Engines take turns, in an order that moves on by one
+// each round. Beside them a plain loop of Go gathers the same number of rows from
+// a matrix at random on all threads, with an order that is there already: the
+// limit.
+package loader

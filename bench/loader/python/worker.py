@@ -1,0 +1,166 @@
+"""One engine behind a pipe: takes commands as lines of JSON on standard input and answers each with one line.
+
+    python worker.py ENGINE THREADS
+
+    make    writes the data into a folder: rows, columns, or data, a Parquet file whose numbers are taken. Answers rows, columns and bytes.
+    load    opens the data: folder, batch, op ("memory"; "parquet", batches of the file in its order; "parquet-shuffled"). Answers lacks if it cannot.
+    check   runs an epoch and holds each batch against the data. Answers wrong, "" where every row came exactly once.
+    epoch   runs an epoch; answers its seconds, and by how much memory that is not the data's file has grown since load.
+    first   opens the loader anew; answers the seconds until there is a batch.
+
+A command that fails is answered with error. The end of standard input ends the process.
+"""
+
+import gc
+import json
+import os
+import sys
+import time
+
+
+def anonymous():
+    """Bytes of resident memory that are no file's."""
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith("RssAnon:"))
+
+
+def numbers_of(path):
+    """The columns of numbers of a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    plain = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal)
+    return table.select([f.name for f in table.schema if any(is_(f.type) for is_ in plain)]).combine_chunks()
+
+
+def make(c):
+    """Row i has i in its first column, by which rows are told apart: below 2**24, float32 holds it."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if c.get("data"):
+        t = numbers_of(c["data"])
+        if t.num_rows >= 1 << 24:
+            raise ValueError(f"{c['data']} has {t.num_rows} rows: at most 16777215 are told apart")
+        t = t.add_column(0, "row", pa.array(np.arange(t.num_rows, dtype=np.int64)))
+    else:
+        i = np.arange(c["rows"])
+        columns = [i.astype(np.float32)] + [((i * 31 + k * 7) % 1009).astype(np.float32) for k in range(1, c["columns"])]
+        t = pa.table({f"c{k}": v for k, v in enumerate(columns)})
+    x = np.lib.format.open_memmap(os.path.join(c["folder"], "rows.npy"), "w+", np.float32, (t.num_rows, t.num_columns))
+    for k, column in enumerate(t.columns):
+        if pa.types.is_temporal(column.type):
+            column = column.cast(pa.int64())
+        x[:, k] = column.to_numpy()
+    with pa.OSFile(os.path.join(c["folder"], "table.arrow"), "wb") as f, pa.ipc.new_file(f, t.schema) as w:
+        w.write_table(t, max_chunksize=t.num_rows)
+    pq.write_table(t, os.path.join(c["folder"], "table.parquet"), compression="zstd", row_group_size=1 << 17)
+    return {"rows": t.num_rows, "columns": t.num_columns}
+
+
+class Data:
+    """The data of a folder: x is the matrix of float32, in the pages of its file; table() and parquet are the same as Arrow has them."""
+
+    def __init__(self, folder, batch, op):
+        import numpy as np
+
+        self.x = np.load(os.path.join(folder, "rows.npy"), mmap_mode="c")
+        self.arrow = os.path.join(folder, "table.arrow")
+        self.parquet, self.batch, self.op = os.path.join(folder, "table.parquet"), batch, op
+        self.rows = len(self.x)
+
+    def table(self):
+        import pyarrow as pa
+
+        return pa.ipc.open_file(pa.memory_map(self.arrow)).read_all()
+
+
+class Worker:
+    def __init__(self, engine, threads):
+        import engines
+
+        self.engine = engines.ENGINES[engine](threads)
+
+    def make(self, c):
+        return make(c)
+
+    def load(self, c):
+        self.data = Data(c["folder"], c["batch"], c["op"])
+        if c["op"] not in self.engine.ops:
+            return {"lacks": self.engine.why}
+        self.engine.load(self.data)
+        gc.collect()
+        self.before = anonymous()
+        self.engine.open()
+        return {}
+
+    def first(self, c):
+        gc.collect()
+        start = time.perf_counter()
+        self.engine.open()
+        epoch = self.engine.epoch()
+        x = next(epoch)
+        seconds = time.perf_counter() - start
+        del x
+        epoch.close()
+        self.engine.open()
+        return {"seconds": seconds}
+
+    def check(self, c):
+        import numpy as np
+
+        seen = np.zeros(self.data.rows, np.int64)
+        for x in self.engine.epoch():
+            a = self.engine.array(x)
+            if a.dtype != np.float32 or not a.flags.c_contiguous:
+                return {"wrong": f"a batch is of {a.dtype}, contiguous: {a.flags.c_contiguous}"}
+            rows = a[:, 0].astype(np.int64)
+            if not (a == self.data.x[rows]).all():
+                return {"wrong": "a batch has other values than its rows"}
+            np.add.at(seen, rows, 1)
+            del x, a
+        if (seen != 1).any():
+            at = int(np.flatnonzero(seen != 1)[0])
+            return {"wrong": f"row {at} came {int(seen[at])} times"}
+        return {"wrong": ""}
+
+    def epoch(self, c):
+        gc.collect()
+        rows = 0
+        start = time.perf_counter()
+        for x in self.engine.epoch():
+            rows += x.shape[0]
+            del x
+        seconds = time.perf_counter() - start
+        if rows != self.data.rows:
+            raise ValueError(f"{rows} rows of {self.data.rows} in an epoch")
+        return {"seconds": seconds, "growth": max(0, anonymous() - self.before)}
+
+
+def main(engine, threads):
+    # Libraries may print; the pipe is kept for answers.
+    pipe = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    os.environ.update(OMP_NUM_THREADS=threads, TF_CPP_MIN_LOG_LEVEL="2", GOMAXPROCS=threads)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    try:
+        worker = Worker(engine, int(threads))
+    except Exception as e:
+        print(json.dumps({"error": f"{type(e).__name__}: {e}"}), file=pipe)
+        return
+    print(json.dumps({"version": worker.engine.version}), file=pipe)
+    for line in sys.stdin:
+        try:
+            c = json.loads(line)
+            if c["do"] not in ("make", "load", "check", "epoch", "first"):
+                raise ValueError(f"unknown command {c['do']}")
+            answer = getattr(worker, c["do"])(c)
+        except Exception as e:  # any failure of a library is an answer, not the end
+            answer = {"error": f"{type(e).__name__}: {e}"}
+        print(json.dumps(answer), file=pipe)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
