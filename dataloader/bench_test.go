@@ -49,20 +49,30 @@ func BenchmarkEpoch(b *testing.B) {
 			}
 		})
 	})
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("volley/taken/workers=%d", workers), func(b *testing.B) {
+			epoch(b, TakeTable(t.Retain()), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers})
+		})
+	}
 	for _, spare := range []int64{-1, 64, 128} {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("volley/spare=%dMiB/workers=%d", max(0, spare), workers), func(b *testing.B) {
-				l := load(b, FromTable(t), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers, Spare: spare << 20})
-				b.SetBytes(4 * benchRows * benchColumns)
-				b.ReportAllocs()
-				for b.Loop() {
-					for _, err := range l.Batches(ctx) {
-						if err != nil {
-							b.Fatal(err)
-						}
-					}
-				}
+				epoch(b, FromTable(t), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers, Spare: spare << 20})
 			})
+		}
+	}
+}
+
+// epoch times epochs of a loader.
+func epoch(b *testing.B, s Source, o Options) {
+	l := load(b, s, o)
+	b.SetBytes(4 * benchRows * benchColumns)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range l.Batches(ctx) {
+			if err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }

@@ -43,12 +43,8 @@ func (s *tableSource) NumRows() int64 { return s.t.NumRows() }
 
 // Open prepares to gather from the table's columns.
 func (s *tableSource) Open(ctx context.Context, m memory.Allocator, parts []Part, spare int64) (Reader, error) {
-	for _, b := range s.t.Chunks() {
-		for i := range b.NumColumns() {
-			if p := b.Column(i).Place(); !p.HostAccessible() {
-				return nil, device.Errorf(device.ErrUnsupported, p.String(), "dataloader", "the table is in a device's memory: bring it to the host with Table.To")
-			}
-		}
+	if err := onHostOnly(s.t); err != nil {
+		return nil, err
 	}
 	r, err := newTableReader(ctx, s.t, m, parts, spare)
 	if err != nil {
@@ -57,13 +53,30 @@ func (s *tableSource) Open(ctx context.Context, m memory.Allocator, parts []Part
 	return r, nil
 }
 
+// onHostOnly is an error for a table in a device's memory.
+func onHostOnly(t *table.Table) error {
+	for _, b := range t.Chunks() {
+		for i := range b.NumColumns() {
+			if p := b.Column(i).Place(); !p.HostAccessible() {
+				return device.Errorf(device.ErrUnsupported, p.String(), "dataloader", "the table is in a device's memory: bring it to the host with Table.To")
+			}
+		}
+	}
+	return nil
+}
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Fingerprint is a CRC-32C of all values and of which are null.
 func (s *tableSource) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
-	sum := binary.LittleEndian.AppendUint64(nil, uint64(s.t.NumRows()))
+	return sumOf(s.t.NumRows(), columns, func(c int) (uint32, uint32, error) { return s.column(ctx, c) })
+}
+
+// sumOf is the sum of a number of rows and of the sums of some columns.
+func sumOf(rows int64, columns []int, of func(int) (values, nulls uint32, err error)) (uint32, error) {
+	sum := binary.LittleEndian.AppendUint64(nil, uint64(rows))
 	for _, c := range columns {
-		values, nulls, err := s.column(ctx, c)
+		values, nulls, err := of(c)
 		if err != nil {
 			return 0, err
 		}

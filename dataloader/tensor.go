@@ -107,8 +107,11 @@ func (p *Part) bytes(rows int64) (data, mask int64) {
 	if p.Mask {
 		mask = n
 	}
-	return n * int64(memory.Width(p.Type)), mask
+	return n * p.width(), mask
 }
+
+// width is how many bytes an element has.
+func (p *Part) width() int64 { return int64(memory.Width(p.Type)) }
 
 // over is the tensor of so many rows over memory that has room for them.
 func (p *Part) over(rows int64, data, valid []byte) Tensor {

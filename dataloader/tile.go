@@ -24,8 +24,8 @@ const leastTile = 4
 // tileColumns is how many columns of a part fit into spare bytes: all of them,
 // or else as many as fill whole cache lines.
 func tileColumns(p *Part, rows, spare int64) int64 {
-	columns, e := int64(len(p.Columns)), int64(memory.Width(p.Type))
-	if columns < leastTile || rows == 0 || e < 4 {
+	columns, e := int64(len(p.Columns)), p.width()
+	if columns < leastTile || rows == 0 {
 		return 0
 	}
 	most := spare / rows / e
@@ -40,27 +40,33 @@ func tileColumns(p *Part, rows, spare int64) int64 {
 
 // newTile lays out the first columns of a part, on all processors.
 func (r *tableReader) newTile(ctx context.Context, m memory.Allocator, p *openPart, columns int64) (*tile, error) {
-	width := columns * int64(memory.Width(p.Type))
+	width := columns * p.width()
 	buffer, err := memory.New(m, r.rows*width)
 	if err != nil {
 		return nil, err
 	}
 	t := &tile{buffer, columns, width}
-	workers := int64(runtime.GOMAXPROCS(0))
-	each := ceil(ceil(r.rows, workers), blockRows) * blockRows
-	var wg sync.WaitGroup
-	for from := int64(0); from < r.rows; from += each {
-		wg.Go(func() { r.fillTile(ctx, t, p, from, min(from+each, r.rows)) })
-	}
-	wg.Wait()
-	if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+	if err := r.fill(ctx, t, p, 0); err != nil {
 		buffer.Release()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (r *tableReader) fillTile(ctx context.Context, t *tile, p *openPart, from, to int64) {
+// fill lays out all rows of the reader, on all processors, in a tile's rows from
+// first on.
+func (r *tableReader) fill(ctx context.Context, t *tile, p *openPart, first int64) error {
+	workers := int64(runtime.GOMAXPROCS(0))
+	each := ceil(ceil(r.rows, workers), blockRows) * blockRows
+	var wg sync.WaitGroup
+	for from := int64(0); from < r.rows; from += each {
+		wg.Go(func() { r.fillRows(ctx, t, p, first, from, min(from+each, r.rows)) })
+	}
+	wg.Wait()
+	return device.Canceled(ctx, "", "dataloader")
+}
+
+func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first, from, to int64) {
 	s := r.borrow()
 	defer r.giveBack(s)
 	var rows [blockRows]int64
@@ -71,8 +77,9 @@ func (r *tableReader) fillTile(ctx context.Context, t *tile, p *openPart, from, 
 		}
 		local, chunk := r.locate(rows[:n], s)
 		for c, g := range p.gatherers[:t.columns] {
-			g.gather(t.buffer.Bytes(), at*t.columns+int64(c), t.columns, local, chunk)
-			g.mark(t.buffer.Bytes(), nil, at*t.columns+int64(c), t.columns, local, chunk)
+			k := (first+at)*t.columns + int64(c)
+			g.gather(t.buffer.Bytes(), k, t.columns, local, chunk)
+			g.mark(t.buffer.Bytes(), nil, k, t.columns, local, chunk)
 		}
 	}
 }
@@ -101,6 +108,10 @@ func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
 				k := (at + int64(i)) * to.RowStride * e
 				copy(to.Data[k:k+w], bytes[r*w:(r+1)*w])
 			}
+		case e == 1:
+			turn[uint8](to.Data[at:], to.ColumnStride, bytes, t.columns, rows[:n])
+		case e == 2:
+			turn[uint16](view[uint16](to.Data)[at:], to.ColumnStride, view[uint16](bytes), t.columns, rows[:n])
 		case e == 4:
 			turn[uint32](view[uint32](to.Data)[at:], to.ColumnStride, view[uint32](bytes), t.columns, rows[:n])
 		default:
@@ -112,7 +123,7 @@ func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
 }
 
 // turn writes rows of a tile as columns.
-func turn[T uint32 | uint64](dst []T, stride int64, src []T, columns int64, rows []int64) {
+func turn[T uint8 | uint16 | uint32 | uint64](dst []T, stride int64, src []T, columns int64, rows []int64) {
 	for c := range columns {
 		d := dst[c*stride:][:len(rows)]
 		for i, r := range rows {
