@@ -14,7 +14,8 @@ type slot struct {
 	rows    []int64  // room for the largest batch
 	data    [][]byte // room for each part
 	valid   [][]byte
-	tensors []Tensor // of the batch that is in it
+	offsets [][]int64 // of parts of lists, else nil
+	tensors []Tensor  // of the batch that is in it
 
 	lease  atomic.Uint64 // counts up when a batch begins and when it ends: odd while there is one
 	epoch  int64
@@ -45,6 +46,10 @@ func newSlot(l *Loader, rows int64) (*slot, error) {
 	for i := range l.plan.parts {
 		d, m := l.plan.parts[i].bytes(rows)
 		s.data, s.valid = append(s.data, take(d)), append(s.valid, take(m))
+		s.offsets = append(s.offsets, nil)
+		if l.plan.parts[i].lists() {
+			s.offsets[i] = make([]int64, rows+1)
+		}
 	}
 	return s, nil
 }
@@ -95,13 +100,13 @@ func (b Batch) Rows() ([]int64, error) {
 }
 
 // Features is the matrix of the features. In the layout Columns there is none,
-// nor without features: an ErrMismatch.
+// nor where no feature is in a matrix: an ErrMismatch.
 func (b Batch) Features() (Tensor, error) {
 	s, err := b.alive("Features")
 	if err != nil {
 		return Tensor{}, err
 	}
-	if s.loader.options.Layout == Columns || s.loader.plan.features == 0 {
+	if !s.loader.plan.matrix {
 		return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Features", "the features are no matrix here")
 	}
 	return s.tensors[0], nil
@@ -113,25 +118,22 @@ func (b Batch) Labels() (Tensor, error) {
 	if err != nil {
 		return Tensor{}, err
 	}
-	if s.loader.plan.features == len(s.tensors) {
+	if s.loader.plan.labels < 0 {
 		return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Labels", "there are no labels")
 	}
-	return s.tensors[s.loader.plan.features], nil
+	return s.tensors[s.loader.plan.labels], nil
 }
 
-// Column is a feature of the layout Columns, a tensor of one column. Another
-// name, or another layout, is an ErrMismatch.
+// Column is a feature that is a tensor of its own: each one of the layout
+// Columns, and lists and decoded values in every layout. Another name is an
+// ErrMismatch.
 func (b Batch) Column(name string) (Tensor, error) {
 	s, err := b.alive("Column")
 	if err != nil {
 		return Tensor{}, err
 	}
-	if s.loader.options.Layout == Columns {
-		for i, n := range s.loader.plan.names[:s.loader.plan.features] {
-			if n == name {
-				return s.tensors[i], nil
-			}
-		}
+	if i, ok := s.loader.plan.apart[name]; ok {
+		return s.tensors[i], nil
 	}
 	return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Column", "there is no feature %q that is a column", name)
 }

@@ -315,7 +315,7 @@ func TestReader(t *testing.T) {
 	}
 	defer r.Close()
 	p := Part{Columns: []int{0, 1}, Type: arrow.PrimitiveTypes.Float32}
-	one := func(n int64) []Tensor { return []Tensor{p.over(n, make([]byte, 1024), nil)} }
+	one := func(n int64) []Tensor { return []Tensor{p.over(n, make([]byte, 1024), nil, nil)} }
 	for _, c := range []struct {
 		rows []int64
 		to   []Tensor

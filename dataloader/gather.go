@@ -28,6 +28,8 @@ type gatherer interface {
 	// fits is an error that names the first row whose value the elements' type
 	// cannot hold.
 	fits(ctx context.Context, name string) error
+	// nulls says which values are null.
+	nulls() *nullable
 }
 
 // nullable says which values of a column are null.
@@ -49,6 +51,8 @@ func newNullable(t *table.Table, column int) nullable {
 	}
 	return n
 }
+
+func (n *nullable) nulls() *nullable { return n }
 
 func (n *nullable) null(chunk int, row int64) bool {
 	return n.bitmaps != nil && n.bitmaps[chunk] != nil && !n.bitmaps[chunk].Get(n.offsets[chunk]+row)
@@ -166,6 +170,13 @@ func newGatherer(t *table.Table, column int, to arrow.DataType) (gatherer, error
 	if numberOf(f.Type) == nil {
 		return refuse(", which is no number: encode it first, or leave it out")
 	}
+	if isHalf(to) {
+		inner, err := newGatherer(t, column, arrow.PrimitiveTypes.Float32)
+		if err != nil {
+			return nil, err
+		}
+		return &halves{inner, to == BFloat16}, nil
+	}
 	if arrow.IsFloating(f.Type.ID()) && !arrow.IsFloating(to.ID()) {
 		return refuse(fmt.Sprintf(", which is not cut to %v: cast it first", to))
 	}
@@ -239,5 +250,5 @@ func boolsTo(t *table.Table, column int, to arrow.DataType) (gatherer, error) {
 }
 
 func unsupportedType(to arrow.DataType) error {
-	return device.Errorf(device.ErrUnsupported, "", "dataloader", "tensors of %v: there are float32, float64, int32 and int64", to)
+	return device.Errorf(device.ErrUnsupported, "", "dataloader", "tensors of %v: there are float16, bfloat16, float32, float64, int32 and int64", to)
 }

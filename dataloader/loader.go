@@ -75,6 +75,11 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if o, err = o.filled(); err != nil {
 		return nil, err
 	}
+	if o.Window != nil {
+		if s, err = newWindowed(ctx, s, *o.Window); err != nil {
+			return nil, err
+		}
+	}
 	l := &Loader{options: o, source: s, busy: make(chan struct{}, 1)}
 	l.sampler = Sampler{s.NumRows(), o.Batch, o.Rank, o.Size, o.Shuffle, o.Seed, o.Remainder, o.Order}
 	if o.Order != nil {

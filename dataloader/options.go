@@ -3,7 +3,6 @@ package dataloader
 import (
 	"context"
 	"runtime"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -32,8 +31,12 @@ type Options struct {
 	// Labels are columns that come apart, as a matrix of LabelType.
 	Labels []string
 	Layout Layout
-	// Type is that of the features' elements: float32, float64, int32 or int64. nil
-	// means float32, and of the layout Columns each column's own: temporal columns
+	// Encode says of columns what becomes of values that are no numbers.
+	Encode map[string]*Encoding
+	// Window, if not nil, makes windows over a time series of the rows.
+	Window *Window
+	// Type is that of the features' elements: float16, BFloat16, float32, float64,
+	// int32 or int64. nil means float32, and of the layout Columns each column's own: temporal columns
 	// as the integers they are held as, bools as uint8. Numbers are rounded to
 	// floats as Go does; an integer that the type cannot hold is an ErrValue of New
 	// that names its row, and floats are not cut to integers.
@@ -97,6 +100,8 @@ func (o Options) filled() (Options, error) {
 		return fail("a ring of %d batches", o.Prefetch)
 	case o.Order != nil && o.Shuffle:
 		return fail("Shuffle and Order: an order is one or the other")
+	case o.Window != nil && o.Layout == ColumnMajor:
+		return fail("windows are RowMajor, or Columns")
 	case o.Epochs < 0:
 		return fail("%d epochs: 0 means no end", o.Epochs)
 	}
@@ -130,71 +135,12 @@ func (o Options) filled() (Options, error) {
 			continue
 		}
 		switch t.ID() {
-		case arrow.FLOAT32, arrow.FLOAT64, arrow.INT32, arrow.INT64:
+		case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.INT32, arrow.INT64:
 		default:
-			return o, unsupportedType(t)
+			if t != BFloat16 {
+				return o, unsupportedType(t)
+			}
 		}
 	}
 	return o, nil
-}
-
-// plan is what batches are made of: the parts, features before labels.
-type plan struct {
-	parts    []Part
-	names    []string // of the columns read, in the order of the parts
-	columns  []int    // the same in the source
-	features int      // how many parts are features
-}
-
-// newPlan finds the columns.
-func newPlan(s *arrow.Schema, o *Options) (*plan, error) {
-	features := o.Features
-	if features == nil {
-		for _, f := range s.Fields() {
-			if !slices.Contains(o.Labels, f.Name) {
-				features = append(features, f.Name)
-			}
-		}
-	}
-	p := new(plan)
-	add := func(names []string, one bool, t arrow.DataType) error {
-		var all []int
-		for _, name := range names {
-			i := s.FieldIndices(name)
-			if len(i) != 1 {
-				return device.Errorf(device.ErrMismatch, "", "dataloader", "there is no column %q", name)
-			}
-			if slices.Contains(p.names, name) {
-				return device.Errorf(device.ErrMismatch, "", "dataloader", "column %q is named twice", name)
-			}
-			p.names, p.columns = append(p.names, name), append(p.columns, i[0])
-			own := numberOf(s.Field(i[0]).Type)
-			if own == nil {
-				return device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v, which is no number: encode it first, or leave it out",
-					name, s.Field(i[0]).Type)
-			}
-			if t != nil {
-				own = t
-			}
-			if one {
-				p.parts = append(p.parts, Part{[]int{i[0]}, own, false, o.Masks})
-			}
-			all = append(all, i[0])
-		}
-		if !one && len(all) > 0 {
-			p.parts = append(p.parts, Part{all, t, o.Layout == ColumnMajor, o.Masks})
-		}
-		return nil
-	}
-	if err := add(features, o.Layout == Columns, o.Type); err != nil {
-		return nil, err
-	}
-	p.features = len(p.parts)
-	if err := add(o.Labels, false, o.LabelType); err != nil {
-		return nil, err
-	}
-	if len(p.parts) == 0 {
-		return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "no columns: batches would hold nothing")
-	}
-	return p, nil
 }

@@ -44,6 +44,7 @@ type pieceScratch struct {
 	places  []int32 // and where in the batch they go
 	room    [][]byte
 	masks   [][]byte
+	offsets [blockRows + 1]int64
 	gather  scratch
 }
 
@@ -196,6 +197,11 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 			for _, p := range s.places[begin:end] {
 				bad.Positions = append(bad.Positions, int(p))
 			}
+		case badOf(err) != nil:
+			if bad == nil {
+				bad = &BadRows{Err: err}
+			}
+			bad.Positions = append(bad.Positions, badOf(err)...)
 		case err != nil:
 			return err
 		}
@@ -216,7 +222,7 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, row
 	}
 	defer r.cache.giveBack(held)
 	if n := len(places); int(places[n-1]-places[0]) == n-1 {
-		return held.reader.readAt(ctx, &s.gather, rows, to, int64(places[0]))
+		return placed(held.reader.readAt(ctx, &s.gather, rows, to, int64(places[0])), r.at(i), nil)
 	}
 	for len(rows) > 0 {
 		n := min(blockRows, len(rows))
@@ -229,9 +235,13 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, row
 			if int64(len(s.room[k])) < data {
 				s.room[k], s.masks[k] = make([]byte, data+8), make([]byte, mask)
 			}
-			block := p.over(int64(n), s.room[k], s.masks[k])
+			var offsets []int64
+			if p.lists() {
+				offsets = s.offsets[:]
+			}
+			block := p.over(int64(n), s.room[k], s.masks[k], offsets)
 			if err := held.reader.readPart(&s.gather, k, &block, 0, rows[:n]); err != nil {
-				return err
+				return placed(err, r.at(i), places)
 			}
 			scatter(&to[k], &block, places[:n])
 		}
@@ -240,9 +250,31 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, row
 	return nil
 }
 
+// placed says where the rows of a piece that are wrong go in the batch, where
+// places are given, and of which piece they are.
+func placed(err error, piece string, places []int32) error {
+	var bad *BadRows
+	if !errors.As(err, &bad) {
+		return err
+	}
+	out := &BadRows{Err: fmt.Errorf("%s: %w", piece, bad.Err)}
+	for _, p := range bad.Positions {
+		if places != nil {
+			p = int(places[p])
+		}
+		out.Positions = append(out.Positions, p)
+	}
+	return out
+}
+
 // scatter puts the rows of a tensor in their places in another.
 func scatter(to, from *Tensor, places []int32) {
 	e := int64(len(from.Data)) / max(1, from.Rows*from.Columns)
+	if to.Offsets != nil {
+		for i, p := range places {
+			to.Offsets[p+1] = from.Offsets[i+1]
+		}
+	}
 	for c, width := int64(0), to.ColumnStride; c < to.Columns; c++ {
 		n := e
 		if width == 1 { // rows as a whole

@@ -123,9 +123,14 @@ func (l *Loader) read(ctx context.Context, s *slot) error {
 	}
 	for {
 		for i := range l.plan.parts {
-			s.tensors[i] = l.plan.parts[i].over(s.n, s.data[i], s.valid[i])
+			s.tensors[i] = l.plan.parts[i].over(s.n, s.data[i], s.valid[i], s.offsets[i])
 		}
 		err := l.reader.Read(ctx, s.rows[:s.n], s.tensors)
+		if err == nil {
+			for i := range l.plan.parts {
+				l.plan.parts[i].finish(&s.tensors[i])
+			}
+		}
 		if err == nil || !l.options.SkipBad {
 			return err
 		}
@@ -162,4 +167,31 @@ func (s *slot) leaveOut(positions []int) {
 		kept++
 	}
 	s.n = kept
+}
+
+// finish makes offsets of the lengths of lists, and brings items together that
+// are not to be padded.
+func (p *Part) finish(t *Tensor) {
+	if t.Offsets == nil {
+		return
+	}
+	ragged, e := p.encoding(0).isRagged(), p.width()
+	t.Offsets[0] = 0
+	for i := range t.Rows {
+		n, at, to := t.Offsets[i+1], i*t.RowStride, t.Offsets[i]
+		if ragged {
+			copy(t.Data[to*e:(to+n)*e], t.Data[at*e:(at+n)*e])
+			if t.Valid != nil {
+				copy(t.Valid[to:to+n], t.Valid[at:at+n])
+			}
+		}
+		t.Offsets[i+1] = to + n
+	}
+	if ragged {
+		n := t.Offsets[t.Rows]
+		t.Columns, t.RowStride, t.Data = 0, 0, t.Data[:n*e]
+		if t.Valid != nil {
+			t.Valid = t.Valid[:n]
+		}
+	}
 }

@@ -35,12 +35,15 @@ var planParts = []string{
 // hash is the plan of a loader. It reads all values of its columns.
 func (l *Loader) hash(ctx context.Context) (string, error) {
 	sum := func(text string) uint32 { return crc32.ChecksumIEEE([]byte(text)) }
-	schema, layout := "", fmt.Sprint(l.plan.features)
+	schema, layout := "", fmt.Sprint(l.plan.labels)
 	for i, c := range l.plan.columns {
 		schema += fmt.Sprintf("%q %v;", l.plan.names[i], l.source.Schema().Field(c).Type)
 	}
 	for _, p := range l.plan.parts {
 		layout += fmt.Sprintf(";%d %v %v %v", len(p.Columns), p.Type, p.ColumnMajor, p.Mask)
+		for i := range p.Columns {
+			layout += p.encoding(i).text()
+		}
 	}
 	values, err := l.source.Fingerprint(ctx, l.plan.columns)
 	if err != nil {

@@ -2,6 +2,8 @@ package dataloader
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/bits"
 	"sort"
 
@@ -26,8 +28,16 @@ type tableReader struct {
 // openPart is a part with what reads its columns.
 type openPart struct {
 	Part
-	gatherers []gatherer
-	tile      *tile // nil where there is none
+	columns []openColumn
+	tile    *tile // nil where there is none
+}
+
+// openColumn is what reads a column: a gatherer, or by an encoding.
+type openColumn struct {
+	gatherer
+	encoded
+	first int64 // of its columns in the tensor
+	name  string
 }
 
 // scratch is what one Read works in.
@@ -49,13 +59,9 @@ func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, par
 	}
 	r.index()
 	for _, p := range parts {
-		o := openPart{Part: p}
-		for _, c := range p.Columns {
-			g, err := openColumn(ctx, t, c, &p)
-			if err != nil {
-				return nil, err
-			}
-			o.gatherers = append(o.gatherers, g)
+		o, err := openPartOf(ctx, t, p)
+		if err != nil {
+			return nil, err
 		}
 		if k := tileColumns(&p, r.rows, spare); k > 0 {
 			if o.tile, err = r.newTile(ctx, m, &o, k); err != nil {
@@ -68,29 +74,43 @@ func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, par
 	return r, nil
 }
 
-// openColumn checks that every value of a column can be an element of a part.
-func openColumn(ctx context.Context, t *table.Table, column int, p *Part) (gatherer, error) {
-	if err := device.Canceled(ctx, "", "dataloader"); err != nil {
-		return nil, err
-	}
-	f := t.Schema().Field(column)
-	g, err := newGatherer(t, column, p.Type)
-	if err != nil {
-		return nil, err
-	}
-	if !p.Mask {
-		nulls := int64(0)
-		for _, b := range t.Chunks() {
-			nulls += b.Column(column).NullCount()
+// openPartOf makes what reads the columns of a part.
+func openPartOf(ctx context.Context, t *table.Table, p Part) (openPart, error) {
+	o := openPart{Part: p}
+	first := int64(0)
+	for i, c := range p.Columns {
+		one := openColumn{first: first, name: t.Schema().Field(c).Name}
+		err := checkColumn(ctx, t, c, &p)
+		if e := p.encoding(i); err == nil && e != nil {
+			one.encoded, err = newEncoded(t, c, e, p.Type)
+		} else if err == nil {
+			one.gatherer, err = newGatherer(t, c, p.Type)
+			if err == nil && arrow.IsInteger(p.Type.ID()) && numberOf(t.Schema().Field(c).Type).ID() != p.Type.ID() {
+				err = one.fits(ctx, one.name)
+			}
 		}
-		if nulls > 0 {
-			return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "column %q has %d nulls: fill them, filter them out, or ask for masks", f.Name, nulls)
+		if err != nil {
+			return o, err
 		}
+		o.columns = append(o.columns, one)
+		first += p.encoding(i).elements()
 	}
-	if arrow.IsInteger(p.Type.ID()) && numberOf(f.Type).ID() != p.Type.ID() {
-		return g, g.fits(ctx, f.Name)
+	return o, nil
+}
+
+// checkColumn is an error for nulls that there is no mask for.
+func checkColumn(ctx context.Context, t *table.Table, column int, p *Part) error {
+	if err := device.Canceled(ctx, "", "dataloader"); err != nil || p.Mask {
+		return err
 	}
-	return g, nil
+	nulls := int64(0)
+	for _, b := range t.Chunks() {
+		nulls += b.Column(column).NullCount()
+	}
+	if nulls > 0 {
+		return device.Errorf(device.ErrMismatch, "", "dataloader", "column %q has %d nulls: fill them, filter them out, or ask for masks", t.Schema().Field(column).Name, nulls)
+	}
+	return nil
 }
 
 // index makes the table of chunks by row. It has some entries a chunk, so that
@@ -195,8 +215,15 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 	if p.Mask {
 		p.setValid(to, at, int64(len(block)))
 	}
-	for c, g := range p.gatherers {
-		k := at*to.RowStride + int64(c)*to.ColumnStride
+	for c := range p.columns {
+		g := &p.columns[c]
+		if g.encoded != nil {
+			if err := g.put(to, at, g.first, local, chunk); err != nil {
+				return badRow(err, g.name, at, block)
+			}
+			continue
+		}
+		k := at*to.RowStride + g.first*to.ColumnStride
 		if int64(c) >= tiled {
 			g.gather(to.Data, k, to.RowStride, local, chunk)
 		}
@@ -205,6 +232,15 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 		}
 	}
 	return nil
+}
+
+// badRow names the row that is wrong in a block, which begins at a position.
+func badRow(err error, column string, at int64, block []int64) error {
+	var row *rowError
+	if !errors.As(err, &row) {
+		return err
+	}
+	return &BadRows{[]int{int(at) + row.at}, fmt.Errorf("row %d of column %q: %w", block[row.at], column, row.err)}
 }
 
 // setValid says of all elements of some rows that they are no nulls.

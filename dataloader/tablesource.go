@@ -95,7 +95,7 @@ func (s *tableSource) column(ctx context.Context, column int) (values, nulls uin
 	t := s.t.Schema().Field(column).Type
 	number := numberOf(t)
 	if number == nil {
-		return 0, 0, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v, which is no number", s.t.Schema().Field(column).Name, t)
+		return s.sumEncoded(ctx, column, t)
 	}
 	n := newNullable(s.t, column)
 	if n.bitmaps == nil && t.ID() != arrow.BOOL {
@@ -149,4 +149,67 @@ func (s *tableSource) sumGathered(ctx context.Context, column int, number arrow.
 		}
 	}
 	return values, nulls, nil
+}
+
+// sumEncoded is column for texts, bytes, and lists of numbers, of which each
+// value counts with its length.
+func (s *tableSource) sumEncoded(ctx context.Context, column int, t arrow.DataType) (values, nulls uint32, err error) {
+	isList := t.ID() == arrow.LIST || t.ID() == arrow.LARGE_LIST
+	if !isList && !isBytes(t) {
+		return 0, 0, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v, which has no sum", s.t.Schema().Field(column).Name, t)
+	}
+	word := make([]byte, 8)
+	for _, b := range s.t.Chunks() {
+		c := b.Column(column)
+		var value func(row int64) []byte
+		if isList {
+			if value, err = listBytes(c); err != nil {
+				return 0, 0, err
+			}
+		} else {
+			value = textOf(c)
+		}
+		for i := range c.Len() {
+			if i&0xfff == 0 {
+				if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+					return 0, 0, err
+				}
+			}
+			var text []byte
+			word[0] = 1
+			if c.IsNull(i) {
+				word[0] = 0
+			} else {
+				text = value(i)
+			}
+			nulls = crc32.Update(nulls, castagnoli, word[:1])
+			binary.LittleEndian.PutUint64(word, uint64(len(text)))
+			values = crc32.Update(crc32.Update(values, castagnoli, word), castagnoli, text)
+		}
+	}
+	return values, nulls, nil
+}
+
+// listBytes reads lists of numbers as the bytes of their items; which of those
+// are null does not count.
+func listBytes(c *memory.Column) (func(row int64) []byte, error) {
+	items := c.Child(0)
+	w := int64(memory.Width(items.Type()))
+	if w == 0 || items.Buffer(1) == nil && items.Len() > 0 {
+		return nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "lists of %v have no sum", items.Type())
+	}
+	var bytes []byte
+	if items.Len() > 0 {
+		bytes = items.Buffer(1).Bytes()[items.Offset()*w:]
+	}
+	var span func(int64) (int64, int64)
+	if c.Type().ID() == arrow.LIST {
+		span = spansOf(memory.Offsets[int32](c))
+	} else {
+		span = spansOf(memory.Offsets[int64](c))
+	}
+	return func(row int64) []byte {
+		from, to := span(row)
+		return bytes[from*w : to*w]
+	}, nil
 }

@@ -98,6 +98,9 @@ func (s *Taken) Open(ctx context.Context, m memory.Allocator, parts []Part, _ in
 		return nil, err
 	}
 	for _, p := range parts {
+		if p.Encodings != nil {
+			return nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "TakeTable lays out numbers: give columns with an Encoding by FromTable")
+		}
 		if err := s.sum(ctx, p.Columns); err != nil {
 			return nil, err
 		}
@@ -115,14 +118,12 @@ func (s *Taken) Open(ctx context.Context, m memory.Allocator, parts []Part, _ in
 	}
 	whole := s.t // which stays whole where a value does not fit, and goes before the chunks do
 	s.t = nil
-	for i := range parts {
-		for _, c := range parts[i].Columns {
-			if _, err := openColumn(ctx, whole, c, &parts[i]); err != nil {
-				releaseAll(chunks)
-				s.t = whole
-				r.Close()
-				return nil, err
-			}
+	for _, p := range parts {
+		if _, err := openPartOf(ctx, whole, p); err != nil {
+			releaseAll(chunks)
+			s.t = whole
+			r.Close()
+			return nil, err
 		}
 	}
 	whole.Release()
@@ -196,12 +197,12 @@ func (r *rowReader) fill(ctx context.Context, b *kernels.Backend, s *arrow.Schem
 	from := &tableReader{table: t, rows: t.NumRows(), starts: []int64{0, t.NumRows()}, scratch: make(chan *scratch, 64)}
 	for i := range parts {
 		p := openPart{Part: parts[i]}
-		for _, c := range p.Columns {
+		for k, c := range p.Columns {
 			g, err := newGatherer(t, c, p.Type)
 			if err != nil {
 				return err
 			}
-			p.gatherers = append(p.gatherers, g)
+			p.columns = append(p.columns, openColumn{gatherer: g, first: int64(k)})
 		}
 		if err := from.fill(ctx, r.parts[i].data, &p, first); err != nil {
 			return err
@@ -226,7 +227,7 @@ func fillMask(v *tile, p *openPart, first, rows int64) {
 		for i := range block[:n] {
 			block[i] = at + int64(i)
 		}
-		for c, g := range p.gatherers {
+		for c, g := range p.columns {
 			g.mark(ignored, all, at*v.columns+int64(c), v.columns, block[:n], nil)
 		}
 	}

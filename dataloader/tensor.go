@@ -6,7 +6,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/memory"
 )
 
 // Element lists the types of a tensor's elements.
@@ -21,19 +20,43 @@ type Element interface {
 // It is lent with the batch: what it points to is written anew after the batch
 // was released.
 type Tensor struct {
-	Type                    arrow.DataType // a number
+	Type                    arrow.DataType // a number, a float16 or BFloat16
 	Rows, Columns           int64
-	RowStride, ColumnStride int64  // in elements
-	Data                    []byte // the elements, aligned to memory.Alignment
+	RowStride, ColumnStride int64 // in elements
+	// Steps is, of windows over a time series, how many steps each row has: the
+	// element of step s is StepStride·s elements further. Else it is 0.
+	Steps, StepStride int64
+	// Offsets are, of lists, where those of each row begin among all, and behind
+	// the last how many there are: row i has Offsets[i+1]-Offsets[i] items. Padded
+	// they are the first elements of the row, ragged they follow each other and the
+	// tensor is of one dimension. Else it is nil.
+	Offsets []int64
+	Data    []byte // the elements, aligned to memory.Alignment
 	// Valid has an element of one byte for each of Data, with the same strides:
 	// 0 where the value is null, whose element is then 0, else 1. It is nil where
 	// the loader was not asked for masks.
 	Valid []byte
 }
 
-// Elements are the elements of a tensor as a slice, without a copy. A type other
-// than the tensor's is an ErrMismatch.
+// Shape is the lengths of the dimensions: rows and columns, and of windows the
+// steps between them. A ragged tensor has one dimension, of all items.
+func (t Tensor) Shape() []int64 {
+	switch {
+	case t.Offsets != nil && t.Columns == 0:
+		return []int64{t.Offsets[t.Rows]}
+	case t.Steps > 0:
+		return []int64{t.Rows, t.Steps, t.Columns}
+	}
+	return []int64{t.Rows, t.Columns}
+}
+
+// Elements are the elements of a tensor as a slice, without a copy: of float16
+// and BFloat16 their bits as uint16. A type other than the tensor's is an
+// ErrMismatch.
 func Elements[T Element](t Tensor) ([]T, error) {
+	if want := typeOf[T](); isHalf(t.Type) && want.ID() == arrow.UINT16 {
+		return view[T](t.Data), nil
+	}
 	if want := typeOf[T](); t.Type == nil || t.Type.ID() != want.ID() {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.Elements", "the tensor is of %v, not of %v", t.Type, want)
 	}
@@ -91,48 +114,4 @@ func numberOf(t arrow.DataType) arrow.DataType {
 		return t
 	}
 	return nil
-}
-
-// Part is a tensor that every batch has: which columns, and how they lie.
-type Part struct {
-	Columns     []int          // of the source, in the order of the tensor
-	Type        arrow.DataType // of the elements
-	ColumnMajor bool           // a column's elements follow each other, else a row's do
-	Mask        bool           // with Valid
-}
-
-// bytes are the sizes of a part's elements and mask for so many rows.
-func (p *Part) bytes(rows int64) (data, mask int64) {
-	n := rows * int64(len(p.Columns))
-	if p.Mask {
-		mask = n
-	}
-	return n * p.width(), mask
-}
-
-// width is how many bytes an element has.
-func (p *Part) width() int64 { return int64(memory.Width(p.Type)) }
-
-// over is the tensor of so many rows over memory that has room for them.
-func (p *Part) over(rows int64, data, valid []byte) Tensor {
-	t := Tensor{Type: p.Type, Rows: rows, Columns: int64(len(p.Columns)), RowStride: int64(len(p.Columns)), ColumnStride: 1}
-	if p.ColumnMajor {
-		t.RowStride, t.ColumnStride = 1, rows
-	}
-	d, m := p.bytes(rows)
-	t.Data = data[:d]
-	if p.Mask {
-		t.Valid = valid[:m]
-	}
-	return t
-}
-
-// is reports whether a tensor is one of so many rows of the part.
-func (p *Part) is(t *Tensor, rows int64) bool {
-	d, m := p.bytes(rows)
-	if t.Type == nil || t.Type.ID() != p.Type.ID() || int64(len(t.Data)) != d || int64(len(t.Valid)) != m {
-		return false
-	}
-	want := p.over(rows, t.Data, t.Valid)
-	return t.Rows == rows && t.Columns == want.Columns && t.RowStride == want.RowStride && t.ColumnStride == want.ColumnStride
 }

@@ -24,7 +24,10 @@ const leastTile = 4
 // tileColumns is how many columns of a part fit into spare bytes: all of them,
 // or else as many as fill whole cache lines.
 func tileColumns(p *Part, rows, spare int64) int64 {
-	columns, e := int64(len(p.Columns)), p.width()
+	columns, e := int64(0), p.width()
+	for int(columns) < len(p.Columns) && p.encoding(int(columns)) == nil {
+		columns++
+	}
 	if columns < leastTile || rows == 0 {
 		return 0
 	}
@@ -76,7 +79,8 @@ func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first,
 			rows[i] = at + int64(i)
 		}
 		local, chunk := r.locate(rows[:n], s)
-		for c, g := range p.gatherers[:t.columns] {
+		for c := range p.columns[:t.columns] {
+			g := p.columns[c].gatherer
 			k := (first+at)*t.columns + int64(c)
 			g.gather(t.buffer.Bytes(), k, t.columns, local, chunk)
 			g.mark(t.buffer.Bytes(), nil, k, t.columns, local, chunk)
