@@ -7,6 +7,7 @@ import sys
 import textwrap
 from array import array
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,29 @@ def test_a_process_that_dies_is_named(tmp_path: Path) -> None:
     assert one.returncode == 3
     assert zero.returncode == 0, zero.stderr
     assert zero.stdout.split() == ["left", "1", "4"]
+
+
+class Tensor:
+    """What has DLPack and nothing else."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.column = volley.Column(values)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.column.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.column.__dlpack__(**options)
+
+
+def test_tensors() -> None:
+    with volley.Comm() as comm:
+        before = volley._library.live()
+        for _ in range(3):
+            assert comm.allreduce(Tensor([1.5, 2.5])) == array("d", [1.5, 2.5])
+        assert volley._library.live() == before
+        with pytest.raises(volley.Mismatch, match="written"):
+            comm.recv(Tensor([1.0]), source=0)
 
 
 def test_one_rank_and_bad_arguments() -> None:

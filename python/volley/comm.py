@@ -10,7 +10,7 @@ from ctypes import byref, c_int64, c_void_p
 from types import TracebackType
 from typing import Any
 
-from . import _abi, _capsule
+from . import _abi, _tensor
 from ._library import Handle, call, encode, library, long_call, long_make, make, take_number, take_text
 from .errors import CollectiveFault, Mismatch, Unsupported
 
@@ -20,16 +20,6 @@ _FORMATS = {
 }  # fmt: skip
 _CODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
-
-
-class _Tensor(ctypes.Structure):
-    """DLPack's tensor."""
-
-    _fields_ = [
-        ("data", c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(c_int64)), ("strides", ctypes.POINTER(c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]  # fmt: skip
 
 
 class _Vector:
@@ -56,12 +46,13 @@ class _Vector:
         self.address = ctypes.addressof(self._keep)
 
     def _take_tensor(self, data: Any, writable: bool) -> None:
-        address, versioned = _capsule.take_tensor(data)
-        at = address + (32 if versioned else 0)
-        deleter = ctypes.cast(address + (16 if versioned else ctypes.sizeof(_Tensor) + 8), ctypes.POINTER(c_void_p))[0]
-        self._delete = (ctypes.CFUNCTYPE(None, c_void_p)(deleter), address) if deleter else None
-        t = _Tensor.from_address(at)
-        if writable and versioned and ctypes.c_uint64.from_address(address + 24).value & 1:
+        address, versioned = _tensor.take(data)
+        managed = (_tensor.Versioned if versioned else _tensor.Managed).from_address(address)
+        self._delete = (ctypes.CFUNCTYPE(None, c_void_p)(managed.deleter), address) if managed.deleter else None
+        t = managed.tensor
+        if t.device_type not in (1, 3, 13):
+            raise Unsupported(f"a tensor on a device of type {t.device_type}: bring it to the host first", "unsupported")
+        if writable and versioned and managed.flags & 1:
             raise Mismatch("a tensor that must not be written to", "mismatch")
         step = self.count = 1
         for i in reversed(range(t.ndim)):
