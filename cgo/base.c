@@ -46,7 +46,7 @@ void vly_set_error(int32_t status, const char* kind, const char* message, const 
   if (!own) return;
   snprintf(own->message, sizeof own->message, "%s", message);
   snprintf(own->device, sizeof own->device, "%s", device);
-  own->error = (volley_error){sizeof(volley_error), status, kind, own->message, own->device};
+  own->error = (volley_error){sizeof(volley_error), status, kind ? kind : "", own->message, own->device};
 }
 
 const volley_error* volley_last_error(void) {
@@ -69,6 +69,29 @@ int32_t vly_null_error(const char* call, const char* name) {
   snprintf(text, sizeof text, "%s: %s is NULL", call, name);
   vly_set_error(VOLLEY_MISMATCH, "mismatch", text, "");
   return VOLLEY_MISMATCH;
+}
+
+/* ---- texts for ever ---- */
+
+/* They hang on a variable of C's, where what looks for leaks finds them. */
+struct interned {
+  struct interned* next;
+  char text[];
+};
+
+char* vly_intern(const char* text) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static struct interned* all = NULL;
+  struct interned* i;
+  pthread_mutex_lock(&lock);
+  for (i = all; i && strcmp(i->text, text) != 0;) i = i->next;
+  if (!i && (i = malloc(sizeof *i + strlen(text) + 1))) {
+    strcpy(i->text, text);
+    i->next = all;
+    all = i;
+  }
+  pthread_mutex_unlock(&lock);
+  return i ? i->text : NULL;
 }
 
 /* ---- what needs no Go ---- */

@@ -14,6 +14,9 @@ int32_t vly_fork_error(const char* call);
 int32_t vly_null_error(const char* call, const char* name);
 void vly_set_error(int32_t status, const char* kind, const char* message, const char* device);
 
+/* A text of the same bytes that lives as long as the process, NULL where there is no memory. */
+char* vly_intern(const char* text);
+
 /* Foreign callbacks. */
 int vly_call_get_schema(struct ArrowArrayStream* stream, struct ArrowSchema* out);
 int vly_call_get_next(struct ArrowArrayStream* stream, struct ArrowArray* out);

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"strings"
-	"sync"
 	"unicode/utf8"
 	"unsafe"
 
@@ -53,22 +52,9 @@ func giveText(out **C.char, s string) error {
 	return nil
 }
 
-var constants struct {
-	sync.Mutex
-	all map[string]*C.char
-}
-
 // interned is a text in C's memory that lives as long as the process, for the few that structures show.
 func interned(s string) *C.char {
-	constants.Lock()
-	defer constants.Unlock()
-	if constants.all == nil {
-		constants.all = make(map[string]*C.char)
-	}
-	p := constants.all[s]
-	if p == nil {
-		p = C.CString(s)
-		constants.all[s] = p
-	}
-	return p
+	p := C.CString(s)
+	defer C.free(unsafe.Pointer(p))
+	return C.vly_intern(p)
 }

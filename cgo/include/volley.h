@@ -19,6 +19,10 @@
  * Threads. Every function may be called from every thread, on the same handles too. A fork after the first use of the library is answered in
  * the child with VOLLEY_FORKED: threads do not survive a fork. Load the library after the fork, or start processes with exec (spawn).
  *
+ * Signals. The program's handlers stay in place and are called, also for faults of its own code; SIGURG alone is of the library's runtime,
+ * Go's, from the moment that it is loaded. A handler that is installed later takes SA_ONSTACK, since threads of Go have small stacks, and leaves
+ * SIGSEGV, SIGBUS and SIGFPE to the one before it where they are not its own.
+ *
  * Texts are UTF-8 and end with a NUL. Texts that are handed out are freed with volley_string_free.
  */
 #ifndef VOLLEY_H

@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-enum { rows = 100000 };
+enum { rows = 100000, many_rows = 1 << 23 };
 static double xs[rows], ys[rows];
 
 static int32_t add_scaled(void* context, int64_t n, void* values, const void* const* args, char* message, int64_t message_size) {
@@ -71,7 +71,7 @@ void test_functions(int count, char** devices) {
   const volley_expr* item;
   volley_token* token;
   volley_array view = {.size = sizeof view};
-  int64_t n;
+  int64_t n, *many;
   for (int i = 0; i < rows; i++) xs[i] = ys[i] = i;
   OK(volley_function_register("add_scaled", three, 3, add_scaled, &twice, "FN f64 add_scaled(f64 x, f64 y) { return x + 2.0 * y; }"));
   OK(volley_function_register("halved", three, 2, NULL, NULL, "FN f64 halved(f64 x) { return x / 2.0; }"));
@@ -105,11 +105,14 @@ void test_functions(int count, char** devices) {
 
   arg = wrap("int64", xs, rows, NULL);
   FAILS(VOLLEY_CANCELED, "gives_up", volley_apply(NULL, "gives_up", &arg, 1, NULL, &c));
+  OK(volley_column_free((volley_column*)arg));
+  arg = wrap("int64", many = calloc(many_rows, sizeof *many), many_rows, NULL); /* so many that runs are left when the first has ended */
   OK(volley_token_new(0, &token));
   OK(volley_function_register("ends_token", two, 2, ends_token, token, NULL));
   FAILS(VOLLEY_CANCELED, "", volley_apply(NULL, "ends_token", &arg, 1, token, &c));
   OK(volley_token_free(token));
   OK(volley_column_free((volley_column*)arg));
+  free(many);
 
   OK(volley_query_table(t, &q)); /* by its name in an expression, and in a call */
   item = parsed("add_scaled(cast(key as float64), cast(amount as float64)) as sum");
