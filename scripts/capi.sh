@@ -86,7 +86,14 @@ fi
 ASAN_OPTIONS=detect_leaks=1 timeout 300 "$out/test" "$files"
 rm -r "$files"
 files=$(mktemp -d)
-[ ${#devices[@]} = 0 ] || ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files" "${devices[@]}"
+log=$PWD/$out/cuemu.log
+: >"$log"
+[ ${#devices[@]} = 0 ] || CUEMU_LOG=$log ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files" "${devices[@]}"
+if [ -s "$log" ]; then
+	echo "the emulated driver found:" >&2
+	head -n 40 "$log" >&2
+	exit 1
+fi
 rm -r "$files"
 
 section "C interface: the host's signals"

@@ -31,6 +31,7 @@ from .loader import Batch, Loader
 from .matrix import Matrix
 from .query import Query, scan_csv, scan_ipc, scan_parquet
 from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
+from .user import register
 
 
 def version() -> str:
@@ -42,6 +43,6 @@ __all__ = [
     "Agg", "Batch", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal",
     "InvalidValue", "Loader", "Lost", "Matrix", "Mismatch", "NotFound", "OutOfMemory", "Query", "Request", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count",
-    "devices", "from_arrow", "from_pandas", "function", "lit", "read_csv", "read_ipc", "read_parquet", "scan_csv", "scan_ipc", "scan_parquet", "sql",
+    "devices", "from_arrow", "from_pandas", "function", "lit", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",
     "version", "when",
 ]  # fmt: skip

@@ -86,6 +86,9 @@ class Request(Handle):
 
     __slots__ = ("_arrays", "_comm", "_result")
     _free = "volley_request_free"
+    _arrays: Sequence[_Vector]
+    _comm: Comm
+    _result: Any
 
     @classmethod
     def _of(cls, handle: int, comm: Comm, arrays: Sequence[_Vector], result: Any) -> Request:
@@ -142,8 +145,11 @@ class Comm(Handle):
     ) -> None:
         if (rank is None) != (size is None) or (rank is not None and address is None):
             raise ValueError("rank and size are given with address, or none of them")
-        text = lambda t: None if t is None else encode(t)  # noqa: E731
-        o = _abi.volley_comm_options(
+        def text(t: str | None) -> bytes | None:
+            return None if t is None else encode(t)
+
+        options: Any = _abi.volley_comm_options
+        o = options(
             size=ctypes.sizeof(_abi.volley_comm_options),
             address=text(address),
             rank=rank or 0,
