@@ -78,6 +78,10 @@ if [ "$base" = /usr/bin/python3 ]; then
 	esac
 fi
 
+section "Python: what a call costs, and a pipeline in Python and in Go"
+CGO_ENABLED=0 go build -o "$out/pipeline" ./bench/pipeline
+timeout 120 "$out/venv/bin/python" -m volley.bench --flights testdata/flights --go "$out/pipeline" --runs 5
+
 section "Python: types"
 (cd python && "$out/venv/bin/python" -m mypy --cache-dir "$out/mypy")
 finish
