@@ -29,6 +29,7 @@ from .errors import (
 from .expr import Agg, Expr, coalesce, col, count, function, lit, sql, when
 from .loader import Batch, Loader
 from .matrix import Matrix
+from .progress import Progress, progress
 from .query import Query, scan_csv, scan_ipc, scan_parquet
 from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
 from .user import register
@@ -41,8 +42,8 @@ def version() -> str:
 
 __all__ = [
     "Agg", "Batch", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal",
-    "InvalidValue", "Loader", "Lost", "Matrix", "Mismatch", "NotFound", "OutOfMemory", "Query", "Request", "Table", "Unavailable", "Unsupported",
+    "InvalidValue", "Loader", "Lost", "Matrix", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count",
-    "devices", "from_arrow", "from_pandas", "function", "lit", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",
+    "devices", "from_arrow", "from_pandas", "function", "lit", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",
     "version", "when",
 ]  # fmt: skip

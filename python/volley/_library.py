@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from . import _abi
 from .errors import OF_STATUS, Closed, Internal, VolleyError
+from .progress import watch, watcher
 
 # How long a call keeps the interpreter from seeing a signal, in milliseconds.
 PATIENCE = 20
@@ -70,10 +71,11 @@ def long_call(name: str, args: Sequence[Any], outs: Sequence[Any] = ()) -> None:
     lib = library()
     function = getattr(lib, name)
     try:
-        if threading.current_thread() is not threading.main_thread():
+        who = watcher()
+        if who is None and threading.current_thread() is not threading.main_thread():
             status = function(*args, None, *outs)
         else:
-            status = _patient(lib, function, args, outs)
+            status = _patient(lib, function, args, outs, who)
     except ctypes.ArgumentError:
         _look_for_closed(args)
         raise
@@ -81,12 +83,14 @@ def long_call(name: str, args: Sequence[Any], outs: Sequence[Any] = ()) -> None:
         raise failure(status)
 
 
-def _patient(lib: ctypes.CDLL, function: Any, args: Sequence[Any], outs: Sequence[Any]) -> int:
+def _patient(lib: ctypes.CDLL, function: Any, args: Sequence[Any], outs: Sequence[Any], who: tuple[Any, int] | None) -> int:
     try:
         token = _tokens.pop()
     except IndexError:
         token = c_void_p()
         call("volley_token_new", PATIENCE, byref(token))
+    if who is not None:
+        watch(lib, token, who)
     try:
         status: int = function(*args, token, *outs)
         while status == _abi.PENDING:
@@ -94,7 +98,10 @@ def _patient(lib: ctypes.CDLL, function: Any, args: Sequence[Any], outs: Sequenc
     except BaseException:
         _give_up(lib, token)
         raise
-    _tokens.append(token)
+    if who is not None:  # it may be cancelled
+        lib.volley_token_free(token)
+    else:
+        _tokens.append(token)
     return status
 
 
