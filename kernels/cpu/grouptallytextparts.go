@@ -18,12 +18,29 @@ type textParts[T int32 | int64, S float64 | int64] struct {
 	counts  vec[uint32] // of each chunk and part, then where they write
 	records vec[textRecord]
 	ends    []int
+	spare   bool // the counts of each part are guessed and room for them is left
+	room    int  // records of a chunk and part, where spare
+	chunks  int
+}
+
+// of gives the records of a part, chunk by chunk.
+func (p *textParts[T, S]) of(part int, f func([]textRecord) error) error {
+	if !p.spare {
+		return f(p.records.s[p.ends[part]:p.ends[part+1]])
+	}
+	for c := range p.chunks {
+		i := c<<p.skip + part
+		if err := f(p.records.s[i*p.room : p.counts.s[i]]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // partTexts is hashParts for texts.
 func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader[T], guess int64) (done bool, err error) {
-	p := &textParts[T, S]{tallying: t, r: r, skip: 4}
-	for guess>>p.skip > 1<<12 && p.skip < 11 {
+	p := &textParts[T, S]{tallying: t, r: r, skip: 4, spare: true}
+	for guess>>p.skip > partGroups && p.skip < mostTallyParts {
 		p.skip++
 	}
 	parts := 1 << p.skip
@@ -36,7 +53,7 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 		t.a.drop(p.records.b)
 	}()
 	tables := make([]textTable[S], parts)
-	for from, step := int64(0), max(roundRows, 4*guess); from < t.n; from += step {
+	for from, step := int64(0), max(roundRows/2, 4*guess); from < t.n; from += step {
 		err := p.split(from, min(from+step, t.n))
 		if errors.Is(err, errLong) {
 			for i := range tables {
@@ -48,13 +65,17 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 			return false, err
 		}
 		err = tasks(t.ctx, parts, func(_, part int) error {
-			h, records := &tables[part], p.records.s[p.ends[part]:p.ends[part+1]]
+			h, n := &tables[part], 0
+			_ = p.of(part, func(records []textRecord) error {
+				n += len(records)
+				return nil
+			})
 			if h.slots.b == nil {
-				if err := h.reset(t.a, slotsFor(min(int64(len(records)), guess>>p.skip*9/8))); err != nil {
+				if err := h.reset(t.a, slotsFor(min(int64(n), guess>>p.skip*9/8))); err != nil {
 					return err
 				}
 			}
-			return p.foldPart(h, records)
+			return p.of(part, func(records []textRecord) error { return p.foldPart(h, records) })
 		})
 		if err != nil {
 			return false, err
@@ -87,16 +108,73 @@ func (h *textTable[S]) list(to []textSlot[S]) {
 	}
 }
 
-// split makes the records of rows from to to, as tallyParts.split does.
+// spareRows is how many rows a chunk has whose parts have room to spare.
+const spareRows = 1 << 17
+
+// split makes the records of rows from to to. Making words of texts takes longer
+// than writing them, so it is done once, into half as much room again as parts need
+// that are even; where one is not, as tallyParts.split does.
 func (p *textParts[T, S]) split(from, to int64) error {
+	if p.spare {
+		p.chunks = int(max(1, min(64, (to-from)/spareRows)))
+		mean := int(to-from) / p.chunks >> p.skip
+		p.room = (mean+mean/2+64)/16*16 + 8 // an odd number of lines: parts do not contend for places in a cache
+		if all := p.room * p.chunks << p.skip; mean >= 64 && all < 1<<31 {
+			err := p.splitOnce(from, to, all)
+			if !errors.Is(err, errFull) {
+				return err
+			}
+		}
+		p.spare = false
+	}
+	return p.splitCounted(from, to)
+}
+
+func (p *textParts[T, S]) splitOnce(from, to int64, all int) (err error) {
+	if cap(p.records.s) < all {
+		p.a.drop(p.records.b)
+		p.records = vec[textRecord]{}
+		if p.records, err = newVec[textRecord](p.a, all); err != nil {
+			return err
+		}
+	}
+	room, records := uint32(p.room), p.records.s[:all]
+	p.records.s = records
+	for i := range uint32(p.chunks) << p.skip {
+		p.counts.s[i] = i * room
+	}
+	return p.eachStep(from, to, p.chunks, func(c int, b *tallyBatch[S], n int) error {
+		next, back := p.counts.s[c<<p.skip:][:1<<p.skip], 64-p.skip
+		sums, incs := p.loadValues(b)
+		values, highs, first := bitsOf(sums)[:n], b.high[:n], uint32(c<<p.skip)*room+room
+		for j, low := range b.low[:n] {
+			high := highs[j]
+			part := mixText(low, high) >> (back & 63) & uint64(len(next)-1)
+			at := next[part]
+			if at == first+uint32(part)*room {
+				return errFull
+			}
+			if p.valid != nil {
+				high |= ^incs[j] >> 32 << 63
+			}
+			records[at] = textRecord{low, high, values[j]}
+			next[part] = at + 1
+		}
+		return nil
+	})
+}
+
+// splitCounted is split in one pass that counts and one that writes.
+func (p *textParts[T, S]) splitCounted(from, to int64) error {
 	chunks, parts := max(1, min(64, morsels(to-from))), 1<<p.skip
 	clear(p.counts.s)
-	err := p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) {
+	err := p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) error {
 		counts, back := p.counts.s[c*parts:][:parts], 64-p.skip
 		highs := b.high[:n]
 		for j, low := range b.low[:n] {
 			counts[mixText(low, highs[j])>>(back&63)&uint64(len(counts)-1)]++
 		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -119,7 +197,7 @@ func (p *textParts[T, S]) split(from, to int64) error {
 		}
 	}
 	records := p.records.s[:sum]
-	return p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) {
+	return p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) error {
 		next, back := p.counts.s[c*parts:][:parts], 64-p.skip
 		sums, incs := p.loadValues(b)
 		values, highs := bitsOf(sums)[:n], b.high[:n]
@@ -132,11 +210,12 @@ func (p *textParts[T, S]) split(from, to int64) error {
 			records[*at] = textRecord{low, high, values[j]}
 			*at++
 		}
+		return nil
 	})
 }
 
 // eachStep calls f for steps of rows, whose texts are in b, chunk by chunk.
-func (p *textParts[T, S]) eachStep(first, last int64, chunks int, f func(c int, b *tallyBatch[S], n int)) error {
+func (p *textParts[T, S]) eachStep(first, last int64, chunks int, f func(c int, b *tallyBatch[S], n int) error) error {
 	size := (last - first + int64(chunks) - 1) / int64(chunks)
 	return tasks(p.ctx, chunks, func(_, c int) error {
 		b, _ := p.rooms.get()
@@ -154,7 +233,9 @@ func (p *textParts[T, S]) eachStep(first, last int64, chunks int, f func(c int, 
 				return errLong
 			}
 			b.span(from, n)
-			f(c, b, n)
+			if err := f(c, b, n); err != nil {
+				return err
+			}
 			from += int64(n)
 		}
 		return nil
