@@ -266,6 +266,20 @@ func (p *textParts[T, S]) foldPart(h *textTable[S], records []textRecord) error 
 
 func (h *textTable[S]) foldRecords(b *tallyBatch[S], records []textRecord, skip uint) {
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
+	if len(slots) <= nearSlots {
+		for j := range records {
+			r := &records[j]
+			high := r.high &^ noValue
+			i := mixText(r.low, high) << (skip & 63) >> (shift & 63)
+			s := &slots[i&mask]
+			if s.low^r.low|s.high^high != 0 || s.counts == 0 {
+				s = h.find(i, r.low, high)
+			}
+			s.sum += valueOf[S](r.value)
+			s.counts += oneRow + ^r.high>>63<<32
+		}
+		return
+	}
 	for j := range records {
 		r := &records[j]
 		high := r.high &^ noValue
