@@ -199,7 +199,7 @@ func TestTallyKeys(t *testing.T) {
 func TestTallyTexts(t *testing.T) {
 	const rows = 70_000
 	floats, ints := floatsWithNulls(t, rows), wholeInts(t, rows)
-	short := []string{"one letter", "shared prefix", "distinct"}
+	short := []string{"one letter", "shared prefix", "distinct", "half of one"}
 	for at, typ := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString, arrow.BinaryTypes.Binary} {
 		for _, name := range slices.Sorted(maps.Keys(textShapes)) {
 			if raceDetector && name != short[at] {

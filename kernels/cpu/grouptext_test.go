@@ -30,6 +30,9 @@ var textShapes = map[string]func(r *rand.Rand, i int) string{
 	},
 	"equal":    func(*rand.Rand, int) string { return "the same in every row" },
 	"distinct": func(_ *rand.Rand, i int) string { return fmt.Sprint("k", i) },
+	"half of one": func(r *rand.Rand, i int) string { // more than room to spare
+		return fmt.Sprint("h", i%2*r.IntN(20_000))
+	},
 }
 
 func TestGroupTexts(t *testing.T) {
