@@ -78,6 +78,12 @@ if [ "$base" = /usr/bin/python3 ]; then
 	esac
 fi
 
+section "Python: the example, and its notebook"
+python3 scripts/notebook.py --check examples/python/flights.py examples/python/flights.ipynb
+if [ "$base" = /usr/bin/python3 ]; then
+	timeout 120 "$out/venv/bin/python" -W ignore examples/python/flights.py 2>/dev/null
+fi
+
 section "Python: what a call costs, and a pipeline in Python and in Go"
 CGO_ENABLED=0 go build -o "$out/pipeline" ./bench/pipeline
 timeout 120 "$out/venv/bin/python" -m volley.bench --flights testdata/flights --go "$out/pipeline" --runs 5

@@ -167,6 +167,17 @@ def test_duckdb_and_back_is_the_same_memory() -> None:
     assert duckdb.from_arrow(t).filter("a < 3").fetchall() == [(0, "text"), (1, "text"), (2, "text")]
 
 
+def test_narwhals_takes_a_table() -> None:
+    """Narwhals has no back end of volley's; it takes the table by Arrow's protocol, without a copy, and gives one back."""
+    import narwhals as nw
+
+    t = vo.Table({"k": [1, 2, 1], "v": [1.5, 2.5, 3.5]}, device="cpu")
+    frame = nw.from_arrow(t, backend="pyarrow")
+    assert address(frame.to_native()["k"].chunk(0)) == address(pa.table(t)["k"].chunk(0))
+    summed = frame.group_by("k").agg(nw.col("v").sum()).sort("k")
+    assert vo.Table(summed).to_pydict() == {"k": [1, 2], "v": [5.0, 2.5]}
+
+
 def test_buffers_are_the_same_memory() -> None:
     for dtype in ("int8", "uint16", "int32", "int64", "uint64", "float32", "float64"):
         a = np.arange(100).astype(dtype)

@@ -6,11 +6,9 @@ import doctest
 import importlib
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 import volley as vo
@@ -73,6 +71,10 @@ def test_operations(t: vo.Table) -> None:
     assert t.groupby(["k"]).agg({"v": ["mean", "nunique"]}).to_pydict()["mean_v"] == [20.0, 20.0, None]
     assert t.group_by(col("k") % 2).len()["count"].to_pylist() == [3, 1]
     assert t.agg(col("f").var()).to_pydict() == {"var_f": [pytest.approx(5 / 3)]}
+    assert t.filter(k=1, s="a")["v"].to_pylist() == [10] and len(t.filter(["k = 1", col("v") > 10])) == 1
+    assert t.sort(by="k")["k"].to_pylist() == t.sort(by=["k", "v"])["k"].to_pylist() == [1, 1, 2, 3]
+    assert t.sort_values("v", na_position="first")["v"].to_pylist()[0] is None and t.height == 4 and t.width == 4 and not t.is_empty()
+    assert t.to_dicts()[0] == {"k": 1, "v": 10, "s": "a", "f": 0.5} and t.rows()[1] == (2, 20, "b", 1.5) and "4 rows" in t.explain()
     names = vo.Table({"id": [1, 2], "s": ["uno", "due"]})
     assert t.join(names, left_on="k", right_on="id", how="left").to_pydict()["s_right"] == ["uno", "due", "uno", None]
     assert len(t.merge(t, on="k")) == 6 and len(t.join(names, left_on="k", right_on="id", how="anti")) == 1
@@ -174,13 +176,29 @@ q = t.join(t, how="cross").agg(vo.sql("a + a_right").sum())
 
 
 def test_ctrl_c_ends_an_operation() -> None:
-    program = ENDLESS + "try:\n print('ready', flush=True)\n q.collect()\nexcept KeyboardInterrupt:\n print('interrupted', vo.Table({'a': [1]}).shape)\n"
-    p = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert p.stdout is not None and p.stdout.readline() == "ready\n"
-    time.sleep(0.3)  # let it get into the query; it would take minutes
-    p.send_signal(signal.SIGINT)
-    out, _ = p.communicate(timeout=60)
-    assert out == "interrupted (1, 1)\n"
+    """Within 100 ms, from where the signal is sent; the machine may be busy with other things, so the best of some tries counts."""
+    program = ENDLESS + """
+import os, signal, threading, time
+sent = 0.0
+def send():
+    global sent
+    sent = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+took = []
+for attempt in range(20):
+    timer = threading.Timer(0.2, send)  # it would take minutes
+    timer.start()
+    try:
+        q.collect()
+    except KeyboardInterrupt:
+        took.append(time.perf_counter() - sent)
+    timer.join()
+    if took[-1] <= 0.1:
+        break
+print(len(took) > 0, min(took) <= 0.1, vo.Table({"a": [1]}).shape)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
+    assert ran.stdout == "True True (1, 1)\n", ran.stderr
 
 
 def test_fork_is_an_error_and_spawn_works(t: vo.Table, tmp_path: pathlib.Path) -> None:

@@ -33,10 +33,14 @@ class Query(Handle):
         """Runs the query on a device. Queries over files run on the best one unless this says else."""
         return Query(make("volley_query_on", self, device_of(device)))
 
-    def filter(self, *predicates: Expr | str) -> Query:
-        """The rows for which all predicates are true."""
+    def filter(self, *predicates: Expr | str | Iterable[Expr | str], **constraints: Any) -> Query:
+        """The rows for which all predicates are true: expressions, their texts, and columns that equal a value.
+
+        >>> Table({"a": [1, 2, 3], "b": ["x", "y", "y"]}).filter(col("a") > 1, "a < 3", b="y").to_pydict()
+        {'a': [2], 'b': ['y']}
+        """
         q = self
-        for p in predicates:
+        for p in [*_flat(predicates), *(col(n) == v for n, v in constraints.items())]:
             q = Query(make("volley_query_filter", q, (sql(p) if isinstance(p, str) else lit(p))))
         return q
 
@@ -59,12 +63,20 @@ class Query(Handle):
         return self.with_columns(**named)
 
     def drop(self, *columns: str | Iterable[str]) -> Query:
-        """Without these columns."""
+        """Without these columns.
+
+        >>> Table({"a": [1], "b": [2]}).drop("b").columns
+        ['a']
+        """
         names = _flat(columns)
         return Query(make("volley_query_drop", self, texts(names), len(names)))
 
     def rename(self, mapping: Mapping[str, str]) -> Query:
-        """With other names for columns."""
+        """With other names for columns.
+
+        >>> Table({"a": [1]}).rename({"a": "b"}).columns
+        ['b']
+        """
         q = self
         for before, after in mapping.items():
             q = Query(make("volley_query_rename", q, encode(before), encode(after)))
@@ -85,7 +97,7 @@ class Query(Handle):
         return Query(make("volley_query_join", self, there, encode(how), texts(left), texts(right), len(left), byref(o)))
 
     def merge(self, right: Query | Table, how: str = "inner", on: str | Sequence[str] | None = None, **more: Any) -> Query:
-        """``join`` with pandas' order of arguments."""
+        """``join`` with pandas' order of arguments, and how its outer."""
         return self.join(right, on=on, how=how, **more)
 
     def group_by(self, *keys: Expr | str | Iterable[Expr | str], maintain_order: bool = True, drop_nulls: bool = False) -> GroupBy:
@@ -98,14 +110,21 @@ class Query(Handle):
         """Aggregates all rows to one."""
         return GroupBy(self, [], False, False).agg(*aggregates, **named)
 
-    def sort(self, *by: Expr | str | Iterable[Expr | str], descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Query:
-        """Orders the rows; stable."""
-        orders = _orders(by, descending, nulls_last)
+    def sort(self, by: Expr | str | Iterable[Expr | str], *more_by: Expr | str, descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Query:
+        """Orders the rows; stable, nulls last unless nulls_last is false.
+
+        >>> Table({"a": [1, 2, None]}).sort("a", descending=True).to_pydict()
+        {'a': [2, 1, None]}
+        """
+        orders = _orders((by, *more_by), descending, nulls_last)
         return Query(make("volley_query_sort", self, orders.rows, len(orders.keys)))
 
-    def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True) -> Query:
+    def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True, na_position: str = "last") -> Query:
         """``sort`` by pandas' names."""
-        return self.sort(by, descending=not ascending if isinstance(ascending, bool) else [not a for a in ascending])
+        if na_position not in ("first", "last"):
+            raise ValueError(f"na_position is first or last, not {na_position!r}")
+        down = not ascending if isinstance(ascending, bool) else [not a for a in ascending]
+        return self.sort(by, descending=down, nulls_last=na_position == "last")
 
     def top_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Query:
         """The k rows with the greatest values of by."""
@@ -156,7 +175,11 @@ class Query(Handle):
         return Table._of(long_make("volley_query_describe", self, free="volley_table_free"))
 
     def explain(self) -> str:
-        """The plan as it would run."""
+        """The plan as it would run: a line for each step, with what is pushed into the readers.
+
+        >>> "a > 1" in Table({"a": [1, 2]}).lazy().filter("a > 1").explain()
+        True
+        """
         return long_text("volley_query_explain", self)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:

@@ -65,6 +65,20 @@ class Table(Handle):
         return len(self), take_number("volley_table_columns", self)
 
     @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return len(self)
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return self.shape[1]
+
+    def is_empty(self) -> bool:
+        """Whether there are no rows."""
+        return len(self) == 0
+
+    @property
     def num_chunks(self) -> int:
         """How many parts the rows lie in, one after the other: row groups of a file, tables that were put together."""
         return sum(1 for _ in self._chunks())
@@ -88,6 +102,14 @@ class Table(Handle):
             raise TypeError(f"table[name] gives a column; rows are chosen by filter, head and slice, not by {name!r}")
         return self.column(name)
 
+    def get_column(self, name: str) -> Column:
+        """``column`` by Polars' name."""
+        return self.column(name)
+
+    def explain(self) -> str:
+        """What an operation of the table begins with: its rows and columns. See Query.explain."""
+        return self.lazy().explain()
+
     def __contains__(self, name: object) -> bool:
         return name in self.columns
 
@@ -104,9 +126,9 @@ class Table(Handle):
 
     # The operations of Query.
 
-    def filter(self, *predicates: Expr | str) -> Table:
+    def filter(self, *predicates: Expr | str | Iterable[Expr | str], **constraints: Any) -> Table:
         """See Query.filter."""
-        return self.lazy().filter(*predicates).collect()
+        return self.lazy().filter(*predicates, **constraints).collect()
 
     def select(self, *items: Expr | str | Iterable[Expr | str], **named: Any) -> Table:
         """See Query.select."""
@@ -148,13 +170,13 @@ class Table(Handle):
         """See Query.agg."""
         return self.lazy().agg(*aggregates, **named).collect()
 
-    def sort(self, *by: Expr | str | Iterable[Expr | str], descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Table:
+    def sort(self, by: Expr | str | Iterable[Expr | str], *more_by: Expr | str, descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Table:
         """See Query.sort."""
-        return self.lazy().sort(*by, descending=descending, nulls_last=nulls_last).collect()
+        return self.lazy().sort(by, *more_by, descending=descending, nulls_last=nulls_last).collect()
 
-    def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True) -> Table:
+    def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True, na_position: str = "last") -> Table:
         """See Query.sort_values."""
-        return self.lazy().sort_values(by, ascending).collect()
+        return self.lazy().sort_values(by, ascending, na_position).collect()
 
     def top_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Table:
         """See Query.top_k."""
