@@ -36,11 +36,12 @@ def register(name: str, types: Sequence[str], body: Any = None, source: str | No
 
     Expressions call it by ``function``, or by its name where they are text:
 
+    >>> import volley as vo
     >>> def double(out, x):
     ...     for i, v in enumerate(x):
     ...         out[i] = 2 * v
-    >>> register("doubled", ["int64", "int64"], double)
-    >>> Table({"x": [1, 2]}).select(y=function("doubled", col("x"))).to_pydict()
+    >>> vo.register("doubled", ["int64", "int64"], double)
+    >>> vo.Table({"x": [1, 2]}).select(y=vo.function("doubled", vo.col("x"))).to_pydict()
     {'y': [2, 4]}
     """
     if body is None:
