@@ -33,6 +33,7 @@ type pieceReader struct {
 	cache   *pieceCache
 	at      func(i int) string // names a piece
 	check   func(context.Context) error
+	end     func() // called by Close, or nil
 	scratch chan *pieceScratch
 }
 
@@ -104,6 +105,9 @@ func (r *pieceReader) Bytes() int64 { return r.cache.limit }
 // Close ends what is being decoded and gives the pieces back.
 func (r *pieceReader) Close() error {
 	r.cache.close()
+	if r.end != nil {
+		r.end()
+	}
 	return nil
 }
 

@@ -1,0 +1,268 @@
+package dataloader
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/dataloader/order"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// streamPiece is StreamOptions.Piece when it is 0.
+const streamPiece = 1 << 16
+
+// StreamOptions say how a stream is read for a loader.
+type StreamOptions struct {
+	// Piece is how many rows of the stream are kept or dropped together; 0 means
+	// 65536.
+	Piece int64
+	// Cache is how many bytes of pieces are kept; 0 means 256 MiB.
+	Cache int64
+	// Fingerprint is a number for the values of the stream, by which Resume knows
+	// whether they are the same. With 0 it looks at the rows' number and types only.
+	Fingerprint uint32
+}
+
+// Stream is record batches that come one after the other, from an iterator or a
+// channel, as a source. Rows that lie before what is kept make it begin anew, if
+// it can, and those that lie behind are waited for: so its order is that of the
+// stream (no Shuffle), or that of Stream.Order, which shuffles within a buffer.
+type Stream struct {
+	backend *kernels.Backend
+	schema  *arrow.Schema
+	starts  []int64
+	open    func(ctx context.Context) iter.Seq2[*table.Batch, error]
+	once    bool
+	options StreamOptions
+	taken   sync.Mutex // guards used
+	used    bool
+}
+
+// FromBatches is a stream of so many rows of a schema. open begins it; for every
+// epoch it is begun again, and must give the same rows. The batches' references go
+// over to the loader. Where it ends too early, or does not with its last row,
+// Next fails with an ErrMismatch.
+func FromBatches(b *kernels.Backend, schema *arrow.Schema, rows int64, open func(ctx context.Context) iter.Seq2[*table.Batch, error], o StreamOptions) (*Stream, error) {
+	if b == nil || schema == nil || open == nil || rows < 0 || o.Piece < 0 {
+		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.FromBatches", "a stream of %d rows in pieces of %d needs a backend, a schema and a function", rows, o.Piece)
+	}
+	if o.Piece == 0 {
+		o.Piece = streamPiece
+	}
+	if o.Cache == 0 {
+		o.Cache = defaultCache
+	}
+	s := &Stream{backend: b, schema: schema, open: open, options: o, starts: []int64{0}}
+	for at := int64(0); at < rows; {
+		at = min(rows, at+o.Piece)
+		s.starts = append(s.starts, at)
+	}
+	return s, nil
+}
+
+// FromChannel is FromBatches of what comes over a channel, until it is closed: one
+// epoch (Options.Epochs 1) of one loader, since it cannot be begun anew.
+func FromChannel(b *kernels.Backend, schema *arrow.Schema, rows int64, from <-chan *table.Batch, o StreamOptions) (*Stream, error) {
+	s, err := FromBatches(b, schema, rows, func(ctx context.Context) iter.Seq2[*table.Batch, error] {
+		return func(yield func(*table.Batch, error) bool) {
+			for {
+				select {
+				case one, ok := <-from:
+					if !ok || !yield(one, nil) {
+						return
+					}
+				case <-ctx.Done():
+					yield(nil, device.Canceled(ctx, "", "dataloader"))
+					return
+				}
+			}
+		}
+	}, o)
+	if err == nil {
+		s.once = true
+	}
+	return s, err
+}
+
+// Name says that it is a stream.
+func (s *Stream) Name() string { return "stream" }
+
+// Schema is the one that was given.
+func (s *Stream) Schema() *arrow.Schema { return s.schema }
+
+// NumRows is the number that was given.
+func (s *Stream) NumRows() int64 { return s.starts[len(s.starts)-1] }
+
+// Order is the rows in the order of the stream, shuffled within a buffer of at
+// least so many: see order.Buffered.
+func (s *Stream) Order(buffer int64, seed uint64) (order.Order, error) {
+	var sizes []int64
+	for i := range s.starts[1:] {
+		sizes = append(sizes, s.starts[i+1]-s.starts[i])
+	}
+	return order.Buffered(sizes, buffer, seed)
+}
+
+// Fingerprint is made of the number that was given, and that of the rows.
+func (s *Stream) Fingerprint(context.Context, []int) (uint32, error) {
+	return crc32.ChecksumIEEE(fmt.Append(nil, s.options.Fingerprint, s.NumRows())), nil
+}
+
+// Open begins a loader's reading.
+func (s *Stream) Open(ctx context.Context, m memory.Allocator, parts []Part, _ int64) (Reader, error) {
+	if p := s.backend.Device.Place(); !p.HostAccessible() {
+		return nil, device.Errorf(device.ErrUnsupported, p.String(), "dataloader", "a stream of a device's batches: bring them to the host")
+	}
+	if s.once {
+		s.taken.Lock()
+		defer s.taken.Unlock()
+		if s.used {
+			return nil, device.Errorf(device.ErrClosed, "", "dataloader", "the channel was read: FromChannel serves one loader")
+		}
+		s.used = true
+	}
+	p := &pull{stream: s, passed: map[int]*table.Table{}}
+	r := newPieceReader(s.starts, parts, m, max(0, s.options.Cache), p.load, func(i int) string {
+		return fmt.Sprintf("stream: rows from %d", s.starts[i])
+	}, nil)
+	r.end = p.close
+	return r, nil
+}
+
+// pull reads a stream for one loader.
+type pull struct {
+	stream *Stream
+	mu     sync.Mutex
+	next   func() (*table.Batch, error, bool)
+	stop   func()
+	piece  int          // the one that comes next
+	rest   *table.Batch // rows of it that were read already
+	passed map[int]*table.Table
+	order  []int // of passed, those read first at the front
+}
+
+// load is a piece of the stream. Those before it are kept for who asks next:
+// several pieces are asked for at a time, in any order.
+func (p *pull) load(ctx context.Context, i int) (t *table.Table, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer func() {
+		if fault := recover(); fault != nil {
+			t, err = nil, device.Errorf(device.ErrValue, "", "dataloader", "the stream panicked: %v", fault)
+			p.reset()
+		}
+	}()
+	if t := p.passed[i]; t != nil {
+		delete(p.passed, i)
+		return t, nil
+	}
+	if p.next == nil || p.piece > i {
+		if p.next != nil && p.stream.once {
+			return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "row %d of the channel is over: a channel is read once, in its order", p.stream.starts[i])
+		}
+		p.reset()
+		p.next, p.stop = iter.Pull2(p.stream.open(ctx))
+	}
+	for {
+		t, err := p.take(ctx)
+		if err != nil {
+			p.reset()
+			return nil, err
+		}
+		if p.piece++; p.piece > i {
+			return t, nil
+		}
+		p.passed[p.piece-1] = t
+		p.order = append(p.order, p.piece-1)
+		for len(p.order) > 2*runtime.GOMAXPROCS(0) {
+			p.passed[p.order[0]].Release() // nil where somebody has taken it
+			delete(p.passed, p.order[0])
+			p.order = p.order[1:]
+		}
+	}
+}
+
+// take is the next piece.
+func (p *pull) take(ctx context.Context) (*table.Table, error) {
+	s := p.stream
+	want := s.starts[p.piece+1] - s.starts[p.piece]
+	var chunks []*table.Batch
+	fail := func(err error) (*table.Table, error) {
+		releaseAll(chunks)
+		return nil, err
+	}
+	for want > 0 {
+		if p.rest == nil {
+			if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+				return fail(err)
+			}
+			b, err, ok := p.next()
+			switch {
+			case err != nil:
+				return fail(err)
+			case !ok:
+				return fail(device.Errorf(device.ErrMismatch, "", "dataloader", "the stream ended after %d rows of %d", s.starts[p.piece+1]-want, s.NumRows()))
+			case b == nil || !sameFields(b.Schema(), s.schema):
+				b.Release()
+				return fail(device.Errorf(device.ErrMismatch, "", "dataloader", "a batch of the stream has other columns than its schema"))
+			}
+			p.rest = b
+		}
+		n := min(want, p.rest.Len())
+		one, err := p.rest.Slice(0, n)
+		if err != nil {
+			return fail(err)
+		}
+		chunks, want = append(chunks, one), want-n
+		rest := p.rest
+		p.rest = nil
+		if n < rest.Len() {
+			if p.rest, err = rest.Slice(n, rest.Len()-n); err != nil {
+				rest.Release()
+				return fail(err)
+			}
+		}
+		rest.Release()
+	}
+	if p.rest != nil && p.piece == len(s.starts)-2 {
+		return fail(device.Errorf(device.ErrMismatch, "", "dataloader", "the stream has more rows than %d", s.NumRows()))
+	}
+	return table.NewTable(s.backend, s.schema, chunks)
+}
+
+// reset ends the stream, so that it begins anew.
+func (p *pull) reset() {
+	if p.stop != nil {
+		p.stop()
+	}
+	p.rest.Release()
+	for _, t := range p.passed {
+		t.Release()
+	}
+	clear(p.passed)
+	p.next, p.stop, p.rest, p.piece, p.order = nil, nil, nil, 0, nil
+}
+
+// close ends the stream.
+func (p *pull) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reset()
+}
+
+// sameFields reports whether two schemas have the same names and types.
+func sameFields(a, b *arrow.Schema) bool {
+	return slices.EqualFunc(a.Fields(), b.Fields(), func(x, y arrow.Field) bool {
+		return x.Name == y.Name && arrow.TypeEqual(x.Type, y.Type)
+	})
+}
