@@ -11,8 +11,9 @@ import (
 type slot struct {
 	loader  *Loader
 	buffer  *memory.Buffer
-	rows    []int64  // room for the largest batch
-	data    [][]byte // room for each part
+	device  *deviceSlot // nil where the loader has no device
+	rows    []int64     // room for the largest batch
+	data    [][]byte    // room for each part
 	valid   [][]byte
 	offsets [][]int64 // of parts of lists, else nil
 	tensors []Tensor  // of the batch that is in it
@@ -32,7 +33,7 @@ func newSlot(l *Loader, rows int64) (*slot, error) {
 		d, m := l.plan.parts[i].bytes(rows)
 		size += memory.Padded(d) + memory.Padded(m)
 	}
-	buffer, err := memory.New(l.options.Memory, size)
+	buffer, err := l.ringMemory(size)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +51,10 @@ func newSlot(l *Loader, rows int64) (*slot, error) {
 		if l.plan.parts[i].lists() {
 			s.offsets[i] = make([]int64, rows+1)
 		}
+	}
+	if err := l.addDevice(s); err != nil {
+		l.closeSlot(s)
+		return nil, err
 	}
 	return s, nil
 }

@@ -3,12 +3,18 @@
 // batch by batch, ahead of who uses them.
 //
 // A Sampler says which rows a batch has, by arithmetic alone: the order of an
-// epoch is computed (Permutation), the ranks of a training are two integers, and
+// epoch is computed (package order), the ranks of a training are two integers, and
 // nothing depends on workers or prefetch. So a Loader can say in a few dozen
 // bytes where it stands (State), and another can go on there with exactly the
 // rows that were not given out yet, with another number of ranks too.
 //
 // Workers gather batches into a ring of memory that is taken once. A Batch is
 // lent: its memory comes back by Release and is written anew only then. Nothing
-// is allocated for a batch, and who is slow makes the workers wait.
+// is allocated for a batch of a table, and who is slow makes the workers wait.
+//
+// A Source is where rows come from: a table (FromTable, TakeTable), files of any
+// size (FromFiles), record batches that come one by one (FromBatches,
+// FromChannel), or expressions over another source (Derive). Options make windows
+// over a time series of its rows (Window), numbers of texts, lists and blobs
+// (Encode), and copies on a device (Device).
 package dataloader

@@ -46,6 +46,10 @@ type Loader struct {
 	ending sync.Mutex // guards closed, and what happens to slots then
 	closed bool
 
+	device   *toDevice // nil where there is none
+	pinned   bool      // the ring's memory is that of the device
+	unpinned bool      // or was meant to be, and there was no more
+
 	meter meter
 	spare int64 // bytes of the reader
 }
@@ -72,6 +76,7 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if s == nil {
 		return nil, device.Errorf(device.ErrMismatch, "", call, "there is no source")
 	}
+	pinned := o.Device != nil && o.Memory == nil
 	if o, err = o.filled(); err != nil {
 		return nil, err
 	}
@@ -110,6 +115,10 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	}
 	l.spare = l.reader.Bytes()
 	l.ctx, l.stop = context.WithCancel(context.Background())
+	l.pinned = pinned
+	if err := l.openDevice(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	l.free = make(chan *slot, o.Prefetch)
 	for range o.Prefetch {
 		one, err := newSlot(l, l.sampler.most())
@@ -284,7 +293,7 @@ func (l *Loader) takeBack(b Batch) bool {
 	}
 	l.lent.Add(-1)
 	if l.closed {
-		b.slot.buffer.Release()
+		l.closeSlot(b.slot)
 	} else {
 		l.free <- b.slot
 	}
@@ -321,10 +330,11 @@ func (l *Loader) Close() error {
 	}
 	l.ending.Lock()
 	defer l.ending.Unlock()
+	err := l.closeDevice()
 	for _, s := range l.slots {
 		if s.lease.Load()%2 == 0 {
-			s.buffer.Release()
+			l.closeSlot(s)
 		}
 	}
-	return l.reader.Close()
+	return errors.Join(err, l.reader.Close())
 }

@@ -78,9 +78,17 @@ type Options struct {
 	// Spare is how many bytes the source may use to arrange its data for random
 	// reading; 0 means 64 MiB, negative none. See the source for what it does.
 	Spare int64
-	// Memory is where the ring lies; nil means memory.Heap. The host must be able
-	// to address it.
+	// Device, if not nil, is where batches are copied to, on a stream of their own,
+	// as soon as they are made, so that copies overlap with what the device and its
+	// user do. See Batch.Ready, FeaturesOnDevice and ReleaseAfter.
+	Device device.Device
+	// Memory is where the ring lies; nil means pinned memory of Device, and plain
+	// memory when there is no more of that, or no device. The host must be able to
+	// address it.
 	Memory memory.Allocator
+	// Warn takes what is no error and should be known, once each; nil means
+	// slog.Warn.
+	Warn func(text string, err error)
 }
 
 // defaultSpare is Options.Spare when it is 0.
@@ -118,8 +126,14 @@ func (o Options) filled() (Options, error) {
 		o.Spare = defaultSpare
 	}
 	o.Spare = max(o.Spare, 0)
+	if o.Memory == nil && o.Device != nil {
+		o.Memory = o.Device.Pinned()
+	}
 	if o.Memory == nil {
 		o.Memory = memory.Heap
+	}
+	if o.Warn == nil {
+		o.Warn = warn
 	}
 	if p := o.Memory.Place(); !p.HostAccessible() {
 		return fail("the ring cannot lie in %v: the host writes it", p)

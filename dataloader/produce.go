@@ -96,6 +96,10 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 		}
 	}()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
+	if s.err = l.settle(ctx, s); s.err != nil {
+		done = true
+		return
+	}
 	begin := time.Now()
 	s.err = l.read(ctx, s)
 	l.meter.gather.since(begin)
@@ -104,6 +108,10 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 		begin = time.Now()
 		s.err = l.options.Transform(ctx, Batch{s, s.lease.Add(1), true})
 		l.meter.transform.since(begin)
+	}
+	if s.err == nil {
+		stage = "copy"
+		s.err = l.upload(s)
 	}
 	done = true
 }

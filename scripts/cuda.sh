@@ -50,6 +50,11 @@ emulator_sections() {
 		on_emulator 6 env VOLLEY_BACKEND=cuda CUEMU_DEVICES=4 VOLLEY_NCCL_LIBRARY="$(go run ./internal/ncclemu/build)" \
 			go test -count=1 -timeout 10m ./collective/transport/nccl ./collective/ondevice ./collective/columns
 	)
+	section "CUDA on the emulated driver: batches copied to the device"
+	(
+		eval "$variables"
+		on_emulator 1 env VOLLEY_BACKEND=cuda go test -count=1 -timeout 10m -run '^TestOnDevice$' ./dataloader
+	)
 	section "CUDA on the emulated driver: the main job on every device"
 	(
 		eval "$variables"

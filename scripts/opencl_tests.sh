@@ -16,6 +16,9 @@ opencl_sections() {
 	section "OpenCL: collectives of devices and columns"
 	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^(TestBackend|TestColumnsOfABackend)$' ./collective/ondevice ./collective/columns
 
+	section "OpenCL: batches copied to the device"
+	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^TestOnDevice$' ./dataloader
+
 	section "OpenCL: two devices"
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./kernels/opencl
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 VOLLEY_BACKEND=opencl:1 \

@@ -1,0 +1,240 @@
+package dataloader
+
+import (
+	"context"
+	"errors"
+	"hash/crc32"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// Column is a column by its expression: expr.Col("delay").Sub(9.4).Div(38) as the
+// normalised delay, Coalesce(expr.Col("x"), 0) for x with its nulls filled,
+// expr.Apply for a kernel of the user's own.
+type Column struct {
+	Name string
+	Expr *expr.Expr
+}
+
+// Derive is a source whose columns are expressions over those of another. They
+// are evaluated batch by batch, on the rows that a batch has, so nothing is held
+// beside the source. b is a backend on the host, on which they are evaluated. The
+// columns that are read must be numbers; a value that an expression cannot make
+// is the error of its batch.
+func Derive(b *kernels.Backend, s Source, columns ...Column) (Source, error) {
+	if b == nil || s == nil || len(columns) == 0 {
+		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.Derive", "there is no backend, no source or no column")
+	}
+	if p := b.Device.Place(); !p.HostAccessible() {
+		return nil, device.Errorf(device.ErrUnsupported, p.String(), "dataloader.Derive", "expressions are evaluated on the host")
+	}
+	d := &derived{Source: s, backend: b}
+	var all []*expr.Expr
+	for _, c := range columns {
+		all = append(all, c.Expr)
+	}
+	var err error
+	if d.bound, err = expr.BindAll(s.Schema(), all...); err != nil {
+		return nil, err
+	}
+	var fields []arrow.Field
+	for i, c := range columns {
+		if slices.ContainsFunc(columns[:i], func(o Column) bool { return o.Name == c.Name }) {
+			return nil, device.Errorf(device.ErrMismatch, "", "dataloader.Derive", "column %q is named twice", c.Name)
+		}
+		fields = append(fields, arrow.Field{Name: c.Name, Type: d.bound.TypeOf(i), Nullable: true})
+		d.text += c.Expr.String() + ";"
+	}
+	d.schema = arrow.NewSchema(fields, nil)
+	for _, i := range d.bound.Reads() {
+		f := s.Schema().Field(i)
+		if numberOf(f.Type) == nil || f.Type.ID() == arrow.BOOL {
+			return nil, device.Errorf(device.ErrUnsupported, "", "dataloader.Derive", "column %q is of type %v: expressions of batches are over numbers", f.Name, f.Type)
+		}
+	}
+	return d, nil
+}
+
+// derived is a source by expressions.
+type derived struct {
+	Source
+	backend *kernels.Backend
+	bound   *expr.Bound
+	schema  *arrow.Schema
+	text    string
+}
+
+// Schema is the expressions' names and types.
+func (d *derived) Schema() *arrow.Schema { return d.schema }
+
+// Fingerprint is that of all columns that are read, and of the expressions.
+func (d *derived) Fingerprint(ctx context.Context, _ []int) (uint32, error) {
+	sum, err := d.Source.Fingerprint(ctx, d.bound.Reads())
+	return sum ^ crc32.ChecksumIEEE([]byte(d.text)), err
+}
+
+// Open opens the columns that the expressions read.
+func (d *derived) Open(ctx context.Context, m memory.Allocator, parts []Part, spare int64) (Reader, error) {
+	r := &derivedReader{of: d, parts: parts, streams: make(chan device.Stream, 64)}
+	for _, i := range d.bound.Reads() {
+		r.inner = append(r.inner, Part{Columns: []int{i}, Type: numberOf(d.Source.Schema().Field(i).Type), Mask: true})
+	}
+	var err error
+	r.Reader, err = d.Source.Open(ctx, m, r.inner, spare)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// derivedReader evaluates expressions on what another reader gives.
+type derivedReader struct {
+	Reader
+	of      *derived
+	parts   []Part // over the derived columns
+	inner   []Part // the columns that are read
+	streams chan device.Stream
+}
+
+// Check looks whether the data is what it was.
+func (r *derivedReader) Check(ctx context.Context) error {
+	if c, ok := r.Reader.(checker); ok {
+		return c.Check(ctx)
+	}
+	return nil
+}
+
+// Read reads the columns, evaluates, and puts the results in their tensors.
+func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (err error) {
+	if len(rows) == 0 {
+		return nil
+	}
+	columns, err := r.columns(ctx, rows)
+	defer func() {
+		for _, c := range columns {
+			c.Release()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	s, err := r.stream()
+	if err != nil {
+		return err
+	}
+	defer func() { r.giveBack(s) }()
+	d := r.of
+	made, err := d.bound.EvalAll(ctx, d.backend, s, int64(len(rows)), columns)
+	if err != nil {
+		return err
+	}
+	batch, err := table.NewBatch(d.schema, int64(len(rows)), made)
+	if err == nil {
+		err = s.Wait(ctx)
+	}
+	if err != nil {
+		batch.Release()
+		return err
+	}
+	t, err := table.NewTable(d.backend, d.schema, []*table.Batch{batch})
+	if err != nil {
+		return err
+	}
+	defer t.Release()
+	out, err := newTableReader(ctx, t, memory.Heap, r.parts, 0)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	own := make([]int64, len(rows))
+	for i := range own {
+		own[i] = int64(i)
+	}
+	return out.Read(ctx, own, to)
+}
+
+// columns are the rows of the columns that are read; of others nil.
+func (r *derivedReader) columns(ctx context.Context, rows []int64) ([]*memory.Column, error) {
+	n := int64(len(rows))
+	tensors := make([]Tensor, len(r.inner))
+	buffers := make([]*memory.Buffer, len(r.inner))
+	defer func() {
+		for _, b := range buffers {
+			b.Release()
+		}
+	}()
+	for i := range r.inner {
+		data, mask := r.inner[i].bytes(n)
+		var err error
+		if buffers[i], err = memory.New(memory.Heap, data); err != nil {
+			return nil, err
+		}
+		tensors[i] = r.inner[i].over(n, buffers[i].Bytes(), make([]byte, mask), nil)
+	}
+	if err := r.Reader.Read(ctx, rows, tensors); err != nil {
+		return nil, err
+	}
+	columns := make([]*memory.Column, r.of.Source.Schema().NumFields())
+	for i, p := range r.inner {
+		var valid *memory.Buffer
+		if slices.Contains(tensors[i].Valid, 0) {
+			var err error
+			if valid, err = memory.NewZeroed(memory.Heap, memory.BitmapBytes(n)); err != nil {
+				return columns, err
+			}
+			for k, v := range tensors[i].Valid {
+				if v != 0 {
+					memory.Bitmap(valid.Bytes()).Set(int64(k))
+				}
+			}
+		}
+		c, err := memory.NewColumn(memory.Parts{Type: r.of.Source.Schema().Field(p.Columns[0]).Type, Len: n, Nulls: memory.UnknownNulls,
+			Buffers: []*memory.Buffer{valid, buffers[i].Retain()}})
+		if err != nil {
+			return columns, err
+		}
+		columns[p.Columns[0]] = c
+	}
+	return columns, nil
+}
+
+func (r *derivedReader) stream() (device.Stream, error) {
+	select {
+	case s := <-r.streams:
+		return s, nil
+	default:
+		return r.of.backend.NewStream()
+	}
+}
+
+// giveBack keeps a stream for the next, unless it has failed.
+func (r *derivedReader) giveBack(s device.Stream) {
+	if s.Wait(context.Background()) == nil {
+		select {
+		case r.streams <- s:
+			return
+		default:
+		}
+	}
+	_ = s.Close() // whose failure Read has told
+}
+
+// Close closes what was opened.
+func (r *derivedReader) Close() error {
+	var errs []error
+	for {
+		select {
+		case s := <-r.streams:
+			errs = append(errs, s.Close())
+		default:
+			return errors.Join(append(errs, r.Reader.Close())...)
+		}
+	}
+}

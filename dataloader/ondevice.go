@@ -1,0 +1,203 @@
+package dataloader
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+)
+
+// DeviceTensor is a tensor of a batch in a device's memory. Its Data and Valid
+// are nil: the elements begin Offset bytes into Buffer, and those of the mask,
+// where there is one, ValidOffset bytes.
+type DeviceTensor struct {
+	Tensor
+	Buffer              *memory.Buffer
+	Offset, ValidOffset int64
+}
+
+// toDevice copies batches to a device: a loader's, when Options.Device is one.
+type toDevice struct {
+	device device.Device
+	stream device.Stream // of all copies
+}
+
+// deviceSlot is the device's half of a slot.
+type deviceSlot struct {
+	buffer *memory.Buffer
+	copied device.Event // the last batch is there
+	read   device.Event // who read it before is done
+	waits  bool         // for read, before it is written
+}
+
+// openDevice makes the stream that batches are copied on, where Options.Device
+// asks for it.
+func (l *Loader) openDevice() error {
+	d := l.options.Device
+	if d == nil {
+		return nil
+	}
+	s, err := d.NewStream()
+	if err != nil {
+		return err
+	}
+	l.device = &toDevice{d, s}
+	return nil
+}
+
+// addDevice gives a slot its half on the device.
+func (l *Loader) addDevice(s *slot) (err error) {
+	if l.device == nil {
+		return nil
+	}
+	d := &deviceSlot{}
+	if d.buffer, err = memory.New(l.device.device.Memory(), s.buffer.Len()); err != nil {
+		return err
+	}
+	s.device = d
+	if d.copied, err = l.device.device.NewEvent(); err != nil {
+		return err
+	}
+	d.read, err = l.device.device.NewEvent()
+	return err
+}
+
+// ringMemory takes memory for a slot: pinned for the device where there is one,
+// and plain memory, with one warning, where there is no more of that.
+func (l *Loader) ringMemory(size int64) (*memory.Buffer, error) {
+	b, err := memory.New(l.options.Memory, size)
+	if err == nil || !l.pinned || !errors.Is(err, device.ErrOutOfMemory) {
+		return b, err
+	}
+	if !l.unpinned {
+		l.unpinned = true
+		l.options.Warn("dataloader: the rest of the ring is in plain memory, from which copies to the device are slower", err)
+	}
+	return memory.New(memory.Heap, size)
+}
+
+// warn is Options.Warn where there is none.
+func warn(text string, err error) { slog.Warn(text, "error", err) }
+
+// upload begins to copy a slot's batch, after who read the last one there.
+func (l *Loader) upload(s *slot) error {
+	d := s.device
+	if d == nil {
+		return nil
+	}
+	if d.waits {
+		if err := l.device.stream.WaitEvent(d.read); err != nil {
+			return err
+		}
+		d.waits = false
+	}
+	if err := l.device.stream.Copy(d.buffer, 0, s.buffer, 0, s.buffer.Len()); err != nil {
+		return err
+	}
+	return l.device.stream.Record(d.copied)
+}
+
+// settle waits until a slot's last batch is copied, so that its memory may be
+// written.
+func (l *Loader) settle(ctx context.Context, s *slot) error {
+	if s.device == nil {
+		return nil
+	}
+	return s.device.copied.Wait(ctx)
+}
+
+// closeSlot gives a slot's memory back.
+func (l *Loader) closeSlot(s *slot) {
+	if d := s.device; d != nil {
+		if d.read != nil && d.waits {
+			_ = d.read.Wait(context.Background()) // a failure there is its stream's, and is told there
+		}
+		for _, e := range []device.Event{d.copied, d.read} {
+			if e != nil {
+				_ = e.Close() // which has nothing to say
+			}
+		}
+		d.buffer.Release()
+	}
+	s.buffer.Release()
+}
+
+// closeDevice waits for the copies and ends their stream.
+func (l *Loader) closeDevice() error {
+	if l.device == nil {
+		return nil
+	}
+	return l.device.stream.Close()
+}
+
+// Ready lets a stream of the device that the loader copies to wait until the
+// batch is there: what is given to the stream afterwards may read it.
+func (b Batch) Ready(s device.Stream) error {
+	slot, err := b.onDevice("Ready")
+	if err != nil {
+		return err
+	}
+	return s.WaitEvent(slot.device.copied)
+}
+
+func (b Batch) onDevice(call string) (*slot, error) {
+	s, err := b.alive(call)
+	if err != nil {
+		return nil, err
+	}
+	if s.device == nil {
+		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.Batch."+call, "the loader has no device")
+	}
+	return s, nil
+}
+
+// FeaturesOnDevice is Features in the device's memory.
+func (b Batch) FeaturesOnDevice() (DeviceTensor, error) { return b.there(b.Features()) }
+
+// LabelsOnDevice is Labels in the device's memory.
+func (b Batch) LabelsOnDevice() (DeviceTensor, error) { return b.there(b.Labels()) }
+
+// ColumnOnDevice is Column in the device's memory.
+func (b Batch) ColumnOnDevice(name string) (DeviceTensor, error) { return b.there(b.Column(name)) }
+
+// there finds the place of a tensor of the batch on the device.
+func (b Batch) there(t Tensor, err error) (DeviceTensor, error) {
+	if err != nil {
+		return DeviceTensor{}, err
+	}
+	s, err := b.onDevice("OnDevice")
+	if err != nil {
+		return DeviceTensor{}, err
+	}
+	d := DeviceTensor{Tensor: t, Buffer: s.device.buffer}
+	at := int64(0)
+	for i := range s.data {
+		size, mask := int64(len(s.data[i])), int64(len(s.valid[i]))
+		if len(t.Data) > 0 && len(s.data[i]) > 0 && &t.Data[0] == &s.data[i][0] {
+			d.Offset, d.ValidOffset = at, at+memory.Padded(size)
+		}
+		at += memory.Padded(size) + memory.Padded(mask)
+	}
+	d.Data, d.Valid = nil, nil
+	return d, nil
+}
+
+// ReleaseAfter is Release for a batch that work of a stream of the device still
+// reads: its memory there is written anew only when what was given to the stream
+// so far is done. It does not wait.
+func (b Batch) ReleaseAfter(s device.Stream) error {
+	slot, err := b.onDevice("ReleaseAfter")
+	if err != nil {
+		return err
+	}
+	if b.made {
+		return b.Release()
+	}
+	if err := s.Record(slot.device.read); err != nil {
+		return err
+	}
+	slot.device.waits = true
+	return b.Release()
+}
