@@ -192,7 +192,12 @@ func operation[T Number](t *testing.T, comms []*Comm, op algorithm.Op, n int64) 
 }
 
 func TestUnequalBlocks(t *testing.T) {
-	comms := world(t, 4, Options{})
+	for name, open := range transports {
+		t.Run(name, func(t *testing.T) { unequalBlocks(t, over(t, open(t, 4), Options{Deadline: limit})) })
+	}
+}
+
+func unequalBlocks(t *testing.T, comms []*Comm) {
 	counts := []int64{3, 0, 5, 1}
 	start := []int64{0, 3, 3, 8}
 	ctx := context.Background()
@@ -326,6 +331,14 @@ func TestHalves(t *testing.T) {
 			}
 			if got := k.from(v[0]); got != k.from(k.to(k.big+3)) || k.from(v[1]) != -6 {
 				return fmt.Errorf("sums are %v and %v", got, k.from(v[1]))
+			}
+			v = []uint16{k.to(x), k.to(-x)}
+			far := NewOp("farthest", true, func(a, b float32) float32 { return max(a, -a, b, -b) })
+			if err := c.AllReduce(context.Background(), k.vector(v), k.vector(v), far); err != nil {
+				return err
+			}
+			if a, b := k.from(v[0]), k.from(v[1]); a != k.big || b != k.big {
+				return fmt.Errorf("a user's reduction gives %v and %v", a, b)
 			}
 			return nil
 		})

@@ -256,7 +256,7 @@ func TestStallAndTimeout(t *testing.T) {
 		o.Timeout, o.Stall = patience, patience/4
 		o.OnStall = func(s Stall) {
 			stalls.Add(1)
-			if s.Waiting != 2 || s.Op != "AllGather" || s.Seq != 1 || s.Elapsed < o.Stall {
+			if s.Waiting != 2 || s.Op != "AllGather" || s.Seq != 1 || s.Elapsed < o.Stall || !slices.Equal(s.Absent, []int{2}) {
 				bad.Store(fmt.Sprintf("%+v", s))
 			}
 		}

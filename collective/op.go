@@ -54,13 +54,19 @@ func (o Op) of(t Type) foldFunc {
 	return o.fold(t)
 }
 
-// NewOp makes a reduction of an associative function of two elements of one type.
+// NewOp makes a reduction of an associative function of two elements of one type; one of
+// float32 is for float16 and bfloat16 vectors too, which are combined as float32.
 // Where it does not commute, say so: then only algorithms that keep the ranks in
 // order are used, and a is always the element of the lower ranks. The function is
 // called from the goroutine of the operation, and must give the same on all ranks.
 func NewOp[T Number](name string, commutes bool, f func(a, b T) T) Op {
 	typ := typeOf[T]()
 	return Op{name: name, code: userOp, orders: !commutes, fold: func(t Type) foldFunc {
+		if half, ok := any(f).(func(a, b float32) float32); ok && t == Float16 {
+			return foldHalves(half, fromHalf, toHalf)
+		} else if ok && t == BFloat16 {
+			return foldHalves(half, fromBFloat, toBFloat)
+		}
 		if t != typ {
 			return nil
 		}

@@ -51,7 +51,8 @@ type Stall struct {
 	Op      string
 	Seq     uint64
 	Step    int
-	Waiting int // the rank that this one waits for
+	Waiting int   // the rank that this one waits for, which may itself wait
+	Absent  []int // the ranks that have not begun the operation, by their last heartbeats
 	Elapsed time.Duration
 }
 

@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/shm"
+	"github.com/volley-go/volley/collective/transport/tcp"
 )
 
 // transports open the endpoints of n ranks of this process.
@@ -20,6 +23,7 @@ var transports = available()
 func available() map[string]func(t testing.TB, n int) []transport.Endpoint {
 	all := map[string]func(t testing.TB, n int) []transport.Endpoint{
 		"inproc": func(_ testing.TB, n int) []transport.Endpoint { return inproc.New(n) },
+		"tcp":    openTCP,
 	}
 	if runtime.GOOS == "linux" {
 		all["shm"] = openShm
@@ -32,6 +36,14 @@ var groups atomic.Int64
 func openShm(t testing.TB, n int) []transport.Endpoint {
 	name := fmt.Sprint(t.Name(), time.Now().UnixNano(), groups.Add(1))
 	return meet(t, n, func(ctx context.Context, r int) (transport.Endpoint, error) { return shm.Join(ctx, name, r, n) })
+}
+
+func openTCP(t testing.TB, n int) []transport.Endpoint {
+	place := "file://" + filepath.Join(t.TempDir(), "meeting")
+	return meet(t, n, func(ctx context.Context, r int) (transport.Endpoint, error) {
+		w := rendezvous.World{Rank: r, Size: n, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Node: rendezvous.Unknown, Address: place}
+		return tcp.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0"})
+	})
 }
 
 // split makes endpoints of all ranks out of endpoints.

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -30,7 +31,8 @@ type watch struct {
 
 	// The goroutine's own.
 	heard   []time.Time
-	gone    []Cause // "" for a rank that is there
+	come    []uint64 // the operations that ranks said they have come to
+	gone    []Cause  // "" for a rank that is there
 	reports []*message
 	judging time.Time // when settling began, zero before
 	asked   time.Time // when the present judge's time began
@@ -47,12 +49,19 @@ type message struct {
 	Dead  []int  `json:",omitempty"`
 }
 
-var alive = []byte{'.'}
+// alive is the mark of a note that says so, with the operation that the rank has come
+// to: 8 bytes, the lowest first.
+const alive = '.'
+
+// beat is this rank's note.
+func (w *watch) beat() []byte {
+	return binary.LittleEndian.AppendUint64([]byte{alive}, w.c.now.seq.Load())
+}
 
 func newWatch(c *Comm) *watch {
 	n := c.Size()
 	w := &watch{c: c, done: make(chan struct{}), quit: make(chan struct{}), trouble: make(chan *Fault, 1),
-		heard: make([]time.Time, n), gone: make([]Cause, n), reports: make([]*message, n)}
+		heard: make([]time.Time, n), come: make([]uint64, n), gone: make([]Cause, n), reports: make([]*message, n)}
 	now := time.Now()
 	for r := range w.heard {
 		w.heard[r] = now
@@ -106,7 +115,7 @@ func (w *watch) run() {
 		case f := <-w.trouble:
 			w.judge(&message{Kind: "report", Fault: f})
 		case <-beat.C:
-			w.tell(alive)
+			w.tell(w.beat())
 		case now := <-look.C:
 			w.look(now)
 			w.publish()
@@ -133,7 +142,7 @@ func (w *watch) tell(text []byte) {
 func (w *watch) send(m *message) {
 	text, err := json.Marshal(m)
 	if err != nil {
-		text = alive // cannot be: a message has plain fields
+		text = w.beat() // cannot be: a message has plain fields
 	}
 	w.tell(text)
 }
@@ -150,7 +159,8 @@ func (w *watch) note(n transport.Note) {
 		return
 	}
 	w.heard[n.From] = time.Now()
-	if len(n.Text) == len(alive) {
+	if len(n.Text) == 9 && n.Text[0] == alive {
+		w.come[n.From] = binary.LittleEndian.Uint64(n.Text[1:])
 		return
 	}
 	var m message
@@ -330,9 +340,20 @@ func (w *watch) stall(s snapshot, now time.Time) {
 		w.stalled = s.seq
 		w.c.waited()
 		if o.OnStall != nil {
-			o.OnStall(Stall{Op: s.op, Seq: s.seq, Step: s.step, Waiting: s.waiting, Elapsed: s.elapsed})
+			o.OnStall(Stall{Op: s.op, Seq: s.seq, Step: s.step, Waiting: s.waiting, Absent: w.absent(s.seq), Elapsed: s.elapsed})
 		}
 	}
+}
+
+// absent are the ranks that had not come to an operation when they last said where they
+// are, which is a heartbeat ago at most.
+func (w *watch) absent(seq uint64) (ranks []int) {
+	for r, at := range w.come {
+		if r != w.c.Rank() && at < seq {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
 }
 
 func goneText(why Cause, deadline time.Duration) string {
