@@ -83,6 +83,7 @@ void test_comm(const char* folder);
 void test_fork(void);
 /* Everything that works on a device, by its name. */
 void test_device(const char* name);
+void test_between(const char* from, const char* to);
 /* Memory and events of the driver's own: of CUDA, of OpenCL. */
 void test_foreign(const char* name);
 

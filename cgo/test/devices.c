@@ -244,3 +244,44 @@ void test_device(const char* name) {
   test_device_tables(name, d, kind);
   OK(volley_device_free(d));
 }
+
+/* From one device to another: between two drivers by way of the host. */
+void test_between(const char* from, const char* to) {
+  volley_device *one, *two;
+  volley_column *host = wrap("int64", numbers, rows, NULL), *mask = wrap("bool", odd, rows, NULL), *a, *b, *kept, *none;
+  volley_matrix *m, *there, *back;
+  static const double data[] = {1, 2, 3, 4};
+  int64_t shape[] = {2, 2};
+  struct DLManagedTensor own = {.t = {.data = (void*)data, .device_type = 1, .ndim = 2, .code = 2, .bits = 64, .lanes = 1, .shape = shape}}, *plain;
+  volley_device* cpu;
+  OK(volley_device_open("cpu", &cpu));
+  OK(volley_device_open(from, &one));
+  OK(volley_device_open(to, &two));
+  OK(volley_column_to(host, one, NULL, &a));
+  OK(volley_column_to(mask, two, NULL, &b));
+  if (strcmp(from, to) != 0) FAILS(VOLLEY_MISMATCH, "volley_column_to", volley_filter(two, a, b, NULL, &none));
+  OK(volley_column_free(b));
+  OK(volley_column_to(a, two, NULL, &b));
+  is_on(b, to);
+  OK(volley_filter(two, b, mask, NULL, &kept)); /* what is on the host is brought there */
+  has_odd(kept);
+  OK(volley_matrix_from_dlpack(&own, &m));
+  OK(volley_matrix_to(m, one, NULL, &there));
+  OK(volley_matrix_free(m));
+  OK(volley_matrix_to(there, two, NULL, &m));
+  OK(volley_matrix_to(m, cpu, NULL, &back));
+  OK(volley_matrix_to_dlpack(back, &plain));
+  CHECK(((double*)plain->t.data)[3] == 4);
+  plain->deleter(plain);
+  OK(volley_matrix_free(back));
+  OK(volley_matrix_free(there));
+  OK(volley_matrix_free(m));
+  OK(volley_column_free(kept));
+  OK(volley_column_free(b));
+  OK(volley_column_free(a));
+  OK(volley_column_free(mask));
+  OK(volley_column_free(host));
+  OK(volley_device_free(cpu));
+  OK(volley_device_free(two));
+  OK(volley_device_free(one));
+}

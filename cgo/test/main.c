@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; i++) {
     test_device(argv[i]);
     test_foreign(argv[i]);
+    for (int j = 2; j < argc; j++) test_between(argv[i], argv[j]);
   }
   OK(volley_column_free(last_column));
   free_expressions();
