@@ -37,6 +37,8 @@ type Set struct {
 	Concat    Entry[ConcatFunc]
 	Partition Entry[PartitionFunc]
 
+	FilterWhere FilterWhereFunc // a condition and filters in one pass; nil where they are several
+
 	Reduce Entry[ReduceFunc]
 	MinMax MinMaxFunc // two reductions in one; nil where they are two
 	Scan   Entry[ScanFunc]

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -96,6 +97,9 @@ func (o *filterOp) next(ctx context.Context) (*Batch, error) {
 // filter is the rows of a batch for which the condition is true, cut to the
 // columns of schema. Where all rows stay nothing is copied.
 func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Bound, schema *arrow.Schema) (*Batch, error) {
+	if out, done, err := r.filterWhere(ctx, b, cond, schema); done || err != nil {
+		return out, err
+	}
 	mask, err := cond.Eval(ctx, r.backend, r.stream, b.rows, b.columns)
 	if err != nil {
 		return nil, err
@@ -121,6 +125,30 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Bound, schema 
 		columns = append(columns, f)
 	}
 	return NewBatch(schema, kept, columns)
+}
+
+// filterWhere is filter in one pass, where the backend has it. A row that the
+// condition refuses is left to filter, whose errors count rows from the first.
+func (r *runner) filterWhere(ctx context.Context, b *Batch, cond *expr.Bound, schema *arrow.Schema) (out *Batch, done bool, err error) {
+	if r.backend.Set.FilterWhere == nil || schema.NumFields() == 0 {
+		return nil, false, nil
+	}
+	p, err := cond.Prepare(ctx, r.backend, r.stream)
+	if err != nil {
+		return nil, false, err
+	}
+	defer p.Release()
+	columns, done, err := r.backend.FilterWhere(ctx, r.stream, pick(b, fieldNames(schema)), func(ctx context.Context, from, n int64) (*memory.Column, error) {
+		return p.Eval(ctx, from, n, b.columns)
+	})
+	if errors.Is(err, device.ErrValue) {
+		return nil, false, nil
+	}
+	if !done || err != nil {
+		return nil, false, err
+	}
+	out, err = NewBatch(schema, columns[0].Len(), columns)
+	return out, true, err
 }
 
 // count is the number of rows of a mask that are true.

@@ -32,21 +32,24 @@ func selectRows(ctx context.Context, mask *memory.Column, emitNull bool) (*selec
 func (s *selection) count(ctx context.Context) error {
 	s.starts = make([]int64, morsels(s.n)+1)
 	err := parallel(ctx, s.n, func(_ int, p span) error {
-		kept := int64(0)
-		if s.valid == nil {
-			kept = s.mask.Count(s.maskAt+p.from, p.to-p.from)
-		} else {
-			for i := p.from; i < p.to; i += 64 {
-				kept += int64(bits.OnesCount64(s.word(i, min(64, p.to-i))))
-			}
-		}
-		s.starts[p.index+1] = kept
+		s.starts[p.index+1] = s.countOf(p.from, p.to)
 		return nil
 	})
 	for i := 1; i < len(s.starts); i++ {
 		s.starts[i] += s.starts[i-1]
 	}
 	return err
+}
+
+// countOf is how many of rows [from, to) are kept.
+func (s *selection) countOf(from, to int64) (kept int64) {
+	if s.valid == nil {
+		return s.mask.Count(s.maskAt+from, to-from)
+	}
+	for i := from; i < to; i += 64 {
+		kept += int64(bits.OnesCount64(s.word(i, min(64, to-i))))
+	}
+	return kept
 }
 
 // kept is the number of rows kept.
