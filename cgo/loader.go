@@ -17,8 +17,7 @@ import (
 // loaderObject is a loader. Freeing its handle closes it, whoever waits in it.
 type loaderObject struct {
 	unmanaged
-	l     *dataloader.Loader
-	steps int64 // of a whole epoch
+	l *dataloader.Loader
 }
 
 func (*loaderObject) kind() string { return "loader" }
@@ -45,14 +44,14 @@ func loaderOptions(p *C.volley_loader_options) (o dataloader.Options, state *dat
 	if o.Labels, err = texts("labels", c.labels, c.labels_count); err != nil {
 		return o, nil, err
 	}
-	var layout, remainder, typ, labelType, at string
+	var layout, remainder, typ, labelType, at, entity string
 	for _, t := range []struct {
 		name string
 		from *C.char
 		to   *string
 	}{
 		{"layout", c.layout, &layout}, {"remainder", c.remainder, &remainder}, {"type", c._type, &typ},
-		{"label_type", c.label_type, &labelType}, {"state", c.state, &at},
+		{"label_type", c.label_type, &labelType}, {"state", c.state, &at}, {"entity", c.entity, &entity},
 	} {
 		if *t.to, err = optional(t.name, t.from); err != nil {
 			return o, nil, err
@@ -85,6 +84,9 @@ func loaderOptions(p *C.volley_loader_options) (o dataloader.Options, state *dat
 		if n < -1<<20 || n > 1<<20 {
 			return o, nil, mismatch("%s is %d", name, int64(n))
 		}
+	}
+	if c.history != 0 || c.horizon != 0 || c.stride != 0 || entity != "" {
+		o.Window = &dataloader.Window{History: int64(c.history), Horizon: int64(c.horizon), Stride: int64(c.stride), Entity: entity}
 	}
 	o.Masks, o.Shuffle = c.masks != 0, c.shuffle != 0
 	o.Batch, o.Epochs, o.Spare, o.Seed = int64(c.batch), int64(c.epochs), int64(c.spare), uint64(c.seed)
@@ -130,8 +132,7 @@ func openLoader(ctx context.Context, t *table.Table, o dataloader.Options, state
 	if err != nil {
 		return nil, err
 	}
-	whole := dataloader.Sampler{Rows: t.NumRows(), Batch: o.Batch, Rank: o.Rank, Size: max(o.Size, 1), Remainder: o.Remainder}
-	return &loaderObject{l: l, steps: whole.Steps(0)}, nil
+	return &loaderObject{l: l}, nil
 }
 
 //export go_volley_loader_next
@@ -218,7 +219,7 @@ func go_volley_loader_stats(h C.uintptr_t, out *C.volley_loader_figures) C.int32
 		return with("loader", h, func(o *loaderObject) error {
 			s := o.l.Stats()
 			return fill("out", out, func(f *C.volley_loader_figures) {
-				f.steps, f.batches, f.rows = C.int64_t(o.steps), C.int64_t(s.Batches), C.int64_t(s.Rows)
+				f.steps, f.batches, f.rows = C.int64_t(o.l.Steps()), C.int64_t(s.Batches), C.int64_t(s.Rows)
 				f.elapsed, f.gather = C.int64_t(s.Elapsed), C.int64_t(s.Gather)
 				f.producer_wait, f.consumer_wait = C.int64_t(s.ProducerWait), C.int64_t(s.ConsumerWait)
 				f.ring, f.spare, f.fill, f.bound = C.int64_t(s.Ring), C.int64_t(s.Spare), C.double(s.Fill), interned(s.Bound)

@@ -97,8 +97,14 @@ func (o *batchObject) tensor(p batchPart) (bytes []byte, typ arrow.DataType, sha
 		}
 		bytes, typ = t.Valid, arrow.PrimitiveTypes.Uint8
 	}
+	if p.part == C.VOLLEY_BATCH_COLUMN && t.Steps > 0 {
+		return bytes, typ, []int64{t.Rows, t.Steps}, []int64{t.RowStride, t.StepStride}, nil
+	}
 	if p.part == C.VOLLEY_BATCH_COLUMN {
 		return bytes, typ, []int64{t.Rows}, []int64{t.RowStride}, nil
+	}
+	if t.Steps > 0 {
+		return bytes, typ, []int64{t.Rows, t.Steps, t.Columns}, []int64{t.RowStride, t.StepStride, t.ColumnStride}, nil
 	}
 	return bytes, typ, []int64{t.Rows, t.Columns}, []int64{t.RowStride, t.ColumnStride}, nil
 }

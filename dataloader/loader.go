@@ -189,6 +189,9 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 	return Batch{s, s.lease.Add(1), false}, nil
 }
 
+// Steps is how many batches a whole epoch has for this rank.
+func (l *Loader) Steps() int64 { return l.sampler.Steps(0) }
+
 // Ready reports whether Next would return without waiting: its batch is made, or
 // it would be an error or the end of an epoch. It is false too while another
 // goroutine is in Next, and where Next makes the batch itself.

@@ -18,6 +18,9 @@ func TestReady(t *testing.T) {
 			}
 		}
 	}
+	if n := l.Steps(); n != 2 {
+		t.Errorf("%d steps, not 2", n)
+	}
 	soon("first batch")
 	first, err := l.Next(ctx)
 	if err != nil {

@@ -88,6 +88,18 @@ section "Python: what a call costs, and a pipeline in Python and in Go"
 CGO_ENABLED=0 go build -o "$out/pipeline" ./bench/pipeline
 timeout 120 "$out/venv/bin/python" -m volley.bench --flights testdata/flights --go "$out/pipeline" --runs 5
 
+# The pipelines on small sizes; each fails where it does not learn, or where gradients summed by Gloo and by volley give other losses.
+section "Python: examples"
+here="$out/venv/bin/python"
+"$out/venv/bin/pytest" -q -p no:cacheprovider -c python/pyproject.toml examples/hydrology
+TF_CPP_MIN_LOG_LEVEL=2 timeout 200 "$here" -W ignore examples/hydrology/train.py --basins 4 --years 3 --days 30 --epochs 3 --hidden 16 --least -1
+if [ "$base" = /usr/bin/python3 ]; then
+	timeout 200 "$here" -W ignore examples/flights/train.py --rows 50000 --epochs 2
+	for model in nlinear lstm; do
+		timeout 200 "$here" -W ignore examples/forecasting/train.py --model "$model" --history 96 --windows 400 --epochs 1 --ranks 2
+	done
+fi
+
 section "Python: types"
 (cd python && "$out/venv/bin/python" -m mypy --cache-dir "$out/mypy")
 finish

@@ -42,7 +42,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 3
+#define VOLLEY_ABI_MINOR 4
 
 /* The statuses. */
 enum {
@@ -204,6 +204,10 @@ typedef struct volley_loader_options {
   int64_t prefetch;            /* batches of the ring, lent ones among them; 0 is workers + 2 */
   int64_t spare;               /* bytes to lay rows out in for random reading; 0 is 64 MiB, -1 none */
   const char* state;           /* where to go on: a text of volley_loader_state; NULL is the beginning */
+  int64_t history;             /* above 0 each row of a batch is a window over a time series: so many rows of the past, the features */
+  int64_t horizon;             /* and so many rows after those, the labels; 0: the labels of the last row of the past, without steps */
+  int64_t stride;              /* rows from a window to the next; 0 is 1 */
+  const char* entity;          /* column of numbers that tells series apart that lie one after the other; NULL: one series */
 } volley_loader_options;
 
 /* Which batch a batch is. */
@@ -233,7 +237,7 @@ typedef struct volley_loader_figures {
 
 /* The tensors of a batch. */
 enum {
-  VOLLEY_BATCH_FEATURES = 0, /* the matrix of the features, rows × columns */
+  VOLLEY_BATCH_FEATURES = 0, /* the matrix of the features, rows × columns; of windows rows × steps × columns */
   VOLLEY_BATCH_LABELS = 1,   /* the matrix of the labels */
   VOLLEY_BATCH_COLUMN = 2,   /* one feature of the layout columns, by its name */
   VOLLEY_BATCH_ROWS = 3      /* the numbers of the rows in the table, int64 */

@@ -205,10 +205,39 @@ static void test_faults(const volley_table* t) {
   for (int i = 0; i < 4; i++) pthread_join(others[i], NULL);
 }
 
+static void test_windows(const volley_table* t) {
+  const char *features[] = {"x", "z"}, *labels[] = {"y"};
+  volley_loader_options o = {.features = features, .features_count = 2, .labels = labels, .labels_count = 1, .batch = 10, .history = 5, .horizon = 3,
+                             .stride = 2};
+  volley_loader* l = opened(t, &o);
+  volley_batch* b;
+  volley_loader_figures figures = {.size = sizeof figures};
+  struct DLManagedTensor *x, *y;
+  OK(volley_loader_stats(l, &figures));
+  CHECK(figures.steps == 50); /* 497 windows */
+  OK(volley_loader_next(l, NULL, &b));
+  OK(volley_batch_to_dlpack(b, VOLLEY_BATCH_FEATURES, NULL, 0, &x));
+  OK(volley_batch_to_dlpack(b, VOLLEY_BATCH_LABELS, NULL, 0, &y));
+  OK(volley_batch_free(b));
+  CHECK(x->t.ndim == 3 && x->t.shape[0] == 10 && x->t.shape[1] == 5 && x->t.shape[2] == 2);
+  CHECK(y->t.ndim == 3 && y->t.shape[1] == 3 && y->t.shape[2] == 1);
+  CHECK(((const float*)x->t.data)[3 * x->t.strides[0] + 4 * x->t.strides[1]] == 10); /* window 3 begins at row 6 */
+  CHECK(((const float*)y->t.data)[3 * y->t.strides[0] + 2 * y->t.strides[1]] == 26);
+  x->deleter(x);
+  y->deleter(y);
+  OK(volley_loader_free(l));
+  o.entity = "w";
+  FAILS(VOLLEY_MISMATCH, "w", volley_loader_open(t, &o, NULL, &l));
+  o.entity = NULL;
+  o.history = -1;
+  FAILS(VOLLEY_MISMATCH, "windows of -1", volley_loader_open(t, &o, NULL, &l));
+}
+
 void test_loader(void) {
   volley_table* t = numbers();
   test_epoch_and_state(t);
   test_loans(t);
   test_faults(t);
+  test_windows(t);
   OK(volley_table_free(t));
 }

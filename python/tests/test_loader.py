@@ -187,6 +187,18 @@ def test_the_gil_is_released() -> None:
         thread.join()
 
 
+def test_windows() -> None:
+    t = vo.Table({"basin": [1] * 6 + [2] * 5, "x": np.arange(11, dtype=np.float32), "y": np.arange(11) * 10})
+    loader = vo.Loader(t, 10, labels="y", history=3, horizon=2, entity="basin", row_numbers=True)
+    assert loader.features == ["x", "y"]
+    x, y, rows = loader.next().numpy()
+    assert x.shape == (3, 3, 2) and y.shape == (3, 2, 1) and rows.tolist() == [0, 1, 2]
+    assert x[:, :, 0].tolist() == [[0, 1, 2], [1, 2, 3], [6, 7, 8]] and y[:, :, 0].tolist() == [[30, 40], [40, 50], [90, 100]]
+    last = vo.Loader(t, 10, features=["x"], labels=["y"], history=4, stride=2).numpy()
+    x, y = next(iter(last))
+    assert x.shape == (4, 4, 1) and y[:, 0].tolist() == [30, 50, 70, 90]
+
+
 def test_faults() -> None:
     t = numbers(10)
     for wrong, text in (

@@ -150,6 +150,9 @@ def test_tf_data_is_the_rings_memory(lent: list[int]) -> None:
             seen += rows.numpy().tolist()
             del x, rows
         assert sorted(seen) == list(range(1000))
+    windows = vo.Loader(of.table, 10, features=["a", "b"], labels="y", history=5, horizon=2, prefetch=8).dataset()
+    assert [s.shape.as_list() for s in windows.element_spec] == [[None, 5, 2], [None, 2, 1]]
+    assert next(iter(windows))[1].shape == (10, 2, 1)
     twice = of.dataset(lambda x, y, rows: (x * 2, y, rows)).map(lambda x, y, rows: x)
     assert float(tf.reduce_max(next(iter(twice)))) > 0
 

@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 3
+ABI_MINOR = 4
 
 OK = 0
 PENDING = 1
@@ -159,6 +159,10 @@ class volley_loader_options(Structure):
         ("prefetch", c_int64),
         ("spare", c_int64),
         ("state", c_char_p),
+        ("history", c_int64),
+        ("horizon", c_int64),
+        ("stride", c_int64),
+        ("entity", c_char_p),
     ]
 
 

@@ -184,6 +184,10 @@ class Loader:
     rank, num_replicas, seed, drop_last: as DistributedSampler has them. Every rank gets as many batches; where the rows cannot be shared equally
     some come twice, or with drop_last those that fill no whole batch on each rank are left out. remainder="uneven" gives each row once.
 
+    history: above 0, each row of a batch is a window over a time series: so many rows of the past are the features, rows × steps × columns, and the
+    horizon rows after them the labels (0: those of the past's last row, without steps). Windows begin every stride rows, and none has rows of two
+    entities: a column of numbers that changes from one series to the next. A column may be feature and label.
+
     workers: threads that make batches; None is one for each processor, 0 none: the loop makes them. prefetch: batches of the ring. spare: bytes in
     which rows are laid out for random reading. state: where to go on, from ``state_dict``.
     """
@@ -191,19 +195,22 @@ class Loader:
     def __init__(self, table: Table | Query, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
                  layout: str = "row_major", dtype: str | None = None, label_dtype: str | None = None, masks: bool = False, row_numbers: bool = False,
                  shuffle: bool = False, seed: int = 0, rank: int = 0, num_replicas: int = 1, drop_last: bool = False, remainder: str | None = None,
-                 epochs: int = 0, workers: int | None = None, prefetch: int = 0, spare: int = 0,
+                 epochs: int = 0, workers: int | None = None, prefetch: int = 0, spare: int = 0, history: int = 0, horizon: int = 0, stride: int = 1,
+                 entity: str | None = None,
                  state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self._loader: _Open | None = None
         if layout not in _LAYOUTS:
             raise Mismatch(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}", "mismatch")
         self.table = table.collect() if isinstance(table, Query) else table
         self.labels = [labels] if isinstance(labels, str) else list(labels)
-        self.features = [n for n in self.table.columns if n not in self.labels] if features is None else list(features)
+        self.features = [n for n in self.table.columns if n != entity and (history or n not in self.labels)] if features is None else list(features)
         self.batch_size, self.layout, self.masks, self.row_numbers = batch_size, layout, masks, row_numbers
         self.dtype, self.label_dtype, self.seed, self.shuffle = dtype, label_dtype, seed, shuffle
         self.rank, self.num_replicas, self.drop_last = rank, num_replicas, drop_last
         self._remainder = remainder or ("drop" if drop_last else "pad")
         self._numbers = (epochs, -1 if workers == 0 else workers or 0, prefetch, spare)
+        self.history, self.horizon = history, horizon
+        self._window = (history, horizon, stride if history else 0, None if entity is None else encode(entity))
         self._open(state)
 
     def _open(self, state: Mapping[str, Any] | None) -> None:
@@ -216,7 +223,7 @@ class Loader:
         o = _abi.volley_loader_options(
             ctypes.sizeof(_abi.volley_loader_options), at[0], len(self.features), at[1], len(self.labels), encode(self.layout), text(self.dtype),
             text(self.label_dtype), self.masks, self.batch_size, self.shuffle, self.seed, self.rank, self.num_replicas, encode(self._remainder),
-            *self._numbers, None if state is None else encode(json.dumps(dict(state))),
+            *self._numbers, None if state is None else encode(json.dumps(dict(state))), *self._window,
         )  # fmt: skip
         opened = _Open(long_make("volley_loader_open", self.table, byref(o), free="volley_loader_free"))
         if self._loader is not None:

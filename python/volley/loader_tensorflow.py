@@ -19,19 +19,21 @@ def _specs(loader: Loader) -> Any:
     """What a batch is made of, as tf.TensorSpecs in the shape that Batch.parts gives."""
     masks = 2 if loader.masks else 1
     specs: list[Any] = []
+    past = [loader.history] if loader.history else []
+    next_ = [loader.horizon] if loader.history and loader.horizon else []
 
     def add(shape: list[int | None], dtype: str) -> None:
         specs.append(tf.TensorSpec(shape, tf.as_dtype(dtype)))
 
     if loader.features and loader.layout == "columns":
         for of in ({n: t for n, t in loader.types().items()}, dict.fromkeys(loader.features, "uint8"))[:masks]:
-            specs.append({n: tf.TensorSpec([None], tf.as_dtype(t)) for n, t in of.items()})
+            specs.append({n: tf.TensorSpec([None, *past], tf.as_dtype(t)) for n, t in of.items()})
     elif loader.features:
         for dtype in (loader.dtype or "float32", "uint8")[:masks]:
-            add([None, len(loader.features)], dtype)
+            add([None, *past, len(loader.features)], dtype)
     if loader.labels:
         for dtype in (loader.label_dtype or "float32", "uint8")[:masks]:
-            add([None, len(loader.labels)], dtype)
+            add([None, *next_, len(loader.labels)], dtype)
     if loader.row_numbers:
         add([None], "int64")
     return specs[0] if len(specs) == 1 else tuple(specs)
