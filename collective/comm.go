@@ -45,11 +45,9 @@ type Comm struct {
 	name     string             // the same on all ranks, in timelines
 	recorder *timeline.Recorder // the Comm's own to close, or nil
 
-	spare atomic.Pointer[request] // of the last call, for the next
-
 	mu    sync.Mutex
 	named map[string]int // groups made so far, by kind and ranks
-	stats tallies
+	stats counts
 }
 
 // New makes a Comm of an endpoint, which it owns from then on. All ranks of the

@@ -10,9 +10,9 @@ import (
 
 // task is an operation on bytes.
 type task struct {
-	call    algorithm.Call
+	call    *algorithm.Call
 	typ     Type // on the wire
-	reduce  Op
+	reduce  *Op
 	fold    foldFunc
 	in, out []byte
 	width   int64
@@ -54,9 +54,9 @@ func (c *Comm) program(t *task) *program {
 		}
 	}
 	p := &program{}
-	p.with, _ = c.choose(&t.call, t.width, t.reduce.orders)
+	p.with, _ = c.choose(t.call, t.width, t.reduce.orders)
 	p.number = uint8(1 + slices.Index(algorithm.All, p.with))
-	p.plan = p.with.Plan(t.call)
+	p.plan = p.with.Plan(*t.call)
 	if t.call.Counts == nil {
 		p.write()
 		if len(c.programs) >= keptPrograms {
@@ -88,10 +88,11 @@ func (c *Comm) perform(t *task) error {
 	}
 	m := &c.mover
 	m.width, m.fold = t.width, t.fold
-	m.spaces = [3][]byte{t.in, t.out, c.scratch}
-	m.header = transport.Header{Seq: c.seq, Call: transport.Call{
-		Op: uint8(t.call.Op), Type: uint8(t.typ), Reduce: t.reduce.code, Algorithm: p.number, Root: int32(t.call.Root), Count: t.call.Count,
-	}}
+	// Field by field: what is built first and copied then is read before it is written.
+	m.spaces[algorithm.Input], m.spaces[algorithm.Output], m.spaces[algorithm.Scratch] = t.in, t.out, c.scratch
+	h := &m.header
+	h.Seq, h.Sum, h.Call.Count, h.Call.Root = c.seq, 0, t.call.Count, int32(t.call.Root)
+	h.Call.Op, h.Call.Type, h.Call.Reduce, h.Call.Algorithm = uint8(t.call.Op), uint8(t.typ), t.reduce.code, p.number
 	defer m.forget()
 	if p.written {
 		for i := range p.rounds {
@@ -140,7 +141,10 @@ func (m *mover) combine(off int, part []byte) {
 }
 
 // forget drops the caller's memory.
-func (m *mover) forget() { m.spaces, m.into, m.with, m.sink = [3][]byte{}, nil, nil, transport.Sink{} }
+func (m *mover) forget() {
+	clear(m.spaces[:])
+	m.into, m.with, m.sink.Into, m.sink.Combine = nil, nil, nil, nil
+}
 
 func (c *Comm) round(r *algorithm.Round) error {
 	m := &c.mover
@@ -192,7 +196,7 @@ func (c *Comm) receive(v *algorithm.Recv) error {
 	m.into = m.at(v.Into)
 	m.header.Step, m.header.Len = c.taken[v.From], int64(len(m.into))
 	c.taken[v.From]++
-	m.sink = transport.Sink{Into: m.into}
+	m.sink.Into, m.sink.Combine = m.into, nil
 	if v.Side != algorithm.Plain {
 		m.with, m.right = m.at(v.With), v.Side == algorithm.Right
 		m.sink.Combine = c.combine

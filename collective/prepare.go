@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 	"hash/fnv"
+	"sync"
 	"unsafe"
 
 	"github.com/volley-go/volley/collective/algorithm"
@@ -16,6 +17,9 @@ type request struct {
 	reduce  Op // the zero Op where nothing is reduced
 }
 
+// requests are those of calls that have ended, for the next ones.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
 // do runs a request, or returns what was wrong with it.
 func (c *Comm) do(ctx context.Context, r *request, err error) error {
 	if err != nil {
@@ -23,7 +27,7 @@ func (c *Comm) do(ctx context.Context, r *request, err error) error {
 	}
 	err = c.turn(ctx, c.turns.take(), r)
 	*r = request{} // nothing of the caller's is kept
-	c.spare.Store(r)
+	requests.Put(r)
 	return err
 }
 
@@ -85,12 +89,11 @@ func (c *Comm) request(op algorithm.Op, in, out Vector, reduce Op, root int, cou
 	if in.typ != 0 && out.typ != 0 && in.typ != out.typ {
 		return nil, wrong(op, "input is %s, output %s", in.typ, out.typ)
 	}
-	r := c.spare.Swap(nil)
-	if r == nil {
-		r = &request{}
-	}
+	r := requests.Get().(*request)
 	r.in, r.out, r.reduce = in, out, reduce
-	r.call = algorithm.Call{Op: op, Rank: c.Rank(), Size: c.Size(), Root: root, Counts: counts, Deterministic: c.options.Deterministic}
+	// The rest of a call that was not used yet is zero.
+	call := &r.call
+	call.Op, call.Rank, call.Size, call.Root, call.Counts, call.Deterministic = op, c.Rank(), c.Size(), root, counts, c.options.Deterministic
 	if reduce.fold != nil && reduce.of(r.typ()) == nil {
 		return nil, device.Errorf(device.ErrUnsupported, "", op.String(), "%s of %s", reduce.name, r.typ())
 	}
@@ -161,7 +164,8 @@ func (r *request) op() algorithm.Op { return r.call.Op }
 // run picks the type on the wire and runs the schedule.
 func (r *request) run(c *Comm) error {
 	t := &c.task
-	*t = task{call: r.call, typ: r.typ(), reduce: r.reduce, in: r.in.bytes, out: r.out.bytes}
+	t.call, t.typ, t.reduce, t.fold, t.in, t.out = &r.call, r.typ(), &r.reduce, nil, r.in.bytes, r.out.bytes
+	defer t.forget()
 	if t.typ == 0 {
 		t.typ = Uint8
 	}
@@ -183,6 +187,9 @@ func (r *request) run(c *Comm) error {
 	}
 	return nil
 }
+
+// forget drops the caller's memory.
+func (t *task) forget() { t.call, t.reduce, t.in, t.out = nil, nil, nil, nil }
 
 // convert puts a reduction's vectors into the type in which it runs: 16-bit floats
 // as float32, float32 as Options.Wire. The function returned, nil where nothing

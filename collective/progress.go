@@ -5,25 +5,22 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/internal/release"
 )
 
 // progress is what the watch sees of the operation that runs: written by its
 // goroutine, read by the watch's. What changes with every message is one word, since
-// a short operation costs little more than its atomic stores.
+// a short operation costs little more than its stores.
 type progress struct {
 	word  atomic.Uint64 // see pack
 	seq   atomic.Uint64
-	since atomic.Int64 // when it began, nanoseconds after start
+	since atomic.Uint64 // when it began, nanoseconds after start
 
 	// The operation's goroutine's own.
 	op     uint64 // 1 + the operation's number
 	rounds uint64
 	moves  uint64
 }
-
-// start is before all operations: time.Since of it reads the one clock that cannot
-// be set.
-var start = time.Now()
 
 // The word has, from the top: 1 + the operation's number (8 bits), 0 between
 // operations; 1 + the rank that it waits for (16), 0 for none; the rounds done (20);
@@ -35,7 +32,7 @@ const (
 
 func (p *progress) store(waiting uint64) {
 	p.moves++
-	p.word.Store(p.op<<opShift | waiting<<waitingShift | p.rounds&countMask<<roundsShift | p.moves&countMask)
+	release.Store64(&p.word, p.op<<opShift|waiting<<waitingShift|p.rounds&countMask<<roundsShift|p.moves&countMask)
 }
 
 // waiting is the rank that the operation waits for, -1 for none.
@@ -53,15 +50,15 @@ func opName(op algorithm.Op) string {
 
 // begin gives the time, after start.
 func (p *progress) begin(op algorithm.Op, seq uint64) time.Duration {
-	now := time.Since(start)
-	p.seq.Store(seq)
-	p.since.Store(int64(now))
+	now := sinceStart()
+	release.Store64(&p.seq, seq)
+	release.Store64(&p.since, uint64(now))
 	p.op, p.rounds = 1+uint64(op), 0
 	p.store(0)
 	return now
 }
 
-func (p *progress) end() { p.word.Store(0) }
+func (p *progress) end() { release.Store64(&p.word, 0) }
 
 // on says which rank the operation waits for from now on.
 func (p *progress) on(rank int) { p.store(1 + uint64(rank)) }

@@ -2,9 +2,11 @@ package collective
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/internal/release"
 )
 
 // Stats are counts of what Comms did.
@@ -46,10 +48,52 @@ type operationKey struct {
 	algorithm uint8
 }
 
-// tallies are the sums of a Comm, guarded by its mu, or of all, guarded by theirs.
-type tallies struct {
-	last           *OperationStats // of lastKey: programs repeat their calls
+// counts are a Comm's. The words are written by the operation that has the turn, and
+// read by anybody; the Comm's mu guards the map and what is not a word.
+type counts struct {
+	last           *operationCount // of lastKey: programs repeat their calls
 	lastKey        operationKey
+	operations     map[operationKey]*operationCount
+	sent, received trafficCount
+	faults         map[Cause]uint64
+	stalls         uint64
+}
+
+type operationCount struct{ calls, failed, nanos atomic.Uint64 }
+
+type trafficCount struct{ messages, bytes atomic.Uint64 }
+
+func (t *trafficCount) plus(o Traffic) {
+	if o.Messages > 0 {
+		release.Add64(&t.messages, o.Messages)
+		release.Add64(&t.bytes, o.Bytes)
+	}
+}
+
+func (t *trafficCount) load() Traffic { return Traffic{t.messages.Load(), t.bytes.Load()} }
+
+// count is what the operation that has the turn counts in.
+func (c *Comm) count(key operationKey) *operationCount {
+	t := &c.stats
+	if t.last != nil && t.lastKey == key {
+		return t.last
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := t.operations[key]
+	if s == nil {
+		if t.operations == nil {
+			t.operations = map[operationKey]*operationCount{}
+		}
+		s = &operationCount{}
+		t.operations[key] = s
+	}
+	t.last, t.lastKey = s, key
+	return s
+}
+
+// tallies are the sums of a Comm, or of all of a transport.
+type tallies struct {
 	operations     map[operationKey]*OperationStats
 	sent, received Traffic
 	faults         map[Cause]uint64
@@ -57,9 +101,6 @@ type tallies struct {
 }
 
 func (t *tallies) of(key operationKey) *OperationStats {
-	if t.last != nil && t.lastKey == key {
-		return t.last
-	}
 	s := t.operations[key]
 	if s == nil {
 		if t.operations == nil {
@@ -68,7 +109,6 @@ func (t *tallies) of(key operationKey) *OperationStats {
 		s = &OperationStats{Op: opName(key.op), Algorithm: algorithmName(key.algorithm)}
 		t.operations[key] = s
 	}
-	t.last, t.lastKey = s, key
 	return s
 }
 
@@ -78,17 +118,14 @@ func (c *Comm) account(op algorithm.Op, began time.Duration, err error) {
 	if op != sendRecv {
 		key.algorithm = c.mover.header.Call.Algorithm
 	}
-	took := time.Since(start) - began
-	c.mu.Lock()
-	s := c.stats.of(key)
-	s.Calls++
-	s.Time += took
+	s := c.count(key)
+	release.Add64(&s.calls, 1)
+	release.Add64(&s.nanos, uint64(max(0, sinceStart()-began)))
 	if err != nil {
-		s.Failed++
+		release.Add64(&s.failed, 1)
 	}
 	c.stats.sent.plus(c.tally.sent)
 	c.stats.received.plus(c.tally.received)
-	c.mu.Unlock()
 	c.tally = tally{}
 	if c.track != nil {
 		c.traceOp(op, c.track.At(start.Add(began)), err)
@@ -110,6 +147,16 @@ func (c *Comm) waited() {
 	c.mu.Lock()
 	c.stats.stalls++
 	c.mu.Unlock()
+}
+
+// load are a Comm's counts as sums; its mu is held.
+func (o *counts) load() *tallies {
+	t := &tallies{sent: o.sent.load(), received: o.received.load(), faults: o.faults, stalls: o.stalls}
+	for key, s := range o.operations {
+		sum := t.of(key)
+		sum.Calls, sum.Failed, sum.Time = s.calls.Load(), s.failed.Load(), time.Duration(s.nanos.Load())
+	}
+	return t
 }
 
 func (t *tallies) plus(o *tallies) {
@@ -134,7 +181,7 @@ func (t *tallies) plus(o *tallies) {
 func (c *Comm) Stats() Stats {
 	var t tallies
 	c.mu.Lock()
-	t.plus(&c.stats)
+	t.plus(c.stats.load())
 	c.mu.Unlock()
 	return t.stats()
 }
@@ -175,7 +222,7 @@ func leave(c *Comm) {
 		process.closed[c.Transport()] = sum
 	}
 	c.mu.Lock()
-	sum.plus(&c.stats)
+	sum.plus(c.stats.load())
 	c.mu.Unlock()
 }
 
@@ -196,7 +243,7 @@ func Totals() map[string]Stats {
 	}
 	for c := range process.open {
 		c.mu.Lock()
-		add(c.Transport(), &c.stats)
+		add(c.Transport(), c.stats.load())
 		c.mu.Unlock()
 	}
 	all := map[string]Stats{}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/volley-go/volley/internal/release"
 )
 
 // turns lets operations run one after another in the order in which they were
-// called. Where nobody waits, which is the common case, a turn costs two atomic
-// additions.
+// called. Where nobody waits, which is the common case, a turn costs one atomic
+// addition.
 type turns struct {
 	tickets atomic.Uint64
 	serving atomic.Uint64
@@ -34,8 +37,6 @@ func (t *turns) mine(ticket uint64) bool { return t.serving.Load() == ticket }
 // must be called in any case.
 func (t *turns) wait(ctx context.Context, ticket uint64, canceled func()) {
 	t.mu.Lock()
-	// First it is seen that somebody waits, then whose turn it is; done does it the other
-	// way round, so one of the two sees the other.
 	t.queued.Add(1)
 	if t.mine(ticket) {
 		t.queued.Add(-1)
@@ -45,17 +46,44 @@ func (t *turns) wait(ctx context.Context, ticket uint64, canceled func()) {
 	come := make(chan struct{})
 	t.waiting[ticket] = come
 	t.mu.Unlock()
-	select {
-	case <-come:
-	case <-ctx.Done():
-		canceled()
-		<-come
+	// The turn may have come just before this wait was there to be seen, in a store that
+	// this processor did not see yet: so it is looked at again.
+	after := time.Millisecond
+	again := time.NewTimer(after)
+	defer again.Stop()
+	ended := ctx.Done()
+	for {
+		select {
+		case <-come:
+			return
+		case <-ended:
+			canceled()
+			ended = nil
+		case <-again.C:
+			if t.mine(ticket) {
+				t.leave(ticket)
+				return
+			}
+			after *= 2
+			again.Reset(after)
+		}
+	}
+}
+
+// leave ends a wait that nobody has to end any more.
+func (t *turns) leave(ticket uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiting[ticket] != nil {
+		delete(t.waiting, ticket)
+		t.queued.Add(-1)
 	}
 }
 
 // done gives the turn to the next.
 func (t *turns) done() {
-	next := t.serving.Add(1)
+	next := t.serving.Load() + 1 // only who has the turn writes it
+	release.Store64(&t.serving, next)
 	if t.queued.Load() == 0 {
 		return
 	}

@@ -103,6 +103,8 @@ func (w *watch) run() {
 	defer beat.Stop()
 	defer look.Stop()
 	notes := w.c.ends.Notes()
+	clocks := time.NewTicker(time.Second)
+	defer clocks.Stop()
 	for {
 		select {
 		case n, open := <-notes:
@@ -116,6 +118,8 @@ func (w *watch) run() {
 			w.judge(&message{Kind: "report", Fault: f})
 		case <-beat.C:
 			w.tell(w.beat())
+		case <-clocks.C:
+			compareClocks()
 		case now := <-look.C:
 			w.look(now)
 			w.publish()

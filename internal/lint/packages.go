@@ -26,6 +26,7 @@ var Packages = []Package{
 	{Path: "internal/lint"},
 	{Path: "internal/dl"},
 	{Path: "internal/fma"},
+	{Path: "internal/release"},
 	{Path: "internal/capigen"},
 
 	// Bytes, and the machines that they live on.
@@ -65,10 +66,10 @@ var Packages = []Package{
 	{Path: "collective/algorithm"},
 	{Path: "collective/timeline"},
 	{Path: "collective/transport"},
-	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "collective/transport", "collective/transport/..."}},
+	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/release", "collective/transport", "collective/transport/..."}},
 	{Path: "collective/transport/nccl", May: join(bytesAndDevices, []string{"internal/dl", "device/cuda"})},
 	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
-	{Path: "collective", May: join(columns, []string{"kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
+	{Path: "collective", May: join(columns, []string{"internal/release", "kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "collective/columns", May: join(bytesAndDevices, []string{"collective"}), Tests: join(theCPU, []string{"collective/transport/..."})},
 	{Path: "collective/ondevice", May: join(columns, []string{"device/cuda", "collective/transport/nccl", "collective"}),

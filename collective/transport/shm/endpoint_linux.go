@@ -32,11 +32,14 @@ type endpoint struct {
 	lanes []ends
 
 	scratch []byte // what is combined is read into it
+	crowded bool   // there are more ranks than processors
+	fenced  bool   // see set
 	closed  bool
 }
 
 // ends are this rank's sides of the lanes to and from one other rank.
 type ends struct {
+	out, in      *lane
 	posted, read uint32 // messages, counted as the lane counts
 	freed        uint32 // messages that the other rank has taken, when it was last asked
 	noted, heard uint64
@@ -44,6 +47,10 @@ type ends struct {
 	held         [depth][]byte // payloads that the receiver reads where they are, by slot
 	holding      bool          // there are some,
 	heldTo       uint32        // up to this message
+	// Of the ring: where the next message goes, and where it was when a message was
+	// posted, by slot.
+	next int
+	from [depth]int
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done
@@ -56,7 +63,10 @@ var processors = max(runtime.NumCPU(), online())
 
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
-		lanes: make([]ends, s.n), scratch: make([]byte, chunk)}
+		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors, fenced: true}
+	for r := range e.lanes {
+		e.lanes[r].out, e.lanes[r].in = s.lane(rank, r), s.lane(r, rank)
+	}
 	e.done.Go(e.listen)
 	return e
 }

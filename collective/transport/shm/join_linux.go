@@ -136,6 +136,9 @@ func mapped(f *os.File, size int, grow bool) (*segment, error) {
 func (e *endpoint) meet(ctx context.Context) error {
 	own := e.seg.rank(e.rank)
 	permitReads()
+	if e.crowded || !heedFences() {
+		own.fenced.Store(1)
+	}
 	born, _ := bornAt(os.Getpid())
 	own.born.Store(born)
 	own.probe.Store(uint64(uintptr(unsafe.Pointer(&e.seg.bytes[0]))))
@@ -168,7 +171,16 @@ func (e *endpoint) meet(ctx context.Context) error {
 			own.noread.Store(1)
 		}
 	}
-	return e.settle(ctx)
+	if err := e.settle(ctx); err != nil {
+		return err
+	}
+	for r := range e.seg.n {
+		if e.seg.rank(r).fenced.Load() != 0 {
+			return nil
+		}
+	}
+	e.fenced = false
+	return nil
 }
 
 // settle waits until all ranks know what they may read.

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/internal/release"
 )
 
 // A rank that waits looks again and again; then it lets other goroutines run between
@@ -28,7 +29,7 @@ const (
 // await returns when a word has come to the number wanted, or with the interruption.
 // Numbers grow by less than half of their type's range while somebody waits.
 func (e *endpoint) await(l *lane, word *atomic.Uint32, want uint32) error {
-	crowded := e.seg.n > processors
+	crowded := e.crowded
 	looks := busyLooks
 	if crowded {
 		looks = crowdLooks
@@ -53,6 +54,9 @@ func (e *endpoint) await(l *lane, word *atomic.Uint32, want uint32) error {
 			runtime.Gosched()
 		default:
 			l.sleepers.Add(1)
+			if !e.fenced {
+				fenceOthers()
+			}
 			if word.Load() == now {
 				sleep(word, now, nap)
 			}
@@ -86,6 +90,9 @@ func (e *endpoint) awaitEmpty(l *lane, state *atomic.Uint32) error {
 			continue
 		}
 		l.sleepers.Add(1)
+		if !e.fenced {
+			fenceOthers()
+		}
 		if state.Load() == full {
 			sleep(state, full, nap)
 		}
@@ -94,9 +101,16 @@ func (e *endpoint) awaitEmpty(l *lane, state *atomic.Uint32) error {
 }
 
 // set changes a state and wakes who sleeps on it. A call into the system is spared
-// where nobody sleeps.
-func (l *lane) set(state *atomic.Uint32, to uint32) {
-	state.Store(to)
+// where nobody sleeps. That needs a fence between the store and the look for sleepers;
+// waiting there for the store to reach a line that the other rank has is most of a
+// short message's cost. So who is about to sleep has all others pass a fence instead
+// (membarrier), where the system can do that and ranks seldom sleep.
+func (e *endpoint) set(l *lane, state *atomic.Uint32, to uint32) {
+	if e.fenced {
+		state.Store(to)
+	} else {
+		release.Store32(state, to)
+	}
 	if l.sleepers.Load() > 0 {
 		wake(state)
 	}
@@ -104,8 +118,8 @@ func (l *lane) set(state *atomic.Uint32, to uint32) {
 
 // Post puts a message into the lane's next slot.
 func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
-	l, at := e.seg.lane(e.rank, to), &e.lanes[to]
-	k := at.posted
+	at := &e.lanes[to]
+	l, k := at.out, at.posted
 	if k-at.freed >= depth {
 		if err := e.await(l, &l.done, k-depth+1); err != nil {
 			return err
@@ -114,14 +128,30 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	} else if err := e.stop.Err(); err != nil {
 		return err
 	}
-	at.posted++
 	s := &l.slots[k%depth]
+	at.from[k%depth] = at.next
 	s.header = *h
 	s.header.Len = int64(len(payload))
 	switch {
 	case len(payload) <= inline:
 		s.manner = inSlot
 		copy(s.data[:], payload)
+	case len(payload) <= medium:
+		s.manner = inRing
+		off, err := e.place(l, at, k, len(payload))
+		if err != nil {
+			return err
+		}
+		*s.address() = uint64(off)
+		release.Store32(&s.claim, 0)
+		e.set(l, &s.flag, k+1)
+		at.posted++
+		for done := 0; done < len(payload); {
+			n := copy(l.ring[off+done:off+min(len(payload), done+piece)], payload[done:])
+			done += n
+			e.set(l, &s.claim, uint32(done))
+		}
+		return nil
 	case e.seg.rank(to).noread.Load() == 0:
 		s.manner = inPlace
 		s.claim.Store(offered)
@@ -141,8 +171,37 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 			e.pump(l, at, payload)
 		})
 	}
-	l.set(&s.flag, k+1)
+	at.posted++
+	e.set(l, &s.flag, k+1)
 	return nil
+}
+
+// place finds n bytes in the ring for message k. Positions count on and on; where
+// nothing is in the ring they begin anew, so that the same lines of the caches are
+// used again.
+func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
+	for {
+		at.freed = l.done.Load()
+		if at.freed == k {
+			at.next = 0
+		}
+		tail, off := at.next, at.next%room
+		if at.freed != k {
+			tail = at.from[at.freed%depth]
+		}
+		skip := 0
+		if off+n > room {
+			skip, off = room-off, 0
+		}
+		if at.next+skip+n-tail <= room {
+			at.from[k%depth] = at.next
+			at.next += skip + n
+			return off, nil
+		}
+		if err := e.await(l, &l.done, at.freed+1); err != nil {
+			return 0, err
+		}
+	}
 }
 
 func (at *ends) hold(k uint32, payload []byte) {
@@ -160,7 +219,7 @@ func (e *endpoint) pump(l *lane, at *ends, payload []byte) {
 		at.filled++
 		n := copy(l.data[k][:], payload)
 		l.fill[k].len = uint32(n)
-		l.set(&l.fill[k].state, full)
+		e.set(l, &l.fill[k].state, full)
 		payload = payload[n:]
 	}
 }
@@ -168,7 +227,8 @@ func (e *endpoint) pump(l *lane, at *ends, payload []byte) {
 // Flush waits until no payload is read in place any more. When it is interrupted it
 // takes back what nobody has begun to read.
 func (e *endpoint) Flush(to int) error {
-	l, at := e.seg.lane(e.rank, to), &e.lanes[to]
+	at := &e.lanes[to]
+	l := at.out
 	if !at.holding {
 		return e.stop.Err()
 	}
@@ -203,8 +263,8 @@ func (e *endpoint) revoke(l *lane, at *ends, to int) {
 
 // Recv takes the lane's next message.
 func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) error {
-	l, at := e.seg.lane(from, e.rank), &e.lanes[from]
-	k := at.read
+	at := &e.lanes[from]
+	l, k := at.in, at.read
 	s := &l.slots[k%depth]
 	if err := e.await(l, &s.flag, k+1); err != nil {
 		return err
@@ -218,7 +278,7 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 		return e.interrupted(from)
 	}
 	at.read++
-	l.set(&l.done, k+1)
+	e.set(l, &l.done, k+1)
 	return err
 }
 
@@ -227,7 +287,7 @@ var errRevoked = errors.New("taken back")
 
 // interrupted waits for what ended the sender's operation to reach this rank.
 func (e *endpoint) interrupted(from int) error {
-	l := e.seg.lane(from, e.rank)
+	l := e.lanes[from].in
 	return e.await(l, &l.slots[e.lanes[from].read%depth].flag, e.lanes[from].read+2)
 }
 
@@ -257,6 +317,21 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		}
 		return nil
 	}
+	if s.manner == inRing {
+		off := *s.address()
+		if n > medium || off > room-uint64(n) {
+			return fmt.Errorf("shm: a message of rank %d lies at %d of its ring and has %d bytes", from, off, n)
+		}
+		for done := 0; done < n; {
+			if err := e.await(l, &s.claim, uint32(min(n, done+piece))); err != nil {
+				return err
+			}
+			there := min(n, int(s.claim.Load()))
+			deliver(sink, done, l.ring[int(off)+done:int(off)+there])
+			done = there
+		}
+		return nil
+	}
 	for off := 0; off < n; {
 		k := &l.fill[at.emptied%chunks]
 		if err := e.await(l, &k.state, full); err != nil {
@@ -266,7 +341,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		deliver(sink, off, l.data[at.emptied%chunks][:m])
 		at.emptied++
 		off += m
-		l.set(&k.state, empty)
+		e.set(l, &k.state, empty)
 	}
 	return nil
 }

@@ -11,9 +11,12 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790002 // "volley", layout 2
+	magic   = 0x766f6c6c65790003 // "volley", layout 3
 	depth   = 16                 // slots of a lane, a power of two
-	inline  = 4096               // bytes of payload that a slot holds
+	inline  = 1024               // bytes of payload that a slot holds
+	medium  = 32 << 10           // bytes of the longest message that passes through the ring
+	room    = 512 << 10          // bytes of a lane's ring: depth messages, at the least
+	piece   = 8 << 10            // bytes of a message in the ring that are shown at a time
 	chunk   = 128 << 10          // bytes of a chunk of a long message that cannot be read in place
 	chunks  = 4                  // of a lane
 	noteLen = 8192               // bytes of the longest note
@@ -34,9 +37,10 @@ type rankBlock struct {
 	born   atomic.Uint64 // when the process started, from /proc
 	left   atomic.Uint32
 	noread atomic.Uint32 // it may not read others' memory
+	fenced atomic.Uint32 // its words must be stored with a fence: see set
 	bell   atomic.Uint32 // rung when there is something for this rank
 	probe  atomic.Uint64 // an address in the rank's memory, to try whether it can be read
-	_      [32]byte
+	_      [84]byte
 }
 
 // The states of a chunk or a note.
@@ -50,6 +54,7 @@ const (
 	inSlot uint32 = iota
 	inPlace
 	inChunks
+	inRing
 )
 
 // Who has a payload that is read in place: the reader, who takes it before it reads,
@@ -64,11 +69,11 @@ const (
 // line, so that a short message is one line that changes hands.
 type slot struct {
 	flag   atomic.Uint32 // 1 + the number of the message that is here; set last
-	claim  atomic.Uint32
+	claim  atomic.Uint32 // of a message in the ring: the bytes that are there
 	header transport.Header
 	manner uint32
 	_      uint32
-	data   [inline]byte // the payload, or its address in the sender's memory
+	data   [inline]byte // the payload, or its address in the sender's memory or in the ring
 	_      [8]byte
 }
 
@@ -91,6 +96,7 @@ type lane struct {
 	notes    [noteMax]note
 	fill     [chunks]chunkState
 	data     [chunks][chunk]byte
+	ring     [room]byte
 }
 
 type chunkState struct {
@@ -98,6 +104,14 @@ type chunkState struct {
 	len   uint32
 	_     [56]byte
 }
+
+// Lanes begin at cache lines: a head and blocks of ranks are whole ones.
+const (
+	_ = -(unsafe.Sizeof(head{}) % 64)
+	_ = -(unsafe.Sizeof(rankBlock{}) % 64)
+	_ = -(unsafe.Sizeof(slot{}) % 64)
+	_ = -(unsafe.Sizeof(lane{}) % 64)
+)
 
 // segmentLen is the bytes of a segment for n ranks. Pages that are never touched
 // take no memory, so lanes between ranks that do not talk cost nothing.

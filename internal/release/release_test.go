@@ -1,0 +1,46 @@
+package release
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// What is written before a store is there for whoever sees the store.
+func TestOrder(t *testing.T) {
+	const times = 20000
+	var data [8]uint64 // its words are read after the flag only
+	var flag atomic.Uint32
+	var taken atomic.Uint64
+	var both sync.WaitGroup
+	both.Go(func() {
+		for i := uint64(1); i <= times; i++ {
+			for taken.Load() != i-1 {
+			}
+			for k := range data {
+				atomic.StoreUint64(&data[k], i)
+			}
+			Store32(&flag, uint32(i))
+		}
+	})
+	both.Go(func() {
+		for i := uint64(1); i <= times; i++ {
+			for flag.Load() != uint32(i) {
+			}
+			for k := range data {
+				if got := atomic.LoadUint64(&data[k]); got != i {
+					t.Errorf("word %d is %d after flag %d", k, got, i)
+				}
+			}
+			Store64(&taken, i)
+		}
+	})
+	both.Wait()
+	var sum atomic.Uint64
+	for range 3 {
+		Add64(&sum, 1<<40)
+	}
+	if sum.Load() != 3<<40 {
+		t.Errorf("three additions come to %d", sum.Load())
+	}
+}
