@@ -16,6 +16,7 @@ import (
 // Comm is one rank's membership in a group of ranks that make the same calls.
 type Comm struct {
 	ends    transport.Endpoint
+	idler   transport.Idler // ends, or nil
 	options Options
 	model   algorithm.Model
 	turns   turns
@@ -99,6 +100,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 		c.model = models["tcp"]
 	}
 	c.combine = c.mover.combine
+	c.idler, _ = ends.(transport.Idler)
 	c.programs = map[shape]*program{}
 	c.named = map[string]int{}
 	c.turns.init()

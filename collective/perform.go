@@ -70,12 +70,12 @@ func (c *Comm) program(t *task) *program {
 func (p *program) write() {
 	messages := 0
 	for r := range p.plan.Rounds {
-		messages += len(r.Sends) + len(r.Recvs) + len(r.Local)
+		messages += len(r.Sends) + len(r.Recvs) + len(r.Local) + len(r.Late)
 		if messages > fewMessages {
 			p.rounds = nil
 			return
 		}
-		p.rounds = append(p.rounds, algorithm.Round{Local: slices.Clone(r.Local), Sends: slices.Clone(r.Sends), Recvs: slices.Clone(r.Recvs)})
+		p.rounds = append(p.rounds, algorithm.Round{Local: slices.Clone(r.Local), Late: slices.Clone(r.Late), Sends: slices.Clone(r.Sends), Recvs: slices.Clone(r.Recvs)})
 	}
 	p.written = true
 }
@@ -149,14 +149,10 @@ func (m *mover) forget() {
 func (c *Comm) round(r *algorithm.Round) error {
 	m := &c.mover
 	for i := range r.Local {
-		from := c.lap()
-		if l := &r.Local[i]; l.Fold {
-			m.fold(m.at(l.Into), m.at(l.A), m.at(l.B))
-			c.traceLocal(timeline.Reduce, from, l.Into.Len)
-		} else {
-			copy(m.at(l.Into), m.at(l.A))
-			c.traceLocal(timeline.Copy, from, l.Into.Len)
-		}
+		c.local(&r.Local[i])
+	}
+	if c.idler != nil && len(r.Sends) > 0 {
+		c.idler.Idle(len(r.Recvs)+len(r.Late) == 0)
 	}
 	for i := range r.Sends {
 		s := &r.Sends[i]
@@ -165,6 +161,9 @@ func (c *Comm) round(r *algorithm.Round) error {
 		if err := c.post(s.To, &m.header, m.at(s.From)); err != nil {
 			return err
 		}
+	}
+	for i := range r.Late {
+		c.local(&r.Late[i])
 	}
 	for i := range r.Recvs {
 		if err := c.receive(&r.Recvs[i]); err != nil {
@@ -176,6 +175,17 @@ func (c *Comm) round(r *algorithm.Round) error {
 	}
 	c.now.round()
 	return nil
+}
+
+func (c *Comm) local(l *algorithm.Local) {
+	m, from := &c.mover, c.lap()
+	if l.Fold {
+		m.fold(m.at(l.Into), m.at(l.A), m.at(l.B))
+		c.traceLocal(timeline.Reduce, from, l.Into.Len)
+	} else if into, a := m.at(l.Into), m.at(l.A); &into[0] != &a[0] {
+		copy(into, a) // in place there is nothing to do, and others may be reading
+		c.traceLocal(timeline.Copy, from, l.Into.Len)
+	}
 }
 
 func (c *Comm) post(to int, h *transport.Header, payload []byte) error {

@@ -53,6 +53,9 @@ func (f *flow) embed(p Plan, ranks func(int) int, spaces [3]Range) {
 		for _, l := range r.Local {
 			f.Local = append(f.Local, Local{move(l.Into), move(l.A), move(l.B), l.Fold})
 		}
+		for _, l := range r.Late {
+			f.Late = append(f.Late, Local{move(l.Into), move(l.A), move(l.B), l.Fold})
+		}
 		for _, s := range r.Sends {
 			f.send(ranks(s.To), move(s.From))
 		}

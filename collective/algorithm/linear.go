@@ -15,8 +15,7 @@ func linearBroadcast(c *Call) Plan {
 		for i := 1; i < c.Size; i++ {
 			f.send((c.Root+i)%c.Size, in)
 		}
-		f.next()
-		f.copy(out, in)
+		f.copyLate(out, in)
 	})
 }
 
@@ -74,8 +73,7 @@ func linearScatter(c *Call) Plan {
 			r := (c.Root + i) % c.Size
 			f.send(r, at.block(Input, r))
 		}
-		f.next()
-		f.copy(own, at.block(Input, c.Rank))
+		f.copyLate(own, at.block(Input, c.Rank))
 	})
 }
 
@@ -84,7 +82,7 @@ func linearAllGather(c *Call) Plan {
 	return plan(0, func(f *flow) {
 		at := c.offsets()
 		in := Range{Input, 0, c.block(c.Rank)}
-		f.copy(at.block(Output, c.Rank), in)
+		f.copyLate(at.block(Output, c.Rank), in)
 		for i := 1; i < c.Size; i++ {
 			f.send((c.Rank+i)%c.Size, in)
 		}

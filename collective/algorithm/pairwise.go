@@ -20,7 +20,7 @@ func linearAllToAll(c *Call) Plan { return allToAll(c, false) }
 func allToAll(c *Call, rounds bool) Plan {
 	return plan(0, func(f *flow) {
 		in, out := lanes(c)
-		f.copy(out.block(Output, c.Rank), in.block(Input, c.Rank))
+		f.copyLate(out.block(Output, c.Rank), in.block(Input, c.Rank))
 		for i := 1; i < c.Size; i++ {
 			to, from := (c.Rank+i)%c.Size, (c.Rank+c.Size-i)%c.Size
 			f.send(to, in.block(Input, to))

@@ -56,10 +56,13 @@ type Local struct {
 	Fold       bool
 }
 
-// Round is what one rank does between two points in its schedule.
+// Round is what one rank does between two points in its schedule: the local steps, the
+// sends, the late local steps, during which others may take what was sent, the
+// receives. A late step writes nothing that is sent, and is not what a receive writes.
 type Round struct {
 	Local []Local
 	Sends []Send
+	Late  []Local
 	Recvs []Recv
 }
 
@@ -72,12 +75,21 @@ func (r *Round) reset() {
 	if cap(r.Local) > keptLocal {
 		r.Local = nil
 	}
-	r.Local, r.Sends, r.Recvs = r.Local[:0], r.Sends[:0], r.Recvs[:0]
+	if cap(r.Late) > keptLocal {
+		r.Late = nil
+	}
+	r.Local, r.Sends, r.Late, r.Recvs = r.Local[:0], r.Sends[:0], r.Late[:0], r.Recvs[:0]
 }
 
 func (r *Round) copy(into, from Range) {
 	if from.Len > 0 && into != from {
 		r.Local = append(r.Local, Local{Into: into, A: from})
+	}
+}
+
+func (r *Round) copyLate(into, from Range) {
+	if from.Len > 0 && into != from {
+		r.Late = append(r.Late, Local{Into: into, A: from})
 	}
 }
 
@@ -105,7 +117,7 @@ func (r *Round) reduce(from int, side Side, into, with Range) {
 	}
 }
 
-func (r *Round) empty() bool { return len(r.Local)+len(r.Sends)+len(r.Recvs) == 0 }
+func (r *Round) empty() bool { return len(r.Local)+len(r.Sends)+len(r.Late)+len(r.Recvs) == 0 }
 
 // Plan is a rank's schedule: its rounds in order, and the elements of Scratch
 // that they need. A round is valid until the next one is asked for. Rounds may be

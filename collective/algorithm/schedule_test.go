@@ -121,7 +121,35 @@ func (w *world) start(r int) {
 	copied := *round
 	copied.Sends, copied.Recvs = append([]Send(nil), round.Sends...), append([]Recv(nil), round.Recvs...)
 	w.round[r], w.recvd[r], w.out[r] = &copied, 0, make([]int, 0, len(round.Sends))
-	for _, l := range round.Local {
+	w.local(r, round.Local)
+	for i, s := range round.Sends {
+		if s.To == r {
+			w.t.Fatalf("rank %d sends to itself", r)
+		}
+		// The receiver reads the sender's memory while the round lasts, as a transport without copies does.
+		w.lanes[r][s.To] = append(w.lanes[r][s.To], msg{r, i, w.at(r, s.From)})
+	}
+	for _, l := range round.Late {
+		if into, a := w.at(r, l.Into), w.at(r, l.A); &into[0] == &a[0] {
+			continue // in place: nobody copies that
+		}
+		for _, s := range round.Sends {
+			if overlap(w.at(r, s.From), w.at(r, l.Into)) {
+				w.t.Fatalf("rank %d writes %+v late, which it sends, %+v", r, l, s)
+			}
+		}
+		for _, v := range round.Recvs {
+			if overlap(w.at(r, v.Into), w.at(r, l.Into)) || overlap(w.at(r, v.Into), w.at(r, l.A)) {
+				w.t.Fatalf("rank %d receives %+v where a late step works, %+v", r, v, l)
+			}
+		}
+	}
+	w.local(r, round.Late)
+}
+
+// local does steps without messages.
+func (w *world) local(r int, steps []Local) {
+	for _, l := range steps {
 		into, a := w.at(r, l.Into), w.at(r, l.A)
 		if !l.Fold {
 			copy(into, a)
@@ -131,13 +159,6 @@ func (w *world) start(r int) {
 		for i := range into {
 			into[i] = "(" + a[i] + " " + b[i] + ")"
 		}
-	}
-	for i, s := range round.Sends {
-		if s.To == r {
-			w.t.Fatalf("rank %d sends to itself", r)
-		}
-		// The receiver reads the sender's memory while the round lasts, as a transport without copies does.
-		w.lanes[r][s.To] = append(w.lanes[r][s.To], msg{r, i, w.at(r, s.From)})
 	}
 }
 

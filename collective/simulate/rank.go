@@ -80,10 +80,11 @@ func (e *engine) step(r int32, k *rank) bool {
 			return false
 		}
 		k.round, k.taken, k.phase = round, 0, receiving
-		e.local(k)
+		e.local(k, round.Local)
 		for i := range round.Sends {
 			e.post(r, k, &round.Sends[i])
 		}
+		e.local(k, round.Late)
 	case receiving:
 		for int(k.taken) < len(k.round.Recvs) {
 			v := &k.round.Recvs[k.taken]
@@ -155,10 +156,10 @@ func (e *engine) workers(r int32, at float64) int {
 	return n
 }
 
-// local does the round's steps without messages.
-func (e *engine) local(k *rank) {
-	for i := range k.round.Local {
-		l := &k.round.Local[i]
+// local does steps of a round without messages.
+func (e *engine) local(k *rank, steps []algorithm.Local) {
+	for i := range steps {
+		l := &steps[i]
 		bytes := float64(l.Into.Len) * e.width
 		e.into = k.mem.read(e.into[:0], l.A)
 		x := e.copy

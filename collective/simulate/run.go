@@ -146,7 +146,7 @@ func (c *Config) fits(call algorithm.Call, with *algorithm.Algorithm) error {
 		of.Rank = rank
 		for r := range with.Plan(of).Rounds {
 			messages = max(messages, len(r.Sends)+len(r.Recvs))
-			locals = max(locals, len(r.Local))
+			locals = max(locals, len(r.Local)+len(r.Late))
 		}
 		return messages, locals
 	}

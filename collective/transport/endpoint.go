@@ -84,6 +84,13 @@ type Endpoint interface {
 	Close() error
 }
 
+// Idler is an Endpoint that makes use of knowing what its rank does next.
+type Idler interface {
+	// Idle says whether the rank, between the messages that it posts from now on and their
+	// Flush, has nothing else to do. It is called by who calls Post.
+	Idle(is bool)
+}
+
 // Mismatch is a message that belongs to another call than its receiver is in.
 type Mismatch struct {
 	From      int

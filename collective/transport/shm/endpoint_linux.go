@@ -34,6 +34,7 @@ type endpoint struct {
 	scratch []byte // what is combined is read into it
 	crowded bool   // there are more ranks than processors
 	fenced  bool   // see set
+	idle    bool   // see Idle
 	closed  bool
 }
 
@@ -51,6 +52,9 @@ type ends struct {
 	// posted, by slot.
 	next int
 	from [depth]int
+	// Parts of messages in place that went through the chunks, as the lane counts.
+	helped, taken uint32
+	habits        [16][2]habit // by the messages' length, of those that are combined apart
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done
@@ -82,6 +86,10 @@ func (e *endpoint) Name() string { return "shm" }
 
 // Notes has the notes for this rank.
 func (e *endpoint) Notes() <-chan transport.Note { return e.box.Notes() }
+
+// Idle says that this rank has time for what it posts: it copies long messages itself
+// as far as their readers have not begun.
+func (e *endpoint) Idle(is bool) { e.idle = is }
 
 // Interrupt ends what waits.
 func (e *endpoint) Interrupt(err error) {

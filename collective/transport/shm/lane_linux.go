@@ -155,6 +155,11 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	case e.seg.rank(to).noread.Load() == 0:
 		s.manner = inPlace
 		s.claim.Store(offered)
+		s.next.Store(0)
+		s.lent = 0
+		if e.idle {
+			s.lent = 1
+		}
 		*s.address() = uint64(uintptr(unsafe.Pointer(&payload[0])))
 		at.hold(k, payload)
 	default:
@@ -232,7 +237,10 @@ func (e *endpoint) Flush(to int) error {
 	if !at.holding {
 		return e.stop.Err()
 	}
-	err := e.await(l, &l.done, at.heldTo)
+	err := e.help(l, at)
+	if err == nil && at.holding {
+		err = e.await(l, &l.done, at.heldTo)
+	}
 	if err != nil {
 		e.revoke(l, at, to)
 	}
@@ -273,6 +281,8 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 	if err == nil {
 		want.Sum = s.header.Sum
 		err = e.take(from, s, l, at, sink)
+	} else if s.manner == inPlace {
+		e.drop(s, l, at)
 	}
 	if err == errRevoked {
 		return e.interrupted(from)
@@ -305,17 +315,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 			return errRevoked
 		}
 		pid := int(e.seg.rank(from).pid.Load())
-		if sink.Combine == nil {
-			return readFrom(pid, sink.Into[:n], *s.address())
-		}
-		for off := 0; off < n; off += len(e.scratch) {
-			part := e.scratch[:min(len(e.scratch), n-off)]
-			if err := readFrom(pid, part, *s.address()+uint64(off)); err != nil {
-				return err
-			}
-			sink.Combine(off, part)
-		}
-		return nil
+		return e.takeParts(pid, s, l, at, sink)
 	}
 	if s.manner == inRing {
 		off := *s.address()

@@ -15,7 +15,7 @@ const (
 	depth   = 16                 // slots of a lane, a power of two
 	inline  = 1024               // bytes of payload that a slot holds
 	medium  = 32 << 10           // bytes of the longest message that passes through the ring
-	room    = 512 << 10          // bytes of a lane's ring: depth messages, at the least
+	room    = 512 << 10          // bytes of a lane's ring: eight messages, at the least
 	piece   = 8 << 10            // bytes of a message in the ring that are shown at a time
 	chunk   = 128 << 10          // bytes of a chunk of a long message that cannot be read in place
 	chunks  = 4                  // of a lane
@@ -51,7 +51,7 @@ const (
 
 // How a message's payload travels.
 const (
-	inSlot uint32 = iota
+	inSlot uint16 = iota
 	inPlace
 	inChunks
 	inRing
@@ -71,9 +71,10 @@ type slot struct {
 	flag   atomic.Uint32 // 1 + the number of the message that is here; set last
 	claim  atomic.Uint32 // of a message in the ring: the bytes that are there
 	header transport.Header
-	manner uint32
-	_      uint32
-	data   [inline]byte // the payload, or its address in the sender's memory or in the ring
+	manner uint16
+	lent   uint16        // not 0: the writer helps with a message in place
+	next   atomic.Uint32 // of a message in place: the first part that nobody has begun to take
+	data   [inline]byte  // the payload, or its address in the sender's memory or in the ring
 	_      [8]byte
 }
 
@@ -92,6 +93,11 @@ type lane struct {
 	_        [60]byte
 	done     atomic.Uint32 // messages that the reader has taken
 	_        [60]byte
+	helped   atomic.Uint32 // parts of messages in place that the writer has laid into the chunks
+	_        [60]byte
+	taken    atomic.Uint32 // those that the reader has taken from there
+	alone    atomic.Uint32 // not 0: the reader had rather read all of a message itself
+	_        [56]byte
 	slots    [depth]slot
 	notes    [noteMax]note
 	fill     [chunks]chunkState
