@@ -8,7 +8,7 @@ import (
 
 // What is written before a store is there for whoever sees the store.
 func TestOrder(t *testing.T) {
-	const times = 20000
+	const times = 2000
 	var data [8]uint64 // its words are read after the flag only
 	var flag atomic.Uint32
 	var taken atomic.Uint64
