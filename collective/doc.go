@@ -3,6 +3,9 @@
 // ReduceScatter, AllGather, Gather, Scatter, AllToAll, Barrier, and Send and Recv
 // between two. Names and meaning are NCCL's.
 //
+// Vectors are in host memory; package ondevice has those of GPUs, which NCCL may carry,
+// package columns the columns of tables.
+//
 // Init makes the Comm of the ranks that a launcher started, New one of endpoints that
 // the program opened itself.
 //

@@ -72,8 +72,9 @@ if c_compiler; then
 	# own tests; collective/algorithm starts no goroutine. Of tables, files of every damaged byte and joins of millions of rows are left to the section
 	# without the detector, which makes them ten times as long: they run the same goroutines as short ones.
 	# Loops in assembly it cannot see, and wrong answers, which kerneltest plants to be found, are not what it is about. Products of matrices, the million
-	# flights and the simulator's command are minutes of arithmetic that the tests of their kernels, tables and loader have run under it already.
-	CGO_ENABLED=1 go test -race -timeout 40m -skip 'Loops$|^TestPlanted|^TestSuiteOnReference$/^Planted$|^(TestGEMM|TestMillion|TestSimulate)$' $(go list ./... |
+	# flights and the simulator's command are minutes of arithmetic that the tests of their kernels, tables and loader have run under it already; the
+	# matrix of faults is the same goroutines as random faults over the same transports.
+	CGO_ENABLED=1 go test -race -timeout 40m -skip 'Loops$|^TestPlanted|^TestSuiteOnReference$/^Planted$|^(TestGEMM|TestMillion|TestSimulate|TestFaultMatrix)$' $(go list ./... |
 		grep -v -e '/kernels/opencl$' -e '/kernels/cuda$' -e '/collective/algorithm$' -e '/table$' -e '/table/storage$')
 	CGO_ENABLED=1 go test -race -short -skip "$large_tables" -timeout 40m ./table ./table/storage
 	VOLLEY_KERNELTEST=tiny CGO_ENABLED=1 go test -race -timeout 40m ./kernels/opencl

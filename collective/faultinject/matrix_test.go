@@ -27,7 +27,7 @@ const (
 // every fault, early and
 // late. Nobody hangs; either the fault changed nothing, and then all results are
 // right, or all survivors have one and the same Fault.
-func TestMatrix(t *testing.T) {
+func TestFaultMatrix(t *testing.T) {
 	slots := make(chan struct{}, 48) // most of a case's time is waiting for a deadline
 	var all sync.WaitGroup
 	for name, open := range transports() {
