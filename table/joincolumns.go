@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
@@ -16,6 +17,9 @@ const (
 	// wholeLeast is how many right rows there must be: a table of fewer stays in
 	// the caches, and rows find their partners there faster than they are moved.
 	wholeLeast = 1 << 18
+	// wholeClose is how many there must be where keys are close to each other: an
+	// array over their range of fewer stays in the caches.
+	wholeClose = 1 << 22
 	// wholeMost is how many times the right rows, which are held anyway, may be
 	// held of left rows.
 	wholeMost = 4
@@ -28,6 +32,9 @@ const (
 func (o *joinOp) startWhole(ctx context.Context) (done bool, err error) {
 	n, set := o.node, o.r.backend.Set
 	if n.kind != Inner || !n.anyOrder || len(n.outputs) == 0 || o.build.rows < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
+		return false, nil
+	}
+	if o.build.rows < wholeClose && closeKeys(o.keys[0]) {
 		return false, nil
 	}
 	leftKey, plain := o.leftKeys.ColumnOf(0)
@@ -74,6 +81,19 @@ func (o *joinOp) startWhole(ctx context.Context) (done bool, err error) {
 	}
 	o.releaseHeld()
 	return true, nil
+}
+
+// closeKeys guesses, by a sample, whether the range of whole numbers is no more
+// than twice as large as there are rows.
+func closeKeys(c *memory.Column) bool {
+	const sample = 512
+	least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
+	for i := range int64(sample) {
+		if v := kernels.ScalarAt(c, i*(c.Len()-1)/(sample-1)); v.Valid() {
+			least, greatest = min(least, v.Int64()), max(greatest, v.Int64())
+		}
+	}
+	return least > greatest || uint64(greatest)-uint64(least) <= 2*uint64(c.Len())
 }
 
 func (o *joinOp) releaseHeld() {
