@@ -99,6 +99,15 @@ def _metadata(project: dict[str, str]) -> str:
     )
 
 
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Any = None) -> str:
+    """The metadata alone, so that pip need not build a wheel to read it."""
+    project = _project()
+    info = Path(metadata_directory) / f"{project['name']}-{project['version']}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(_metadata(project))
+    return info.name
+
+
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """Builds the wheel, as PEP 517 has it."""
     project = _project()

@@ -66,3 +66,8 @@ def test_auditwheel_looks(backend: types.ModuleType, monkeypatch: pytest.MonkeyP
         with pytest.raises(SystemExit, match="auditwheel: "):
             backend.build_wheel(str(tmp_path))
         assert not list(tmp_path.glob("*.whl"))
+
+
+def test_metadata_takes_no_build(backend: types.ModuleType, tmp_path: pathlib.Path) -> None:
+    name = backend.prepare_metadata_for_build_wheel(str(tmp_path))
+    assert name == "volley-0.1.0.dist-info" and "Requires-Python: >=3.10\n" in (tmp_path / name / "METADATA").read_text()
