@@ -100,6 +100,9 @@ func load(t testing.TB, s Source, o Options) *Loader {
 			t.Error(err)
 		}
 	})
+	if r, ok := l.reader.(*tableReader); ok && l.options.Seed%2 == 1 {
+		r.laying.Wait() // with other seeds batches come from both sides of it
+	}
 	return l
 }
 

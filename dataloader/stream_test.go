@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/volley-go/volley/device"
@@ -16,9 +17,9 @@ import (
 
 // pieces gives a table in batches of so many rows, and counts how often it was
 // begun.
-func pieces(all *table.Table, size int64, begun *int) func(context.Context) iter.Seq2[*table.Batch, error] {
+func pieces(all *table.Table, size int64, begun *atomic.Int64) func(context.Context) iter.Seq2[*table.Batch, error] {
 	return func(context.Context) iter.Seq2[*table.Batch, error] {
-		*begun++
+		begun.Add(1)
 		return func(yield func(*table.Batch, error) bool) {
 			for _, c := range all.Chunks() {
 				for at := int64(0); at < c.Len(); at += size {
@@ -37,7 +38,7 @@ func pieces(all *table.Table, size int64, begun *int) func(context.Context) iter
 func TestStream(t *testing.T) {
 	b, a := onHost(t)
 	all := numbers(t, b, 1003, 3, 100, 700)
-	begun := 0
+	var begun atomic.Int64
 	s, err := FromBatches(b, all.Schema(), 1003, pieces(all, 77, &begun), StreamOptions{Piece: 60, Cache: 3000})
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +53,8 @@ func TestStream(t *testing.T) {
 			same(t, fmt.Sprint("stream", i), load(t, s, o), load(t, FromTable(all), o))
 		}
 	}
-	if begun < 8 {
-		t.Errorf("begun %d times", begun)
+	if n := begun.Load(); n < 8 {
+		t.Errorf("begun %d times", n)
 	}
 	for run := range 100 {
 		killAndResume(t, "stream", s, Options{Order: buffered, Epochs: 1, Memory: a}, run)
@@ -64,7 +65,8 @@ func TestStream(t *testing.T) {
 func TestChannel(t *testing.T) {
 	b, a := onHost(t)
 	all := numbers(t, b, 1003, 3, 100, 700)
-	from, begun := make(chan *table.Batch), 0
+	from := make(chan *table.Batch)
+	var begun atomic.Int64
 	go func() {
 		defer close(from)
 		for one := range pieces(all, 50, &begun)(ctx) {
@@ -96,7 +98,8 @@ func TestChannel(t *testing.T) {
 // TestStreamFails is streams that are not what they promise.
 func TestStreamFails(t *testing.T) {
 	b, a := onHost(t)
-	all, other, begun := numbers(t, b, 100, 3), numbers(t, b, 100, 2), 0
+	all, other := numbers(t, b, 100, 3), numbers(t, b, 100, 2)
+	var begun atomic.Int64
 	broken := errors.New("broken")
 	for want, c := range map[string]struct {
 		rows int64

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -23,13 +25,17 @@ type tableReader struct {
 	shift   uint
 	parts   []openPart
 	scratch chan *scratch
+
+	laying sync.WaitGroup // tiles that are being filled, beside the first batches
+	stop   context.CancelFunc
 }
 
 // openPart is a part with what reads its columns.
 type openPart struct {
 	Part
 	columns []openColumn
-	tile    *tile // nil where there is none
+	tile    *tile        // nil where there is none
+	laid    *atomic.Bool // whether the tile is filled
 }
 
 // openColumn is what reads a column: a gatherer, or by an encoding.
@@ -64,14 +70,34 @@ func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, par
 			return nil, err
 		}
 		if k := tileColumns(&p, r.rows, spare); k > 0 {
-			if o.tile, err = r.newTile(ctx, m, &o, k); err != nil {
+			if o.tile, err = r.newTile(m, &o, k); err != nil {
 				return nil, err
 			}
+			o.laid = new(atomic.Bool)
 			spare -= o.tile.buffer.Len()
 		}
 		r.parts = append(r.parts, o)
 	}
+	r.lay()
 	return r, nil
+}
+
+// lay begins to fill the tiles. Until one is filled, its columns are gathered as
+// the others are: the first batch does not wait for it.
+func (r *tableReader) lay() {
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	for i := range r.parts {
+		p := &r.parts[i]
+		if p.tile == nil {
+			continue
+		}
+		r.laying.Go(func() {
+			if r.fill(ctx, p.tile, p, 0) == nil {
+				p.laid.Store(true)
+			}
+		})
+	}
 }
 
 // openPartOf makes what reads the columns of a part.
@@ -208,7 +234,7 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 	p := &r.parts[i]
 	local, chunk := r.locate(block, s)
 	tiled := int64(0)
-	if p.tile != nil {
+	if p.tile != nil && p.laid.Load() {
 		tiled = p.tile.columns
 		s.touched ^= p.tile.copyTo(to, at, block)
 	}
@@ -270,6 +296,10 @@ func (r *tableReader) Bytes() int64 {
 
 // Close gives the tiles and the table back.
 func (r *tableReader) Close() error {
+	if r.stop != nil {
+		r.stop()
+	}
+	r.laying.Wait()
 	for i := range r.parts {
 		if t := r.parts[i].tile; t != nil {
 			t.buffer.Release()

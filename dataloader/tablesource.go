@@ -19,7 +19,8 @@ import (
 // What bounds random rows of columns is not bytes but lines of the cache: a
 // value of 4 bytes costs one of 64, from memory where a column is larger than
 // the last cache. So the first columns of each matrix, as many as Options.Spare
-// has room for, are laid out by rows once, in the matrix's type: for k columns
+// has room for, are laid out by rows once, in the matrix's type, beside the making
+// of the first batches: for k columns
 // of e bytes a row is then ⌈k·e/64⌉ lines read and k·e bytes written, and the
 // columns left over cost a line read and e bytes written each. The rows of a
 // batch are worked on in blocks whose loads do not wait for each other.

@@ -3,7 +3,9 @@ package dataloader
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -41,19 +43,14 @@ func tileColumns(p *Part, rows, spare int64) int64 {
 	return most
 }
 
-// newTile lays out the first columns of a part, on all processors.
-func (r *tableReader) newTile(ctx context.Context, m memory.Allocator, p *openPart, columns int64) (*tile, error) {
+// newTile takes memory for the first columns of a part.
+func (r *tableReader) newTile(m memory.Allocator, p *openPart, columns int64) (*tile, error) {
 	width := columns * p.width()
 	buffer, err := memory.New(m, r.rows*width)
 	if err != nil {
 		return nil, err
 	}
-	t := &tile{buffer, columns, width}
-	if err := r.fill(ctx, t, p, 0); err != nil {
-		buffer.Release()
-		return nil, err
-	}
-	return t, nil
+	return &tile{buffer, columns, width}, nil
 }
 
 // fill lays out all rows of the reader, on all processors, in a tile's rows from
@@ -62,14 +59,29 @@ func (r *tableReader) fill(ctx context.Context, t *tile, p *openPart, first int6
 	workers := int64(runtime.GOMAXPROCS(0))
 	each := ceil(ceil(r.rows, workers), blockRows) * blockRows
 	var wg sync.WaitGroup
+	var lost atomic.Bool
 	for from := int64(0); from < r.rows; from += each {
-		wg.Go(func() { r.fillRows(ctx, t, p, first, from, min(from+each, r.rows)) })
+		wg.Go(func() {
+			if !r.fillRows(ctx, t, p, first, from, min(from+each, r.rows)) {
+				lost.Store(true)
+			}
+		})
 	}
 	wg.Wait()
+	if lost.Load() {
+		return device.Errorf(device.ErrLost, "", "dataloader", "the data went away while it was laid out")
+	}
 	return device.Canceled(ctx, "", "dataloader")
 }
 
-func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first, from, to int64) {
+// fillRows reports false where the data cannot be read: a mapped file that was
+// cut short.
+func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first, from, to int64) (ok bool) {
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(before)
+		ok = recover() == nil
+	}()
 	s := r.borrow()
 	defer r.giveBack(s)
 	var rows [blockRows]int64
@@ -86,6 +98,7 @@ func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first,
 			g.mark(t.buffer.Bytes(), nil, k, t.columns, local, chunk)
 		}
 	}
+	return true
 }
 
 // touchRows is how many rows are brought near before they are copied: 64 rows
