@@ -80,7 +80,7 @@ func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
 		case AllReduce:
 			return rounds(levels, levels*n, levels*n)
 		case AllGather:
-			return rounds(levels, part, 0)
+			return rounds(levels, part+n/q, 0) // the own block is copied before it is sent
 		}
 		return rounds(levels, 0, 0)
 	case "butterfly":

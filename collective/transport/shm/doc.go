@@ -1,6 +1,6 @@
 // Package shm is the transport between processes of one machine, for Linux. The
 // ranks map one segment of shared memory, in which every ordered pair has a lane
-// of slots. A message of up to 1 KiB travels in its slot, one of up to 32 KiB in the
+// of slots. A message of up to 1 KiB travels in its slot, one of up to 16 KiB in the
 // lane's ring, which the sender fills without waiting for anybody. Of a longer one the
 // slot has the address only, and the receiver copies or combines straight from the
 // sender's memory (process_vm_readv), so its bytes are copied once; a sender that has

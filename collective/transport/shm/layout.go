@@ -14,7 +14,7 @@ const (
 	magic   = 0x766f6c6c65790003 // "volley", layout 3
 	depth   = 16                 // slots of a lane, a power of two
 	inline  = 1024               // bytes of payload that a slot holds
-	medium  = 32 << 10           // bytes of the longest message that passes through the ring
+	medium  = 16 << 10           // bytes of the longest message that passes through the ring
 	room    = 512 << 10          // bytes of a lane's ring: eight messages, at the least
 	piece   = 8 << 10            // bytes of a message in the ring that are shown at a time
 	chunk   = 128 << 10          // bytes of a chunk of a long message that cannot be read in place
