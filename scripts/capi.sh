@@ -109,9 +109,14 @@ rm -rf "$prefix" "$out/cmake"
 mkdir -p "$prefix"
 install_into "$prefix"
 if packages pkg-config pkg-config; then
-	g++ -std=c++17 $strict -g -fsanitize=address,undefined -fno-sanitize-recover=all examples/cpp/example.cpp -o "$out/example" \
-		$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs volley) -Wl,-rpath,"$prefix/lib"
-	ASAN_OPTIONS=detect_leaks=0 timeout 60 "$out/example"
+	for example in example ranks; do
+		g++ -std=c++17 $strict -g -fsanitize=address,undefined -fno-sanitize-recover=all "examples/cpp/$example.cpp" -o "$out/$example" \
+			$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs volley) -lpthread -Wl,-rpath,"$prefix/lib"
+	done
+	ASAN_OPTIONS=detect_leaks=1 timeout 60 "$out/example"
+	files=$(mktemp -d)
+	ASAN_OPTIONS=detect_leaks=1 timeout 60 "$out/ranks" "$files"
+	rm -r "$files"
 else
 	leave_out "pkg-config" "$why"
 fi
@@ -119,6 +124,7 @@ if packages cmake cmake make; then
 	cmake -S examples/cpp -B "$out/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
 	cmake --build "$out/cmake" >/dev/null
 	timeout 60 "$out/cmake/example" testdata/flights
+	timeout 60 "$out/cmake/ranks"
 else
 	leave_out "CMake" "$why"
 fi

@@ -44,6 +44,7 @@ wheel_library() {
 }
 wheel_library VOLLEY_NVRTC_LIBRARY libnvrtc
 wheel_library VOLLEY_CUBLAS_LIBRARY libcublas
+wheel_library VOLLEY_NCCL_LIBRARY libnccl
 
 listed=$(./volley devices --json) || { echo "run.sh: volley does not run here" >&2; exit 1; }
 card=$(sed -n "s/.*\"device\":\"$device\",\"description\":\"\([^\"]*\)\".*/\1/p" <<<"$listed")
@@ -104,9 +105,16 @@ tested() {
 }
 
 conformance() {
-	forget 'driver-|conformance-'
+	forget 'driver-|conformance-|nccl'
 	step driver-cuda tested device/cuda '^TestLoaded$'
 	step conformance-cuda tested kernels/cuda "${tests:-.}"
+	# Over as many GPUs as there are, at most four. With one GPU the only world is that of one rank: NCCL refuses a second one on it.
+	if [ -n "${VOLLEY_NCCL_LIBRARY:-}" ] || ldconfig -p 2>/dev/null | grep -q 'libnccl\.so\.2'; then
+		step nccl tested collective/transport/nccl '^(TestOperations|TestRefuses)$'
+		step nccl-ondevice tested collective/ondevice '^(TestCUDA|TestNCCL|TestNCCLFloats|TestWithoutNCCL)$'
+	else
+		missing nccl "no libnccl.so.2, of the system or of pip's nvidia-nccl-cu12"
+	fi
 	local there
 	there=$(grep '"device":"opencl:' <<<"$listed" | grep -v '"unavailable"' | grep -E "$opencl")
 	if [ -z "$there" ]; then

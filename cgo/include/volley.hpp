@@ -3,6 +3,8 @@
 #ifndef VOLLEY_HPP
 #define VOLLEY_HPP
 
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -79,8 +81,23 @@ class token : public detail::handle<volley_token, volley_token_free> {
  public:
   token() : handle(make()) {}
   void cancel() const { check(volley_token_cancel(get())); }
+  // Has f called about every interval milliseconds while a call with the token runs, from another thread; false cancels the token.
+  void on_progress(int64_t interval, std::function<bool(const volley_progress&)> f) {
+    auto next = std::make_unique<std::function<bool(const volley_progress&)>>(std::move(f));
+    check(volley_token_progress(get(), interval, told, next.get()));
+    progress_ = std::move(next);
+  }
 
  private:
+  static int32_t told(void* f, const volley_progress* done) {
+    try {
+      return (*static_cast<std::function<bool(const volley_progress&)>*>(f))(*done) ? 0 : 1;
+    } catch (...) { // nothing may go through C as an exception
+      return 1;
+    }
+  }
+  std::unique_ptr<std::function<bool(const volley_progress&)>> progress_;
+
   static volley_token* make() {
     volley_token* t;
     check(volley_token_new(0, &t));
@@ -91,6 +108,7 @@ class token : public detail::handle<volley_token, volley_token_free> {
 class device : public detail::handle<volley_device, volley_device_free> {
  public:
   explicit device(const std::string& name = "auto") : handle(open(name)) {}
+  explicit device(volley_device* d) noexcept : handle(d) {}
   std::string name() const {
     char* text;
     check(volley_device_name(get(), &text));
@@ -102,6 +120,52 @@ class device : public detail::handle<volley_device, volley_device_free> {
     volley_device* d;
     check(volley_device_open(name.c_str(), &d));
     return d;
+  }
+};
+
+// A point in the work of a stream.
+class event : public detail::handle<volley_event, volley_event_free> {
+ public:
+  explicit event(const device& d) : handle(make(d)) {}
+  bool done() const {
+    int64_t is;
+    check(volley_event_done(get(), &is));
+    return is != 0;
+  }
+  void wait(const token* stop = nullptr) const { check(volley_event_wait(get(), stop ? stop->get() : nullptr)); }
+  // The seconds on the device from one event to this one.
+  double since(const event& start) const {
+    double seconds;
+    check(volley_event_elapsed(start.get(), get(), &seconds));
+    return seconds;
+  }
+
+ private:
+  static volley_event* make(const device& d) {
+    volley_event* e;
+    check(volley_event_new(d.get(), &e));
+    return e;
+  }
+};
+
+// An ordered queue of work on a device: calls that are given through() as their device return when their work is enqueued.
+class stream : public detail::handle<volley_stream, volley_stream_free> {
+ public:
+  explicit stream(const device& d) : handle(make(d)) {}
+  device through() const {
+    volley_device* d;
+    check(volley_stream_device(get(), &d));
+    return device(d);
+  }
+  void wait(const token* stop = nullptr) const { check(volley_stream_wait(get(), stop ? stop->get() : nullptr)); }
+  void record(const event& e) const { check(volley_stream_record(get(), e.get())); }
+  void wait(const event& e) const { check(volley_stream_wait_event(get(), e.get())); }
+
+ private:
+  static volley_stream* make(const device& d) {
+    volley_stream* s;
+    check(volley_stream_new(d.get(), &s));
+    return s;
   }
 };
 
@@ -136,6 +200,10 @@ class column : public detail::handle<volley_column, volley_column_free> {
   explicit column(std::vector<T> data) : handle(adopt(new std::vector<T>(std::move(data)))) {}
   // Moves an Arrow array in.
   column(ArrowArray* array, ArrowSchema* schema) : handle(import(array, schema)) {}
+  // Moves an array of any device in.
+  column(ArrowDeviceArray* array, ArrowSchema* schema) : handle(import(array, schema)) {}
+  // Moves a tensor of any device in.
+  explicit column(DLManagedTensorVersioned* tensor) : handle(import(tensor)) {}
 
   int64_t size() const {
     int64_t n;
@@ -162,8 +230,55 @@ class column : public detail::handle<volley_column, volley_column_free> {
     return {static_cast<const T*>(a.values), a.length};
   }
   void export_to(ArrowArray* array, ArrowSchema* schema) const { check(volley_column_export(get(), array, schema)); }
+  void export_to(ArrowDeviceArray* array, ArrowSchema* schema) const { check(volley_column_export_device(get(), array, schema)); }
+  DLManagedTensorVersioned* to_dlpack() const {
+    DLManagedTensorVersioned* t;
+    check(volley_column_to_dlpack_versioned(get(), &t));
+    return t;
+  }
+  // The column in the memory of a device.
+  column to(const device& d) const {
+    return make([&](volley_column** c) { return volley_column_to(get(), d.get(), nullptr, c); });
+  }
+  volley::device where() const {
+    volley_device* d;
+    check(volley_column_device(get(), &d));
+    return volley::device(d);
+  }
+  column slice(int64_t offset, int64_t length) const {
+    return make([&](volley_column** c) { return volley_column_slice(get(), offset, length, c); });
+  }
+  column filter(const device& d, const column& mask) const {
+    return make([&](volley_column** c) { return volley_filter(d.get(), get(), mask.get(), nullptr, c); });
+  }
+  column take(const device& d, const column& rows) const {
+    return make([&](volley_column** c) { return volley_take(d.get(), get(), rows.get(), nullptr, c); });
+  }
+  // The rows in order of the values.
+  column order(const device& d, bool descending = false) const {
+    const volley_column* key = get();
+    int32_t down = descending;
+    return make([&](volley_column** c) { return volley_sort(d.get(), &key, &down, nullptr, 1, nullptr, c); });
+  }
+
+  template <typename F>
+  static column make(F f) {
+    volley_column* c;
+    check(f(&c));
+    return column(c);
+  }
 
  private:
+  static volley_column* import(ArrowDeviceArray* array, ArrowSchema* schema) {
+    volley_column* c;
+    check(volley_column_import_device(array, schema, nullptr, nullptr, &c));
+    return c;
+  }
+  static volley_column* import(DLManagedTensorVersioned* tensor) {
+    volley_column* c;
+    check(volley_column_from_dlpack_versioned(tensor, &c));
+    return c;
+  }
   static volley_column* import(ArrowArray* array, ArrowSchema* schema) {
     volley_column* c;
     check(volley_column_import(array, schema, nullptr, &c));
@@ -179,6 +294,42 @@ class column : public detail::handle<volley_column, volley_column_free> {
     volley_column* c;
     check(volley_column_wrap(&a, [](void* p) { delete static_cast<std::vector<T>*>(p); }, data, &c)); // released on errors too
     return c;
+  }
+};
+
+// A dense matrix of float or double, in host memory or a device's.
+class matrix : public detail::handle<volley_matrix, volley_matrix_free> {
+ public:
+  using handle::handle;
+  explicit matrix(DLManagedTensorVersioned* tensor) : handle(import(tensor)) {}
+  std::pair<int64_t, int64_t> shape() const {
+    std::pair<int64_t, int64_t> s;
+    check(volley_matrix_shape(get(), &s.first, &s.second));
+    return s;
+  }
+  matrix to(const device& d) const {
+    return make([&](volley_matrix** m) { return volley_matrix_to(get(), d.get(), nullptr, m); });
+  }
+  matrix multiply(const device& d, const matrix& b) const {
+    return make([&](volley_matrix** m) { return volley_matrix_multiply(d.get(), get(), b.get(), nullptr, m); });
+  }
+  DLManagedTensorVersioned* to_dlpack() const {
+    DLManagedTensorVersioned* t;
+    check(volley_matrix_to_dlpack_versioned(get(), &t));
+    return t;
+  }
+
+ private:
+  template <typename F>
+  static matrix make(F f) {
+    volley_matrix* m;
+    check(f(&m));
+    return matrix(m);
+  }
+  static volley_matrix* import(DLManagedTensorVersioned* tensor) {
+    volley_matrix* m;
+    check(volley_matrix_from_dlpack_versioned(tensor, &m));
+    return m;
   }
 };
 
@@ -281,6 +432,8 @@ class table : public detail::handle<volley_table, volley_table_free> {
   table(const device& d, const std::vector<std::string>& names, const std::vector<column>& columns) : handle(make(d, names, columns)) {}
   // Moves a stream of Arrow's in.
   table(const device& d, ArrowArrayStream* stream) : handle(import(d, stream)) {}
+  // Moves a stream of arrays in that are on a device, where the table is then.
+  explicit table(ArrowDeviceArrayStream* stream) : handle(import(stream)) {}
 
   int64_t rows() const {
     int64_t n;
@@ -307,6 +460,12 @@ class table : public detail::handle<volley_table, volley_table_free> {
     return query::make([&](volley_query** q) { return volley_query_table(get(), q); });
   }
   void export_to(ArrowArrayStream* stream) const { check(volley_table_export(get(), stream)); }
+  void export_to(ArrowDeviceArrayStream* stream) const { check(volley_table_export_device(get(), stream)); }
+  table to(const device& d) const {
+    volley_table* t;
+    check(volley_table_to(get(), d.get(), nullptr, &t));
+    return table(t);
+  }
   void write(const std::string& path) const { check(volley_table_write(get(), path.c_str(), nullptr, nullptr)); }
   std::string str() const {
     char* text;
@@ -328,6 +487,11 @@ class table : public detail::handle<volley_table, volley_table_free> {
     check(volley_table_import(d.get(), stream, nullptr, nullptr, &t));
     return t;
   }
+  static volley_table* import(ArrowDeviceArrayStream* stream) {
+    volley_table* t;
+    check(volley_table_import_device(stream, nullptr, nullptr, &t));
+    return t;
+  }
 };
 
 inline table query::collect(const token* stop) const {
@@ -347,5 +511,8 @@ inline query scan_csv(const std::string& path) {
 }
 
 }  // namespace volley
+
+#include "volley_comm.hpp"
+#include "volley_function.hpp"
 
 #endif  // VOLLEY_HPP

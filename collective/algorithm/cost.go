@@ -57,10 +57,21 @@ func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
 		}
 		return rounds(q-1, part, 0)
 	case "pairwise":
-		if op == ReduceScatter {
+		switch op {
+		case AllReduce: // a ring's, with another neighbour every round
+			return rounds(2*(q-1)+1, 2*part, part)
+		case AllGather:
+			return rounds(q, part, 0)
+		case ReduceScatter:
 			return rounds(q-1, part, part)
 		}
 		return rounds(q-1, part, 0)
+	case "tree": // every node sends each piece twice
+		k := pieces + 2*levels
+		if op == AllReduce {
+			return rounds(2*k, 3*k*piece, 2*k*piece)
+		}
+		return rounds(k, 2*k*piece, 0)
 	case "chain":
 		k := pieces + q - 2
 		if op == Reduce {

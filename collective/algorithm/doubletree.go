@@ -78,12 +78,16 @@ type wave struct {
 	chunk  int64
 }
 
-func waves(c *Call, v, n int) [2]wave {
+// waves are those of two trees, or of the first alone.
+func waves(c *Call, v, n int, two bool) [2]wave {
 	chunk := c.Chunk
 	if chunk <= 0 {
 		chunk = defaultChunk
 	}
-	half := c.Count / 2
+	half := c.Count
+	if two {
+		half = c.Count / 2
+	}
 	top := bits.Len(uint(n - 1))
 	return [2]wave{
 		{tree(false, v, n), top, 0, half, chunk},
@@ -108,7 +112,12 @@ func levelOf(second bool, v, n int) int { return tree(second, v, n).level }
 // doubleTreeAllReduce: piece i leaves a node of level l upwards at clock i+l and
 // downwards at clock i+2*top-l, so every message is sent and received at the same
 // clock and no two ranks wait for each other.
-func doubleTreeAllReduce(c *Call) Plan {
+func doubleTreeAllReduce(c *Call) Plan { return treesAllReduce(c, true) }
+
+// treeAllReduce has one tree, which keeps the ranks' order.
+func treeAllReduce(c *Call) Plan { return treesAllReduce(c, false) }
+
+func treesAllReduce(c *Call, two bool) Plan {
 	if c.Size == 1 {
 		return alone(c)
 	}
@@ -116,7 +125,7 @@ func doubleTreeAllReduce(c *Call) Plan {
 		return treeOfDirect(c)
 	}
 	return plan(0, func(f *flow) {
-		both := waves(c, c.Rank, c.Size)
+		both := waves(c, c.Rank, c.Size, two)
 		last := 2*both[0].top + max(both[0].pieces(), both[1].pieces())
 		for clock := 0; clock <= last; clock++ {
 			for k := range both {
@@ -184,9 +193,14 @@ func treeOfDirect(c *Call) Plan {
 	})
 }
 
-// doubleTreeBroadcast feeds both trees, which stand over the ranks without the
-// root, from the root.
-func doubleTreeBroadcast(c *Call) Plan {
+func doubleTreeBroadcast(c *Call) Plan { return treesBroadcast(c, true) }
+
+// treeBroadcast is a pipeline down one binary tree.
+func treeBroadcast(c *Call) Plan { return treesBroadcast(c, false) }
+
+// treesBroadcast feeds the trees, which stand over the ranks without the root, from the
+// root.
+func treesBroadcast(c *Call, two bool) Plan {
 	if c.Size == 1 {
 		return alone(c)
 	}
@@ -194,7 +208,7 @@ func doubleTreeBroadcast(c *Call) Plan {
 		n := c.Size - 1
 		rank := func(v int) int { return (c.Root + 1 + v) % c.Size }
 		v := (c.Rank - c.Root - 1 + c.Size) % c.Size // n for the root
-		both := waves(c, min(v, n-1), n)
+		both := waves(c, min(v, n-1), n, two)
 		last := both[0].top + 1 + max(both[0].pieces(), both[1].pieces())
 		for clock := 0; clock <= last; clock++ {
 			for k := range both {

@@ -31,7 +31,8 @@ func table() []*Algorithm {
 		{Name: "doubling", Ordered: true, Plans: plans{Barrier: disseminationBarrier, AllReduce: doublingAllReduce, AllGather: doublingAllGather}},
 		{Name: "butterfly", Ordered: true, Plans: plans{AllReduce: butterflyAllReduce, ReduceScatter: halvingReduceScatter}},
 		{Name: "bruck", Ordered: true, Plans: plans{AllGather: bruckAllGather, AllToAll: bruckAllToAll}},
-		{Name: "pairwise", Plans: plans{ReduceScatter: pairwiseReduceScatter, AllToAll: pairwiseAllToAll}},
+		{Name: "pairwise", Plans: plans{AllReduce: pairwiseAllReduce, ReduceScatter: pairwiseReduceScatter, AllGather: pairwiseAllGather, AllToAll: pairwiseAllToAll}},
+		{Name: "tree", Ordered: true, Plans: plans{Broadcast: treeBroadcast, AllReduce: treeAllReduce}},
 		{Name: "doubletree", Plans: plans{Broadcast: doubleTreeBroadcast, AllReduce: doubleTreeAllReduce}},
 		{Name: "hierarchical", Plans: plans{Broadcast: hierarchicalBroadcast, AllReduce: hierarchicalAllReduce}},
 	}
@@ -50,9 +51,16 @@ func For(op Op) []*Algorithm {
 	return can
 }
 
-// Named is the algorithm of that name if it can do the operation; the error names
-// those that can.
+// otherNames are what literature and other libraries call the algorithms.
+var otherNames = map[string]string{"round-robin": "pairwise", "pipeline": "chain", "binary-tree": "tree", "double-tree": "doubletree",
+	"recursive-doubling": "doubling", "recursive-halving": "butterfly", "rabenseifner": "butterfly", "binomial-tree": "binomial"}
+
+// Named is the algorithm of that name, or of another name that it is known by, if it
+// can do the operation; the error names those that can.
 func Named(name string, op Op) (*Algorithm, error) {
+	if own := otherNames[name]; own != "" {
+		name = own
+	}
 	var names []string
 	for _, a := range For(op) {
 		if a.Name == name {

@@ -1,6 +1,7 @@
 package faultinject
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,10 @@ import (
 )
 
 // overTCP meets at a file.
-func overTCP(path string) collective.Meeting {
+func overTCP(path string, secret []byte) collective.Meeting {
 	return func(ctx context.Context, rank, size int) (transport.Endpoint, error) {
 		w := rendezvous.World{Rank: rank, Size: size, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Address: "file://" + path}
-		return tcp.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0"})
+		return tcp.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0", Secret: secret})
 	}
 }
 
@@ -42,17 +43,10 @@ func inProcess() collective.Meeting {
 }
 
 // together opens all ends of a group.
-func together(t *testing.T, n int, meet collective.Meeting) []transport.Endpoint {
+func together(t *testing.T, n int, join collective.Meeting) []transport.Endpoint {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	ends, errs := make([]transport.Endpoint, n), make([]error, n)
-	var all sync.WaitGroup
-	for r := range n {
-		all.Go(func() { ends[r], errs[r] = meet(ctx, r, n) })
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+	ends, err := meet(n, join)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return ends
@@ -81,7 +75,7 @@ func TestGrow(t *testing.T) {
 	dir := t.TempDir()
 	for name, meetings := range map[string][2]collective.Meeting{
 		"inproc": {inProcess(), inProcess()},
-		"tcp":    {overTCP(filepath.Join(dir, "first")), overTCP(filepath.Join(dir, "second"))},
+		"tcp":    {overTCP(filepath.Join(dir, "first"), nil), overTCP(filepath.Join(dir, "second"), nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := collective.Options{Deadline: limit} // who is killed is noticed by its connection
@@ -153,7 +147,7 @@ func survive(e transport.Endpoint, rank int, o collective.Options, meet collecti
 
 // When nobody comes the old Comm goes on.
 func TestGrowAlone(t *testing.T) {
-	meet := overTCP(filepath.Join(t.TempDir(), "meeting"))
+	meet := overTCP(filepath.Join(t.TempDir(), "meeting"), nil)
 	var all sync.WaitGroup
 	for _, e := range inproc.New(2) {
 		all.Go(func() {
@@ -179,28 +173,14 @@ func TestGrowAlone(t *testing.T) {
 	all.Wait()
 }
 
-// Every fault over sockets too, for one operation: what they add is how a connection
-// ends.
-func TestTCP(t *testing.T) {
+// Every fault over encrypted sockets too, for two operations: what they add is how a
+// connection ends.
+func TestSecret(t *testing.T) {
+	open := openTCP(t.TempDir(), bytes.Repeat([]byte("secret"), 6))
 	var all sync.WaitGroup
 	for i, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
 		for _, n := range []int64{0, 2} {
-			path := filepath.Join(t.TempDir(), "meeting")
 			all.Go(func() {
-				tries := 0
-				open := func() ([]transport.Endpoint, error) {
-					tries++
-					meet := overTCP(fmt.Sprint(path, tries))
-					ends, errs := make([]transport.Endpoint, ranks), make([]error, ranks)
-					ctx, cancel := context.WithTimeout(context.Background(), limit)
-					defer cancel()
-					var both sync.WaitGroup
-					for r := range ranks {
-						both.Go(func() { ends[r], errs[r] = meet(ctx, r, ranks) })
-					}
-					both.Wait()
-					return ends, errors.Join(errs...)
-				}
 				e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
 				op := []algorithm.Op{algorithm.AllReduce, algorithm.AllToAll}[i%2]
 				if err := patiently(open, op, algorithm.For(op)[0].Name, []Event{e}); err != nil {

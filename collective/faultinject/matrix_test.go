@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -30,7 +31,7 @@ const (
 func TestFaultMatrix(t *testing.T) {
 	slots := make(chan struct{}, 48) // most of a case's time is waiting for a deadline
 	var all sync.WaitGroup
-	for name, open := range transports() {
+	for name, open := range transports(t.TempDir()) {
 		for op := algorithm.Barrier; op <= algorithm.AllToAll; op++ {
 			for _, a := range algorithm.For(op) {
 				for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
@@ -51,9 +52,10 @@ func TestFaultMatrix(t *testing.T) {
 	all.Wait()
 }
 
-// transports open the endpoints of a group in this process.
-func transports() map[string]func() ([]transport.Endpoint, error) {
-	all := map[string]func() ([]transport.Endpoint, error){"inproc": openInproc}
+// transports open the endpoints of a group in this process; those that meet at a file
+// have it in dir. MPI's ranks are processes, which scripts/mpi.sh kills.
+func transports(dir string) map[string]func() ([]transport.Endpoint, error) {
+	all := map[string]func() ([]transport.Endpoint, error){"inproc": openInproc, "tcp": openTCP(dir, nil)}
 	if runtime.GOOS == "linux" {
 		all["shm"] = openShm
 	}
@@ -66,12 +68,26 @@ var groups atomic.Int64
 
 func openShm() ([]transport.Endpoint, error) {
 	name := fmt.Sprint("matrix", time.Now().UnixNano(), groups.Add(1))
+	return meet(ranks, func(ctx context.Context, rank, size int) (transport.Endpoint, error) {
+		return shm.Join(ctx, name, rank, size)
+	})
+}
+
+// openTCP opens a group that meets at a file of its own, with a secret where there is one.
+func openTCP(dir string, secret []byte) func() ([]transport.Endpoint, error) {
+	return func() ([]transport.Endpoint, error) {
+		return meet(ranks, overTCP(filepath.Join(dir, fmt.Sprint("meeting", groups.Add(1))), secret))
+	}
+}
+
+// meet opens all ends of a group.
+func meet(n int, join collective.Meeting) ([]transport.Endpoint, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	ends, errs := make([]transport.Endpoint, ranks), make([]error, ranks)
+	ends, errs := make([]transport.Endpoint, n), make([]error, n)
 	var all sync.WaitGroup
-	for r := range ranks {
-		all.Go(func() { ends[r], errs[r] = shm.Join(ctx, name, r, ranks) })
+	for r := range n {
+		all.Go(func() { ends[r], errs[r] = join(ctx, r, n) })
 	}
 	all.Wait()
 	return ends, errors.Join(errs...)

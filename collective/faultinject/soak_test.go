@@ -20,6 +20,7 @@ var (
 func TestSoak(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	slots := make(chan struct{}, 64)
+	over := transports(t.TempDir())
 	var all sync.WaitGroup
 	for i := range *schedules {
 		r := rand.New(rand.NewPCG(*seed, uint64(i)))
@@ -37,11 +38,16 @@ func TestSoak(t *testing.T) {
 			}
 			events[k] = e
 		}
+		carrier := []string{"inproc", "inproc", "shm", "tcp"}[r.IntN(4)]
+		open := over[carrier]
+		if open == nil {
+			carrier, open = "inproc", openInproc
+		}
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if err := patiently(openInproc, op, name, events); err != nil {
-				t.Errorf("-seed %d, schedule %d: %s by %s under %+v: %v", *seed, i, op, name, events, err)
+			if err := patiently(open, op, name, events); err != nil {
+				t.Errorf("-seed %d, schedule %d: %s: %s by %s under %+v: %v", *seed, i, carrier, op, name, events, err)
 			}
 		})
 	}

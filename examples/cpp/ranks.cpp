@@ -1,0 +1,117 @@
+// A function of the program's own, a stream, and two ranks that work together, which are threads here: ranks FOLDER, an empty folder.
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+#include <volley.hpp>
+
+// Checks what is printed, so that the example is a test too.
+static std::atomic<int> wrong{0};
+static void expect(bool ok, const char* what) {
+  if (!ok) std::fprintf(stderr, "wrong: %s\n", what), wrong++;
+}
+
+static void functions(const volley::device& cpu) {
+  volley::register_function<double(double, double)>("hypotenuse", [](double a, double b) { return std::sqrt(a * a + b * b); },
+                                                    "FN f64 hypotenuse(f64 a, f64 b) { return sqrt(a * a + b * b); }");
+  volley::register_function<int64_t(int64_t)>("never", [](int64_t) -> int64_t { throw std::runtime_error("out of ink"); });
+  std::vector<volley::column> sides;
+  sides.emplace_back(std::vector<double>{3, 5, 8});
+  sides.emplace_back(std::vector<double>{4, 12, 15});
+  auto c = volley::apply(cpu, "hypotenuse", {&sides[0], &sides[1]});
+  for (double v : c.as<double>()) std::printf("%g\n", v);
+  volley::table t(cpu, {"a", "b"}, sides);
+  auto longest = t.lazy().select({"hypotenuse(a, b) as c"}).sort({{"c", true}}).collect();
+  expect(longest["c"].as<double>()[0] == 17, "a function in an expression");
+  try {
+    volley::column one(std::vector<int64_t>{1});
+    volley::apply(cpu, "never", {&one});
+    expect(false, "an exception was lost");
+  } catch (const volley::error& e) {
+    expect(e.status() == VOLLEY_VALUE && std::string(e.what()).find("out of ink") != std::string::npos, e.what());
+  }
+  volley::token stop;
+  int told = 0;
+  stop.on_progress(1000, [&](const volley_progress& done) { return told++, done.read <= 3; });
+  t.lazy().collect(&stop);
+  expect(told >= 1, "progress");
+}
+
+static void streams(const volley::device& d) {
+  volley::stream s(d);
+  volley::event begin(d), end(d);
+  auto there = s.through();
+  s.record(begin);
+  volley::column host(std::vector<int64_t>{30, 10, 20});
+  auto c = host.to(there);
+  auto sorted = c.take(there, c.order(there));
+  s.record(end);
+  s.wait();
+  end.wait();
+  expect(end.done() && end.since(begin) >= 0, "events");
+  auto back = sorted.to(volley::device("cpu"));
+  expect(back.as<int64_t>()[0] == 10 && back.as<int64_t>()[2] == 30, "a sort on a stream");
+  ArrowDeviceArray array;
+  ArrowSchema schema;
+  sorted.export_to(&array, &schema);
+  volley::column again(&array, &schema);
+  volley::column third(again.to_dlpack());
+  expect(third.size() == 3 && third.where().name() == d.name(), "arrays and tensors of a device");
+  std::vector<volley::column> columns;
+  columns.push_back(third.slice(0, 2));
+  volley::table t(d, {"x"}, columns);
+  ArrowDeviceArrayStream batches;
+  t.to(d).export_to(&batches);
+  expect(volley::table(&batches).rows() == 2, "a stream of device arrays");
+}
+
+static void rank(const std::string& address, int64_t me) {
+  volley::comm world(address, me, 2);
+  std::vector<double> gradient{1.0 + me, 10}, sum(2), all(4);
+  world.all_reduce(gradient.data(), sum.data(), 2);
+  expect(sum[0] == 3 && sum[1] == 20, "all_reduce");
+  world.start_all_reduce(gradient.data(), sum.data(), 2, "max").wait();
+  expect(sum[0] == 2, "start_all_reduce");
+  world.all_gather(gradient.data(), 2, all.data());
+  expect(all[0] == 1 && all[2] == 2, "all_gather");
+  world.broadcast(sum.data(), 2, 1);
+  world.reduce_scatter(gradient.data(), sum.data(), 1);
+  expect(sum[0] == (me == 0 ? 3 : 20), "reduce_scatter");
+  world.all_to_all(gradient.data(), sum.data(), 1);
+  world.reduce(gradient.data(), sum.data(), 2, 0);
+  world.gather(gradient.data(), 2, all.data(), 1);
+  world.scatter(all.data(), sum.data(), 1, 1);
+  if (me == 0) {
+    world.send(gradient.data(), 2, 1);
+  } else {
+    world.receive(sum.data(), 2, 0);
+    expect(sum[0] == 1, "receive");
+  }
+  world.barrier();
+  expect(!world.split(-1), "a rank without a color");
+  if (me == 1) return; // it leaves
+  try {
+    world.all_reduce(gradient.data(), sum.data(), 2);
+    expect(false, "a rank that left was not missed");
+  } catch (const volley::error& e) {
+    auto fault = world.fault();
+    expect(e.status() == VOLLEY_FAULT && fault.first == "left" && fault.second == std::vector<int64_t>{1}, e.what());
+  }
+  expect(world.shrink().size() == 1, "shrink");
+}
+
+int main(int argc, char** argv) try {
+  volley::device cpu("cpu");
+  functions(cpu);
+  streams(cpu);
+  if (argc > 1) {
+    std::string address = std::string("file://") + argv[1] + "/meeting";
+    std::thread other(rank, address, 1);
+    rank(address, 0);
+    other.join();
+  }
+  return wrong;
+} catch (const volley::error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
