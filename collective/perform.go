@@ -224,10 +224,19 @@ func (c *Comm) flush() error {
 	for _, to := range c.flushed {
 		c.now.on(to)
 		if err := c.ends.Flush(to); err != nil {
-			c.flushed = c.flushed[:0]
 			return err
 		}
 	}
 	c.flushed = c.flushed[:0]
 	return nil
+}
+
+// takeBack is called when an operation has failed and the endpoint is interrupted:
+// of what was posted and not flushed nothing arrives any more, so that the caller may
+// have its memory back.
+func (c *Comm) takeBack() {
+	for _, to := range c.flushed {
+		_ = c.ends.Flush(to) // the interruption; the operation has its error
+	}
+	c.flushed = c.flushed[:0]
 }

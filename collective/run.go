@@ -50,12 +50,15 @@ func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
 		return nil
 	}
 	if c.closed.Load() {
+		c.takeBack()
 		return &device.Error{Call: op.String(), Kind: device.ErrClosed, Cause: errClosed}
 	}
 	if !errors.Is(err, errHalt) {
 		c.watch.report(c.blame(err))
 	}
-	return c.explain(ctx, c.watch.settled())
+	err = c.watch.settled()
+	c.takeBack()
+	return c.explain(ctx, err)
 }
 
 func (c *Comm) cancel(ctx context.Context) {

@@ -73,7 +73,9 @@ type Endpoint interface {
 	// Notes has the notes that came for this rank. It is closed by Close.
 	Notes() <-chan Note
 	// Interrupt makes Post, Flush and Recv return err, those that wait now and all
-	// later ones. No payload is read once the call that posted it has returned.
+	// later ones. Once Flush has returned, which does not wait for other processes then,
+	// payloads may change or be freed: what has not been received whole by then is never
+	// received.
 	Interrupt(err error)
 	// Split makes an endpoint of the same transport for some of the ranks, numbered in
 	// the order given, which is the same on all of them; so is the name, which no other

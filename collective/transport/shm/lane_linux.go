@@ -230,7 +230,7 @@ func (e *endpoint) pump(l *lane, at *ends, payload []byte) {
 }
 
 // Flush waits until no payload is read in place any more. When it is interrupted it
-// takes back what nobody has begun to read.
+// takes back what has not been read to its end.
 func (e *endpoint) Flush(to int) error {
 	at := &e.lanes[to]
 	l := at.out
@@ -242,7 +242,7 @@ func (e *endpoint) Flush(to int) error {
 		err = e.await(l, &l.done, at.heldTo)
 	}
 	if err != nil {
-		e.revoke(l, at, to)
+		e.revoke(l, at)
 	}
 	at.pumps.Wait()
 	clear(at.held[:])
@@ -250,21 +250,19 @@ func (e *endpoint) Flush(to int) error {
 	return err
 }
 
-// revoke takes back what is held, and waits for reads that have begun, unless the
-// reader is gone.
-func (e *endpoint) revoke(l *lane, at *ends, to int) {
+// revoke takes back what is held, and waits for no reader: one whose process is
+// stopped, or whose reduction does not return, would have this rank wait as long. A
+// reader that is in the middle reads on, from memory that may change under it or not
+// be there any more, which harms nobody: it only reads, and when it has done it finds
+// the message taken back and gives an error. Parts that were laid into the segment
+// stay as they are, since nothing is posted on an endpoint that was interrupted.
+func (e *endpoint) revoke(l *lane, at *ends) {
 	at.pumps.Wait()
 	for back := uint32(1); back <= depth; back++ {
 		k := at.posted - back
 		s := &l.slots[k%depth]
-		if at.held[k%depth] == nil || s.manner != inPlace || s.claim.CompareAndSwap(offered, revoked) {
-			continue
-		}
-		for int32(l.done.Load()-(k+1)) < 0 {
-			if _, runs := bornAt(int(e.seg.rank(to).pid.Load())); !runs {
-				break
-			}
-			sleep(&l.done, l.done.Load(), nap)
+		if at.held[k%depth] != nil && s.manner == inPlace {
+			s.claim.Store(revoked)
 		}
 	}
 }
@@ -314,8 +312,11 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		if !s.claim.CompareAndSwap(offered, claimed) {
 			return errRevoked
 		}
-		pid := int(e.seg.rank(from).pid.Load())
-		return e.takeParts(pid, s, l, at, sink)
+		err := e.takeParts(int(e.seg.rank(from).pid.Load()), s, l, at, sink)
+		if !s.claim.CompareAndSwap(claimed, taken) {
+			return errRevoked // what was read may be anything
+		}
+		return err
 	}
 	if s.manner == inRing {
 		off := *s.address()

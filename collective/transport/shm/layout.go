@@ -57,11 +57,13 @@ const (
 	inRing
 )
 
-// Who has a payload that is read in place: the reader, who takes it before it reads,
-// or the writer, who takes it back when the call that posted it must end.
+// Who has a payload that is read in place: the reader, who claims it before it reads
+// and has taken it when it has read all, or the writer, who takes it back when the call
+// that posted it must end. A reader that is not done by then has read nothing.
 const (
 	offered uint32 = iota
 	claimed
+	taken
 	revoked
 )
 
