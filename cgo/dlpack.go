@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/dataloader"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -18,6 +19,7 @@ const (
 	dlInt   = 0
 	dlUint  = 1
 	dlFloat = 2
+	dlBrain = 4
 	dlBool  = 6
 )
 
@@ -242,6 +244,9 @@ func newTensor(versioned bool, typ arrow.DataType, b *memory.Buffer, offset int6
 		t = &v.tensor
 	}
 	name := dlTypes[typ.ID()]
+	if typ == dataloader.BFloat16 { // which is no type of Arrow's
+		name = dlType{dlBrain, 16}
+	}
 	t.code, t.bits = C.uint8_t(name.code), C.uint8_t(name.bits)
 	t.byte_offset = C.uint64_t(offset * int64(memory.Width(typ)))
 	if place := b.Place(); place.HostAccessible() {

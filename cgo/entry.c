@@ -613,61 +613,6 @@ int32_t volley_table_write(const volley_table* table, const char* path, const vo
   return go_volley_table_write((uintptr_t)table, (char*)path, (volley_write_options*)options, (uintptr_t)token);
 }
 
-int32_t volley_loader_open(const volley_table* table, const volley_loader_options* options, volley_token* token, volley_loader** out) {
-  if (vly_forked) return vly_fork_error("volley_loader_open");
-  if (!out) return vly_null_error("volley_loader_open", "out");
-  memset(out, 0, sizeof *out);
-  return go_volley_loader_open((uintptr_t)table, (volley_loader_options*)options, (uintptr_t)token, (uintptr_t*)out);
-}
-
-int32_t volley_loader_next(const volley_loader* loader, volley_token* token, volley_batch** out) {
-  if (vly_forked) return vly_fork_error("volley_loader_next");
-  if (!out) return vly_null_error("volley_loader_next", "out");
-  memset(out, 0, sizeof *out);
-  return go_volley_loader_next((uintptr_t)loader, (uintptr_t)token, (uintptr_t*)out);
-}
-
-int32_t volley_loader_state(const volley_loader* loader, volley_token* token, char** out) {
-  if (vly_forked) return vly_fork_error("volley_loader_state");
-  if (!out) return vly_null_error("volley_loader_state", "out");
-  memset(out, 0, sizeof *out);
-  return go_volley_loader_state((uintptr_t)loader, (uintptr_t)token, out);
-}
-
-int32_t volley_loader_stats(const volley_loader* loader, volley_loader_figures* out) {
-  if (vly_forked) return vly_fork_error("volley_loader_stats");
-  return go_volley_loader_stats((uintptr_t)loader, out);
-}
-
-int32_t volley_loader_free(volley_loader* loader) {
-  if (vly_forked) return vly_fork_error("volley_loader_free");
-  return go_volley_loader_free((uintptr_t)loader);
-}
-
-int32_t volley_batch_describe(const volley_batch* batch, volley_batch_info* out) {
-  if (vly_forked) return vly_fork_error("volley_batch_describe");
-  return go_volley_batch_describe((uintptr_t)batch, out);
-}
-
-int32_t volley_batch_to_dlpack(const volley_batch* batch, int32_t part, const char* column, int32_t mask, struct DLManagedTensor** out) {
-  if (vly_forked) return vly_fork_error("volley_batch_to_dlpack");
-  if (!out) return vly_null_error("volley_batch_to_dlpack", "out");
-  memset(out, 0, sizeof *out);
-  return go_volley_batch_to_dlpack((uintptr_t)batch, part, (char*)column, mask, (void**)out);
-}
-
-int32_t volley_batch_to_dlpack_versioned(const volley_batch* batch, int32_t part, const char* column, int32_t mask, struct DLManagedTensorVersioned** out) {
-  if (vly_forked) return vly_fork_error("volley_batch_to_dlpack_versioned");
-  if (!out) return vly_null_error("volley_batch_to_dlpack_versioned", "out");
-  memset(out, 0, sizeof *out);
-  return go_volley_batch_to_dlpack_versioned((uintptr_t)batch, part, (char*)column, mask, (void**)out);
-}
-
-int32_t volley_batch_free(volley_batch* batch) {
-  if (vly_forked) return vly_fork_error("volley_batch_free");
-  return go_volley_batch_free((uintptr_t)batch);
-}
-
 int32_t volley_filter(const volley_device* device, const volley_column* column, const volley_column* mask, volley_token* token, volley_column** out) {
   if (vly_forked) return vly_fork_error("volley_filter");
   if (!out) return vly_null_error("volley_filter", "out");
@@ -970,4 +915,66 @@ int32_t volley_request_done(const volley_request* request, int64_t* out) {
 int32_t volley_request_free(volley_request* request) {
   if (vly_forked) return vly_fork_error("volley_request_free");
   return go_volley_request_free((uintptr_t)request);
+}
+
+int32_t volley_loader_open(const volley_table* table, const volley_loader_options* options, volley_token* token, volley_loader** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_open");
+  if (!out) return vly_null_error("volley_loader_open", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_open((uintptr_t)table, (volley_loader_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_loader_open_files(const char* const* paths, int64_t count, const volley_file_options* files, const volley_loader_options* options, volley_token* token, volley_loader** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_open_files");
+  if (!out) return vly_null_error("volley_loader_open_files", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_open_files((char* *)paths, count, (volley_file_options*)files, (volley_loader_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_loader_next(const volley_loader* loader, volley_token* token, volley_batch** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_next");
+  if (!out) return vly_null_error("volley_loader_next", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_next((uintptr_t)loader, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_loader_state(const volley_loader* loader, volley_token* token, char** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_state");
+  if (!out) return vly_null_error("volley_loader_state", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_state((uintptr_t)loader, (uintptr_t)token, out);
+}
+
+int32_t volley_loader_stats(const volley_loader* loader, volley_loader_figures* out) {
+  if (vly_forked) return vly_fork_error("volley_loader_stats");
+  return go_volley_loader_stats((uintptr_t)loader, out);
+}
+
+int32_t volley_loader_free(volley_loader* loader) {
+  if (vly_forked) return vly_fork_error("volley_loader_free");
+  return go_volley_loader_free((uintptr_t)loader);
+}
+
+int32_t volley_batch_describe(const volley_batch* batch, volley_batch_info* out) {
+  if (vly_forked) return vly_fork_error("volley_batch_describe");
+  return go_volley_batch_describe((uintptr_t)batch, out);
+}
+
+int32_t volley_batch_to_dlpack(const volley_batch* batch, int32_t part, const char* column, int32_t mask, struct DLManagedTensor** out) {
+  if (vly_forked) return vly_fork_error("volley_batch_to_dlpack");
+  if (!out) return vly_null_error("volley_batch_to_dlpack", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_batch_to_dlpack((uintptr_t)batch, part, (char*)column, mask, (void**)out);
+}
+
+int32_t volley_batch_to_dlpack_versioned(const volley_batch* batch, int32_t part, const char* column, int32_t mask, struct DLManagedTensorVersioned** out) {
+  if (vly_forked) return vly_fork_error("volley_batch_to_dlpack_versioned");
+  if (!out) return vly_null_error("volley_batch_to_dlpack_versioned", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_batch_to_dlpack_versioned((uintptr_t)batch, part, (char*)column, mask, (void**)out);
+}
+
+int32_t volley_batch_free(volley_batch* batch) {
+  if (vly_forked) return vly_fork_error("volley_batch_free");
+  return go_volley_batch_free((uintptr_t)batch);
 }

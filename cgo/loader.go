@@ -8,16 +8,31 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"sync"
 	"unsafe"
 
 	"github.com/volley-go/volley/dataloader"
-	"github.com/volley-go/volley/table"
 )
 
-// loaderObject is a loader. Freeing its handle closes it, whoever waits in it.
+// loaderObject is a loader, and the files that it reads, if any. Freeing its handle closes it, whoever waits in it.
 type loaderObject struct {
 	unmanaged
-	l *dataloader.Loader
+	l     *dataloader.Loader
+	files *dataloader.Files
+	once  sync.Once
+}
+
+// close closes the loader, and then its files, once.
+func (o *loaderObject) close() (err error) {
+	o.once.Do(func() {
+		if o.l != nil {
+			err = o.l.Close()
+		}
+		if o.files != nil {
+			err = errors.Join(err, o.files.Close())
+		}
+	})
+	return err
 }
 
 func (*loaderObject) kind() string { return "loader" }
@@ -31,18 +46,23 @@ var remainders = map[string]dataloader.Remainder{
 }
 
 // loaderOptions reads the options, and the state to go on from if there is one.
-func loaderOptions(p *C.volley_loader_options) (o dataloader.Options, state *dataloader.State, err error) {
+func loaderOptions(p *C.volley_loader_options) (*loaderPlan, error) {
+	if p == nil {
+		return nil, mismatch("options is NULL: batch must be set")
+	}
 	c, err := options("options", p)
 	if err != nil {
-		return o, nil, err
+		return nil, err
 	}
+	plan := &loaderPlan{}
+	o := &plan.options
 	if c.features != nil {
 		if o.Features, err = texts("features", c.features, c.features_count); err != nil {
-			return o, nil, err
+			return nil, err
 		}
 	}
 	if o.Labels, err = texts("labels", c.labels, c.labels_count); err != nil {
-		return o, nil, err
+		return nil, err
 	}
 	var layout, remainder, typ, labelType, at, entity string
 	for _, t := range []struct {
@@ -54,44 +74,43 @@ func loaderOptions(p *C.volley_loader_options) (o dataloader.Options, state *dat
 		{"label_type", c.label_type, &labelType}, {"state", c.state, &at}, {"entity", c.entity, &entity},
 	} {
 		if *t.to, err = optional(t.name, t.from); err != nil {
-			return o, nil, err
+			return nil, err
 		}
 	}
 	var known bool
 	if o.Layout, known = layouts[layout]; !known {
-		return o, nil, mismatch("there is no layout %q; there are row_major, column_major, columns", layout)
+		return nil, mismatch("there is no layout %q; there are row_major, column_major, columns", layout)
 	}
 	if o.Remainder, known = remainders[remainder]; !known {
-		return o, nil, mismatch("there is no remainder %q; there are pad, drop, uneven", remainder)
+		return nil, mismatch("there is no remainder %q; there are pad, drop, uneven", remainder)
 	}
-	if typ != "" {
-		if o.Type, err = typeNamed(typ); err != nil {
-			return o, nil, err
-		}
+	if o.Type, err = tensorType(typ); err != nil {
+		return nil, err
 	}
-	if labelType != "" {
-		if o.LabelType, err = typeNamed(labelType); err != nil {
-			return o, nil, err
-		}
+	if o.LabelType, err = tensorType(labelType); err != nil {
+		return nil, err
 	}
 	if at != "" {
-		state = new(dataloader.State)
-		if err := json.Unmarshal([]byte(at), state); err != nil {
-			return o, nil, mismatch("state %q is none: %v", at, err)
+		plan.state = new(dataloader.State)
+		if err := json.Unmarshal([]byte(at), plan.state); err != nil {
+			return nil, mismatch("state %q is none: %v", at, err)
 		}
 	}
 	for name, n := range map[string]C.int64_t{"rank": c.rank, "ranks": c.ranks, "workers": c.workers, "prefetch": c.prefetch} {
 		if n < -1<<20 || n > 1<<20 {
-			return o, nil, mismatch("%s is %d", name, int64(n))
+			return nil, mismatch("%s is %d", name, int64(n))
 		}
 	}
 	if c.history != 0 || c.horizon != 0 || c.stride != 0 || entity != "" {
 		o.Window = &dataloader.Window{History: int64(c.history), Horizon: int64(c.horizon), Stride: int64(c.stride), Entity: entity}
 	}
-	o.Masks, o.Shuffle = c.masks != 0, c.shuffle != 0
+	o.Masks, o.Shuffle, o.SkipBad = c.masks != 0, c.shuffle != 0, c.skip_bad != 0
 	o.Batch, o.Epochs, o.Spare, o.Seed = int64(c.batch), int64(c.epochs), int64(c.spare), uint64(c.seed)
 	o.Rank, o.Size, o.Workers, o.Prefetch = int(c.rank), int(c.ranks), int(c.workers), int(c.prefetch)
-	return o, state, nil
+	if o.Encode, err = encodings(c.encodings, c.encodings_count); err != nil {
+		return nil, err
+	}
+	return plan, plan.readOrder(&c)
 }
 
 //export go_volley_loader_open
@@ -101,38 +120,15 @@ func go_volley_loader_open(h C.uintptr_t, p *C.volley_loader_options, t C.uintpt
 		if err != nil {
 			return nil, err
 		}
-		if p == nil {
-			return nil, mismatch("options is NULL: batch must be set")
-		}
-		o, state, err := loaderOptions(p)
+		plan, err := loaderOptions(p)
 		if err != nil {
 			return nil, err
 		}
 		return func(ctx context.Context) (outcome, error) {
-			made, err := openLoader(ctx, from.t, o, state)
-			if err != nil {
-				return outcome{}, err
-			}
-			return outcome{
-				commit:  func() { *out = register(made) },
-				discard: func() { _ = made.l.Close() }, // nobody is there to be told
-			}, nil
+			made, err := plan.open(ctx, dataloader.FromTable(from.t), from.t.Query(), nil)
+			return loaderOutcome(out, made, err)
 		}, nil
 	})
-}
-
-func openLoader(ctx context.Context, t *table.Table, o dataloader.Options, state *dataloader.State) (*loaderObject, error) {
-	var l *dataloader.Loader
-	var err error
-	if state == nil {
-		l, err = dataloader.New(ctx, dataloader.FromTable(t), o)
-	} else {
-		l, err = dataloader.Resume(ctx, dataloader.FromTable(t), o, *state)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &loaderObject{l: l}, nil
 }
 
 //export go_volley_loader_next
@@ -223,6 +219,7 @@ func go_volley_loader_stats(h C.uintptr_t, out *C.volley_loader_figures) C.int32
 				f.elapsed, f.gather = C.int64_t(s.Elapsed), C.int64_t(s.Gather)
 				f.producer_wait, f.consumer_wait = C.int64_t(s.ProducerWait), C.int64_t(s.ConsumerWait)
 				f.ring, f.spare, f.fill, f.bound = C.int64_t(s.Ring), C.int64_t(s.Spare), C.double(s.Fill), interned(s.Bound)
+				f.skipped = C.int64_t(s.Skipped)
 			})
 		})
 	})
@@ -246,7 +243,7 @@ func fill[T any](name string, out *T, body func(*T)) error {
 //export go_volley_loader_free
 func go_volley_loader_free(h C.uintptr_t) C.int32_t {
 	if o, err := find[*loaderObject]("the handle", h); err == nil {
-		defer func() { _ = o.l.Close() }() // of a loader whose handle is gone
+		defer func() { _ = o.close() }() // of a loader whose handle is gone
 	}
 	return free[*loaderObject]("volley_loader_free", h)
 }

@@ -77,7 +77,16 @@ func (o *batchObject) tensor(p batchPart) (bytes []byte, typ arrow.DataType, sha
 		if err != nil {
 			return nil, nil, nil, nil, err
 		}
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(rows))), 8*len(rows)), arrow.PrimitiveTypes.Int64, []int64{int64(len(rows))}, []int64{1}, nil
+		return numbersOf(rows)
+	case C.VOLLEY_BATCH_OFFSETS:
+		t, err := o.b.Column(p.column)
+		if err == nil && (t.Offsets == nil || t.Columns > 0 || p.mask) {
+			err = mismatch("column %q: ragged lists alone have offsets, and those no mask", p.column)
+		}
+		if err != nil {
+			return nil, nil, nil, nil, err
+		}
+		return numbersOf(t.Offsets)
 	case C.VOLLEY_BATCH_FEATURES:
 		t, err = o.b.Features()
 	case C.VOLLEY_BATCH_LABELS:
@@ -97,16 +106,25 @@ func (o *batchObject) tensor(p batchPart) (bytes []byte, typ arrow.DataType, sha
 		}
 		bytes, typ = t.Valid, arrow.PrimitiveTypes.Uint8
 	}
-	if p.part == C.VOLLEY_BATCH_COLUMN && t.Steps > 0 {
-		return bytes, typ, []int64{t.Rows, t.Steps}, []int64{t.RowStride, t.StepStride}, nil
+	shape = t.Shape()
+	switch {
+	case len(shape) == 1: // ragged
+		return bytes, typ, shape, []int64{1}, nil
+	case t.Steps > 0:
+		strides = []int64{t.RowStride, t.StepStride, t.ColumnStride}
+	default:
+		strides = []int64{t.RowStride, t.ColumnStride}
 	}
-	if p.part == C.VOLLEY_BATCH_COLUMN {
-		return bytes, typ, []int64{t.Rows}, []int64{t.RowStride}, nil
+	if last := len(shape) - 1; p.part == C.VOLLEY_BATCH_COLUMN && t.Columns == 1 && t.Offsets == nil { // a value for each row, or step
+		shape, strides = shape[:last], strides[:last]
 	}
-	if t.Steps > 0 {
-		return bytes, typ, []int64{t.Rows, t.Steps, t.Columns}, []int64{t.RowStride, t.StepStride, t.ColumnStride}, nil
-	}
-	return bytes, typ, []int64{t.Rows, t.Columns}, []int64{t.RowStride, t.ColumnStride}, nil
+	return bytes, typ, shape, strides, nil
+}
+
+// numbersOf is a tensor of int64.
+func numbersOf(all []int64) (bytes []byte, typ arrow.DataType, shape, strides []int64, err error) {
+	n := int64(len(all))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), 8*n), arrow.PrimitiveTypes.Int64, []int64{n}, []int64{1}, nil
 }
 
 // take marks a tensor as handed out.

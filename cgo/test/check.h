@@ -71,6 +71,8 @@ void test_tables(void);
 void test_files(const char* folder);
 void test_kernels(void);
 void test_loader(void);
+/* Loaders over files, which are made in the folder. */
+void test_loader_sources(const char* folder);
 void test_tokens(void);
 void test_bad_input(void);
 void test_threads(void);

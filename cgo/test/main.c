@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   test_files(argv[1]);
   test_kernels();
   test_loader();
+  test_loader_sources(argv[1]);
   test_tokens();
   test_bad_input();
   test_threads();

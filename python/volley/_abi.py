@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 4
+ABI_MINOR = 5
 
 OK = 0
 PENDING = 1
@@ -28,6 +28,7 @@ BATCH_FEATURES = 0
 BATCH_LABELS = 1
 BATCH_COLUMN = 2
 BATCH_ROWS = 3
+BATCH_OFFSETS = 4
 
 
 class volley_error(Structure):
@@ -137,6 +138,46 @@ class volley_write_options(Structure):
     ]
 
 
+class volley_progress(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("read", c_int64),
+        ("total", c_int64),
+        ("made", c_int64),
+        ("seconds", c_double),
+    ]
+
+
+class volley_comm_options(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("address", c_char_p),
+        ("rank", c_int64),
+        ("ranks", c_int64),
+        ("transport", c_char_p),
+        ("secret_file", c_char_p),
+        ("deterministic", c_int64),
+        ("checksum", c_int64),
+        ("heartbeat", c_int64),
+        ("deadline", c_int64),
+        ("timeout", c_int64),
+        ("chunk", c_int64),
+        ("wire", c_char_p),
+    ]
+
+
+class volley_encoding(Structure):
+    _fields_ = [
+        ("column", c_char_p),
+        ("kind", c_char_p),
+        ("values", c_void_p),
+        ("values_count", c_int64),
+        ("length", c_int64),
+        ("pad", c_double),
+        ("lenient", c_int64),
+    ]
+
+
 class volley_loader_options(Structure):
     _fields_ = [
         ("size", c_uint64),
@@ -163,6 +204,24 @@ class volley_loader_options(Structure):
         ("horizon", c_int64),
         ("stride", c_int64),
         ("entity", c_char_p),
+        ("shuffle_by", c_char_p),
+        ("buffer", c_int64),
+        ("weights", c_char_p),
+        ("draws", c_int64),
+        ("stratify", c_char_p),
+        ("group", c_char_p),
+        ("encodings", c_void_p),
+        ("encodings_count", c_int64),
+        ("skip_bad", c_int64),
+    ]
+
+
+class volley_file_options(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("format", c_char_p),
+        ("csv", c_void_p),
+        ("cache", c_int64),
     ]
 
 
@@ -190,34 +249,7 @@ class volley_loader_figures(Structure):
         ("spare", c_int64),
         ("fill", c_double),
         ("bound", c_char_p),
-    ]
-
-
-class volley_progress(Structure):
-    _fields_ = [
-        ("size", c_uint64),
-        ("read", c_int64),
-        ("total", c_int64),
-        ("made", c_int64),
-        ("seconds", c_double),
-    ]
-
-
-class volley_comm_options(Structure):
-    _fields_ = [
-        ("size", c_uint64),
-        ("address", c_char_p),
-        ("rank", c_int64),
-        ("ranks", c_int64),
-        ("transport", c_char_p),
-        ("secret_file", c_char_p),
-        ("deterministic", c_int64),
-        ("checksum", c_int64),
-        ("heartbeat", c_int64),
-        ("deadline", c_int64),
-        ("timeout", c_int64),
-        ("chunk", c_int64),
-        ("wire", c_char_p),
+        ("skipped", c_int64),
     ]
 
 
@@ -415,24 +447,6 @@ def declare(library: CDLL) -> None:
     library.volley_query_free.restype = c_int32
     library.volley_table_write.argtypes = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p]
     library.volley_table_write.restype = c_int32
-    library.volley_loader_open.argtypes = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p]
-    library.volley_loader_open.restype = c_int32
-    library.volley_loader_next.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_loader_next.restype = c_int32
-    library.volley_loader_state.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_loader_state.restype = c_int32
-    library.volley_loader_stats.argtypes = [c_void_p, c_void_p]
-    library.volley_loader_stats.restype = c_int32
-    library.volley_loader_free.argtypes = [c_void_p]
-    library.volley_loader_free.restype = c_int32
-    library.volley_batch_describe.argtypes = [c_void_p, c_void_p]
-    library.volley_batch_describe.restype = c_int32
-    library.volley_batch_to_dlpack.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
-    library.volley_batch_to_dlpack.restype = c_int32
-    library.volley_batch_to_dlpack_versioned.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
-    library.volley_batch_to_dlpack_versioned.restype = c_int32
-    library.volley_batch_free.argtypes = [c_void_p]
-    library.volley_batch_free.restype = c_int32
     library.volley_filter.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
     library.volley_filter.restype = c_int32
     library.volley_take.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
@@ -529,3 +543,23 @@ def declare(library: CDLL) -> None:
     library.volley_request_done.restype = c_int32
     library.volley_request_free.argtypes = [c_void_p]
     library.volley_request_free.restype = c_int32
+    library.volley_loader_open.argtypes = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p]
+    library.volley_loader_open.restype = c_int32
+    library.volley_loader_open_files.argtypes = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p]
+    library.volley_loader_open_files.restype = c_int32
+    library.volley_loader_next.argtypes = [c_void_p, c_void_p, c_void_p]
+    library.volley_loader_next.restype = c_int32
+    library.volley_loader_state.argtypes = [c_void_p, c_void_p, c_void_p]
+    library.volley_loader_state.restype = c_int32
+    library.volley_loader_stats.argtypes = [c_void_p, c_void_p]
+    library.volley_loader_stats.restype = c_int32
+    library.volley_loader_free.argtypes = [c_void_p]
+    library.volley_loader_free.restype = c_int32
+    library.volley_batch_describe.argtypes = [c_void_p, c_void_p]
+    library.volley_batch_describe.restype = c_int32
+    library.volley_batch_to_dlpack.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
+    library.volley_batch_to_dlpack.restype = c_int32
+    library.volley_batch_to_dlpack_versioned.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
+    library.volley_batch_to_dlpack_versioned.restype = c_int32
+    library.volley_batch_free.argtypes = [c_void_p]
+    library.volley_batch_free.restype = c_int32

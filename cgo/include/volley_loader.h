@@ -1,0 +1,137 @@
+/*
+ * Training batches of the C interface: part of volley.h, which includes it.
+ */
+#ifndef VOLLEY_LOADER_H
+#define VOLLEY_LOADER_H
+
+/* What a loader makes of a column whose values are no numbers, or not the ones that are wanted. */
+typedef struct volley_encoding {
+  const char* column;
+  const char* kind;          /* "categories": a value is its place in values; "one_hot": as many columns as values, 1 in that of the value;
+                                "padded": lists as a tensor of their own, rows × length; "ragged": all lists' items, and where each begins */
+  const char* const* values; /* of the first two, values_count of them: texts, and whole numbers and bools as they are written */
+  int64_t values_count;
+  int64_t length;            /* of lists: the longest there may be */
+  double pad;                /* what stands behind the end of a padded list */
+  int64_t lenient;           /* a value that is not listed is -1, or all zeros, and a longer list is cut; else they are errors */
+} volley_encoding;
+
+/* What a loader makes of a table or of files. Only batch must be set. */
+typedef struct volley_loader_options {
+  uint64_t size;
+  const char* const* features; /* columns of the batches, features_count of them; NULL is all that are no labels, weights or group */
+  int64_t features_count;
+  const char* const* labels;   /* columns that come apart, labels_count of them */
+  int64_t labels_count;
+  const char* layout;          /* of the features: "row_major", "column_major", or "columns", a tensor for each; NULL is the first */
+  const char* type;            /* "float16", "bfloat16", "float32", "float64", "int32", "int64"; NULL is float32, in the layout columns each column's own */
+  const char* label_type;      /* likewise; NULL is float32 */
+  int64_t masks;               /* a mask for each tensor; without it nulls are an error */
+  int64_t batch;               /* rows of a batch */
+  int64_t shuffle;             /* a new order of all rows for each epoch */
+  uint64_t seed;               /* of the orders */
+  int64_t rank;                /* this rank, from 0 */
+  int64_t ranks;               /* of how many; 0 is 1 */
+  const char* remainder;       /* "pad": as many rows for all ranks, some a second time; "drop": whole batches alone; "uneven"; NULL is pad */
+  int64_t epochs;              /* how many there are; 0 is no end */
+  int64_t workers;             /* goroutines that make batches; 0 is one for each processor, -1 none: volley_loader_next makes them */
+  int64_t prefetch;            /* batches of the ring, lent ones among them; 0 is workers + 2 */
+  int64_t spare;               /* bytes to lay rows out in for random reading; 0 is 64 MiB, -1 none */
+  const char* state;           /* where to go on: a text of volley_loader_state; NULL is the beginning */
+  int64_t history;             /* above 0 each row of a batch is a window over a time series: so many rows of the past, the features */
+  int64_t horizon;             /* and so many rows after those, the labels; 0: the labels of the last row of the past, without steps */
+  int64_t stride;              /* rows from a window to the next; 0 is 1 */
+  const char* entity;          /* column of numbers that tells series apart that lie one after the other; NULL: one series */
+  const char* shuffle_by;      /* what shuffle is: "rows", over all of them, or "blocks+buffer": the parts of files in another order for each epoch,
+                                  through a buffer whose rows are shuffled, so that each part is read once an epoch; NULL is rows */
+  int64_t buffer;              /* rows of that buffer; 0 is 65536 */
+  const char* weights;         /* column by which rows are drawn with replacement, or NULL; of this and the next two one, without shuffle */
+  int64_t draws;               /* how many rows an epoch of those draws; 0 is as many as there are */
+  const char* stratify;        /* column of classes, texts or whole numbers: each stretch of an epoch has of each its share, or NULL */
+  const char* group;           /* column of groups: the rows of each one after the other, the groups in another order for each epoch, or NULL */
+  const volley_encoding* encodings; /* encodings_count of them */
+  int64_t encodings_count;
+  int64_t skip_bad;            /* rows in a part of a file that is damaged are left out, and counted; else they are an error */
+} volley_loader_options;
+
+/* How files are read for a loader. */
+typedef struct volley_file_options {
+  uint64_t size;
+  const char* format;            /* "parquet", "csv", "arrow"; NULL goes by the endings of the paths */
+  const volley_csv_options* csv; /* of CSV; NULL is the defaults */
+  int64_t cache;                 /* bytes of decoded parts that are kept; 0 is 256 MiB, -1 none */
+} volley_file_options;
+
+/* Which batch a batch is. */
+typedef struct volley_batch_info {
+  uint64_t size;
+  int64_t epoch;
+  int64_t step;   /* which batch of this rank, from where the epoch was taken up */
+  int64_t rows;
+  int64_t padded; /* of these, the last: given a second time in the epoch */
+} volley_batch_info;
+
+/* The figures of a loader since it was opened. Times are in nanoseconds; those of workers are of all together. */
+typedef struct volley_loader_figures {
+  uint64_t size;
+  int64_t steps;         /* batches of a whole epoch for this rank */
+  int64_t batches;       /* given out */
+  int64_t rows;          /* given out */
+  int64_t elapsed;
+  int64_t gather;        /* workers read rows */
+  int64_t producer_wait; /* workers waited for room in the ring */
+  int64_t consumer_wait; /* volley_loader_next waited for a batch */
+  int64_t ring;          /* bytes of the ring */
+  int64_t spare;         /* bytes in which rows are laid out */
+  double fill;           /* batches that waited when one was asked for, on average */
+  const char* bound;     /* what bounds the loader: "consumer" or "gather"; "" before the first batch */
+  int64_t skipped;       /* rows that skip_bad left out */
+} volley_loader_figures;
+
+/* The tensors of a batch. */
+enum {
+  VOLLEY_BATCH_FEATURES = 0, /* the matrix of the features, rows × columns; of windows rows × steps × columns */
+  VOLLEY_BATCH_LABELS = 1,   /* the matrix of the labels */
+  VOLLEY_BATCH_COLUMN = 2,   /* one feature of the layout columns, or one of lists in any layout, by its name */
+  VOLLEY_BATCH_ROWS = 3,     /* the numbers of the rows in the table, int64 */
+  VOLLEY_BATCH_OFFSETS = 4   /* where the lists of each row begin in a ragged column, and behind the last how many items there are, int64 */
+};
+
+/*
+ * Makes batches of a table in host memory: rows in a shuffled order, gathered into matrices of one type by workers, ahead of who uses them.
+ * All of the ring's memory is taken here. The order of an epoch depends on seed, epoch and number of rows alone.
+ */
+VOLLEY_API int32_t volley_loader_open(const volley_table* table, const volley_loader_options* options, volley_token* token,
+                                      volley_loader** out);
+/*
+ * volley_loader_open over files of any size: paths of files, patterns of their names, and folders, each with the files in it, all of one format
+ * and of the same columns. They are read piece by piece: row groups of Parquet, record batches of Arrow IPC, blocks of CSV; Arrow IPC that is not
+ * compressed is gathered from where it lies. Footers are read here, of CSV the whole text, and of weights, stratify and group that column.
+ */
+VOLLEY_API int32_t volley_loader_open_files(const char* const* paths, int64_t count, const volley_file_options* files,
+                                            const volley_loader_options* options, volley_token* token, volley_loader** out);
+/*
+ * The next batch; NULL at the end of an epoch, after which the next one begins, unless it was the last. Where all batches of the ring are lent
+ * it fails at once with VOLLEY_OUT_OF_MEMORY: give one back, or make prefetch larger.
+ */
+VOLLEY_API int32_t volley_loader_next(const volley_loader* loader, volley_token* token, volley_batch** out);
+/* Where the loader stands, as JSON: what was given out is seen. The first call reads all values, to hash them. */
+VOLLEY_API int32_t volley_loader_state(const volley_loader* loader, volley_token* token, char** out);
+/* Set out's size first. */
+VOLLEY_API int32_t volley_loader_stats(const volley_loader* loader, volley_loader_figures* out);
+/* Stops the workers and frees the loader; a volley_loader_next that waits fails with VOLLEY_CLOSED. Batches that are lent stay as they are. */
+VOLLEY_API int32_t volley_loader_free(volley_loader* loader);
+/* Set out's size first. */
+VOLLEY_API int32_t volley_batch_describe(const volley_batch* batch, volley_batch_info* out);
+/*
+ * Hands out a tensor of a batch without a copy; who takes it may write to it. With mask not 0 it is the mask: bytes, 0 for null. column is the
+ * name of VOLLEY_BATCH_COLUMN. Each tensor is handed out once; a second time is a VOLLEY_CLOSED. The batch's memory comes back to the ring when
+ * the batch was freed and all of its tensors were deleted.
+ */
+VOLLEY_API int32_t volley_batch_to_dlpack(const volley_batch* batch, int32_t part, const char* column, int32_t mask,
+                                          struct DLManagedTensor** out);
+VOLLEY_API int32_t volley_batch_to_dlpack_versioned(const volley_batch* batch, int32_t part, const char* column, int32_t mask,
+                                                    struct DLManagedTensorVersioned** out);
+VOLLEY_API int32_t volley_batch_free(volley_batch* batch);
+
+#endif /* VOLLEY_LOADER_H */
