@@ -924,6 +924,13 @@ int32_t volley_loader_open(const volley_table* table, const volley_loader_option
   return go_volley_loader_open((uintptr_t)table, (volley_loader_options*)options, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_loader_reopen(const volley_loader* loader, const volley_loader_options* options, volley_token* token, volley_loader** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_reopen");
+  if (!out) return vly_null_error("volley_loader_reopen", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_reopen((uintptr_t)loader, (volley_loader_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_loader_open_files(const char* const* paths, int64_t count, const volley_file_options* files, const volley_loader_options* options, volley_token* token, volley_loader** out) {
   if (vly_forked) return vly_fork_error("volley_loader_open_files");
   if (!out) return vly_null_error("volley_loader_open_files", "out");

@@ -14,11 +14,12 @@ import (
 	"github.com/volley-go/volley/dataloader"
 )
 
-// loaderObject is a loader, and the files that it reads, if any. Freeing its handle closes it, whoever waits in it.
+// loaderObject is a loader, and the files that it reads or the table that it took, if any. Freeing its handle closes it, whoever waits in it.
 type loaderObject struct {
 	unmanaged
 	l     *dataloader.Loader
 	files *dataloader.Files
+	taken *dataloader.Taken
 	once  sync.Once
 }
 
@@ -110,6 +111,7 @@ func loaderOptions(p *C.volley_loader_options) (*loaderPlan, error) {
 	if o.Encode, err = encodings(c.encodings, c.encodings_count); err != nil {
 		return nil, err
 	}
+	plan.take = c.take != 0
 	return plan, plan.readOrder(&c)
 }
 
@@ -125,7 +127,42 @@ func go_volley_loader_open(h C.uintptr_t, p *C.volley_loader_options, t C.uintpt
 			return nil, err
 		}
 		return func(ctx context.Context) (outcome, error) {
-			made, err := plan.open(ctx, dataloader.FromTable(from.t), from.t.Query(), nil)
+			if !plan.take {
+				made, err := plan.open(ctx, dataloader.FromTable(from.t), from.t.Query(), nil)
+				return loaderOutcome(out, made, err)
+			}
+			taken := dataloader.TakeTable(from.t.Retain())
+			made, err := plan.open(ctx, taken, from.t.Query(), nil)
+			if err != nil {
+				return outcome{}, errors.Join(err, taken.Close())
+			}
+			made.taken = taken
+			return loaderOutcome(out, made, nil)
+		}, nil
+	})
+}
+
+//export go_volley_loader_reopen
+func go_volley_loader_reopen(h C.uintptr_t, p *C.volley_loader_options, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return long("volley_loader_reopen", t, func(k *keeper) (work, error) {
+		from, err := kept[*loaderObject](k, "loader", h)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := loaderOptions(p)
+		switch {
+		case err != nil:
+			return nil, err
+		case from.taken == nil:
+			return nil, mismatch("the loader took no table: open another one over its table")
+		case plan.weights+plan.stratify+plan.groups != "":
+			return nil, mismatch("weights, stratify, group are columns of the table, which was taken: open the loader without take")
+		}
+		return func(ctx context.Context) (outcome, error) {
+			made, err := plan.open(ctx, from.taken, nil, nil)
+			if err == nil {
+				made.taken = from.taken
+			}
 			return loaderOutcome(out, made, err)
 		}, nil
 	})

@@ -27,6 +27,7 @@ type loaderPlan struct {
 	options                   dataloader.Options
 	state                     *dataloader.State // to go on from, or nil
 	blocks                    bool              // shuffle is by blocks through a buffer
+	take                      bool              // the loader takes its table over
 	buffer, draws             int64
 	weights, stratify, groups string
 }

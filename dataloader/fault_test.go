@@ -97,7 +97,7 @@ func TestMemoryRunsOut(t *testing.T) {
 	src := FromTable(numbers(t, b, 1000, 8))
 	failed := 0
 	for limit := int64(0); ; limit += 8 << 10 {
-		l, err := New(ctx, src, Options{Batch: 100, Prefetch: 4, Spare: 32 << 10, Memory: memory.NewLimited(a, limit)})
+		l, err := New(ctx, src, Options{Batch: 100, Shuffle: true, Prefetch: 4, Spare: 32 << 10, Memory: memory.NewLimited(a, limit)})
 		if err == nil {
 			if err := l.Close(); err != nil {
 				t.Error(err)

@@ -38,7 +38,7 @@ func BenchmarkFiles(b *testing.B) {
 	for name, c := range map[string]struct {
 		s Source
 		o Options
-	}{"parquet": {decoded, Options{Order: blocks}}, "mapped": {mapped, Options{Shuffle: true}}, "taken": {nil, Options{Shuffle: true}}, "table": {FromTable(t), Options{Shuffle: true}}} {
+	}{"parquet": {decoded, Options{Order: blocks}}, "mapped": {mapped, Options{Shuffle: true}}, "inorder": {FromTable(t), Options{}}, "taken": {nil, Options{Shuffle: true}}, "table": {FromTable(t), Options{Shuffle: true}}} {
 		c.o.Batch, c.o.Seed = benchBatch, 7
 		source := func() Source {
 			if c.s == nil {

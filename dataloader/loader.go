@@ -110,7 +110,11 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 			return nil, err
 		}
 	}
-	if l.reader, err = s.Open(ctx, o.Memory, l.plan.parts, o.Spare); err != nil {
+	spare := o.Spare
+	if !o.Shuffle && o.Order == nil {
+		spare = 0 // rows that come in their order lie well as they are
+	}
+	if l.reader, err = s.Open(ctx, o.Memory, l.plan.parts, spare); err != nil {
 		return nil, err
 	}
 	l.spare = l.reader.Bytes()

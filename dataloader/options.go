@@ -76,7 +76,8 @@ type Options struct {
 	// not released among them; 0 means Workers + 2.
 	Prefetch int
 	// Spare is how many bytes the source may use to arrange its data for random
-	// reading; 0 means 64 MiB, negative none. See the source for what it does.
+	// reading; 0 means 64 MiB, negative none. See the source for what it does. An
+	// epoch in the order of the rows needs none and uses none.
 	Spare int64
 	// Device, if not nil, is where batches are copied to, on a stream of their own,
 	// as soon as they are made, so that copies overlap with what the device and its

@@ -103,6 +103,9 @@ func load(t testing.TB, s Source, o Options) *Loader {
 	if r, ok := l.reader.(*tableReader); ok && l.options.Seed%2 == 1 {
 		r.laying.Wait() // with other seeds batches come from both sides of it
 	}
+	if r, ok := l.reader.(*takenLoan); ok && l.options.Seed%2 == 1 {
+		r.laying.Wait()
+	}
 	return l
 }
 

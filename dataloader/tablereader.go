@@ -241,6 +241,10 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 	if p.Mask {
 		p.setValid(to, at, int64(len(block)))
 	}
+	run := isRun(local, chunk)
+	if run {
+		gatherRun(p.columns[tiled:], to.Data, at*to.RowStride, to.RowStride, to.ColumnStride, local, chunk)
+	}
 	for c := range p.columns {
 		g := &p.columns[c]
 		if g.encoded != nil {
@@ -250,7 +254,7 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 			continue
 		}
 		k := at*to.RowStride + g.first*to.ColumnStride
-		if int64(c) >= tiled {
+		if int64(c) >= tiled && !run {
 			g.gather(to.Data, k, to.RowStride, local, chunk)
 		}
 		if p.Mask {

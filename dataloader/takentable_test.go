@@ -3,6 +3,7 @@ package dataloader
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -38,6 +39,81 @@ func TestTakeTable(t *testing.T) {
 	}
 }
 
+// TestTakenAgain goes on at a State over rows that an open loader has taken, while
+// they are laid out and after, and after that loader is gone.
+func TestTakenAgain(t *testing.T) {
+	b, a := onHost(t)
+	for _, cuts := range [][]int64{nil, {100, 20_000}} {
+		all := numbers(t, b, 40_000, 5, cuts...)
+		s := TakeTable(all.Retain())
+		o := Options{Batch: 97, Shuffle: true, Epochs: 1, Memory: a}
+		l, err := New(ctx, s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := load(t, FromTable(all), o)
+		for range 3 {
+			next(t, l)
+			next(t, want)
+		}
+		state, err := l.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Resume(ctx, s, o, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for k := range 5 {
+			x, err := again.Next(ctx)
+			y, wrong := want.Next(ctx)
+			if err != nil || wrong != nil {
+				t.Fatal(err, wrong)
+			}
+			if !slices.Equal(x.slot.tensors[0].Data, y.slot.tensors[0].Data) {
+				t.Errorf("batch %d differs", k)
+			}
+			if err := errors.Join(x.Release(), y.Release()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Resume(ctx, s, o, state); !errors.Is(err, device.ErrClosed) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTakenLoan closes loaders before the rows are laid out, reads what is laid
+// out, and counts one copy of the data then.
+func TestTakenLoan(t *testing.T) {
+	b, a := onHost(t)
+	for range 20 {
+		if err := load(t, TakeTable(numbers(t, b, 30_000, 8).Retain()), Options{Batch: 10, Memory: a}).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := TakeTable(numbers(t, b, 30_000, 8).Retain())
+	l := load(t, s, Options{Batch: 10, Memory: a, Masks: true})
+	r := l.reader.(*takenLoan)
+	r.laying.Wait()
+	if r.from != nil || r.whole != nil || s.sums == nil {
+		t.Error("the table is kept")
+	}
+	if rows, _ := next(t, l); len(rows) != 10 {
+		t.Errorf("%d rows", len(rows))
+	}
+	if got := l.Stats().Spare; got != 30_000*8*4 {
+		t.Errorf("%d bytes are laid out", got)
+	}
+}
+
 // TestTakenOnce makes loaders of one table twice, and none.
 func TestTakenOnce(t *testing.T) {
 	b, a := onHost(t)
@@ -55,6 +131,11 @@ func TestTakenOnce(t *testing.T) {
 	}
 	none := TakeTable(all.Retain())
 	if err := errors.Join(none.Close(), none.Close(), s.Close()); err != nil {
+		t.Error(err)
+	}
+	whole := TakeTable(all.Retain())
+	defer whole.Close()
+	if _, err := New(ctx, whole, Options{Batch: 7, Window: &Window{History: 2, Entity: "aa"}}); !errors.Is(err, device.ErrUnsupported) {
 		t.Error(err)
 	}
 	big := made(t, b, table.Column("big", []int64{1, 1 << 40}))

@@ -91,10 +91,16 @@ func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first,
 			rows[i] = at + int64(i)
 		}
 		local, chunk := r.locate(rows[:n], s)
+		run := isRun(local, chunk)
+		if run {
+			gatherRun(p.columns[:t.columns], t.buffer.Bytes(), (first+at)*t.columns, t.columns, 1, local, chunk)
+		}
 		for c := range p.columns[:t.columns] {
 			g := p.columns[c].gatherer
 			k := (first+at)*t.columns + int64(c)
-			g.gather(t.buffer.Bytes(), k, t.columns, local, chunk)
+			if !run {
+				g.gather(t.buffer.Bytes(), k, t.columns, local, chunk)
+			}
 			g.mark(t.buffer.Bytes(), nil, k, t.columns, local, chunk)
 		}
 	}

@@ -59,6 +59,9 @@ func newWindowed(ctx context.Context, s Source, w Window) (*windowed, error) {
 		v.add(0, s.NumRows())
 		return v, nil
 	}
+	if _, taken := s.(*Taken); taken {
+		return nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q, which tells series apart, is read beforehand: give the table by FromTable and not TakeTable", w.Entity)
+	}
 	at := s.Schema().FieldIndices(w.Entity)
 	if len(at) != 1 {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "there is no column %q to tell series apart by", w.Entity)

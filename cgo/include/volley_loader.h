@@ -52,6 +52,7 @@ typedef struct volley_loader_options {
   const volley_encoding* encodings; /* encodings_count of them */
   int64_t encodings_count;
   int64_t skip_bad;            /* rows in a part of a file that is damaged are left out, and counted; else they are an error */
+  int64_t take;                /* the loader takes the table over: all columns are laid out by rows whatever spare is, and the table given back */
 } volley_loader_options;
 
 /* How files are read for a loader. */
@@ -99,10 +100,17 @@ enum {
 
 /*
  * Makes batches of a table in host memory: rows in a shuffled order, gathered into matrices of one type by workers, ahead of who uses them.
- * All of the ring's memory is taken here. The order of an epoch depends on seed, epoch and number of rows alone.
+ * All of the ring's memory is taken here. The order of an epoch depends on seed, epoch and number of rows alone. With take the memory of the table
+ * goes when its handles are freed: free them right after this.
  */
 VOLLEY_API int32_t volley_loader_open(const volley_table* table, const volley_loader_options* options, volley_token* token,
                                       volley_loader** out);
+/*
+ * Opens a loader over the rows that an open one has taken, as volley_loader_open with take does over a table, which then has none any more: to go
+ * on at a state. Both read the same columns in the same layout and types, with masks or without. The first one may be freed then.
+ */
+VOLLEY_API int32_t volley_loader_reopen(const volley_loader* loader, const volley_loader_options* options, volley_token* token,
+                                        volley_loader** out);
 /*
  * volley_loader_open over files of any size: paths of files, patterns of their names, and folders, each with the files in it, all of one format
  * and of the same columns. They are read piece by piece: row groups of Parquet, record batches of Arrow IPC, blocks of CSV; Arrow IPC that is not

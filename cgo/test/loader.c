@@ -233,8 +233,49 @@ static void test_windows(const volley_table* t) {
   FAILS(VOLLEY_MISMATCH, "windows of -1", volley_loader_open(t, &o, NULL, &l));
 }
 
-void test_loader(void) {
+static void test_take(void) {
+  const char *features[] = {"x", "z"}, *labels[] = {"y"};
+  volley_loader_options o = {.features = features, .features_count = 2, .labels = labels, .labels_count = 1, .batch = BATCH, .shuffle = 1, .seed = 7,
+                             .epochs = 1, .workers = 2, .take = 1};
   volley_table* t = numbers();
+  volley_loader *l = opened(t, &o), *again;
+  volley_batch* b;
+  volley_loader_figures figures = {.size = sizeof figures};
+  int seen[ROWS] = {0};
+  int64_t rows = 0;
+  char* state;
+  OK(volley_table_free(t)); /* the loader has it */
+  OK(volley_loader_next(l, NULL, &b));
+  rows += look(b, seen);
+  OK(volley_loader_stats(l, &figures));
+  CHECK(figures.spare == ROWS * 3 * (int64_t)sizeof(float));
+  OK(volley_loader_state(l, NULL, &state));
+  o.state = state;
+  o.labels_count = 0;
+  FAILS(VOLLEY_MISMATCH, "the labels", volley_loader_reopen(l, &o, NULL, &again));
+  o.labels_count = 1;
+  OK(volley_loader_reopen(l, &o, NULL, &again));
+  OK(volley_loader_free(l));
+  for (;;) {
+    OK(volley_loader_next(again, NULL, &b));
+    if (!b) break;
+    rows += look(b, seen);
+  }
+  CHECK(rows == ROWS);
+  for (int i = 0; i < ROWS; i++) CHECK(seen[i] == 1);
+  FAILS(VOLLEY_MISMATCH, "options is NULL", volley_loader_reopen(again, NULL, NULL, &l));
+  OK(volley_loader_free(again));
+  volley_string_free(state);
+}
+
+void test_loader(void) {
+  volley_loader_options o = {.batch = BATCH};
+  volley_loader *l, *none;
+  volley_table* t = numbers();
+  l = opened(t, &o);
+  FAILS(VOLLEY_MISMATCH, "took no table", volley_loader_reopen(l, &o, NULL, &none));
+  OK(volley_loader_free(l));
+  test_take();
   test_epoch_and_state(t);
   test_loans(t);
   test_faults(t);

@@ -1,5 +1,6 @@
 """The loader by itself and with NumPy: each row once, the memory lent and not copied, resumed to the row, and what goes wrong."""
 
+import gc
 import json
 import sys
 import threading
@@ -120,6 +121,30 @@ def test_resume_gives_what_was_not_given() -> None:
     first.load_state_dict(state)
     assert [r for _, rows in first.numpy() for r in rows.tolist()] == rest
     assert first.state_dict()["epoch"] == 1
+
+
+def test_a_table_that_is_taken() -> None:
+    before, t = live(), numbers()
+    want = [x.tolist() for x in vo.Loader(t, 64, shuffle=True, seed=7, epochs=2).numpy()]
+    loader = vo.Loader(t, 64, shuffle=True, seed=7, take=True)
+    with pytest.raises(vo.Closed):
+        len(t)
+    got = []
+    for x in loader.numpy():
+        got.append(x.tolist())
+        if len(got) == 5:
+            break
+    state = loader.state_dict()
+    got += [x.tolist() for x in loader.numpy()]
+    assert got == want and loader.stats()["spare"] == ROWS * 3 * 4
+    loader.load_state_dict(state)
+    assert [x.tolist() for x in loader.numpy()] == want[5:]
+    loader.set_epoch(0)
+    assert [x.tolist() for x in loader.numpy()] == want
+    assert vo.Loader(numbers(), 64, layout="columns", take=True).types() == {"x": "float32", "y": "int64", "z": "float64"}
+    del loader, t, x
+    gc.collect()
+    assert live() == before
 
 
 def test_distributed_sampler_arguments() -> None:

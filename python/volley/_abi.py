@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 5
+ABI_MINOR = 6
 
 OK = 0
 PENDING = 1
@@ -213,6 +213,7 @@ class volley_loader_options(Structure):
         ("encodings", c_void_p),
         ("encodings_count", c_int64),
         ("skip_bad", c_int64),
+        ("take", c_int64),
     ]
 
 
@@ -545,6 +546,8 @@ def declare(library: CDLL) -> None:
     library.volley_request_free.restype = c_int32
     library.volley_loader_open.argtypes = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p]
     library.volley_loader_open.restype = c_int32
+    library.volley_loader_reopen.argtypes = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p]
+    library.volley_loader_reopen.restype = c_int32
     library.volley_loader_open_files.argtypes = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p]
     library.volley_loader_open_files.restype = c_int32
     library.volley_loader_next.argtypes = [c_void_p, c_void_p, c_void_p]

@@ -189,19 +189,22 @@ class Loader:
     entities: a column of numbers that changes from one series to the next. A column may be feature and label.
 
     workers: threads that make batches; None is one for each processor, 0 none: the loop makes them. prefetch: batches of the ring. spare: bytes in
-    which rows are laid out for random reading. state: where to go on, from ``state_dict``.
+    which rows are laid out for random reading. take: the loader takes the table over, which is closed: all its columns are laid out by rows, as a
+    tensor is, and the table given back, so that there is one copy of the data and random rows are as fast as they can be; for who needs the table
+    no more. A table that others hold too (a mapped file, an Arrow table) stays with them. state: where to go on, from ``state_dict``.
     """
 
     def __init__(self, table: Table | Query, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
                  layout: str = "row_major", dtype: str | None = None, label_dtype: str | None = None, masks: bool = False, row_numbers: bool = False,
                  shuffle: bool = False, seed: int = 0, rank: int = 0, num_replicas: int = 1, drop_last: bool = False, remainder: str | None = None,
                  epochs: int = 0, workers: int | None = None, prefetch: int = 0, spare: int = 0, history: int = 0, horizon: int = 0, stride: int = 1,
-                 entity: str | None = None,
+                 entity: str | None = None, take: bool = False,
                  state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self._loader: _Open | None = None
         if layout not in _LAYOUTS:
             raise Mismatch(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}", "mismatch")
         self.table = table.collect() if isinstance(table, Query) else table
+        self._schema = self.table.schema
         self.labels = [labels] if isinstance(labels, str) else list(labels)
         self.features = [n for n in self.table.columns if n != entity and (history or n not in self.labels)] if features is None else list(features)
         self.batch_size, self.layout, self.masks, self.row_numbers = batch_size, layout, masks, row_numbers
@@ -211,6 +214,7 @@ class Loader:
         self._numbers = (epochs, -1 if workers == 0 else workers or 0, prefetch, spare)
         self.history, self.horizon = history, horizon
         self._window = (history, horizon, stride if history else 0, None if entity is None else encode(entity))
+        self._take = take
         self._open(state)
 
     def _open(self, state: Mapping[str, Any] | None) -> None:
@@ -224,8 +228,14 @@ class Loader:
             ctypes.sizeof(_abi.volley_loader_options), at[0], len(self.features), at[1], len(self.labels), encode(self.layout), text(self.dtype),
             text(self.label_dtype), self.masks, self.batch_size, self.shuffle, self.seed, self.rank, self.num_replicas, encode(self._remainder),
             *self._numbers, None if state is None else encode(json.dumps(dict(state))), *self._window,
+            self._take,
         )  # fmt: skip
-        opened = _Open(long_make("volley_loader_open", self.table, byref(o), free="volley_loader_free"))
+        if self._take and self._loader is not None:
+            opened = _Open(long_make("volley_loader_reopen", self._loader, byref(o), free="volley_loader_free"))
+        else:
+            opened = _Open(long_make("volley_loader_open", self.table, byref(o), free="volley_loader_free"))
+        if self._take:
+            self.table.close()
         if self._loader is not None:
             self._loader.close()
         self._loader = opened
@@ -321,8 +331,7 @@ class Loader:
 
     def types(self) -> dict[str, str]:
         """The types of the features in the layout "columns"."""
-        schema = self.table.schema
-        return {n: self.dtype or _number(schema[n]) for n in self.features}
+        return {n: self.dtype or _number(self._schema[n]) for n in self.features}
 
 
 def _number(dtype: str) -> str:

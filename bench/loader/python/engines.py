@@ -19,7 +19,8 @@ class Engine:
 
 
 class Volley(Engine):
-    """Ours. A file is read and a loader opened for each epoch of it; both are in its time."""
+    """Ours. From memory the loader takes the table over and lays it out by rows, as the peers' tensors are; that is in the time to its first batch.
+    A file is read and a loader opened for each epoch of it; both are in its time."""
 
     ops = ("memory", "parquet", "parquet-shuffled")
 
@@ -38,8 +39,9 @@ class Volley(Engine):
         if self.loader is not None:
             self.loader.close()
             self.loader = None
-        if self.table is not None:
-            self.loader = self.vo.Loader(self.table, self.data.batch, shuffle=True, seed=7, workers=self.threads)
+        if self.data.op == "memory":
+            table, self.table = self.table or self.vo.Table(self.data.table()), None
+            self.loader = self.vo.Loader(table, self.data.batch, shuffle=True, seed=7, workers=self.threads, take=True)
 
     def epoch(self):
         if self.loader is not None:
@@ -47,7 +49,7 @@ class Volley(Engine):
             return
         t = self.vo.read_parquet(self.data.parquet)
         shuffle = self.data.op == "parquet-shuffled"
-        with self.vo.Loader(t, self.data.batch, shuffle=shuffle, seed=7, workers=self.threads, epochs=1) as loader:
+        with self.vo.Loader(t, self.data.batch, shuffle=shuffle, seed=7, workers=self.threads, epochs=1, take=shuffle) as loader:
             yield from loader.torch()
 
 

@@ -5,7 +5,7 @@
     make    writes the data into a folder: rows, columns, or data, a Parquet file whose numbers are taken. Answers rows, columns and bytes.
     load    opens the data: folder, batch, op ("memory"; "parquet", batches of the file in its order; "parquet-shuffled"). Answers lacks if it cannot.
     check   runs an epoch and holds each batch against the data. Answers wrong, "" where every row came exactly once.
-    epoch   runs an epoch; answers its seconds, and by how much memory that is not the data's file has grown since load.
+    epoch   runs an epoch; answers its seconds, and by how much memory has grown since load that is neither the data's file nor in its stead.
     first   opens the loader anew; answers the seconds until there is a batch.
 
 A command that fails is answered with error. The end of standard input ends the process.
@@ -18,10 +18,14 @@ import sys
 import time
 
 
-def anonymous():
-    """Bytes of resident memory that are no file's."""
+def resident(table):
+    """Bytes of resident memory that are no file's, and those of the table's file as long as it is mapped: an engine that gives it back and keeps
+    the data in its own memory has grown by nothing."""
     with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) << 10 for line in f if line.startswith("RssAnon:"))
+        anonymous = next(int(line.split()[1]) << 10 for line in f if line.startswith("RssAnon:"))
+    with open("/proc/self/maps") as f:
+        mapped = any(line.rstrip().endswith(table) for line in f)
+    return anonymous + (os.path.getsize(table) if mapped else 0)
 
 
 def numbers_of(path):
@@ -92,7 +96,7 @@ class Worker:
             return {"lacks": self.engine.why}
         self.engine.load(self.data)
         gc.collect()
-        self.before = anonymous()
+        self.before = resident(self.data.arrow)
         self.engine.open()
         return {}
 
@@ -136,7 +140,7 @@ class Worker:
         seconds = time.perf_counter() - start
         if rows != self.data.rows:
             raise ValueError(f"{rows} rows of {self.data.rows} in an epoch")
-        return {"seconds": seconds, "growth": max(0, anonymous() - self.before)}
+        return {"seconds": seconds, "growth": max(0, resident(self.data.arrow) - self.before)}
 
 
 def main(engine, threads):

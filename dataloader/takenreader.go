@@ -1,0 +1,113 @@
+package dataloader
+
+import (
+	"context"
+	"sync"
+
+	"github.com/volley-go/volley/table"
+)
+
+// takenReader reads a table that was taken: from its columns until it is laid out
+// by rows, then from there. Loaders share it.
+type takenReader struct {
+	of    *Taken
+	parts []Part
+	lent  int          // loans that are not closed; guarded by of.mu
+	whole *table.Table // nil once it is laid out; guarded by of.mu
+
+	rows *rowReader
+	mu   sync.RWMutex // held for reading by who reads from
+	from *tableReader // nil once rows has them all
+
+	laying sync.WaitGroup
+	stop   context.CancelFunc
+}
+
+// lay begins to lay the rows out. The columns are gone when that is done and they
+// are summed.
+func (r *takenReader) lay() {
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	r.laying.Go(func() {
+		for i := range r.from.parts {
+			p, to := &r.from.parts[i], &r.rows.parts[i]
+			if r.from.fill(ctx, to.data, p, 0) != nil {
+				return
+			}
+			if to.valid != nil {
+				fillMask(ctx, to.valid, to.data.buffer.Bytes(), p, 0, r.rows.rows)
+			}
+		}
+		sums := map[int]taken{}
+		for _, p := range r.parts {
+			for _, c := range p.Columns {
+				values, nulls, err := (&tableSource{r.whole}).column(ctx, c)
+				if err != nil {
+					return
+				}
+				sums[c] = taken{values, nulls}
+			}
+		}
+		if ctx.Err() == nil {
+			r.laid(sums)
+		}
+	})
+}
+
+// laid gives the columns back.
+func (r *takenReader) laid(sums map[int]taken) {
+	r.of.mu.Lock()
+	for c, sum := range sums {
+		r.of.remember(c, sum)
+	}
+	whole := r.whole
+	r.whole = nil
+	r.of.mu.Unlock()
+	r.mu.Lock()
+	from := r.from
+	r.from = nil
+	r.mu.Unlock()
+	_ = from.Close() // which has nothing to say
+	whole.Release()
+}
+
+// takenLoan is a takenReader for one loader.
+type takenLoan struct{ *takenReader }
+
+// Read copies rows, or gathers them as long as they are not all laid out.
+func (r *takenReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	r.mu.RLock()
+	if r.from != nil {
+		defer r.mu.RUnlock()
+		return r.from.Read(ctx, rows, to)
+	}
+	r.mu.RUnlock()
+	return r.rows.Read(ctx, rows, to)
+}
+
+// Bytes is all that is laid out.
+func (r *takenReader) Bytes() int64 { return r.rows.Bytes() }
+
+// Close gives the rows back when no loader has them any more.
+func (l *takenLoan) Close() error {
+	r := l.takenReader
+	r.of.mu.Lock()
+	r.lent--
+	last := r.lent == 0
+	if last {
+		r.of.reader = nil
+	}
+	r.of.mu.Unlock()
+	if !last {
+		return nil
+	}
+	if r.stop != nil {
+		r.stop()
+	}
+	r.laying.Wait()
+	if r.from != nil {
+		_ = r.from.Close() // which has nothing to say
+		r.whole.Release()
+	}
+	return r.rows.Close()
+}
