@@ -252,7 +252,7 @@ static void test_take(void) {
   OK(volley_loader_state(l, NULL, &state));
   o.state = state;
   o.labels_count = 0;
-  FAILS(VOLLEY_MISMATCH, "the labels", volley_loader_reopen(l, &o, NULL, &again));
+  FAILS(VOLLEY_MISMATCH, "the names or types of the columns", volley_loader_reopen(l, &o, NULL, &again));
   o.labels_count = 1;
   OK(volley_loader_reopen(l, &o, NULL, &again));
   OK(volley_loader_free(l));

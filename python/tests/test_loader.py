@@ -124,6 +124,7 @@ def test_resume_gives_what_was_not_given() -> None:
 
 
 def test_a_table_that_is_taken() -> None:
+    gc.collect()
     before, t = live(), numbers()
     want = [x.tolist() for x in vo.Loader(t, 64, shuffle=True, seed=7, epochs=2).numpy()]
     loader = vo.Loader(t, 64, shuffle=True, seed=7, take=True)

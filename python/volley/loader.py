@@ -228,7 +228,7 @@ class Loader:
             ctypes.sizeof(_abi.volley_loader_options), at[0], len(self.features), at[1], len(self.labels), encode(self.layout), text(self.dtype),
             text(self.label_dtype), self.masks, self.batch_size, self.shuffle, self.seed, self.rank, self.num_replicas, encode(self._remainder),
             *self._numbers, None if state is None else encode(json.dumps(dict(state))), *self._window,
-            self._take,
+            take=self._take,
         )  # fmt: skip
         if self._take and self._loader is not None:
             opened = _Open(long_make("volley_loader_reopen", self._loader, byref(o), free="volley_loader_free"))
