@@ -18,8 +18,8 @@ const TuningVariable = "VOLLEY_COLLECTIVE_TUNING"
 // Tuning is what was measured on a machine: for each transport the model of its
 // costs, by which algorithms are weighed, and the algorithms that were found best.
 // All ranks of a Comm use the same; where they do not, a call in which they choose
-// differently ends in a Fault that names both choices. "volley simulate
-// --calibrate --tuning FILE" makes one.
+// differently ends in a Fault that names both choices. "volley bench
+// collective --tune FILE" makes one.
 type Tuning struct {
 	Source     string                     `json:"source"` // where it was measured, for people
 	Transports map[string]TransportTuning `json:"transports"`

@@ -2,11 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"os"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,19 +20,12 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 			return usagef("--transports: unknown or repeated name %q, known are shm, tcp, inproc", name)
 		}
 	}
-	self, err := os.Executable()
+	machines, err := calibrateTransports(cmd.Context(), f.transports, progress.New(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
-	p := progress.New(cmd.ErrOrStderr())
-	var machines []*tune.Machine
 	var all []tune.Prediction
-	for _, name := range f.transports {
-		m, err := benchsim.Calibrate(cmd.Context(), []string{self, "simulate", "--rank"}, name, p)
-		if err != nil {
-			return err
-		}
-		machines = append(machines, m)
+	for _, m := range machines {
 		found, err := m.Predictions(cmd.Context())
 		if err != nil {
 			return err
@@ -58,17 +48,9 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 		Note: "β and γ with two ranks at work on vectors of 1 MiB."}
 	for _, m := range machines {
 		x := m.Figures.Model()
-		costs.Add(m.Figures.Transport, report.Seconds(x.Alpha), perSecond(x.Beta), perSecond(x.Gamma), report.Seconds(m.Figures.Hop))
+		costs.Add(m.Figures.Transport, report.Seconds(x.Alpha), benchsim.PerSecond(x.Beta), benchsim.PerSecond(x.Gamma), report.Seconds(m.Figures.Hop))
 	}
 	return writeGrids(cmd.OutOrStdout(), []report.Grid{costs, benchsim.Compared(all)})
-}
-
-// perSecond is a time a byte as a speed.
-func perSecond(seconds float64) string {
-	if seconds <= 0 {
-		return "nothing"
-	}
-	return fmt.Sprintf("%.1f GB/s", 1e-9/seconds)
 }
 
 // keep writes the files that were asked for.
@@ -85,10 +67,6 @@ func (f *simulateFlags) keep(d deps, machines []*tune.Machine) error {
 	if f.tuning == "" {
 		return nil
 	}
-	m := d.machine()
-	source := fmt.Sprintf("volley simulate --calibrate, %s, %d threads of %s", time.Now().UTC().Format(time.RFC3339), m.Threads, m.CPU)
-	return writeFile(f.tuning, func(w io.Writer) error {
-		_, err := tune.Table(source, machines...).WriteTo(w)
-		return err
-	})
+	_, err := saveTuning(f.tuning, "volley simulate --calibrate", d, machines)
+	return err
 }

@@ -20,7 +20,7 @@ type collectiveFlags struct {
 	sizes, ranks             []string
 	peers                    bool
 	mpich, python            string
-	rank                     string
+	rank, tune               string
 }
 
 func newCollective(d deps, f *benchFlags) *cobra.Command {
@@ -30,11 +30,18 @@ func newCollective(d deps, f *benchFlags) *cobra.Command {
 		Short: "Collective operations between processes of this machine",
 		Long: `collective times the operations between ranks, with nccl-tests' columns, in and
 out of place, over every transport. With --peers it races them against Open MPI,
-MPICH and Gloo: bash scripts/collective_peers.sh installs those.`,
+MPICH and Gloo: bash scripts/collective_peers.sh installs those.
+
+With --tune FILE it measures instead, for some minutes, what messages cost over the
+transports and which algorithm of each operation is fastest on 2 and on 4 ranks, prints
+that table and saves it; with VOLLEY_COLLECTIVE_TUNING=FILE every Comm goes by it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.rank != "" {
 				return d.collective.rank(cmd.Context(), c.rank)
+			}
+			if c.tune != "" {
+				return c.tuneTo(cmd, d, f)
 			}
 			o, err := c.options(d.collective)
 			if err == nil {
@@ -59,6 +66,7 @@ MPICH and Gloo: bash scripts/collective_peers.sh installs those.`,
 	p.StringSliceVar(&c.against, "against", s.peers, "`libraries` to race against")
 	p.StringVar(&c.mpich, "mpich", filepath.Join(".venv", "bin"), "`folder` with MPICH's mpicc and mpiexec")
 	p.StringVar(&c.python, "python", "/usr/bin/python3", "`interpreter` that has PyTorch")
+	p.StringVar(&c.tune, "tune", "", "`file` for a tuning table, which is measured")
 	p.StringVar(&c.rank, "rank", "", "become a rank of a race")
 	if err := p.MarkHidden("rank"); err != nil {
 		cmd.Long += "\n" + err.Error() // the flag is there

@@ -5,6 +5,7 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/collective/tune"
 )
 
 // deps is what the commands need from the library below, as functions, so that
@@ -110,6 +111,8 @@ type gemmPeerOptions struct {
 type collectiveSuite struct {
 	ops, devices, peers []string
 	run                 func(ctx context.Context, o collectiveOptions, to report.Sink, p progress.Progress) error
+	// tune measures transports for a tuning table.
+	tune func(ctx context.Context, transports []string, p progress.Progress) ([]*tune.Machine, error)
 	// rank makes the process one of the suite's ranks.
 	rank func(ctx context.Context, what string) error
 }
