@@ -272,3 +272,55 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+// TestRuns reads rows in their order from columns of like and of mixed types, more
+// and fewer than are turned together, by chunks that begin anywhere.
+func TestRuns(t *testing.T) {
+	b, a := onHost(t)
+	const rows = 1000
+	for _, cuts := range [][]int64{nil, {1, 63, 64, 700, 701}} {
+		for _, columns := range []int{3, 8, 17} {
+			checkRuns(t, numbers(t, b, rows, columns, cuts...), Options{Batch: 257, Epochs: 1, Memory: a})
+		}
+	}
+	var mixed []table.Series
+	for c := range int64(12) {
+		x, y := make([]float32, rows), make([]int32, rows)
+		for i := range x {
+			x[i], y[i] = float32(value(int64(i), c)), int32(value(int64(i), c))
+		}
+		name := string(rune('a' + c))
+		if c%5 == 3 {
+			mixed = append(mixed, table.Column(name, y))
+		} else {
+			mixed = append(mixed, table.Column(name, x))
+		}
+	}
+	checkRuns(t, made(t, b, mixed...), Options{Batch: 300, Epochs: 1, Memory: a})
+}
+
+func checkRuns(t *testing.T, all *table.Table, o Options) {
+	t.Helper()
+	row := int64(0)
+	for b, err := range load(t, FromTable(all), o).Batches(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := b.Features()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := elements[float32](t, x)
+		for i := range x.Rows {
+			for c := range x.Columns {
+				if got, want := v[i*x.RowStride+c], float32(value(row, c)); got != want {
+					t.Fatalf("row %d column %d of %d is %v, not %v", row, c, x.Columns, got, want)
+				}
+			}
+			row++
+		}
+	}
+	if row != all.NumRows() {
+		t.Errorf("%d rows of %d", row, all.NumRows())
+	}
+}
