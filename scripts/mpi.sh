@@ -35,4 +35,6 @@ for n in 2 4; do
 		VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/$library ranks $n works "MPICH, $library" "${mpich[@]}" -n $n
 	done
 done
+CGO_ENABLED=0 go build -o "$dir/volley" ./cmd/volley
+timeout -k 5 120 "$dir/volley" bench collective --transports mpi --ops allreduce --sizes 8,64K --ranks 2,4 --runs 1 --json
 VOLLEY_MPI_TEST=death ranks 3 survives "Open MPI, a rank killed" "${open[@]}" self,vader --enable-recovery -np 4

@@ -8,6 +8,8 @@ import (
 	"math"
 	"net"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -257,5 +259,35 @@ func TestRatios(t *testing.T) {
 	}
 	if l := s.limit(&Line{Op: "allreduce", Ranks: 2, Size: 64 << 20}); !near(l, 2) {
 		t.Errorf("limit %v", l)
+	}
+}
+
+// Ranks over MPI are started by Open MPI's launcher, as this program, which takes its
+// place and then looks for the library.
+func TestOverMPI(t *testing.T) {
+	all, err := engines(context.Background(), &Options{Self: []string{"/bin/volley", "--rank"}, Devices: Launched()}, t.TempDir())
+	if err != nil || len(all) != 1 || all[0].device != "mpi" || !all[0].together {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	commands, err := all[0].commands(4, "/socket")
+	if err != nil || len(commands) != 1 {
+		t.Fatalf("%q, %v", commands, err)
+	}
+	line := strings.Join(commands[0], " ")
+	if !strings.HasPrefix(line, "mpirun.openmpi ") || !strings.HasSuffix(line, " -np 4 /bin/volley --rank mpi,anywhere,0,4,/socket") {
+		t.Errorf("the command is %s", line)
+	}
+	t.Setenv("OMPI_COMM_WORLD_LOCAL_RANK", "")
+	if err := Rank(context.Background(), "mpi,anywhere,0,4,/socket"); err == nil || !strings.Contains(err.Error(), "OMPI_COMM_WORLD_LOCAL_RANK") {
+		t.Errorf("without a launcher: %v", err)
+	}
+	if runtime.GOOS != "linux" {
+		return // it begins anew on Linux only
+	}
+	rank := exec.Command(self(t)[0], "mpi,anywhere,0,4,/socket")
+	rank.Env = append(os.Environ(), "OMPI_COMM_WORLD_LOCAL_RANK=1", "VOLLEY_MPI_LIBRARY=no-such-library")
+	out, err := rank.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "no-such-library") {
+		t.Errorf("a rank without its library: %v: %s", err, out)
 	}
 }

@@ -38,6 +38,10 @@ func Devices() []string {
 	return []string{"tcp", "inproc"}
 }
 
+// Launched lists our transports that need another library's launcher: they are measured
+// where they are asked for by name.
+func Launched() []string { return []string{"mpi"} }
+
 // Places says where the peers are.
 type Places struct {
 	MPICH  string // the folder with its mpicc and mpiexec
@@ -48,7 +52,11 @@ type Places struct {
 // compiled into dir.
 func engines(ctx context.Context, o *Options, dir string) (all []*engine, err error) {
 	for _, d := range o.Devices {
-		all = append(all, ours(o.Self, d))
+		if d == "mpi" {
+			all = append(all, overMPI(o.Self))
+		} else {
+			all = append(all, ours(o.Self, d))
+		}
 	}
 	for _, p := range o.Peers {
 		switch p {
@@ -57,9 +65,8 @@ func engines(ctx context.Context, o *Options, dir string) (all []*engine, err er
 			if err != nil {
 				return nil, err
 			}
-			run := []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl"}
-			all = append(all, launched(p, "shm", mpi, "-np", append(slices.Clone(run), "self,vader")),
-				launched(p, "tcp", mpi, "-np", append(slices.Clone(run), "self,tcp", "--mca", "btl_tcp_if_include", "lo")))
+			all = append(all, launched(p, "shm", mpi, "-np", append(slices.Clone(openMPI), "self,vader")),
+				launched(p, "tcp", mpi, "-np", append(slices.Clone(openMPI), "self,tcp", "--mca", "btl_tcp_if_include", "lo")))
 		case "mpich":
 			mpi, err := compiled(ctx, dir, p, filepath.Join(o.Places.MPICH, "mpicc"))
 			if err != nil {
@@ -83,6 +90,25 @@ func engines(ctx context.Context, o *Options, dir string) (all []*engine, err er
 	}
 	return all, nil
 }
+
+// openMPI begins the commands of Open MPI's launcher; what carries the messages follows.
+var openMPI = []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl"}
+
+// overMPI is this program as ranks that Open MPI starts, over its shared memory. They pin
+// themselves, each by becoming [Rank] a second time.
+func overMPI(self []string) *engine {
+	return &engine{name: "volley", device: "mpi", together: true, commands: func(ranks int, socket string) ([][]string, error) {
+		argv := append(slices.Clone(openMPI), "self,vader", "-np", strconv.Itoa(ranks))
+		return [][]string{append(append(argv, self...), fmt.Sprintf("mpi,%s,0,%d,%s", anywhere, ranks, socket))}, nil
+	}}
+}
+
+// What stands for the meeting of ranks over MPI, which meet by themselves: whether the
+// process has its place.
+const (
+	anywhere = "anywhere"
+	settled  = "settled"
+)
 
 // compiled makes the MPI rank with a library's compiler.
 func compiled(ctx context.Context, dir, name, mpicc string) (string, error) {

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 
@@ -19,9 +20,22 @@ func startOn(c *exec.Cmd, turn int) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var all, own unix.CPUSet
+	all, err := pin(turn)
+	if err != nil {
+		return err
+	}
+	err = c.Start()
+	if back := unix.SchedSetaffinity(0, &all); err == nil && back != nil {
+		err = fmt.Errorf("pinning: %w", back)
+	}
+	return err
+}
+
+// pin puts the calling thread, which had all, on the processor whose turn it is.
+func pin(turn int) (all unix.CPUSet, err error) {
+	var own unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
-		return fmt.Errorf("processors of this process: %w", err)
+		return all, fmt.Errorf("processors of this process: %w", err)
 	}
 	turn %= all.Count()
 	for cpu := 0; own.Count() == 0; cpu++ {
@@ -33,11 +47,22 @@ func startOn(c *exec.Cmd, turn int) error {
 		}
 	}
 	if err := unix.SchedSetaffinity(0, &own); err != nil {
-		return fmt.Errorf("pinning: %w", err)
+		return all, fmt.Errorf("pinning: %w", err)
 	}
-	err := c.Start()
-	if back := unix.SchedSetaffinity(0, &all); err == nil && back != nil {
-		err = fmt.Errorf("pinning: %w", back)
+	return all, nil
+}
+
+// become begins this process anew with other arguments, on the processor whose turn it
+// is: one that runs has threads elsewhere already.
+func become(turn int, args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	return err
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if _, err := pin(turn); err != nil {
+		return err
+	}
+	return fmt.Errorf("beginning anew: %w", unix.Exec(self, args, os.Environ()))
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/mpi"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/shm"
 	"github.com/volley-go/volley/collective/transport/tcp"
@@ -36,6 +39,8 @@ func Rank(ctx context.Context, what string) error {
 	}
 	var ends transport.Endpoint
 	switch device {
+	case "mpi":
+		return overMPIRank(ctx, what, meeting, socket)
 	case "inproc":
 		return together(ctx, inproc.New(size), socket)
 	case "shm":
@@ -43,12 +48,35 @@ func Rank(ctx context.Context, what string) error {
 	case "tcp":
 		ends, err = tcp.Join(ctx, rendezvous.World{Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Address: meeting}, tcp.Options{})
 	default:
-		err = fmt.Errorf("collective: no transport %q; there are %v", device, Devices())
+		err = fmt.Errorf("collective: no transport %q; there are %v and %v", device, Devices(), Launched())
 	}
 	if err != nil {
 		return err
 	}
 	return serve(ctx, ends, socket)
+}
+
+// overMPIRank is a rank that MPI's launcher has started: in its place at once, or by
+// beginning anew there.
+func overMPIRank(ctx context.Context, what, meeting, socket string) error {
+	if meeting == anywhere {
+		turn, err := strconv.Atoi(os.Getenv("OMPI_COMM_WORLD_LOCAL_RANK"))
+		if err != nil {
+			return fmt.Errorf("collective: Open MPI's launcher gives no OMPI_COMM_WORLD_LOCAL_RANK: %w", err)
+		}
+		args := slices.Clone(os.Args)
+		at := slices.Index(args, what)
+		if at < 0 {
+			return fmt.Errorf("collective: %q is not among the arguments %q", what, args)
+		}
+		args[at] = strings.Replace(what, anywhere, settled, 1)
+		return become(turn, args)
+	}
+	ends, err := mpi.Join(ctx, rendezvous.World{}, mpi.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(serve(ctx, ends, socket), mpi.Finalize(ctx))
 }
 
 // together runs all ranks in this process.

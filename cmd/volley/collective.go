@@ -59,7 +59,7 @@ that table and saves it; with VOLLEY_COLLECTIVE_TUNING=FILE every Comm goes by i
 	s := d.collective
 	p := cmd.Flags()
 	p.StringSliceVar(&c.ops, "ops", s.ops, "`operations`")
-	p.StringSliceVar(&c.transports, "transports", s.devices, "our `transports`")
+	p.StringSliceVar(&c.transports, "transports", s.devices, "our `transports`; "+strings.Join(s.launched, ", ")+" by Open MPI's launcher, where asked for")
 	p.StringSliceVar(&c.sizes, "sizes", strings.Split("8,64,512,4K,32K,64K,256K,1M,4M,16M,64M", ","), "`bytes`, with K, M or G for powers of 1024")
 	p.StringSliceVar(&c.ranks, "ranks", []string{"2", "4"}, "`numbers` of ranks")
 	p.BoolVar(&c.peers, "peers", false, "race against other libraries: bash scripts/collective_peers.sh installs them")
@@ -83,7 +83,7 @@ func (c *collectiveFlags) options(s *collectiveSuite) (o collectiveOptions, err 
 	for _, list := range []struct {
 		flag         string
 		given, known []string
-	}{{"--ops", o.Ops, s.ops}, {"--transports", o.Transports, s.devices}, {"--against", o.Peers, s.peers}} {
+	}{{"--ops", o.Ops, s.ops}, {"--transports", o.Transports, slices.Concat(s.devices, s.launched)}, {"--against", o.Peers, s.peers}} {
 		for i, name := range list.given {
 			if !slices.Contains(list.known, name) || slices.Contains(list.given[:i], name) {
 				return o, usagef("%s: unknown or repeated name %q, known are %s", list.flag, name, strings.Join(list.known, ", "))

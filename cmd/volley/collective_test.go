@@ -16,7 +16,7 @@ func TestBenchCollective(t *testing.T) {
 	f := &fakes{}
 	d := f.deps()
 	d.collective = &collectiveSuite{
-		ops: []string{"reduce", "gather"}, devices: []string{"shm", "tcp"}, peers: []string{"gloo", "mpich"},
+		ops: []string{"reduce", "gather"}, devices: []string{"shm", "tcp"}, launched: []string{"mpi"}, peers: []string{"gloo", "mpich"},
 		run: func(_ context.Context, o collectiveOptions, to report.Sink, p progress.Progress) error {
 			told = append(told, o)
 			return f.suite("collective", o.Ops, o.benchOptions, 1, to, p)
@@ -34,7 +34,11 @@ func TestBenchCollective(t *testing.T) {
 		t.Errorf("told %+v", o)
 	}
 	call(t, context.Background(), d, "bench", "collective")
-	if o := told[1]; o.Peers != nil || len(o.Ops) != 2 || len(o.Sizes) != 11 || !slices.Equal(o.Ranks, []int{2, 4}) {
+	if o := told[1]; o.Peers != nil || !slices.Equal(o.Transports, []string{"shm", "tcp"}) || len(o.Ops) != 2 || len(o.Sizes) != 11 || !slices.Equal(o.Ranks, []int{2, 4}) {
+		t.Errorf("told %+v", o)
+	}
+	call(t, context.Background(), d, "bench", "collective", "--transports", "mpi,shm")
+	if o := told[2]; !slices.Equal(o.Transports, []string{"mpi", "shm"}) {
 		t.Errorf("told %+v", o)
 	}
 	if r := call(t, context.Background(), d, "bench", "collective", "--rank", "shm,x,0,2,/s"); r.status != 0 || !slices.Equal(ranks, []string{"shm,x,0,2,/s"}) {

@@ -110,6 +110,7 @@ type gemmPeerOptions struct {
 // collectiveSuite is the suite "collective" and what it knows.
 type collectiveSuite struct {
 	ops, devices, peers []string
+	launched            []string // transports that are measured where asked for only
 	run                 func(ctx context.Context, o collectiveOptions, to report.Sink, p progress.Progress) error
 	// tune measures transports for a tuning table.
 	tune func(ctx context.Context, transports []string, p progress.Progress) ([]*tune.Machine, error)

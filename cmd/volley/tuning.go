@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +59,11 @@ func (c *collectiveFlags) tuneTo(cmd *cobra.Command, d deps, f *benchFlags) erro
 	}
 	if _, err := c.options(d.collective); err != nil {
 		return err
+	}
+	for _, name := range c.transports {
+		if slices.Contains(d.collective.launched, name) {
+			return usagef("--tune: ranks over %s cannot be measured so, known are %s", name, strings.Join(d.collective.devices, ", "))
+		}
 	}
 	if _, err := os.Stat(filepath.Dir(c.tune)); err != nil {
 		return err // before minutes of measuring

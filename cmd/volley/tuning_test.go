@@ -39,7 +39,7 @@ func TestBenchCollectiveTune(t *testing.T) {
 	var fail error
 	d := (&fakes{}).deps()
 	d.collective = &collectiveSuite{
-		ops: []string{"reduce"}, devices: []string{"inproc", "tcp"}, peers: []string{"gloo"},
+		ops: []string{"reduce"}, devices: []string{"inproc", "tcp"}, launched: []string{"mpi"}, peers: []string{"gloo"},
 		tune: func(_ context.Context, transports []string, _ progress.Progress) ([]*tune.Machine, error) {
 			asked = append(asked, transports...)
 			return machines, fail
@@ -89,6 +89,7 @@ func TestBenchCollectiveTune(t *testing.T) {
 		t.Errorf("%+v: %v", r, err)
 	}
 	for args, want := range map[string]string{
+		"--transports mpi":            "ranks over mpi cannot be measured so, known are inproc, tcp",
 		"--ops reduce":                "--ops does not go with it",
 		"--peers":                     "--peers does not go with it",
 		"--runs 3":                    "--runs does not go with it",

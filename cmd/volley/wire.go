@@ -39,7 +39,7 @@ func wire() deps {
 		gemmPeers: &gemmPeerSuite{names: peers.GEMMPeers(), run: runGEMMPeers},
 		collective: &collectiveSuite{
 			ops: collective.Operations(), devices: collective.Devices(), peers: collective.Peers(), run: runCollective, rank: collective.Rank,
-			tune: calibrateTransports,
+			launched: collective.Launched(), tune: calibrateTransports,
 		},
 		loader:  &loaderSuite{engines: loader.Engines(), run: runLoader},
 		convert: &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
