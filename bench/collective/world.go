@@ -143,7 +143,9 @@ func (w *world) died(ctx context.Context, rank int, c command, err error) error 
 // close lets the ranks end, and ends those that do not.
 func (w *world) close() error {
 	for _, c := range w.conns {
-		_ = c.Close() // the ranks see the end of their commands
+		// The ranks see the end of their commands. Closing both ways would reset the
+		// connection of one whose answer was not read, which is an error there.
+		_ = c.(*net.UnixConn).CloseWrite()
 	}
 	late := time.AfterFunc(5*time.Second, w.end)
 	var errs []error
@@ -154,6 +156,9 @@ func (w *world) close() error {
 	}
 	late.Stop()
 	w.end()
+	for _, c := range w.conns {
+		_ = c.Close() // nobody is at the other end
+	}
 	return errors.Join(errs...)
 }
 
