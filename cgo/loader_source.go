@@ -204,6 +204,9 @@ func go_volley_loader_open_files(paths **C.char, n C.int64_t, f *C.volley_file_o
 			return nil, err
 		}
 		plan, err := loaderOptions(p)
+		if err == nil && plan.take {
+			err = mismatch("take is of a table, and not of files")
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package dataloader
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -26,6 +27,15 @@ type slot struct {
 	err    error // instead of a batch
 }
 
+// alignedNumbers is n zeros that lie as tensors must for frameworks that trust them
+// to be aligned.
+func alignedNumbers(n int64) []int64 {
+	const words = memory.Alignment / 8
+	all := make([]int64, n+words-1)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(all))) % memory.Alignment / 8
+	return all[skip : int64(skip)+n : int64(skip)+n]
+}
+
 // newSlot takes memory for a batch.
 func newSlot(l *Loader, rows int64) (*slot, error) {
 	size := int64(0)
@@ -37,7 +47,7 @@ func newSlot(l *Loader, rows int64) (*slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &slot{loader: l, buffer: buffer, rows: make([]int64, rows), tensors: make([]Tensor, len(l.plan.parts))}
+	s := &slot{loader: l, buffer: buffer, rows: alignedNumbers(rows), tensors: make([]Tensor, len(l.plan.parts))}
 	rest := buffer.Bytes()
 	take := func(n int64) []byte {
 		piece := rest[:n:n]
@@ -49,7 +59,7 @@ func newSlot(l *Loader, rows int64) (*slot, error) {
 		s.data, s.valid = append(s.data, take(d)), append(s.valid, take(m))
 		s.offsets = append(s.offsets, nil)
 		if l.plan.parts[i].lists() {
-			s.offsets[i] = make([]int64, rows+1)
+			s.offsets[i] = alignedNumbers(rows + 1)
 		}
 	}
 	if err := l.addDevice(s); err != nil {

@@ -5,10 +5,12 @@ import (
 	"io"
 	"math"
 	"testing"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
 
@@ -322,5 +324,16 @@ func checkRuns(t *testing.T, all *table.Table, o Options) {
 	}
 	if row != all.NumRows() {
 		t.Errorf("%d rows of %d", row, all.NumRows())
+	}
+}
+
+// TestNumbersAreAligned holds rows' numbers and offsets to lie as tensors must:
+// frameworks that are given them trust that.
+func TestNumbersAreAligned(t *testing.T) {
+	for n := range int64(200) {
+		all := alignedNumbers(n + 1)
+		if at := uintptr(unsafe.Pointer(&all[0])); at%memory.Alignment != 0 || int64(len(all)) != n+1 || cap(all) != len(all) {
+			t.Fatalf("%d numbers at %#x, %d of %d", n+1, at, len(all), cap(all))
+		}
 	}
 }

@@ -190,6 +190,9 @@ static void test_files_of(const char* folder, const char* const* parquet) {
   snprintf(path, sizeof path, "%s/other.csv", folder);
   FAILS(VOLLEY_MISMATCH, "one format", volley_loader_open_files(paths, 2, &f, &o, NULL, &l));
   FAILS(VOLLEY_MISMATCH, "no paths", volley_loader_open_files(paths, 0, &f, &o, NULL, &l));
+  o.take = 1;
+  FAILS(VOLLEY_MISMATCH, "take is of a table", volley_loader_open_files(parquet, 1, NULL, &o, NULL, &l));
+  o.take = 0;
   FAILS(VOLLEY_MISMATCH, "options is NULL", volley_loader_open_files(paths, 1, &f, NULL, NULL, &l));
 
   CHECK((file = fopen(parquet[0], "r+b")) != NULL); /* a byte of the first row group */

@@ -157,6 +157,27 @@ def test_tf_data_is_the_rings_memory(lent: list[int]) -> None:
     assert float(tf.reduce_max(next(iter(twice)))) > 0
 
 
+def test_bfloat16_and_lists() -> None:
+    import jax.numpy as jnp
+    import pyarrow as pa
+    import tensorflow as tf
+
+    items = pa.array([[i] * (i % 3) for i in range(100)], pa.list_(pa.int32()))
+    t = vo.from_arrow(pa.table({"x": np.arange(100), "c": ["red", "blue"] * 50, "l": items, "m": items}), device="cpu")
+    x, lists = next(iter(vo.Loader(t, 20, dtype="bfloat16", one_hot=["c"], pad={"l": 2}, ragged={"m": 2}).jax()))
+    assert x.dtype == lists["l"].dtype == jnp.bfloat16 and x.shape == (20, 3) and x[:, 0].tolist() == list(range(20))
+    assert lists["l"].shape == (20, 2) and lists["m"][0].shape == (sum(i % 3 for i in range(20)),)
+    for more, typ in (({}, tf.float32), ({"dtype": "bfloat16"}, tf.bfloat16), ({"layout": "columns"}, tf.int32)):
+        data = vo.Loader(t, 20, one_hot=["c"], pad={"l": 2}, ragged={"m": 2}, masks=True, prefetch=8, **more).dataset()  # type: ignore[arg-type]
+        rows = 0
+        for parts in data:
+            values, masks = parts if "layout" in more else parts[2:]
+            assert values["l"].dtype == values["m"][0].dtype == typ and values["l"].shape[1] == masks["l"].shape[1] == 2
+            assert masks["m"].shape[0] == values["m"][0].shape[0] == values["m"][1][-1]
+            rows += values["m"][1].shape[0] - 1
+        assert rows == 100 and (values["c"] if "layout" in more else parts[0]).shape[-1] == (2 if "layout" in more else 3)
+
+
 def test_keras_fits() -> None:
     import keras
 

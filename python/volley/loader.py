@@ -1,4 +1,4 @@
-"""Training batches of a table: drawn in a shuffled order by the library's workers, lent to NumPy, PyTorch, JAX, TensorFlow without a copy."""
+"""Training batches of a table or of files: drawn in a shuffled order by the library's workers, lent to NumPy, PyTorch, JAX, TensorFlow without a copy."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _tensor
 from ._library import Handle, call, encode, long_call, long_make, long_text, make, texts
-from .errors import Closed, Mismatch, OutOfMemory
-from .query import Query
+from .errors import Closed, Mismatch, OutOfMemory, Unsupported
+from .loader_encoding import Encodings, Named
+from .loader_source import source_of
+from .query import Paths, Query
 from .table import Table
 
 if TYPE_CHECKING:
@@ -90,8 +92,12 @@ class Batch(Handle):
         return BatchTensor(self, _abi.BATCH_LABELS, None, False)
 
     def column(self, name: str) -> BatchTensor:
-        """A feature of the layout "columns"."""
+        """A feature of the layout "columns", or one of lists in any layout."""
         return BatchTensor(self, _abi.BATCH_COLUMN, name, False)
+
+    def offsets(self, name: str) -> BatchTensor:
+        """Where the items of each row begin in a ragged column, and behind the last how many there are."""
+        return BatchTensor(self, _abi.BATCH_OFFSETS, name, False)
 
     @property
     def rows(self) -> BatchTensor:
@@ -100,7 +106,8 @@ class Batch(Handle):
 
     def parts(self, convert: Callable[[BatchTensor], Any]) -> Any:
         """Everything that the loader was asked for, each part converted: the features, their mask, the labels, their mask, the rows' numbers. One
-        part comes alone, several as a tuple. In the layout "columns" features and their masks are dicts by name. The batch is closed."""
+        part comes alone, several as a tuple. In the layout "columns" features and their masks are dicts by name; in the others such dicts of the
+        lists follow the features. A ragged list is a pair of items and offsets. The batch is closed."""
         try:
             made = self._parts(convert)
         finally:
@@ -111,21 +118,23 @@ class Batch(Handle):
         loader = self._loader
         made: list[Any] = []
         masks = (False, True) if loader.masks else (False,)
-        if loader.features:
-            for mask in masks:
-                if loader.layout == "columns":
-                    made.append({n: convert(BatchTensor(self, _abi.BATCH_COLUMN, n, mask)) for n in loader.features})
-                else:
-                    made.append(convert(BatchTensor(self, _abi.BATCH_FEATURES, None, mask)))
+        if loader.matrix:
+            made.extend(convert(BatchTensor(self, _abi.BATCH_FEATURES, None, mask)) for mask in masks)
+        if loader.apart:
+            made.extend({n: self._apart(convert, n, mask) for n in loader.apart} for mask in masks)
         if loader.labels:
             made.extend(convert(BatchTensor(self, _abi.BATCH_LABELS, None, mask)) for mask in masks)
         if loader.row_numbers:
             made.append(convert(BatchTensor(self, _abi.BATCH_ROWS, None, False)))
         return made
 
+    def _apart(self, convert: Callable[[BatchTensor], Any], name: str, mask: bool) -> Any:
+        made = convert(BatchTensor(self, _abi.BATCH_COLUMN, name, mask))
+        return (made, convert(self.offsets(name))) if name in self._loader.encodings.ragged and not mask else made
+
     def numpy(self) -> Any:
         """The parts as NumPy arrays."""
-        return self.parts(_numpy())
+        return self.parts(_numpy(self._loader))
 
     def torch(self) -> Any:
         """The parts as PyTorch tensors."""
@@ -140,9 +149,11 @@ class Batch(Handle):
         return self.parts(_tensorflow())
 
 
-def _numpy() -> Callable[[BatchTensor], Any]:
+def _numpy(loader: Loader) -> Callable[[BatchTensor], Any]:
     import numpy as np
 
+    if "bfloat16" in (loader.dtype, loader.label_dtype):
+        raise Unsupported("NumPy has no bfloat16: take torch, jax or tensorflow, or another dtype", "unsupported")
     return np.from_dlpack
 
 
@@ -166,20 +177,35 @@ def _tensorflow() -> Callable[[BatchTensor], Any]:
 
 
 class Loader:
-    """Training batches of a table, made ahead of who uses them by the library's own threads.
+    """Training batches of a table or of files, made ahead of who uses them by the library's own threads.
 
-    >>> t = Table({"x": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
-    >>> loader = Loader(t, 2, labels="y", shuffle=True, seed=7)
-    >>> len(loader)
-    2
+    >>> t = Table({"x": [1.0, 2.0, 3.0, 4.0], "color": ["red", "blue", "red", "red"], "y": [0, 1, 0, 1]})
+    >>> loader = Loader(t, 2, labels="y", shuffle=True, seed=7, one_hot=["color"])
+    >>> len(loader), loader.categories
+    (2, {'color': ['blue', 'red']})
 
     Each loop is over one epoch, or over what is left of it after a break: ``set_epoch`` begins one anew. A batch is lent: its memory comes back
     when all that was made of it is forgotten, and is never written to before. Who holds all ``prefetch`` batches gets OutOfMemory for the next.
 
-    table: a Table, or a Query, which is collected. features: columns of the batches; None means all that are no labels. labels: columns that
-    come apart, as a matrix. layout: "row_major" or "column_major" matrices, or "columns", a tensor for each feature. dtype, label_dtype:
-    "float32" and so on; None is float32, and each column's own in the layout "columns". masks: a mask for each tensor, without which nulls are an
-    error. row_numbers: batches also have the numbers of their rows.
+    data: a Table; a Query, which is collected; or files of any size: a path, a pattern such as "folder/*.parquet", a folder, or a list of these,
+    all of one format, by their endings or by format: "parquet", "csv", "arrow". csv are arguments of scan_csv, cache is how many bytes of decoded
+    parts are kept (0: 256 MiB, -1: none). skip_bad: rows of a part that is damaged are left out, and counted in ``stats()["skipped"]``; else they
+    are an error that names file and part.
+
+    features: columns of the batches; None means all that are no labels, weights or group. labels: columns that come apart, as a matrix. layout:
+    "row_major" or "column_major" matrices, or "columns", a tensor for each feature. dtype, label_dtype: "float32", "float64", "float16",
+    "bfloat16" (which NumPy has not got), "int32", "int64"; None is float32, and each column's own in the layout "columns". masks: a mask for each
+    tensor, without which nulls are an error. row_numbers: batches also have the numbers of their rows.
+
+    shuffle: True or "rows", all rows in another order for each epoch; "blocks+buffer", for files beyond memory: their parts in another order for
+    each epoch, through a buffer of so many rows in which these are shuffled, so that each part is read once an epoch. In its place one of weights:
+    the column by which rows are drawn with replacement, draws of them an epoch (0: as many as there are); stratify: the column of classes of which
+    each stretch of an epoch has its share; group: the column of groups whose rows come one after the other.
+
+    categories, one_hot: columns of texts, whole numbers or bools that become the places of their values, or a column for each value. A list of names
+    has the values looked for in the data, a dict gives them; ``loader.categories`` has them. pad: columns of lists, and the length that they are
+    padded to with pad_value; ragged: columns of lists that come as items and offsets, and how long the longest may be. lenient: values that are
+    not listed are -1, or all zeros, and longer lists are cut; else they are an error that names the row.
 
     rank, num_replicas, seed, drop_last: as DistributedSampler has them. Every rank gets as many batches; where the rows cannot be shared equally
     some come twice, or with drop_last those that fill no whole batch on each rank are left out. remainder="uneven" gives each row once.
@@ -194,48 +220,67 @@ class Loader:
     no more. A table that others hold too (a mapped file, an Arrow table) stays with them. state: where to go on, from ``state_dict``.
     """
 
-    def __init__(self, table: Table | Query, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
+    def __init__(self, data: Table | Query | Paths, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
                  layout: str = "row_major", dtype: str | None = None, label_dtype: str | None = None, masks: bool = False, row_numbers: bool = False,
-                 shuffle: bool = False, seed: int = 0, rank: int = 0, num_replicas: int = 1, drop_last: bool = False, remainder: str | None = None,
-                 epochs: int = 0, workers: int | None = None, prefetch: int = 0, spare: int = 0, history: int = 0, horizon: int = 0, stride: int = 1,
-                 entity: str | None = None, take: bool = False,
+                 shuffle: bool | str = False, buffer: int = 0, weights: str | None = None, draws: int = 0, stratify: str | None = None,
+                 group: str | None = None, seed: int = 0, categories: Named = (), one_hot: Named = (), pad: Mapping[str, int] | None = None,
+                 pad_value: float = 0.0, ragged: Mapping[str, int] | None = None, lenient: bool = False, rank: int = 0, num_replicas: int = 1,
+                 drop_last: bool = False, remainder: str | None = None, epochs: int = 0, workers: int | None = None, prefetch: int = 0,
+                 spare: int = 0, history: int = 0, horizon: int = 0, stride: int = 1, entity: str | None = None, take: bool = False, skip_bad: bool = False,
+                 format: str | None = None, csv: Mapping[str, Any] | None = None, cache: int = 0,
                  state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self._loader: _Open | None = None
         if layout not in _LAYOUTS:
             raise Mismatch(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}", "mismatch")
-        self.table = table.collect() if isinstance(table, Query) else table
-        self._schema = self.table.schema
+        self.source = source_of(data, format, csv, cache)
+        if take and self.source.table is None:
+            raise Mismatch("take is of a table, and not of files", "mismatch")
+        self.table = self.source.table  # None of files
         self.labels = [labels] if isinstance(labels, str) else list(labels)
-        self.features = [n for n in self.table.columns if n != entity and (history or n not in self.labels)] if features is None else list(features)
+        without = [entity] if history else [*self.labels, entity, weights, group]
+        self.features = [n for n in self.source.schema if n not in without] if features is None else list(features)
+        self.encodings = Encodings(self.source, categories, one_hot, pad or {}, pad_value, ragged or {}, lenient)
+        lists = self.encodings.lists(self.features)
+        self.matrix = [] if layout == "columns" else [n for n in self.features if n not in lists]
+        self.apart = self.features if layout == "columns" else lists
         self.batch_size, self.layout, self.masks, self.row_numbers = batch_size, layout, masks, row_numbers
         self.dtype, self.label_dtype, self.seed, self.shuffle = dtype, label_dtype, seed, shuffle
         self.rank, self.num_replicas, self.drop_last = rank, num_replicas, drop_last
-        self._remainder = remainder or ("drop" if drop_last else "pad")
-        self._numbers = (epochs, -1 if workers == 0 else workers or 0, prefetch, spare)
         self.history, self.horizon = history, horizon
-        self._window = (history, horizon, stride if history else 0, None if entity is None else encode(entity))
-        self._take = take
-        self._open(state)
-
-    def _open(self, state: Mapping[str, Any] | None) -> None:
-        lists = [texts(self.features), texts(self.labels)]
-        at = [ctypes.addressof(x) for x in lists]
 
         def text(value: str | None) -> bytes | None:
             return None if value is None else encode(value)
 
+        self._options: dict[str, Any] = {
+            "layout": text(layout), "type": text(dtype), "label_type": text(label_dtype), "masks": masks, "batch": batch_size,
+            "shuffle": bool(shuffle), "shuffle_by": text(shuffle) if isinstance(shuffle, str) else None, "buffer": buffer, "weights": text(weights),
+            "draws": draws, "stratify": text(stratify), "group": text(group), "seed": seed, "rank": rank, "ranks": num_replicas,
+            "remainder": text(remainder or ("drop" if drop_last else "pad")), "epochs": epochs, "workers": -1 if workers == 0 else workers or 0,
+            "prefetch": prefetch, "spare": spare, "history": history, "horizon": horizon, "stride": stride if history else 0, "entity": text(entity),
+            "skip_bad": skip_bad, "take": take,
+        }  # fmt: skip
+        self._open(state)
+
+    @property
+    def categories(self) -> dict[str, list[Any]]:
+        """The values of the columns that are encoded as categories or one-hot, in the order of their places."""
+        return self.encodings.values
+
+    def _open(self, state: Mapping[str, Any] | None) -> None:
+        lists = [texts(self.features), texts(self.labels)]
+        encodings, count, _keep = self.encodings.structures()
         o = _abi.volley_loader_options(
-            ctypes.sizeof(_abi.volley_loader_options), at[0], len(self.features), at[1], len(self.labels), encode(self.layout), text(self.dtype),
-            text(self.label_dtype), self.masks, self.batch_size, self.shuffle, self.seed, self.rank, self.num_replicas, encode(self._remainder),
-            *self._numbers, None if state is None else encode(json.dumps(dict(state))), *self._window,
-            take=self._take,
+            size=ctypes.sizeof(_abi.volley_loader_options), features=ctypes.addressof(lists[0]), features_count=len(self.features),
+            labels=ctypes.addressof(lists[1]), labels_count=len(self.labels), encodings=ctypes.addressof(encodings), encodings_count=count,
+            state=None if state is None else encode(json.dumps(dict(state))), **self._options,
         )  # fmt: skip
-        if self._take and self._loader is not None:
+        taken = self.table if self._options["take"] else None
+        if taken is not None and self._loader is not None:
             opened = _Open(long_make("volley_loader_reopen", self._loader, byref(o), free="volley_loader_free"))
         else:
-            opened = _Open(long_make("volley_loader_open", self.table, byref(o), free="volley_loader_free"))
-        if self._take:
-            self.table.close()
+            opened = _Open(self.source.open(o))
+        if taken is not None:
+            taken.close()
         if self._loader is not None:
             self._loader.close()
         self._loader = opened
@@ -271,7 +316,7 @@ class Loader:
 
     def numpy(self, transform: Transform | None = None) -> Batches:
         """Batches of NumPy arrays; see Batches."""
-        return Batches(self, _numpy(), transform)
+        return Batches(self, _numpy(self), transform)
 
     def jax(self, transform: Transform | None = None) -> Batches:
         """Batches of JAX arrays on the host."""
@@ -330,17 +375,17 @@ class Loader:
         self.close()
 
     def types(self) -> dict[str, str]:
-        """The types of the features in the layout "columns"."""
-        return {n: self.dtype or _number(self._schema[n]) for n in self.features}
+        """The types of the features that are tensors of their own: those of the layout "columns", and lists."""
+        return {n: self.dtype or (self._own(n) if self.layout == "columns" else "float32") for n in self.apart}
 
-
-def _number(dtype: str) -> str:
-    """The type of number that a column's values are in the layout "columns"."""
-    if dtype in _NUMBERS:
-        return dtype
-    if dtype == "bool":
-        return "uint8"
-    return "int32" if dtype in ("date32", "time32[s]", "time32[ms]") else "int64"
+    def _own(self, name: str) -> str:
+        """The type of number that a column's values are, or the items of its lists."""
+        dtype = self.source.items.get(name) or self.source.schema[name]
+        if dtype in _NUMBERS:
+            return dtype
+        if dtype == "bool" and name not in self.encodings.values:
+            return "uint8"
+        return "int32" if dtype in ("date32", "time32[s]", "time32[ms]") else "int64"
 
 
 class _Open(Handle):

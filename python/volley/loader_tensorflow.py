@@ -25,18 +25,28 @@ def _specs(loader: Loader) -> Any:
     def add(shape: list[int | None], dtype: str) -> None:
         specs.append(tf.TensorSpec(shape, tf.as_dtype(dtype)))
 
-    if loader.features and loader.layout == "columns":
-        for of in ({n: t for n, t in loader.types().items()}, dict.fromkeys(loader.features, "uint8"))[:masks]:
-            specs.append({n: tf.TensorSpec([None, *past], tf.as_dtype(t)) for n, t in of.items()})
-    elif loader.features:
+    if loader.matrix:
         for dtype in (loader.dtype or "float32", "uint8")[:masks]:
-            add([None, *past, len(loader.features)], dtype)
+            add([None, *past, sum(map(loader.encodings.width, loader.matrix))], dtype)
+    if loader.apart:
+        for mask in (False, True)[:masks]:
+            specs.append({n: _apart(loader, n, past, t, mask) for n, t in loader.types().items()})
     if loader.labels:
         for dtype in (loader.label_dtype or "float32", "uint8")[:masks]:
             add([None, *next_, len(loader.labels)], dtype)
     if loader.row_numbers:
         add([None], "int64")
     return specs[0] if len(specs) == 1 else tuple(specs)
+
+
+def _apart(loader: Loader, name: str, past: list[int], dtype: str, mask: bool) -> Any:
+    """The TensorSpec of a feature of its own, two of a ragged one."""
+    of, typ = loader.encodings, tf.as_dtype("uint8" if mask else dtype)
+    if name in of.ragged:
+        items = tf.TensorSpec([None], typ)
+        return items if mask else (items, tf.TensorSpec([None], tf.int64))
+    width = of.padded.get(name, of.one_hot.get(name, 0))
+    return tf.TensorSpec([None, *past, *([width] if width else [])], typ)
 
 
 # How long tf.data may take to let go of a batch: it does so on threads of its own, a moment after it was asked for the next.

@@ -310,6 +310,15 @@ def scan_csv(source: Paths, *, separator: str = ",", has_header: bool = True, ne
              null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False, device: Device | str | None = None) -> Query:  # fmt: skip
     """A query over CSV files. Types are guessed from the first rows (10,000 unless infer_schema_length says else), those of schema_overrides
     given; ignore_errors leaves out records that are wrong."""
+    o, _keep = csv_options(separator=separator, has_header=has_header, new_columns=new_columns, schema_overrides=schema_overrides,
+                           null_values=null_values, infer_schema_length=infer_schema_length, ignore_errors=ignore_errors)  # fmt: skip
+    paths, n = _paths(source)
+    return _placed(make("volley_scan_csv", paths, n, byref(o)), device)
+
+
+def csv_options(*, separator: str = ",", has_header: bool = True, new_columns: Sequence[str] = (), schema_overrides: Mapping[str, str] | None = None,
+                null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False) -> tuple[_abi.volley_csv_options, list[Any]]:  # fmt: skip
+    """The library's structure of scan_csv's arguments, and what must be kept as long as it."""
     types = dict(schema_overrides or {})
     nulls = _names(null_values)
     lists = [texts(new_columns), texts(types), texts(types.values()), texts(nulls)]
@@ -318,5 +327,4 @@ def scan_csv(source: Paths, *, separator: str = ",", has_header: bool = True, ne
         ctypes.sizeof(_abi.volley_csv_options), encode(separator), not has_header, at[0], len(new_columns), at[1], at[2], len(types), at[3], len(nulls),
         infer_schema_length, ignore_errors,
     )  # fmt: skip
-    paths, n = _paths(source)
-    return _placed(make("volley_scan_csv", paths, n, byref(o)), device)
+    return o, lists
