@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/volley-go/volley/collective/transport/shm"
 )
@@ -39,7 +38,7 @@ func stoppedRank(name string) error {
 		return err
 	}
 	return sumOverMemory(name, 1, deadline, func(a, b int64) int64 {
-		_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // where it fails the operation succeeds, which the test sees
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // where it fails the operation succeeds, which the test sees
 		return a + b
 	})
 }
