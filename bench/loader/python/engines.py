@@ -20,7 +20,7 @@ class Engine:
 
 class Volley(Engine):
     """Ours. From memory the loader takes the table over and lays it out by rows, as the peers' tensors are; that is in the time to its first batch.
-    A file is read and a loader opened for each epoch of it; both are in its time."""
+    A loader is opened over a file for each epoch in its order; to shuffle all rows it is read whole. All of that is in its time."""
 
     ops = ("memory", "parquet", "parquet-shuffled")
 
@@ -47,9 +47,10 @@ class Volley(Engine):
         if self.loader is not None:
             yield from self.loader.torch()
             return
-        t = self.vo.read_parquet(self.data.parquet)
-        shuffle = self.data.op == "parquet-shuffled"
-        with self.vo.Loader(t, self.data.batch, shuffle=shuffle, seed=7, workers=self.threads, epochs=1, take=shuffle) as loader:
+        data, shuffle = self.data.parquet, self.data.op == "parquet-shuffled"
+        if shuffle:
+            data = self.vo.read_parquet(data)
+        with self.vo.Loader(data, self.data.batch, shuffle=shuffle, seed=7, workers=self.threads, epochs=1, take=shuffle) as loader:
             yield from loader.torch()
 
 
