@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The C interface: `capi.sh` builds libvolley.so into out/capi and tests it; `capi.sh build` builds alone; `capi.sh install PREFIX` builds and
 # installs the library, the headers, and what pkg-config and CMake look for.
-# Wants a C and a C++ compiler, and CMake for the example; see compiler.sh for what is installed with apt-get where it is missing.
+# Wants a C and a C++ compiler, valgrind, pkg-config and CMake; see compiler.sh and packages.sh for what is installed with apt-get where it is missing.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
 . scripts/opencl.sh
@@ -95,6 +95,26 @@ if [ -s "$log" ]; then
 	exit 1
 fi
 rm -r "$files"
+
+section "C interface: leaks, as valgrind sees them"
+# lost PROGRAM ARGUMENT...: whether valgrind finds memory at its end that nothing points to. What it says of stacks is left aside: it does not know Go's.
+lost() {
+	timeout 300 valgrind --undef-value-errors=no --child-silent-after-fork=yes --leak-check=full --log-file="$out/valgrind.log" "$@" || exit 1
+	! grep -q -e 'definitely lost: 0 bytes' -e 'no leaks are possible' "$out/valgrind.log"
+}
+if packages valgrind valgrind; then
+	printf '#include <stdlib.h>\nint main(void) { void* volatile p = malloc(16); p = NULL; return p != NULL; }\n' | gcc -x c - -o "$out/loses"
+	lost "$out/loses" || { echo "valgrind does not see a leak that was planted" >&2; exit 1; }
+	gcc -std=c11 -D_POSIX_C_SOURCE=200809L $strict -g -O1 -Icgo/include cgo/test/*.c -L"$out" -lvolley -lpthread -ldl -Wl,-rpath,"$PWD/$out" -o "$out/plain"
+	files=$(mktemp -d)
+	if lost "$out/plain" "$files"; then
+		cat "$out/valgrind.log" >&2
+		exit 1
+	fi
+	rm -r "$files"
+else
+	leave_out "leaks as valgrind sees them" "$why"
+fi
 
 section "C interface: the host's signals"
 gcc -std=c11 -D_DEFAULT_SOURCE $strict -g -O1 -Icgo/include cgo/test/host/signals.c -lpthread -ldl -o "$out/signals"
