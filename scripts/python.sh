@@ -62,7 +62,10 @@ else
 	leave_out "Python's protocols of device memory" "$why"
 fi
 
-python3 scripts/readme_python.py README.md "$out/venv/bin/python" all
+for partner in numpy pandas pyarrow polars duckdb jax tensorflow nanoarrow narwhals numba all; do
+	python3 scripts/readme_python.py README.md "$out/venv/bin/python" $partner
+done
+[ "$base" != /usr/bin/python3 ] || python3 scripts/readme_python.py README.md "$out/venv/bin/python" torch
 
 # An epoch by every loader that is here: the program fails where a row does not come exactly once.
 section "Python: loaders beside each other"

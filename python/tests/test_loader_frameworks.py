@@ -1,6 +1,9 @@
 """Batches in PyTorch, JAX, TensorFlow and Keras: the tensors lie in the loader's ring, by their addresses."""
 
 import ctypes
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -187,3 +190,15 @@ def test_keras_fits() -> None:
     model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
     history = model.fit(vo.Loader(t, 100, labels="y", shuffle=True, prefetch=8).dataset(), epochs=5, verbose=0)
     assert history.history["loss"][-1] < 1e-3
+
+
+def test_opencl_beside_tensorflow() -> None:
+    """A process with TensorFlow looks for devices: OpenCL's drivers have an LLVM of their own."""
+    code = """
+import tensorflow
+import volley as vo
+print(vo.Table({"a": [1, 2]}).select(b=vo.col("a") * 2).to_pydict())
+"""
+    pytest.importorskip("tensorflow")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
+    assert ran.returncode == 0 and ran.stdout == "{'b': [2, 4]}\n", ran.stderr[-2000:]

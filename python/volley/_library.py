@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from . import _abi
+from ._drivers import keep_apart
 from .errors import OF_STATUS, Closed, Internal, VolleyError
 from .progress import watch, watcher
 
@@ -35,6 +36,7 @@ def library() -> ctypes.CDLL:
                 if version >> 16 != _abi.ABI_MAJOR or version & 0xFFFF < _abi.ABI_MINOR:
                     raise ImportError(f"{path} has interface {version >> 16}.{version & 0xFFFF}, this package wants {_abi.ABI_MAJOR}.{_abi.ABI_MINOR}")
                 _abi.declare(lib)
+                keep_apart()
                 _loaded = lib
     return _loaded
 
