@@ -26,7 +26,7 @@ type countedRows struct {
 func keyOf(keys []*memory.Column, i int64) string {
 	text := ""
 	for _, k := range keys {
-		text += fmt.Sprintf("%v|", kernels.ScalarAt(k, i))
+		text += kernels.ScalarAt(k, i).String() + "|"
 	}
 	return text
 }

@@ -26,11 +26,12 @@ func Planted(t *testing.T, b *kernels.Backend) {
 					if m.onHost && b.Device.Place() != memory.Host {
 						continue
 					}
-					hits := 0
-					bad := &kernels.Backend{Device: b.Device, Set: plant(b.Set, f.Kernel, m, &hits)}
+					hits, calls := 0, 0
+					bad := &kernels.Backend{Device: b.Device, Set: plant(b.Set, f.Kernel, m, &hits, &calls)}
 					failure := record(func(r Reporter) {
 						s := newSuite(r, bad, referenceBackend(t), false, extent)
 						s.planted = true
+						s.unfit = func() bool { return hits == 0 && calls > unfitAfter }
 						s.ran = &pairs{set: map[kernels.Support]bool{}}
 						f.run(s, seed)
 					})
@@ -51,13 +52,18 @@ func Planted(t *testing.T, b *kernels.Backend) {
 	})
 }
 
+// unfitAfter calls without the planted error being possible, no later one has it
+// either: an argument that the kernel has not got, rows of a result of no rows.
+const unfitAfter = 400
+
 // plant is a set whose named kernel makes the error m; hits counts the calls in
-// which it did.
-func plant(set *kernels.Set, kernel string, m mutation, hits *int) *kernels.Set {
+// which it did, of calls.
+func plant(set *kernels.Set, kernel string, m mutation, hits, calls *int) *kernels.Set {
 	bad := *set
 	entry := reflect.ValueOf(&bad).Elem().FieldByName(kernel).FieldByName("Func")
 	right := reflect.ValueOf(entry.Interface())
 	entry.Set(reflect.MakeFunc(entry.Type(), func(args []reflect.Value) []reflect.Value {
+		*calls++
 		return m.call(newMutant(m, args[1], hits), right, args)
 	}))
 	return &bad

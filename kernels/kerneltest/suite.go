@@ -28,6 +28,7 @@ type Suite struct {
 	repeated   *bool           // some call was made with all numbers of threads
 	shape      bool            // SumShape
 	planted    bool            // listening for a planted error: the first round is enough
+	unfit      func() bool     // reports that the error cannot be planted in this kernel
 	tested     *side
 	reference  *side
 	inputs     []*tally // drawn from for every buffer of an argument
@@ -141,8 +142,9 @@ func (s *Suite) unchanged(what string) {
 	}
 }
 
-// over reports whether a planted error was seen: then nothing is left to do.
-func (s *Suite) over() bool { return s.planted && s.Failed() }
+// over reports whether a planted error was seen, or cannot be: then nothing is
+// left to do.
+func (s *Suite) over() bool { return s.planted && (s.Failed() || s.unfit()) }
 
 // scope releases what f's case made.
 func (s *Suite) scope(f func() bool) bool {
