@@ -9,8 +9,12 @@ import (
 // AllGather gives every rank the vectors of all, in the order of ranks. out has
 // Size times as many elements as in, which may be the rank's own block of out.
 func (c *Comm) AllGather(ctx context.Context, in, out Vector) error {
+	held, same := c.repeats(algorithm.AllGather, in, out, 0, 0)
+	if same {
+		return c.hold(ctx, &c.again)
+	}
 	r, err := c.allGather(in, out, nil)
-	return c.do(ctx, r, err)
+	return c.do(ctx, held, r, err)
 }
 
 // AllGatherAsync starts an AllGather.
@@ -22,7 +26,7 @@ func (c *Comm) AllGatherAsync(ctx context.Context, in, out Vector) *Handle {
 // AllGatherV is an AllGather in which rank r gives counts[r] elements.
 func (c *Comm) AllGatherV(ctx context.Context, in, out Vector, counts []int64) error {
 	r, err := c.allGather(in, out, counts)
-	return c.do(ctx, r, err)
+	return c.do(ctx, false, r, err)
 }
 
 func (c *Comm) allGather(in, out Vector, counts []int64) (*request, error) {

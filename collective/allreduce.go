@@ -10,8 +10,12 @@ import (
 // rank the result. in and out are of the same length and type on all ranks; they
 // may be the same memory.
 func (c *Comm) AllReduce(ctx context.Context, in, out Vector, op Op) error {
+	held, same := c.repeats(algorithm.AllReduce, in, out, op.code, 0)
+	if same {
+		return c.hold(ctx, &c.again)
+	}
 	r, err := c.allReduce(in, out, op)
-	return c.do(ctx, r, err)
+	return c.do(ctx, held, r, err)
 }
 
 // AllReduceAsync starts an AllReduce.

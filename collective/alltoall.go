@@ -10,8 +10,12 @@ import (
 // rank r sent into the r-th block of out. in and out are of the same length and do
 // not overlap.
 func (c *Comm) AllToAll(ctx context.Context, in, out Vector) error {
+	held, same := c.repeats(algorithm.AllToAll, in, out, 0, 0)
+	if same {
+		return c.hold(ctx, &c.again)
+	}
 	r, err := c.allToAll(in, out, nil, nil)
-	return c.do(ctx, r, err)
+	return c.do(ctx, held, r, err)
 }
 
 // AllToAllAsync starts an AllToAll.
@@ -27,7 +31,7 @@ func (c *Comm) AllToAllV(ctx context.Context, in, out Vector, sends, recvs []int
 		return wrong(algorithm.AllToAll, "%d counts to send and %d to receive for %d ranks", len(sends), len(recvs), c.Size())
 	}
 	r, err := c.allToAll(in, out, sends, recvs)
-	return c.do(ctx, r, err)
+	return c.do(ctx, false, r, err)
 }
 
 func (c *Comm) allToAll(in, out Vector, sends, recvs []int64) (*request, error) {

@@ -9,8 +9,12 @@ import (
 // Broadcast gives the root's in to all ranks' out. Other ranks give no in; the
 // root's out may be its in.
 func (c *Comm) Broadcast(ctx context.Context, in, out Vector, root int) error {
+	held, same := c.repeats(algorithm.Broadcast, in, out, 0, root)
+	if same {
+		return c.hold(ctx, &c.again)
+	}
 	r, err := c.broadcast(in, out, root)
-	return c.do(ctx, r, err)
+	return c.do(ctx, held, r, err)
 }
 
 // BroadcastAsync starts a Broadcast.

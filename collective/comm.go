@@ -27,7 +27,8 @@ type Comm struct {
 
 	// Guarded by the turn: one operation runs at a time.
 	seq         uint64
-	sent, taken []uint32 // messages of this operation by lane
+	steps       []uint32 // messages of this operation: by lane,
+	sent, taken []uint32 // the two halves of steps
 	scratch     []byte
 	wide        [2][]byte // vectors widened for a reduction
 	packed      []byte    // short vectors side by side
@@ -38,6 +39,7 @@ type Comm struct {
 	programs    map[shape]*program
 	shape       shape // of latest
 	latest      *program
+	again       again
 	watching    watching
 	pairs       [2][]uint64
 	tally       tally
@@ -94,7 +96,8 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 		track = options.Timeline.Track(name, ends.Name(), ends.Rank(), n)
 		ends = &traced{Endpoint: ends, track: track}
 	}
-	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: models[ends.Name()], sent: make([]uint32, n), taken: make([]uint32, n)}
+	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: models[ends.Name()], steps: make([]uint32, 2*n)}
+	c.sent, c.taken = c.steps[:n], c.steps[n:]
 	c.pairs = [2][]uint64{make([]uint64, n), make([]uint64, n)}
 	if c.model == (algorithm.Model{}) {
 		c.model = models["tcp"]

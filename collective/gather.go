@@ -9,14 +9,18 @@ import (
 // Gather gives the root the vectors of all ranks, in their order: the root's out
 // has Size times as many elements as in. Other ranks give no out.
 func (c *Comm) Gather(ctx context.Context, in, out Vector, root int) error {
+	held, same := c.repeats(algorithm.Gather, in, out, 0, root)
+	if same {
+		return c.hold(ctx, &c.again)
+	}
 	r, err := c.gather(in, out, nil, root)
-	return c.do(ctx, r, err)
+	return c.do(ctx, held, r, err)
 }
 
 // GatherV is a Gather in which rank r gives counts[r] elements.
 func (c *Comm) GatherV(ctx context.Context, in, out Vector, counts []int64, root int) error {
 	r, err := c.gather(in, out, counts, root)
-	return c.do(ctx, r, err)
+	return c.do(ctx, false, r, err)
 }
 
 func (c *Comm) gather(in, out Vector, counts []int64, root int) (*request, error) {

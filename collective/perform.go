@@ -63,6 +63,7 @@ func (c *Comm) program(t *task) *program {
 			clear(c.programs)
 		}
 		c.programs[key] = p
+		c.shape, c.latest = key, p
 	}
 	return p
 }
@@ -83,16 +84,21 @@ func (p *program) write() {
 // perform runs a schedule.
 func (c *Comm) perform(t *task) error {
 	p := c.program(t)
-	if need := p.plan.Scratch * t.width; int64(len(c.scratch)) < need {
+	return c.execute(p, t.in, t.out, t.width, t.fold, transport.Call{Count: t.call.Count, Root: int32(t.call.Root),
+		Op: uint8(t.call.Op), Type: uint8(t.typ), Reduce: t.reduce.code, Algorithm: p.number})
+}
+
+// execute runs a program.
+func (c *Comm) execute(p *program, in, out []byte, width int64, fold foldFunc, call transport.Call) error {
+	if need := p.plan.Scratch * width; int64(len(c.scratch)) < need {
 		c.scratch = make([]byte, need)
 	}
 	m := &c.mover
-	m.width, m.fold = t.width, t.fold
+	m.width, m.fold = width, fold
 	// Field by field: what is built first and copied then is read before it is written.
-	m.spaces[algorithm.Input], m.spaces[algorithm.Output], m.spaces[algorithm.Scratch] = t.in, t.out, c.scratch
+	m.spaces[algorithm.Input], m.spaces[algorithm.Output], m.spaces[algorithm.Scratch] = in, out, c.scratch
 	h := &m.header
-	h.Seq, h.Sum, h.Call.Count, h.Call.Root = c.seq, 0, t.call.Count, int32(t.call.Root)
-	h.Call.Op, h.Call.Type, h.Call.Reduce, h.Call.Algorithm = uint8(t.call.Op), uint8(t.typ), t.reduce.code, p.number
+	h.Seq, h.Sum, h.Call = c.seq, 0, call
 	defer m.forget()
 	if p.written {
 		for i := range p.rounds {

@@ -14,18 +14,28 @@ import (
 type request struct {
 	call    algorithm.Call
 	in, out Vector
-	reduce  Op // the zero Op where nothing is reduced
+	reduce  Op   // the zero Op where nothing is reduced
+	latest  bool // it is the call that the Comm's again has
 }
 
 // requests are those of calls that have ended, for the next ones.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// do runs a request, or returns what was wrong with it.
-func (c *Comm) do(ctx context.Context, r *request, err error) error {
-	if err != nil {
+// do runs a request, or returns what was wrong with it. held says that repeats got the
+// turn for it.
+func (c *Comm) do(ctx context.Context, held bool, r *request, err error) error {
+	switch {
+	case err != nil && held:
+		c.turns.done()
 		return err
+	case err != nil:
+		return err
+	case held:
+		r.latest = true
+		err = c.hold(ctx, r)
+	default:
+		err = c.turn(ctx, c.turns.take(), r)
 	}
-	err = c.turn(ctx, c.turns.take(), r)
 	*r = request{} // nothing of the caller's is kept
 	requests.Put(r)
 	return err
@@ -184,6 +194,8 @@ func (r *request) run(c *Comm) error {
 	}
 	if after != nil {
 		after()
+	} else if r.latest {
+		c.again.learn(c, r, t)
 	}
 	return nil
 }

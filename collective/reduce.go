@@ -9,8 +9,12 @@ import (
 // Reduce combines the vectors of all ranks element by element into the root's out,
 // which may be its in. Other ranks give no out.
 func (c *Comm) Reduce(ctx context.Context, in, out Vector, op Op, root int) error {
+	held, same := c.repeats(algorithm.Reduce, in, out, op.code, root)
+	if same {
+		return c.hold(ctx, &c.again)
+	}
 	r, err := c.reduce(in, out, op, root)
-	return c.do(ctx, r, err)
+	return c.do(ctx, held, r, err)
 }
 
 // ReduceAsync starts a Reduce.

@@ -10,8 +10,12 @@ import (
 // r the r-th of the Size equal blocks of the result. in has Size times as many
 // elements as out, which may be the rank's own block of in.
 func (c *Comm) ReduceScatter(ctx context.Context, in, out Vector, op Op) error {
+	held, same := c.repeats(algorithm.ReduceScatter, in, out, op.code, 0)
+	if same {
+		return c.hold(ctx, &c.again)
+	}
 	r, err := c.reduceScatter(in, out, op, nil)
-	return c.do(ctx, r, err)
+	return c.do(ctx, held, r, err)
 }
 
 // ReduceScatterAsync starts a ReduceScatter.
@@ -23,7 +27,7 @@ func (c *Comm) ReduceScatterAsync(ctx context.Context, in, out Vector, op Op) *H
 // ReduceScatterV is a ReduceScatter whose block for rank r has counts[r] elements.
 func (c *Comm) ReduceScatterV(ctx context.Context, in, out Vector, counts []int64, op Op) error {
 	r, err := c.reduceScatter(in, out, op, counts)
-	return c.do(ctx, r, err)
+	return c.do(ctx, false, r, err)
 }
 
 func (c *Comm) reduceScatter(in, out Vector, op Op, counts []int64) (*request, error) {

@@ -23,10 +23,15 @@ type work interface {
 // turn runs w when the Comm's earlier operations are done, watches ctx meanwhile,
 // and turns what goes wrong into the Fault that all ranks get.
 func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
-	op := w.op()
 	if !c.turns.mine(ticket) {
 		c.turns.wait(ctx, ticket, func() { c.cancel(ctx) })
 	}
+	return c.hold(ctx, w)
+}
+
+// hold is turn where the turn has come.
+func (c *Comm) hold(ctx context.Context, w work) error {
+	op := w.op()
 	defer c.turns.done()
 	if err := c.ready(op.String()); err != nil {
 		return c.explain(ctx, err)
@@ -42,8 +47,7 @@ func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
 	c.seq++
 	began := c.now.begin(op, c.seq)
 	defer c.now.end()
-	clear(c.sent)
-	clear(c.taken)
+	clear(c.steps)
 	err := w.run(c)
 	c.account(op, began, err)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/internal/release"
@@ -39,8 +40,13 @@ func (t *Traffic) plus(o Traffic) {
 	t.Bytes += o.Bytes
 }
 
-// tally is what the operation that has the turn did so far.
-type tally struct{ sent, received Traffic }
+// tally is what the operation that has the turn did so far: the words of an
+// operationCount.
+type tally struct {
+	calls, failed, nanos uint64
+	sent, received       Traffic
+	_                    uint64
+}
 
 // operationKey is what calls are counted by.
 type operationKey struct {
@@ -51,26 +57,26 @@ type operationKey struct {
 // counts are a Comm's. The words are written by the operation that has the turn, and
 // read by anybody; the Comm's mu guards the map and what is not a word.
 type counts struct {
-	last           *operationCount // of lastKey: programs repeat their calls
-	lastKey        operationKey
-	operations     map[operationKey]*operationCount
-	sent, received trafficCount
-	faults         map[Cause]uint64
-	stalls         uint64
+	last       *operationCount // of lastKey: programs repeat their calls
+	lastKey    operationKey
+	operations map[operationKey]*operationCount
+	faults     map[Cause]uint64
+	stalls     uint64
 }
 
-type operationCount struct{ calls, failed, nanos atomic.Uint64 }
+// operationCount has the words of a tally.
+type operationCount [8]atomic.Uint64
 
-type trafficCount struct{ messages, bytes atomic.Uint64 }
+// The words of an operationCount.
+const (
+	inCalls = iota
+	inFailed
+	inNanos
+	inSent     // messages, and bytes behind them
+	inReceived = inSent + 2
+)
 
-func (t *trafficCount) plus(o Traffic) {
-	if o.Messages > 0 {
-		release.Add64(&t.messages, o.Messages)
-		release.Add64(&t.bytes, o.Bytes)
-	}
-}
-
-func (t *trafficCount) load() Traffic { return Traffic{t.messages.Load(), t.bytes.Load()} }
+func (o *operationCount) traffic(at int) Traffic { return Traffic{o[at].Load(), o[at+1].Load()} }
 
 // count is what the operation that has the turn counts in.
 func (c *Comm) count(key operationKey) *operationCount {
@@ -118,15 +124,13 @@ func (c *Comm) account(op algorithm.Op, began time.Duration, err error) {
 	if op != sendRecv {
 		key.algorithm = c.mover.header.Call.Algorithm
 	}
-	s := c.count(key)
-	release.Add64(&s.calls, 1)
-	release.Add64(&s.nanos, uint64(max(0, sinceStart()-began)))
+	t := &c.tally
+	t.calls, t.nanos = 1, uint64(max(0, sinceStart()-began))
 	if err != nil {
-		release.Add64(&s.failed, 1)
+		t.failed = 1
 	}
-	c.stats.sent.plus(c.tally.sent)
-	c.stats.received.plus(c.tally.received)
-	c.tally = tally{}
+	release.AddEach((*[8]atomic.Uint64)(c.count(key)), (*[8]uint64)(unsafe.Pointer(t)))
+	*t = tally{}
 	if c.track != nil {
 		c.traceOp(op, c.track.At(start.Add(began)), err)
 	}
@@ -151,10 +155,12 @@ func (c *Comm) waited() {
 
 // load are a Comm's counts as sums; its mu is held.
 func (o *counts) load() *tallies {
-	t := &tallies{sent: o.sent.load(), received: o.received.load(), faults: o.faults, stalls: o.stalls}
+	t := &tallies{faults: o.faults, stalls: o.stalls}
 	for key, s := range o.operations {
 		sum := t.of(key)
-		sum.Calls, sum.Failed, sum.Time = s.calls.Load(), s.failed.Load(), time.Duration(s.nanos.Load())
+		sum.Calls, sum.Failed, sum.Time = s[inCalls].Load(), s[inFailed].Load(), time.Duration(s[inNanos].Load())
+		t.sent.plus(s.traffic(inSent))
+		t.received.plus(s.traffic(inReceived))
 	}
 	return t
 }

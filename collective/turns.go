@@ -23,6 +23,12 @@ type turns struct {
 
 func (t *turns) init() { t.waiting = map[uint64]chan struct{}{} }
 
+// grab takes the turn if nobody has it or waits for it.
+func (t *turns) grab() bool {
+	now := t.serving.Load()
+	return t.tickets.Load() == now && t.tickets.CompareAndSwap(now, now+1)
+}
+
 // take is a place in the queue.
 func (t *turns) take() uint64 { return t.takeAll(1) }
 

@@ -147,8 +147,10 @@ func (r *rank) answer(ctx context.Context, c command) (string, error) {
 		}
 		return fmt.Sprintf("ok %d", r.wrong(c)), nil
 	}
-	clear(r.in)
-	clear(r.out)
+	// What the operation works on, as in the peers' ranks: the rest of larger buffers is
+	// left alone, and what is in the caches with it.
+	clear(r.in[:r.extent(c)])
+	clear(r.out[:r.extent(c)])
 	if err := r.comm.Barrier(ctx); err != nil {
 		return "", err
 	}

@@ -2,13 +2,26 @@
 
 package release
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // Store32 stores v. The processor's stores are in order; the function being in
 // assembly keeps the compiler from moving it.
 //
 //go:noescape
 func Store32(word *atomic.Uint32, v uint32)
+
+// AddEach adds to words that only one goroutine at a time writes.
+//
+//go:noescape
+func AddEach(words *[8]atomic.Uint64, n *[8]uint64)
+
+// Own asks for the line at p to be this processor's to write, without waiting for it.
+//
+//go:noescape
+func Own(p unsafe.Pointer)
 
 // Store64 stores v.
 //

@@ -15,3 +15,31 @@ TEXT ·Store64(SB), NOSPLIT, $0-16
 	MOVQ v+8(FP), CX
 	MOVQ CX, (AX)
 	RET
+
+// func AddEach(words *[8]atomic.Uint64, n *[8]uint64)
+TEXT ·AddEach(SB), NOSPLIT, $0-16
+	MOVQ words+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ 0(CX), DX
+	ADDQ DX, 0(AX)
+	MOVQ 8(CX), DX
+	ADDQ DX, 8(AX)
+	MOVQ 16(CX), DX
+	ADDQ DX, 16(AX)
+	MOVQ 24(CX), DX
+	ADDQ DX, 24(AX)
+	MOVQ 32(CX), DX
+	ADDQ DX, 32(AX)
+	MOVQ 40(CX), DX
+	ADDQ DX, 40(AX)
+	MOVQ 48(CX), DX
+	ADDQ DX, 48(AX)
+	MOVQ 56(CX), DX
+	ADDQ DX, 56(AX)
+	RET
+
+// func Own(p unsafe.Pointer)
+TEXT ·Own(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	BYTE $0x0F; BYTE $0x0D; BYTE $0x08 // PREFETCHW (AX)
+	RET

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 )
 
 // What is written before a store is there for whoever sees the store.
@@ -36,11 +37,18 @@ func TestOrder(t *testing.T) {
 		}
 	})
 	both.Wait()
-	var sum atomic.Uint64
+}
+
+func TestAddEach(t *testing.T) {
+	var sums [8]atomic.Uint64
+	n := [8]uint64{1, 0, 3 << 40, 4, 5, 6, 7, 8}
 	for range 3 {
-		Add64(&sum, 1<<40)
+		AddEach(&sums, &n)
+		Own(unsafe.Pointer(&sums[0])) // changes nothing
 	}
-	if sum.Load() != 3<<40 {
-		t.Errorf("three additions come to %d", sum.Load())
+	for i := range sums {
+		if sums[i].Load() != 3*n[i] {
+			t.Errorf("three additions of %d come to %d", n[i], sums[i].Load())
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 const (
 	magic   = 0x766f6c6c65790003 // "volley", layout 3
 	depth   = 16                 // slots of a lane, a power of two
+	told    = 8                  // messages in slots that the reader takes before it says so
 	inline  = 1024               // bytes of payload that a slot holds
 	medium  = 16 << 10           // bytes of the longest message that passes through the ring
 	room    = 512 << 10          // bytes of a lane's ring: eight messages, at the least

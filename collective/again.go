@@ -1,0 +1,63 @@
+package collective
+
+import (
+	"unsafe"
+
+	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// again is the latest call and what it took to run it. Programs repeat their calls, and
+// one of the same operation, vectors, reduction and root is neither checked nor planned
+// anew: that is most of what a short operation costs its rank. Guarded by the turn.
+type again struct {
+	// The call as its caller made it. The vectors are addresses, which keep nothing alive:
+	// what follows from where they lie holds for whatever lies there.
+	what            algorithm.Op
+	reduce          uint8
+	types           [2]Type
+	root            int
+	vectors         [2]uintptr
+	lengths         [2]int
+	program         *program // nil where that call cannot be repeated
+	header          transport.Call
+	fold            foldFunc
+	width           int64
+	given, received []byte // only while it runs
+}
+
+// repeats takes the turn where nobody else has it or waits for it, and says whether the
+// call is the one before.
+func (c *Comm) repeats(what algorithm.Op, in, out Vector, reduce uint8, root int) (held, same bool) {
+	if !c.turns.grab() {
+		return false, false
+	}
+	a := &c.again
+	from, to := uintptr(unsafe.Pointer(unsafe.SliceData(in.bytes))), uintptr(unsafe.Pointer(unsafe.SliceData(out.bytes)))
+	if a.program != nil && a.what == what && a.vectors[0] == from && a.vectors[1] == to && a.lengths[0] == len(in.bytes) && a.lengths[1] == len(out.bytes) &&
+		a.reduce == reduce && a.root == root && a.types[0] == in.typ && a.types[1] == out.typ {
+		a.given, a.received = in.bytes, out.bytes
+		return true, true
+	}
+	a.program = nil
+	a.what, a.reduce, a.root, a.types = what, reduce, root, [2]Type{in.typ, out.typ}
+	a.vectors, a.lengths = [2]uintptr{from, to}, [2]int{len(in.bytes), len(out.bytes)}
+	return true, false
+}
+
+// learn takes in how the call ran that repeats saw last, if that is all there is to do.
+func (a *again) learn(c *Comm, r *request, t *task) {
+	if r.call.Counts != nil || r.call.Recvs != nil || r.reduce.code == userOp || r.reduce.average || c.latest == nil || !c.latest.written {
+		return
+	}
+	a.program, a.header, a.fold, a.width = c.latest, c.mover.header.Call, t.fold, t.width
+}
+
+func (a *again) op() algorithm.Op { return a.what }
+
+// run is the call once more.
+func (a *again) run(c *Comm) error {
+	in, out := a.given, a.received
+	a.given, a.received = nil, nil
+	return c.execute(a.program, in, out, a.width, a.fold, a.header)
+}
