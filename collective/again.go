@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/volley-go/volley/collective/algorithm"
@@ -24,6 +25,39 @@ type again struct {
 	fold            foldFunc
 	width           int64
 	given, received []byte // only while it runs
+	// When it is brief not each time is taken: see clock.
+	took    time.Duration
+	untimed int
+}
+
+// Two readings of a clock are a fifth of a short operation. So of calls in a row that take
+// less than brief one in seldom is timed and stands for the others.
+const (
+	brief  = 2 * time.Microsecond
+	seldom = 16
+)
+
+// clock says whether this call is timed.
+func (a *again) clock(c *Comm) bool {
+	if a.took == 0 || a.took > brief || a.untimed == seldom-1 || c.track != nil {
+		a.untimed = 0
+		return true
+	}
+	a.untimed++
+	return false
+}
+
+// duration is how long the operation took that began then, or, where nobody took the time,
+// when it was looked at.
+func (c *Comm) duration(began time.Duration) time.Duration {
+	if began == 0 {
+		began = time.Duration(c.now.since.Load())
+	}
+	if began == 0 {
+		return c.again.took
+	}
+	c.again.took = max(1, sinceStart()-began)
+	return c.again.took
 }
 
 // repeats takes the turn where nobody else has it or waits for it, and says whether the
@@ -39,7 +73,7 @@ func (c *Comm) repeats(what algorithm.Op, in, out Vector, reduce uint8, root int
 		a.given, a.received = in.bytes, out.bytes
 		return true, true
 	}
-	a.program = nil
+	a.program, a.took = nil, 0
 	a.what, a.reduce, a.root, a.types = what, reduce, root, [2]Type{in.typ, out.typ}
 	a.vectors, a.lengths = [2]uintptr{from, to}, [2]int{len(in.bytes), len(out.bytes)}
 	return true, false

@@ -148,7 +148,7 @@ func (m *mover) combine(off int, part []byte) {
 
 // forget drops the caller's memory.
 func (m *mover) forget() {
-	clear(m.spaces[:])
+	m.spaces[algorithm.Input], m.spaces[algorithm.Output] = nil, nil // one by one: short operations are many
 	m.into, m.with, m.sink.Into, m.sink.Combine = nil, nil, nil, nil
 }
 

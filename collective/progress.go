@@ -14,7 +14,7 @@ import (
 type progress struct {
 	word  atomic.Uint64 // see pack
 	seq   atomic.Uint64
-	since atomic.Uint64 // when it began, nanoseconds after start
+	since atomic.Uint64 // when it began, nanoseconds after start; 0 where nobody asked the time
 
 	// The operation's goroutine's own.
 	op     uint64 // 1 + the operation's number
@@ -48,14 +48,13 @@ func opName(op algorithm.Op) string {
 	return op.String()
 }
 
-// begin gives the time, after start.
-func (p *progress) begin(op algorithm.Op, seq uint64) time.Duration {
-	now := sinceStart()
+// begin is told the time, after start, or 0: then the operation began, as far as anybody
+// is told, when it was looked at first.
+func (p *progress) begin(op algorithm.Op, seq uint64, now time.Duration) {
 	release.Store64(&p.seq, seq)
 	release.Store64(&p.since, uint64(now))
 	p.op, p.rounds = 1+uint64(op), 0
 	p.store(0)
-	return now
 }
 
 func (p *progress) end() { release.Store64(&p.word, 0) }
@@ -88,8 +87,14 @@ func (p *progress) look(now time.Time) (s snapshot, ok bool) {
 	if op == 0 {
 		return s, false
 	}
+	began, at := p.since.Load(), uint64(max(1, now.Sub(start)))
+	if began == 0 && !p.since.CompareAndSwap(0, at) {
+		began = p.since.Load()
+	} else if began == 0 {
+		began = at
+	}
 	return snapshot{
 		op: opName(algorithm.Op(op - 1)), seq: p.seq.Load(), step: int(w >> roundsShift & countMask), waiting: int(w>>waitingShift&0xffff) - 1,
-		elapsed: now.Sub(start) - time.Duration(p.since.Load()), moves: w & countMask,
+		elapsed: now.Sub(start) - time.Duration(began), moves: w & countMask,
 	}, true
 }

@@ -45,7 +45,14 @@ func (c *Comm) hold(ctx context.Context, w work) error {
 		return c.explain(ctx, c.watch.settled())
 	}
 	c.seq++
-	began := c.now.begin(op, c.seq)
+	var began time.Duration
+	if _, again := w.(*again); !again {
+		c.again.took = 0
+		began = sinceStart()
+	} else if c.again.clock(c) {
+		began = sinceStart()
+	}
+	c.now.begin(op, c.seq, began)
 	defer c.now.end()
 	clear(c.steps)
 	err := w.run(c)
