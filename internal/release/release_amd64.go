@@ -18,10 +18,11 @@ func Store32(word *atomic.Uint32, v uint32)
 //go:noescape
 func AddEach(words *[8]atomic.Uint64, n *[8]uint64)
 
-// Own asks for the line at p to be this processor's to write, without waiting for it.
+// Own asks for the lines of n bytes from p, at least one, to be this processor's to
+// write, without waiting for them.
 //
 //go:noescape
-func Own(p unsafe.Pointer)
+func Own(p unsafe.Pointer, n int)
 
 // Store64 stores v.
 //

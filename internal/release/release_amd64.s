@@ -38,8 +38,14 @@ TEXT ·AddEach(SB), NOSPLIT, $0-16
 	ADDQ DX, 56(AX)
 	RET
 
-// func Own(p unsafe.Pointer)
-TEXT ·Own(SB), NOSPLIT, $0-8
+// func Own(p unsafe.Pointer, n int)
+TEXT ·Own(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), AX
+	MOVQ n+8(FP), CX
+
+next:
 	BYTE $0x0F; BYTE $0x0D; BYTE $0x08 // PREFETCHW (AX)
+	ADDQ $64, AX
+	SUBQ $64, CX
+	JGT  next
 	RET

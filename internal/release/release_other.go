@@ -19,9 +19,9 @@ func AddEach(words *[8]atomic.Uint64, n *[8]uint64) {
 	}
 }
 
-// Own says that this processor will soon write the line at p: a hint, which this one
-// leaves.
-func Own(p unsafe.Pointer) {}
+// Own says that this processor will soon write the n bytes from p: a hint, which is left
+// here.
+func Own(p unsafe.Pointer, n int) {}
 
 // Store64 stores v.
 func Store64(word *atomic.Uint64, v uint64) { word.Store(v) }

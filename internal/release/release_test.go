@@ -44,7 +44,7 @@ func TestAddEach(t *testing.T) {
 	n := [8]uint64{1, 0, 3 << 40, 4, 5, 6, 7, 8}
 	for range 3 {
 		AddEach(&sums, &n)
-		Own(unsafe.Pointer(&sums[0])) // changes nothing
+		Own(unsafe.Pointer(&sums[0]), int(unsafe.Sizeof(sums))) // changes nothing
 	}
 	for i := range sums {
 		if sums[i].Load() != 3*n[i] {

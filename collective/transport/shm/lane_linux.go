@@ -179,9 +179,9 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	}
 	at.posted++
 	e.set(l, &s.flag, k+1)
-	// The next message's line, which the reader has from an earlier one, comes while this
-	// rank does something else.
-	release.Own(unsafe.Pointer(&l.slots[(k+1)%depth]))
+	// The next message's lines, which the reader has from an earlier one, come while this
+	// rank does something else: as many as this message had, since calls repeat.
+	release.Own(unsafe.Pointer(&l.slots[(k+1)%depth]), min(len(payload), 8*64))
 	return nil
 }
 
