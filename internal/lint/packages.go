@@ -27,6 +27,7 @@ var Packages = []Package{
 	{Path: "internal/dl"},
 	{Path: "internal/fma"},
 	{Path: "internal/release"},
+	{Path: "internal/numa"},
 	{Path: "internal/capigen"},
 
 	// Bytes, and the machines that they live on.
@@ -40,7 +41,7 @@ var Packages = []Package{
 
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
 	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/fma"}), Tests: theCPU},
-	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma"})},
+	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/host", "device/opencl", "kernels/kerneltest"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/ncclemu", May: []string{"internal/dl"}},

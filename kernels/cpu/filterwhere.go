@@ -140,7 +140,7 @@ func placeAll(ctx context.Context, n, room int64, mask kernels.MaskFunc, places 
 	ends := make([]atomic.Int64, morsels(n)+1) // of the morsels before, and 1; 0 while that is not known
 	ends[0].Store(1)
 	var failed atomic.Bool
-	err := parallel(ctx, n, func(_ int, p span) error {
+	err := inOrder(ctx, n, func(_ int, p span) error {
 		well := false
 		defer func() { // also of a panic, lest others wait for it
 			if !well {

@@ -30,22 +30,54 @@ func morsels(n int64) int { return int((n + morsel - 1) / morsel) }
 
 // parallel runs f over [0, n) in morsels, in any order and on several workers;
 // worker numbers, from 0 on, let f keep scratch. It stops at the first
-// error, when ctx ends, and when f panics, which becomes an error.
+// error, when ctx ends, and when f panics, which becomes an error. On a machine
+// whose memory lies at several nodes the workers of each begin with a part of
+// the rows of its own.
 func parallel(ctx context.Context, n int64, f func(worker int, s span) error) error {
-	return tasks(ctx, morsels(n), func(worker, i int) error {
-		from := int64(i) * morsel
-		return f(worker, span{from, min(from+morsel, n), i})
-	})
+	count := morsels(n)
+	return each(ctx, count, handOut(count), func(worker, i int) error { return f(worker, morselOf(i, n)) })
 }
 
-// tasks runs f for each of n task numbers as parallel does for morsels.
+// inOrder is parallel with morsels begun in order, so that one may wait for those
+// before it.
+func inOrder(ctx context.Context, n int64, f func(worker int, s span) error) error {
+	return tasks(ctx, morsels(n), func(worker, i int) error { return f(worker, morselOf(i, n)) })
+}
+
+func morselOf(i int, n int64) span {
+	from := int64(i) * morsel
+	return span{from, min(from+morsel, n), i}
+}
+
+// tasks runs f for each of n task numbers as parallel does for morsels, begun in
+// order.
 func tasks(ctx context.Context, n int, f func(worker, task int) error) error {
+	return each(ctx, n, &queue{}, f)
+}
+
+// dealer gives tasks to workers.
+type dealer interface {
+	// begin says that a worker begins, and is called on its goroutine, as is end
+	// when it ends.
+	begin(worker int) (end func())
+	// take is a worker's next of n tasks; n or more when there is none left.
+	take(worker, n int) int
+}
+
+// queue deals tasks in order.
+type queue struct{ next atomic.Int64 }
+
+func (*queue) begin(int) (end func()) { return func() {} }
+func (q *queue) take(int, int) int    { return int(q.next.Add(1) - 1) }
+
+// each runs f for the tasks that d deals.
+func each(ctx context.Context, n int, d dealer, f func(worker, task int) error) error {
 	if n == 0 {
 		return device.Canceled(ctx, "cpu", "")
 	}
-	var next atomic.Int64
 	var first atomic.Pointer[error]
 	work := func(worker int) {
+		defer d.begin(worker)()
 		defer func() {
 			if p := recover(); p != nil {
 				err := error(device.Errorf(nil, "cpu", "", "internal error: %v\n%s", p, debug.Stack()))
@@ -53,13 +85,13 @@ func tasks(ctx context.Context, n int, f func(worker, task int) error) error {
 			}
 		}()
 		for first.Load() == nil {
-			i := next.Add(1) - 1
-			if i >= int64(n) {
+			i := d.take(worker, n)
+			if i >= n {
 				return
 			}
 			err := device.Canceled(ctx, "cpu", "")
 			if err == nil {
-				err = f(worker, int(i))
+				err = f(worker, i)
 			}
 			if err != nil {
 				first.CompareAndSwap(nil, &err)

@@ -29,7 +29,7 @@ func scanIntegers[T integer](l *loops, j *scanJob, identity T) error {
 	v, dst := memory.Values[T](j.c), view[T](j.r, 1)
 	sum, loops := j.op == kernels.CumulativeSum, reductionsOf[T](l)
 	states := newChain(morsels(j.rows), identity)
-	return parallel(j.ctx, j.rows, func(_ int, s span) error {
+	return inOrder(j.ctx, j.rows, func(_ int, s span) error {
 		linked := false
 		defer states.guard(&linked)
 		from, to := v[s.from:s.to], dst[s.from:s.to]
@@ -100,7 +100,7 @@ func scanFloats[T float](j *scanJob) error {
 	v, dst := memory.Values[T](j.c), view[T](j.r, 1)
 	sum, start := j.op == kernels.CumulativeSum, float64(j.op) // 0 or 1
 	states := newChain(morsels(j.rows), start)
-	return parallel(j.ctx, j.rows, func(_ int, s span) error {
+	return inOrder(j.ctx, j.rows, func(_ int, s span) error {
 		linked := false
 		defer states.guard(&linked)
 		from, to := v[s.from:s.to], dst[s.from:s.to]
