@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"slices"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -101,6 +102,14 @@ type derivedReader struct {
 	parts   []Part // over the derived columns
 	inner   []Part // the columns that are read
 	streams chan device.Stream
+	spent   total // in expressions
+}
+
+// stages are those of what is read, and the expressions.
+func (r *derivedReader) stages() stages {
+	s := stagesOf(r.Reader)
+	s.transform += r.spent.get()
+	return s
 }
 
 // Check looks whether the data is what it was.
@@ -130,6 +139,7 @@ func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (er
 		return err
 	}
 	defer func() { r.giveBack(s) }()
+	defer r.spent.since(time.Now())
 	d := r.of
 	made, err := d.bound.EvalAll(ctx, d.backend, s, int64(len(rows)), columns)
 	if err != nil {
@@ -148,7 +158,7 @@ func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (er
 		return err
 	}
 	defer t.Release()
-	out, err := newTableReader(ctx, t, memory.Heap, r.parts, 0)
+	out, err := newTableReader(ctx, t, memory.Heap, r.parts, 0, nil)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,10 @@ const defaultCache = 256 << 20
 
 // FileOptions say how files are read for a loader.
 type FileOptions struct {
-	// Cache is how many bytes of decoded pieces are kept; 0 means 256 MiB. What
-	// is in use at the moment is kept beside, at most a piece for each worker and
-	// processor.
+	// Cache is how many bytes of decoded pieces are kept; 0 means 256 MiB, and of an
+	// epoch in the order of the rows what is decoded ahead: a piece for each
+	// processor beside the one in use. What is in use at the moment is kept in any
+	// case, at most a piece for each worker and processor.
 	Cache int64
 }
 
@@ -57,14 +58,11 @@ func FromFiles(ctx context.Context, b *kernels.Backend, s table.Source, o FileOp
 	if b == nil || s == nil {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.FromFiles", "there is no backend or no source")
 	}
-	if o.Cache == 0 {
-		o.Cache = defaultCache
-	}
 	pieces, err := storage.OpenPieces(ctx, b, s)
 	if err != nil {
 		return nil, err
 	}
-	f := &Files{backend: b, source: s, pieces: pieces, cache: max(0, o.Cache), starts: []int64{0}}
+	f := &Files{backend: b, source: s, pieces: pieces, cache: o.Cache, starts: []int64{0}}
 	for i := range pieces.Len() {
 		f.starts = append(f.starts, f.starts[i]+pieces.Rows(i))
 	}
@@ -114,23 +112,25 @@ func (f *Files) Close() error {
 
 // Open prepares to read some columns.
 func (f *Files) Open(ctx context.Context, m memory.Allocator, parts []Part, spare int64) (Reader, error) {
+	return f.open(ctx, m, parts, spare, nil)
+}
+
+// openAhead is Open for who knows what comes.
+func (f *Files) openAhead(ctx context.Context, m memory.Allocator, parts []Part, spare int64, c coming) (Reader, error) {
+	return f.open(ctx, m, parts, spare, &c)
+}
+
+func (f *Files) open(ctx context.Context, m memory.Allocator, parts []Part, spare int64, c *coming) (Reader, error) {
 	names, narrowed := narrow(f.Schema(), parts)
 	if f.mapped == nil {
-		load := func(ctx context.Context, i int) (*table.Table, error) {
-			batches, err := f.pieces.Read(ctx, i, names)
-			if err != nil {
-				return nil, err
-			}
-			return table.NewTable(f.backend, batches[0].Schema(), batches)
-		}
-		return newPieceReader(f.starts, narrowed, m, f.cache, load, f.at, f.pieces.Check), nil
+		return f.decoded(names, narrowed, m, spare, c), nil
 	}
 	t, err := storage.MapIPC(ctx, f.backend, f.mapped, names)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Release()
-	r, err := newTableReader(ctx, t, m, narrowed, spare)
+	r, err := newTableReader(ctx, t, m, narrowed, spare, c)
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +176,14 @@ type mappedReader struct {
 // Check looks whether the files are what they were.
 func (r *mappedReader) Check(ctx context.Context) error { return r.pieces.Check(ctx) }
 
-// Read gathers. Where a file was cut short, and what was mapped is not there, it
+// Read gathers, as readTicket does with no ticket.
+func (r *mappedReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	return r.readTicket(ctx, -1, rows, to)
+}
+
+// readTicket gathers. Where a file was cut short, and what was mapped is not there, it
 // is an error and not the end of the process.
-func (r *mappedReader) Read(ctx context.Context, rows []int64, to []Tensor) (err error) {
+func (r *mappedReader) readTicket(ctx context.Context, ticket int64, rows []int64, to []Tensor) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(before)
@@ -190,5 +195,8 @@ func (r *mappedReader) Read(ctx context.Context, rows []int64, to []Tensor) (err
 			err = device.Errorf(device.ErrValue, "", "dataloader", "%s: %v", r.pieces.Name(), p)
 		}
 	}()
-	return r.tableReader.Read(ctx, rows, to)
+	if ticket < 0 {
+		return r.tableReader.Read(ctx, rows, to)
+	}
+	return r.tableReader.readTicket(ctx, ticket, rows, to)
 }

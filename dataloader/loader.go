@@ -114,7 +114,12 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if !o.Shuffle && o.Order == nil {
 		spare = 0 // rows that come in their order lie well as they are
 	}
-	if l.reader, err = s.Open(ctx, o.Memory, l.plan.parts, spare); err != nil {
+	if ahead, ok := s.(foreseeing); ok {
+		l.reader, err = ahead.openAhead(ctx, o.Memory, l.plan.parts, spare, coming{l.sampler.most(), !o.Shuffle && o.Order == nil, l.rowsOf})
+	} else {
+		l.reader, err = s.Open(ctx, o.Memory, l.plan.parts, spare)
+	}
+	if err != nil {
 		return nil, err
 	}
 	l.spare = l.reader.Bytes()

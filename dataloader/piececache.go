@@ -3,8 +3,8 @@ package dataloader
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
+	"time"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/table/storage"
@@ -14,17 +14,29 @@ import (
 // piece is decoded by one goroutine, however many ask for it.
 type pieceCache struct {
 	limit int64
-	load  func(ctx context.Context, i int) (*tableReader, int64, error)
+	size  func(i int) int64 // about what a piece takes
+	load  func(ctx context.Context, i int) (heldPiece, int64, error)
 	ctx   context.Context // of the decoding
 	stop  context.CancelFunc
 	turns chan struct{} // as many tokens as pieces may be decoded at a time
 
+	loaded, waited total // in load, and for pieces
+
 	loading sync.WaitGroup
 	mu      sync.Mutex
 	pieces  map[int]*cachedPiece
-	bytes   int64 // of pieces that are decoded
+	bytes   int64 // of pieces that are decoded or being decoded
 	clock   int64
 	closed  bool
+}
+
+// heldPiece is what a decoded piece is read by.
+type heldPiece interface {
+	// put writes rows of the piece, which are there, into the rows of tensors that
+	// places names, in room. Errors are of positions among the rows.
+	put(ctx context.Context, room *pieceScratch, rows []int64, places []int32, to []Tensor) error
+	// Close gives it back.
+	Close() error
 }
 
 // cachedPiece is a piece that is decoded or will be. All but done is guarded by
@@ -32,24 +44,26 @@ type pieceCache struct {
 type cachedPiece struct {
 	number int
 	done   chan struct{}
-	reader *tableReader
+	reader heldPiece
 	err    error
 	bytes  int64
 	uses   int
 	last   int64
 }
 
-func newPieceCache(limit int64, load func(context.Context, int) (*tableReader, int64, error)) *pieceCache {
-	c := &pieceCache{limit: limit, load: load, pieces: map[int]*cachedPiece{}, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+func newPieceCache(limit int64, size func(int) int64, load func(context.Context, int) (heldPiece, int64, error)) *pieceCache {
+	c := &pieceCache{limit: limit, size: size, load: load, pieces: map[int]*cachedPiece{}, turns: make(chan struct{}, processors())}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }
 
-// want begins to decode a piece, unless it is there.
-func (c *pieceCache) want(i int) {
+// want begins to decode a piece, and reports false where it is there or begun.
+func (c *pieceCache) want(i int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	begun := c.pieces[i] == nil
 	c.find(i)
+	return begun
 }
 
 // find is the entry of a piece, which is begun where there is none; nil in a
@@ -79,11 +93,19 @@ func (c *pieceCache) decode(p *cachedPiece) {
 		return
 	}
 	defer func() { <-c.turns }()
+	c.mu.Lock()
+	p.bytes = c.size(p.number) // room is made before it is taken
+	c.bytes += p.bytes
+	c.shrink(p)
+	c.mu.Unlock()
+	begin := time.Now()
 	reader, bytes, err := c.load(c.ctx, p.number)
+	c.loaded.since(begin)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.reader, p.bytes, p.err = reader, bytes, err
-	c.bytes += bytes
+	p.reader, p.err = reader, err
+	c.bytes += bytes - p.bytes
+	p.bytes = bytes
 	c.shrink(p)
 }
 
@@ -125,8 +147,10 @@ func (c *pieceCache) take(ctx context.Context, i int) (*cachedPiece, error) {
 	}
 	p.uses++
 	c.mu.Unlock()
+	begin := time.Now()
 	select {
 	case <-p.done:
+		c.waited.since(begin)
 	case <-ctx.Done():
 		c.giveBack(p)
 		return nil, device.Canceled(ctx, "", "dataloader")

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sort"
+	"time"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -33,7 +33,9 @@ type pieceReader struct {
 	cache   *pieceCache
 	at      func(i int) string // names a piece
 	check   func(context.Context) error
-	end     func() // called by Close, or nil
+	end     func()               // called by Close, or nil
+	reading func() time.Duration // of load, in reading; nil where that is not known
+	coming  *coming
 	scratch chan *pieceScratch
 }
 
@@ -46,24 +48,58 @@ type pieceScratch struct {
 	room    [][]byte
 	masks   [][]byte
 	offsets [blockRows + 1]int64
+	coming  []int64
 	gather  scratch
 }
 
-func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int64, load func(context.Context, int) (*table.Table, error), at func(int) string, check func(context.Context) error) *pieceReader {
+// pieceLoad is how pieces are decoded.
+type pieceLoad struct {
+	table func(ctx context.Context, i int) (*table.Table, error)
+	// rows decodes a piece by rows at once, or gives nil where that cannot be; nil
+	// where it never can.
+	rows   func(ctx context.Context, i int) (*rowReader, error)
+	byRows bool // tables are laid out by rows
+}
+
+func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int64, load pieceLoad, at func(int) string, check func(context.Context) error) *pieceReader {
 	r := &pieceReader{starts: starts, parts: parts, at: at, check: check, scratch: make(chan *pieceScratch, 64)}
-	r.cache = newPieceCache(cache, func(ctx context.Context, i int) (*tableReader, int64, error) {
-		t, err := load(ctx, i)
+	r.cache = newPieceCache(cache, r.size, func(ctx context.Context, i int) (heldPiece, int64, error) {
+		if load.rows != nil {
+			if rows, err := load.rows(ctx, i); err != nil {
+				return nil, 0, err
+			} else if rows != nil {
+				return rows, rows.Bytes(), nil
+			}
+		}
+		t, err := load.table(ctx, i)
 		if err != nil {
 			return nil, 0, err
 		}
 		defer t.Release()
-		one, err := newTableReader(ctx, t, m, parts, 0)
+		one, err := newTableReader(ctx, t, m, parts, 0, nil)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", at(i), err)
 		}
-		return one, tableBytes(t), nil
+		if !load.byRows {
+			return one, tableBytes(t), nil
+		}
+		defer one.Close()
+		rows, err := rowsOf(ctx, m, t, parts)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", at(i), err)
+		}
+		return rows, rows.Bytes(), nil
 	})
 	return r
+}
+
+// size is about what a piece takes.
+func (r *pieceReader) size(i int) (n int64) {
+	for k := range r.parts {
+		data, mask := r.parts[k].bytes(r.starts[i+1] - r.starts[i])
+		n += data + mask
+	}
+	return n
 }
 
 // tableBytes is how much memory a table's columns hold.
@@ -102,6 +138,15 @@ func (r *pieceReader) Check(ctx context.Context) error {
 // Bytes is the most that the cache holds when nothing is in use.
 func (r *pieceReader) Bytes() int64 { return r.cache.limit }
 
+// stages tells of reading and decoding.
+func (r *pieceReader) stages() stages {
+	s := stages{load: r.cache.loaded.get(), wait: r.cache.waited.get()}
+	if r.reading != nil {
+		s.read = r.reading()
+	}
+	return s
+}
+
 // Close ends what is being decoded and gives the pieces back.
 func (r *pieceReader) Close() error {
 	r.cache.close()
@@ -130,6 +175,11 @@ func (r *pieceReader) giveBack(s *pieceScratch) {
 	}
 }
 
+// piece is the one that a row is in.
+func (r *pieceReader) piece(row int64) int {
+	return sort.Search(len(r.starts)-1, func(i int) bool { return r.starts[i+1] > row })
+}
+
 // sort puts rows in order of their pieces.
 func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
 	s.touched = s.touched[:0]
@@ -138,16 +188,13 @@ func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
 	}
 	s.rows, s.places = s.rows[:len(rows)], s.places[:len(rows)]
 	last := int64(len(r.starts) - 1)
-	piece := func(row int64) int {
-		return sort.Search(int(last), func(i int) bool { return r.starts[i+1] > row })
-	}
 	at := -1
 	for _, row := range rows {
 		if row < 0 || row >= r.starts[last] {
 			return device.Errorf(device.ErrValue, "", "dataloader", "row %d of %d", row, r.starts[last])
 		}
 		if at < 0 || row < r.starts[at] || row >= r.starts[at+1] {
-			at = piece(row)
+			at = r.piece(row)
 		}
 		if s.counts[at] == 0 {
 			s.touched = append(s.touched, int32(at))
@@ -160,7 +207,7 @@ func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
 	}
 	for k, row := range rows {
 		if at < 0 || row < r.starts[at] || row >= r.starts[at+1] {
-			at = piece(row)
+			at = r.piece(row)
 		}
 		s.rows[s.counts[at]], s.places[s.counts[at]] = row-r.starts[at], int32(k)
 		s.counts[at]++
@@ -184,7 +231,7 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 	if err := r.sort(s, rows); err != nil {
 		return err
 	}
-	ahead, wanted := runtime.GOMAXPROCS(0), 0
+	ahead, wanted := processors(), 0
 	var bad *BadRows
 	begin := int32(0)
 	for k, i := range s.touched {
@@ -194,6 +241,7 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 		end := s.counts[i]
 		err := r.readPiece(ctx, s, int(i), s.rows[begin:end], s.places[begin:end], to)
 		switch {
+		case err == nil:
 		case errors.Is(err, storage.ErrFormat):
 			if bad == nil {
 				bad = &BadRows{Err: err}
@@ -206,7 +254,7 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 				bad = &BadRows{Err: err}
 			}
 			bad.Positions = append(bad.Positions, badOf(err)...)
-		case err != nil:
+		default:
 			return err
 		}
 		begin = end
@@ -225,8 +273,22 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, row
 		return err
 	}
 	defer r.cache.giveBack(held)
-	if n := len(places); int(places[n-1]-places[0]) == n-1 {
-		return placed(held.reader.readAt(ctx, &s.gather, rows, to, int64(places[0])), r.at(i), nil)
+	if err := held.reader.put(ctx, s, rows, places, to); err != nil {
+		return placed(err, r.at(i))
+	}
+	return nil
+}
+
+// inPlace reports whether places follow each other.
+func inPlace(places []int32) bool {
+	n := len(places)
+	return int(places[n-1]-places[0]) == n-1
+}
+
+// put gathers from columns.
+func (r *tableReader) put(ctx context.Context, s *pieceScratch, rows []int64, places []int32, to []Tensor) error {
+	if inPlace(places) {
+		return r.readAt(ctx, &s.gather, rows, to, int64(places[0]))
 	}
 	for len(rows) > 0 {
 		n := min(blockRows, len(rows))
@@ -234,7 +296,7 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, row
 			return err
 		}
 		for k := range r.parts {
-			p := &r.parts[k]
+			p := &r.parts[k].Part
 			data, mask := p.bytes(blockRows)
 			if int64(len(s.room[k])) < data {
 				s.room[k], s.masks[k] = make([]byte, data+8), make([]byte, mask)
@@ -244,8 +306,8 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, row
 				offsets = s.offsets[:]
 			}
 			block := p.over(int64(n), s.room[k], s.masks[k], offsets)
-			if err := held.reader.readPart(&s.gather, k, &block, 0, rows[:n]); err != nil {
-				return placed(err, r.at(i), places)
+			if err := r.readPart(&s.gather, k, &block, 0, rows[:n]); err != nil {
+				return atPlaces(err, places)
 			}
 			scatter(&to[k], &block, places[:n])
 		}
@@ -254,21 +316,26 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, row
 	return nil
 }
 
-// placed says where the rows of a piece that are wrong go in the batch, where
-// places are given, and of which piece they are.
-func placed(err error, piece string, places []int32) error {
+// atPlaces is an error about rows with the places of these.
+func atPlaces(err error, places []int32) error {
 	var bad *BadRows
 	if !errors.As(err, &bad) {
 		return err
 	}
-	out := &BadRows{Err: fmt.Errorf("%s: %w", piece, bad.Err)}
+	out := &BadRows{Err: bad.Err}
 	for _, p := range bad.Positions {
-		if places != nil {
-			p = int(places[p])
-		}
-		out.Positions = append(out.Positions, p)
+		out.Positions = append(out.Positions, int(places[p]))
 	}
 	return out
+}
+
+// placed says of which piece the rows are that are wrong.
+func placed(err error, piece string) error {
+	var bad *BadRows
+	if !errors.As(err, &bad) {
+		return err
+	}
+	return &BadRows{bad.Positions, fmt.Errorf("%s: %w", piece, bad.Err)}
 }
 
 // scatter puts the rows of a tensor in their places in another.

@@ -96,12 +96,14 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 		}
 	}()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
+	begin := time.Now()
 	if s.err = l.settle(ctx, s); s.err != nil {
 		done = true
 		return
 	}
-	begin := time.Now()
-	s.err = l.read(ctx, s)
+	l.meter.copying.since(begin)
+	begin = time.Now()
+	s.err = l.read(ctx, s, ticket)
 	l.meter.gather.since(begin)
 	if s.err == nil && l.options.Transform != nil {
 		stage = "transform"
@@ -111,7 +113,9 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 	}
 	if s.err == nil {
 		stage = "copy"
+		begin = time.Now()
 		s.err = l.upload(s)
+		l.meter.copying.since(begin)
 	}
 	done = true
 }
@@ -123,7 +127,7 @@ type checker interface {
 }
 
 // read fills a slot's tensors with its rows.
-func (l *Loader) read(ctx context.Context, s *slot) error {
+func (l *Loader) read(ctx context.Context, s *slot, ticket int64) error {
 	if c, ok := l.reader.(checker); ok && s.step == 0 {
 		if err := c.Check(ctx); err != nil {
 			return err
@@ -133,7 +137,7 @@ func (l *Loader) read(ctx context.Context, s *slot) error {
 		for i := range l.plan.parts {
 			s.tensors[i] = l.plan.parts[i].over(s.n, s.data[i], s.valid[i], s.offsets[i])
 		}
-		err := l.reader.Read(ctx, s.rows[:s.n], s.tensors)
+		err := l.readRows(ctx, s, ticket)
 		if err == nil {
 			for i := range l.plan.parts {
 				l.plan.parts[i].finish(&s.tensors[i])
@@ -149,6 +153,24 @@ func (l *Loader) read(ctx context.Context, s *slot) error {
 		l.meter.skipped.Add(int64(len(bad)))
 		s.leaveOut(bad)
 	}
+}
+
+// readRows reads the rows of a slot's list.
+func (l *Loader) readRows(ctx context.Context, s *slot, ticket int64) error {
+	if r, ok := l.reader.(ticketReader); ok {
+		return r.readTicket(ctx, ticket, s.rows[:s.n], s.tensors)
+	}
+	return l.reader.Read(ctx, s.rows[:s.n], s.tensors)
+}
+
+// rowsOf are the rows of a ticket's batch, nil where there is none.
+func (l *Loader) rowsOf(room []int64, ticket int64) []int64 {
+	epoch, from, step, ok := l.place(ticket)
+	if !ok {
+		return nil
+	}
+	n, _ := l.sampler.Fill(room, epoch, from, step)
+	return room[:n]
 }
 
 // badOf are the positions that an error is about, if others can be read.

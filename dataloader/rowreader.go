@@ -24,7 +24,14 @@ type rowPart struct {
 	valid *tile // nil where no value is null
 }
 
-// add takes memory for a part.
+func chunksOf(t *table.Table) []*table.Batch {
+	if t == nil {
+		return nil
+	}
+	return t.Chunks()
+}
+
+// add takes memory for a part of a table, or, with nil, of one without nulls.
 func (r *rowReader) add(m memory.Allocator, p Part, t *table.Table) error {
 	one := rowPart{Part: p}
 	k := int64(len(p.Columns))
@@ -34,7 +41,7 @@ func (r *rowReader) add(m memory.Allocator, p Part, t *table.Table) error {
 	}
 	one.data = &tile{buffer, k, k * p.width()}
 	nulls := false
-	for _, b := range t.Chunks() {
+	for _, b := range chunksOf(t) {
 		for _, c := range p.Columns {
 			nulls = nulls || b.Column(c).MayHaveNulls()
 		}
@@ -116,20 +123,72 @@ func (r *rowReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
 			return device.Errorf(device.ErrMismatch, "", "dataloader", "tensor %d is not that of %d rows of its part", i, len(rows))
 		}
 		p.data.copyTo(&to[i], 0, rows)
-		if !p.Mask {
-			continue
+		switch {
+		case !p.Mask:
+		case p.valid == nil:
+			p.setValid(&to[i], 0, int64(len(rows)))
+		default:
+			mask := to[i]
+			mask.Data = mask.Valid
+			p.valid.copyTo(&mask, 0, rows)
 		}
-		if p.valid == nil {
-			for k := range to[i].Valid {
-				to[i].Valid[k] = 1
-			}
-			continue
-		}
-		mask := to[i]
-		mask.Data = mask.Valid
-		p.valid.copyTo(&mask, 0, rows)
 	}
 	return nil
+}
+
+// put copies rows to their places.
+func (r *rowReader) put(ctx context.Context, _ *pieceScratch, rows []int64, places []int32, to []Tensor) error {
+	if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+		return err
+	}
+	for i := range to {
+		p := &r.parts[i]
+		copies := func(t *tile, to *Tensor) {
+			if inPlace(places) {
+				t.copyTo(to, int64(places[0]), rows)
+			} else {
+				t.scatterTo(to, places, rows)
+			}
+		}
+		copies(p.data, &to[i])
+		switch {
+		case !p.Mask:
+		case p.valid == nil && inPlace(places):
+			p.setValid(&to[i], int64(places[0]), int64(len(rows)))
+		case p.valid == nil:
+			for _, at := range places {
+				p.setValid(&to[i], int64(at), 1)
+			}
+		default:
+			mask := to[i]
+			mask.Data = mask.Valid
+			copies(p.valid, &mask)
+		}
+	}
+	return nil
+}
+
+// rowsOf lays out a table, which may have no encodings.
+func rowsOf(ctx context.Context, m memory.Allocator, t *table.Table, parts []Part) (_ *rowReader, err error) {
+	r := &rowReader{rows: t.NumRows()}
+	defer func() {
+		if err != nil {
+			_ = r.Close() // which has nothing to say
+		}
+	}()
+	for _, p := range parts {
+		if err := r.add(m, p, t); err != nil {
+			return nil, err
+		}
+	}
+	first := int64(0)
+	for _, b := range t.Chunks() {
+		if err := r.fill(ctx, t.Backend(), t.Schema(), b.Retain(), parts, first); err != nil {
+			return nil, err
+		}
+		first += b.Len()
+	}
+	return r, nil
 }
 
 // Bytes is all that is laid out.

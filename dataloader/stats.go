@@ -17,6 +17,7 @@ type meter struct {
 	start                                 time.Time
 	batches, rows, looks, fill, skipped   atomic.Int64
 	gather, transform, producer, consumer total
+	copying                               total
 }
 
 func (m *meter) given(rows int64) {
@@ -36,16 +37,21 @@ type Stats struct {
 	Skipped       int64         // rows that SkipBad left out, of batches that are made
 	Elapsed       time.Duration // since New
 	RowsPerSecond float64       // over Elapsed, time in which nobody asked included
-	Gather        time.Duration // of all workers together, in the source's Read
-	Transform     time.Duration // likewise, in Options.Transform
+	Read          time.Duration // of all decoders together, in reading files or waiting for a stream
+	Decode        time.Duration // likewise, in decoding
+	DecodeWait    time.Duration // of all workers together, waiting for what is decoded
+	Gather        time.Duration // likewise, in making tensors of rows
+	Transform     time.Duration // likewise, in expressions and Options.Transform
+	Copy          time.Duration // likewise, in copies to the device and waiting for them
 	ProducerWait  time.Duration // likewise, waiting for room in the ring
 	ConsumerWait  time.Duration // in Next, waiting for a batch
 	Fill          float64       // batches that waited when one was asked for, on average
 	Ring          int64         // bytes of the ring's batches, taken once by New
 	Spare         int64         // bytes that the source arranged its data in
 	// Bound is the stage that bounds the loader: "consumer" where who uses the
-	// batches is slower than they are made, else "gather" or "transform",
-	// whichever takes longer; "" before the first batch.
+	// batches is slower than they are made; "read" or "decode" where workers wait for
+	// pieces longer than they do anything else; else "gather", "transform" or "copy",
+	// whichever takes longest; "" before the first batch.
 	Bound string
 }
 
@@ -54,7 +60,7 @@ func (l *Loader) Stats() Stats {
 	m := &l.meter
 	s := Stats{
 		Batches: m.batches.Load(), Rows: m.rows.Load(), Skipped: m.skipped.Load(), Elapsed: time.Since(m.start),
-		Gather: m.gather.get(), Transform: m.transform.get(), ProducerWait: m.producer.get(), ConsumerWait: m.consumer.get(),
+		Gather: m.gather.get(), Transform: m.transform.get(), Copy: m.copying.get(), ProducerWait: m.producer.get(), ConsumerWait: m.consumer.get(),
 		Spare: l.spare,
 	}
 	for _, slot := range l.slots {
@@ -66,14 +72,49 @@ func (l *Loader) Stats() Stats {
 	if n := m.looks.Load(); n > 0 {
 		s.Fill = float64(m.fill.Load()) / float64(n)
 	}
-	switch workers := max(1, l.options.Workers); {
-	case s.Batches == 0:
-	case l.options.Workers == InCaller && s.Gather+s.Transform < s.Elapsed/2, l.options.Workers > 0 && s.ProducerWait/time.Duration(workers) > s.ConsumerWait:
-		s.Bound = "consumer"
-	case s.Transform > s.Gather:
-		s.Bound = "transform"
-	default:
-		s.Bound = "gather"
+	if r, ok := l.reader.(staged); ok {
+		of := r.stages()
+		s.Read, s.Decode, s.DecodeWait = of.read, max(0, of.load-of.read), of.wait
+		s.Gather, s.Transform = max(0, s.Gather-of.wait-of.transform), s.Transform+of.transform
+	}
+	if s.Batches > 0 {
+		s.Bound = s.bound(l.options.Workers)
+	}
+	return s
+}
+
+// bound is the stage that takes longest.
+func (s *Stats) bound(workers int) string {
+	busy := s.DecodeWait + s.Gather + s.Transform + s.Copy
+	if workers == InCaller && busy < s.Elapsed/2 || workers > 0 && s.ProducerWait/time.Duration(workers) > s.ConsumerWait {
+		return "consumer"
+	}
+	longest, bound := s.Gather, "gather"
+	for name, t := range map[string]time.Duration{"transform": s.Transform, "copy": s.Copy, "decode": s.DecodeWait} {
+		if t > longest {
+			longest, bound = t, name
+		}
+	}
+	if bound == "decode" && s.Read > s.Decode {
+		return "read"
+	}
+	return bound
+}
+
+// stages is what a Reader did, all goroutines together.
+type stages struct {
+	read, load time.Duration // load is reading and decoding
+	wait       time.Duration // of Read, for pieces
+	transform  time.Duration // of Read, in expressions
+}
+
+// staged is a Reader that tells of its stages.
+type staged interface{ stages() stages }
+
+// stages is that of a Reader, if it tells.
+func stagesOf(r Reader) (s stages) {
+	if of, ok := r.(staged); ok {
+		s = of.stages()
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -132,10 +133,10 @@ func (s *Stream) Open(ctx context.Context, m memory.Allocator, parts []Part, _ i
 		s.used = true
 	}
 	p := &pull{stream: s, passed: map[int]*table.Table{}}
-	r := newPieceReader(s.starts, parts, m, max(0, s.options.Cache), p.load, func(i int) string {
+	r := newPieceReader(s.starts, parts, m, max(0, s.options.Cache), pieceLoad{table: p.load}, func(i int) string {
 		return fmt.Sprintf("stream: rows from %d", s.starts[i])
 	}, nil)
-	r.end = p.close
+	r.end, r.reading = p.close, p.waits.get
 	return r, nil
 }
 
@@ -149,6 +150,7 @@ type pull struct {
 	rest   *table.Batch // rows of it that were read already
 	passed map[int]*table.Table
 	order  []int // of passed, those read first at the front
+	waits  total // for the stream
 }
 
 // load is a piece of the stream. Those before it are kept for who asks next:
@@ -206,7 +208,9 @@ func (p *pull) take(ctx context.Context) (*table.Table, error) {
 			if err := device.Canceled(ctx, "", "dataloader"); err != nil {
 				return fail(err)
 			}
+			begin := time.Now()
 			b, err, ok := p.next()
+			p.waits.since(begin)
 			switch {
 			case err != nil:
 				return fail(err)

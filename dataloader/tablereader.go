@@ -28,6 +28,7 @@ type tableReader struct {
 
 	laying sync.WaitGroup // tiles that are being filled, beside the first batches
 	stop   context.CancelFunc
+	ahead  *sections // nil where there are none
 }
 
 // openPart is a part with what reads its columns.
@@ -50,10 +51,14 @@ type openColumn struct {
 type scratch struct {
 	local   [blockRows]int64
 	chunk   [blockRows]int32
+	ranks   [blockRows]int64 // places in a section
+	section *section         // that is read from, or nil
 	touched byte
 }
 
-func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, parts []Part, spare int64) (_ *tableReader, err error) {
+// newTableReader opens a table. Where spare bytes do not hold it and c, which may
+// be nil, says what comes, they hold that.
+func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, parts []Part, spare int64, c *coming) (_ *tableReader, err error) {
 	r := &tableReader{table: t.Retain(), rows: t.NumRows(), starts: []int64{0}, scratch: make(chan *scratch, 64)}
 	defer func() {
 		if err != nil {
@@ -69,17 +74,39 @@ func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, par
 		if err != nil {
 			return nil, err
 		}
-		if k := tileColumns(&p, r.rows, spare); k > 0 {
-			if o.tile, err = r.newTile(m, &o, k); err != nil {
+		r.parts = append(r.parts, o)
+	}
+	if c != nil && !r.holds(spare) {
+		if r.ahead, err = newSections(r, m, spare, *c); err != nil {
+			return nil, err
+		}
+	}
+	for i := range r.parts {
+		if r.ahead != nil {
+			break
+		}
+		p := &r.parts[i]
+		if k := tileColumns(&p.Part, r.rows, spare); k > 0 {
+			if p.tile, err = r.newTile(m, p, k); err != nil {
 				return nil, err
 			}
-			o.laid = new(atomic.Bool)
-			spare -= o.tile.buffer.Len()
+			p.laid = new(atomic.Bool)
+			spare -= p.tile.buffer.Len()
 		}
-		r.parts = append(r.parts, o)
 	}
 	r.lay()
 	return r, nil
+}
+
+// holds reports whether tiles of all columns that can be in one take no more than
+// spare bytes.
+func (r *tableReader) holds(spare int64) bool {
+	for i := range r.parts {
+		if k := r.parts[i].plain(); k >= leastTile {
+			spare -= memory.Padded(r.rows * k * r.parts[i].width())
+		}
+	}
+	return spare >= 0
 }
 
 // lay begins to fill the tiles. Until one is filled, its columns are gathered as
@@ -87,6 +114,9 @@ func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, par
 func (r *tableReader) lay() {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
+	if r.ahead != nil {
+		r.ahead.filling.Go(func() { r.ahead.run(ctx) })
+	}
 	for i := range r.parts {
 		p := &r.parts[i]
 		if p.tile == nil {
@@ -183,6 +213,7 @@ func (r *tableReader) borrow() *scratch {
 }
 
 func (r *tableReader) giveBack(s *scratch) {
+	s.section = nil
 	select {
 	case r.scratch <- s:
 	default:
@@ -191,6 +222,11 @@ func (r *tableReader) giveBack(s *scratch) {
 
 // Read gathers block by block, so that what is written stays near.
 func (r *tableReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	return r.read(ctx, nil, rows, to)
+}
+
+// read is Read, of a section that has the rows where it is not nil.
+func (r *tableReader) read(ctx context.Context, from *section, rows []int64, to []Tensor) error {
 	if len(to) != len(r.parts) {
 		return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.parts))
 	}
@@ -201,6 +237,7 @@ func (r *tableReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 	}
 	s := r.borrow()
 	defer r.giveBack(s)
+	s.section = from
 	return r.readAt(ctx, s, rows, to, 0)
 }
 
@@ -217,6 +254,11 @@ func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to [
 		for _, row := range block {
 			if uint64(row) >= uint64(r.rows) {
 				return device.Errorf(device.ErrValue, "", "dataloader", "row %d of %d", row, r.rows)
+			}
+		}
+		if s.section != nil {
+			for i, row := range block {
+				s.ranks[i] = s.section.at(row)
 			}
 		}
 		for i := range r.parts {
@@ -237,6 +279,10 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 	if p.tile != nil && p.laid.Load() {
 		tiled = p.tile.columns
 		s.touched ^= p.tile.copyTo(to, at, block)
+	}
+	if s.section != nil && s.section.tiles[i] != nil {
+		tiled = s.section.tiles[i].columns
+		s.touched ^= s.section.tiles[i].copyTo(to, at, s.ranks[:len(block)])
 	}
 	if p.Mask {
 		p.setValid(to, at, int64(len(block)))
@@ -274,7 +320,7 @@ func badRow(err error, column string, at int64, block []int64) error {
 }
 
 // setValid says of all elements of some rows that they are no nulls.
-func (p *openPart) setValid(to *Tensor, at, n int64) {
+func (p *Part) setValid(to *Tensor, at, n int64) {
 	runs, length := int64(1), n*to.RowStride
 	if p.ColumnMajor {
 		runs, length = to.Columns, n
@@ -290,6 +336,9 @@ func (p *openPart) setValid(to *Tensor, at, n int64) {
 // Bytes is the size of the tiles.
 func (r *tableReader) Bytes() int64 {
 	n := int64(0)
+	if r.ahead != nil {
+		n = r.ahead.bytes()
+	}
 	for _, p := range r.parts {
 		if p.tile != nil {
 			n += p.tile.buffer.Len()
@@ -304,6 +353,11 @@ func (r *tableReader) Close() error {
 		r.stop()
 	}
 	r.laying.Wait()
+	if r.ahead != nil {
+		r.ahead.filling.Wait()
+		r.ahead.release()
+		r.ahead = nil
+	}
 	for i := range r.parts {
 		if t := r.parts[i].tile; t != nil {
 			t.buffer.Release()

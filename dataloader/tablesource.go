@@ -18,12 +18,16 @@ import (
 //
 // What bounds random rows of columns is not bytes but lines of the cache: a
 // value of 4 bytes costs one of 64, from memory where a column is larger than
-// the last cache. So the first columns of each matrix, as many as Options.Spare
-// has room for, are laid out by rows once, in the matrix's type, beside the making
-// of the first batches: for k columns
-// of e bytes a row is then ⌈k·e/64⌉ lines read and k·e bytes written, and the
-// columns left over cost a line read and e bytes written each. The rows of a
-// batch are worked on in blocks whose loads do not wait for each other.
+// the last cache. So the columns of each matrix are laid out by rows, in the
+// matrix's type: for k columns of e bytes a row is then ⌈k·e/64⌉ lines read and
+// k·e bytes written. Where Options.Spare has room for all rows that is done once,
+// beside the making of the first batches. Else it is done for the rows of the next
+// batches, as many as half of it holds, while those before are made of the other
+// half: a table of n bytes and a half of s is read from end to end n/s times an
+// epoch. Where that is more than 32 times, the first columns of each matrix are
+// laid out, as many as there is room for, and those left over cost a line read and
+// e bytes written a row each. The rows of a batch are worked on in blocks whose
+// loads do not wait for each other.
 func FromTable(t *table.Table) Source {
 	if t == nil {
 		return nil
@@ -44,10 +48,19 @@ func (s *tableSource) NumRows() int64 { return s.t.NumRows() }
 
 // Open prepares to gather from the table's columns.
 func (s *tableSource) Open(ctx context.Context, m memory.Allocator, parts []Part, spare int64) (Reader, error) {
+	return s.open(ctx, m, parts, spare, nil)
+}
+
+// openAhead is Open for who knows what comes.
+func (s *tableSource) openAhead(ctx context.Context, m memory.Allocator, parts []Part, spare int64, c coming) (Reader, error) {
+	return s.open(ctx, m, parts, spare, &c)
+}
+
+func (s *tableSource) open(ctx context.Context, m memory.Allocator, parts []Part, spare int64, c *coming) (Reader, error) {
 	if err := onHostOnly(s.t); err != nil {
 		return nil, err
 	}
-	r, err := newTableReader(ctx, s.t, m, parts, spare)
+	r, err := newTableReader(ctx, s.t, m, parts, spare, c)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (s *Taken) Open(ctx context.Context, m memory.Allocator, parts []Part, _ in
 	}
 	r := &takenReader{of: s, parts: parts, lent: 1, rows: rows}
 	if len(s.t.Chunks()) == 1 {
-		from, err := newTableReader(ctx, s.t, m, parts, 0)
+		from, err := newTableReader(ctx, s.t, m, parts, 0, nil)
 		if err != nil {
 			rows.Close()
 			return nil, err

@@ -23,13 +23,13 @@ type tile struct {
 // leastTile is the least number of columns that a tile is worth making for.
 const leastTile = 4
 
+// processors is how many goroutines lay out or decode at a time.
+func processors() int { return runtime.GOMAXPROCS(0) }
+
 // tileColumns is how many columns of a part fit into spare bytes: all of them,
 // or else as many as fill whole cache lines.
 func tileColumns(p *Part, rows, spare int64) int64 {
-	columns, e := int64(0), p.width()
-	for int(columns) < len(p.Columns) && p.encoding(int(columns)) == nil {
-		columns++
-	}
+	columns, e := p.plain(), p.width()
 	if columns < leastTile || rows == 0 {
 		return 0
 	}
@@ -56,7 +56,7 @@ func (r *tableReader) newTile(m memory.Allocator, p *openPart, columns int64) (*
 // fill lays out all rows of the reader, on all processors, in a tile's rows from
 // first on.
 func (r *tableReader) fill(ctx context.Context, t *tile, p *openPart, first int64) error {
-	workers := int64(runtime.GOMAXPROCS(0))
+	workers := int64(processors())
 	each := ceil(ceil(r.rows, workers), blockRows) * blockRows
 	var wg sync.WaitGroup
 	var lost atomic.Bool
@@ -118,6 +118,10 @@ const touchRows = 64
 func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
 	bytes, w := t.buffer.Bytes(), t.width
 	e := w / t.columns
+	if to.ColumnStride == 1 && to.RowStride == t.columns && isRun(rows, nil) {
+		copy(to.Data[at*w:][:int64(len(rows))*w], bytes[rows[0]*w:])
+		return 0
+	}
 	for len(rows) > 0 {
 		n := min(touchRows, len(rows))
 		for _, r := range rows[:n] {
@@ -143,6 +147,22 @@ func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
 		rows, at = rows[n:], at+int64(n)
 	}
 	return touched
+}
+
+// scatterTo writes rows to places of a tensor.
+func (t *tile) scatterTo(to *Tensor, places []int32, rows []int64) {
+	bytes, w := t.buffer.Bytes(), t.width
+	e := w / t.columns
+	for i, r := range rows {
+		row, at := bytes[r*w:(r+1)*w], int64(places[i])*to.RowStride*e
+		if to.ColumnStride == 1 {
+			copy(to.Data[at:at+w], row)
+			continue
+		}
+		for c := int64(0); c < w; c += e {
+			copy(to.Data[at+c*to.ColumnStride:][:e], row[c:c+e])
+		}
+	}
 }
 
 // turn writes rows of a tile as columns.

@@ -243,6 +243,15 @@ func (r *windowReader) Check(ctx context.Context) error {
 	return nil
 }
 
+// stages are those of the source's readers.
+func (r *windowReader) stages() (sum stages) {
+	for _, s := range r.stretches {
+		of := stagesOf(s.reader)
+		sum.read, sum.load, sum.wait, sum.transform = sum.read+of.read, sum.load+of.load, sum.wait+of.wait, sum.transform+of.transform
+	}
+	return sum
+}
+
 // Bytes is what the source's readers hold.
 func (r *windowReader) Bytes() (n int64) {
 	for _, s := range r.stretches {

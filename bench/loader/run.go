@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/worker"
 )
 
 const (
@@ -24,6 +26,7 @@ const (
 type Options struct {
 	Python  string   // the interpreter that has the engines
 	Engines []string // names as [Engines] lists them
+	Ops     []string // names as [Ops] lists them; nil means all
 	Rows    int64    // of the data that is made, below 2^24
 	Columns int64    // of it
 	Data    string   // a Parquet file whose numbers are the data instead
@@ -34,7 +37,7 @@ type Options struct {
 
 // racer is an engine at one operation.
 type racer struct {
-	*worker
+	*engine
 	lacks, wrong string // why it has no time, how its batches are wrong
 	report.Timing
 	first  []float64
@@ -57,27 +60,35 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 			return fmt.Errorf("loader: no engine %q; there are %v", name, Engines())
 		}
 	}
+	if o.Ops == nil {
+		o.Ops = Ops()
+	}
+	for _, op := range o.Ops {
+		if !slices.Contains(Ops(), op) {
+			return fmt.Errorf("loader: no operation %q; there are %v", op, Ops())
+		}
+	}
 	dir, err := os.MkdirTemp("", "volley-loader-")
 	if err != nil {
 		return fmt.Errorf("loader: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := unpack(dir); err != nil {
+	if err := worker.Unpack(programs, dir); err != nil {
 		return fmt.Errorf("loader: %w", err)
 	}
-	var workers []*worker
+	var workers []*engine
 	defer func() {
 		for _, w := range workers {
-			err = errors.Join(err, w.close())
+			err = errors.Join(err, w.Close())
 		}
 	}()
 	p.Start("start engines", int64(len(o.Engines)))
 	for _, name := range o.Engines {
-		w, err := start(ctx, dir, o.Python, name, o.Threads)
+		w, err := worker.Start(ctx, "loader", []string{o.Python, filepath.Join(dir, "worker.py")}, name, o.Threads)
 		if err != nil {
 			return err
 		}
-		workers = append(workers, w)
+		workers = append(workers, &engine{w})
 		p.Add(1)
 	}
 	p.Done()
@@ -88,7 +99,7 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 		return err
 	}
 	s := &summary{o: o, rows: made.Rows, columns: made.Columns}
-	for _, op := range []string{"memory", "parquet", "parquet-shuffled"} {
+	for _, op := range o.Ops {
 		var bound *limit
 		if op == "memory" {
 			bound = newLimit(made.Rows, made.Columns, o.Batch, o.Threads)
@@ -106,11 +117,11 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 
 // race runs an operation by all engines, and times the limit, if there is one,
 // beside each round.
-func race(ctx context.Context, op, dir string, workers []*worker, bound *limit, o Options, p progress.Progress) (all []*racer, limits report.Timing, err error) {
+func race(ctx context.Context, op, dir string, workers []*engine, bound *limit, o Options, p progress.Progress) (all []*racer, limits report.Timing, err error) {
 	p.Start(op+", check", int64(len(workers)))
 	defer p.Done()
 	for _, w := range workers {
-		r := &racer{worker: w}
+		r := &racer{engine: w}
 		all = append(all, r)
 		a, err := w.call(ctx, command{Do: "load", Folder: dir, Op: op, Batch: o.Batch})
 		if r.lacks = a.Lacks; err == nil && r.lacks == "" {
@@ -164,10 +175,10 @@ func race(ctx context.Context, op, dir string, workers []*worker, bound *limit, 
 
 // failed notes what an engine failed at; an error of anything else is given back.
 func (r *racer) failed(err error) error {
-	var f *failure
+	var f *worker.Failure
 	if !errors.As(err, &f) {
 		return err
 	}
-	r.lacks = "failed: " + f.text
+	r.lacks = "failed: " + f.Text
 	return nil
 }

@@ -16,6 +16,7 @@ type Line struct {
 	Engines map[string]Entry `json:"engines"`
 	LimitS  float64          `json:"limit_min_s,omitempty"`    // the gather of random rows
 	Share   float64          `json:"share_of_limit,omitempty"` // the limit over ours
+	Targets []Target         `json:"targets,omitempty"`
 }
 
 // Entry is one engine at one operation.
@@ -41,7 +42,7 @@ func (s *summary) add(op string, all []*racer, limits report.Timing, to report.S
 	l := Line{Op: op, Rows: s.rows, Columns: s.columns, Engines: map[string]Entry{}}
 	ours := 0.0
 	for _, r := range all {
-		if r.name == "volley" && len(r.Seconds) > 0 {
+		if r.Name == "volley" && len(r.Seconds) > 0 {
 			ours = r.Min()
 		}
 	}
@@ -61,12 +62,13 @@ func (s *summary) add(op string, all []*racer, limits report.Timing, to report.S
 			if ours > 0 {
 				e.Ratio = e.MinS / ours
 			}
-			if err := s.record(op, r.name, r.version, r.Timing, report.Of(r.wrong == ""), report.Of(r.growth), to); err != nil {
+			if err := s.record(op, r.Name, r.Version, r.Timing, report.Of(r.wrong == ""), report.Of(r.growth), to); err != nil {
 				return err
 			}
 		}
-		l.Engines[r.name] = e
+		l.Engines[r.Name] = e
 	}
+	l.Targets = targetsOf(&l, s.o.Batch)
 	s.lines = append(s.lines, l)
 	return nil
 }
@@ -106,6 +108,11 @@ func (s *summary) answer() report.Answer {
 		}
 		if l.LimitS > 0 {
 			notes = append(notes, fmt.Sprintf("A plain loop gathers as many random rows from a matrix in %s: ours reaches %.0f %% of that.", report.Seconds(l.LimitS), 100*l.Share))
+		}
+	}
+	for _, l := range s.lines {
+		for _, t := range l.Targets {
+			notes = append(notes, t.String(l.Op))
 		}
 	}
 	for _, n := range slices.Compact(notes) {

@@ -43,8 +43,8 @@ type peer struct {
 	problem *problem
 }
 
-func (p *peer) name() string    { return p.Worker.name }
-func (p *peer) release() string { return p.version }
+func (p *peer) name() string    { return p.Name }
+func (p *peer) release() string { return p.Version }
 
 func (p *peer) load(ctx context.Context, of *problem, s *stage) ([]way, string, error) {
 	p.problem = of

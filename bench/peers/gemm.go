@@ -15,6 +15,7 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/worker"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -72,7 +73,7 @@ func GEMM(ctx context.Context, o GEMMOptions, to report.Sink, p progress.Progres
 		return fmt.Errorf("peers: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := unpack(dir); err != nil {
+	if err := worker.Unpack(programs, dir); err != nil {
 		return fmt.Errorf("peers: %w", err)
 	}
 	before := runtime.GOMAXPROCS(0)

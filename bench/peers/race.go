@@ -10,6 +10,7 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/worker"
 )
 
 const (
@@ -123,7 +124,7 @@ func (r *racer) try(ctx context.Context, p *problem, ways []way, want *Fingerpri
 
 // failed notes what a peer failed at; an error of anything else is given back.
 func (r *racer) failed(err error) error {
-	var f *Failure
+	var f *worker.Failure
 	if !errors.As(err, &f) {
 		return err
 	}

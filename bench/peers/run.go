@@ -15,6 +15,7 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/worker"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -87,7 +88,7 @@ func startAll(ctx context.Context, dir string, o Options, p progress.Progress) (
 	if len(o.Peers) == 0 {
 		return nil, fmt.Errorf("peers: none named; there are %v", Names())
 	}
-	if err := unpack(dir); err != nil {
+	if err := worker.Unpack(programs, dir); err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
 	for _, name := range o.Peers {
@@ -104,11 +105,11 @@ func startNamed(ctx context.Context, dir string, python, names []string, threads
 	defer p.Done()
 	argv := append(slices.Clone(python), filepath.Join(dir, "worker.py"))
 	for _, name := range names {
-		w, err := start(ctx, argv, name, threads)
+		w, err := worker.Start(ctx, "peers", argv, name, threads)
 		if err != nil {
 			return workers, err
 		}
-		workers = append(workers, w)
+		workers = append(workers, &Worker{w})
 		p.Add(1)
 	}
 	return workers, nil

@@ -130,13 +130,14 @@ type collectiveOptions struct {
 // loaderSuite is the suite "loader" and its engines, ours first.
 type loaderSuite struct {
 	engines []string
+	ops     []string
 	run     func(ctx context.Context, o loaderOptions, to report.Sink, p progress.Progress) error
 }
 
 // loaderOptions is what the suite "loader" is told.
 type loaderOptions struct {
 	benchOptions
-	Engines              []string // names that the suite knows
+	Engines, Ops         []string // names that the suite knows
 	Rows, Columns, Batch int64
 	Data, Python         string // a Parquet file; the interpreter that has the engines
 }

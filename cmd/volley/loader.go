@@ -46,6 +46,11 @@ this package.`,
 					return usagef("--against: unknown or repeated engine %q, known are %s", name, strings.Join(known[1:], ", "))
 				}
 			}
+			for i, op := range o.Ops {
+				if !slices.Contains(d.loader.ops, op) || slices.Contains(o.Ops[:i], op) {
+					return usagef("--ops: unknown or repeated operation %q, known are %s", op, strings.Join(d.loader.ops, ", "))
+				}
+			}
 			if _, err := exec.LookPath(o.Python); err != nil {
 				return usagef("--python %s: there is no such interpreter: make it with bash scripts/loader_peers.sh, or name another", o.Python)
 			}
@@ -62,6 +67,7 @@ this package.`,
 	p.StringVar(&o.Data, "data", "", "Parquet `file` whose columns of numbers are the data instead")
 	p.StringVar(&o.Python, "python", loaderPython, "`interpreter` that has volley and the engines")
 	p.BoolVar(&peers, "peers", false, "race against other loaders: bash scripts/loader_peers.sh installs them")
+	p.StringSliceVar(&o.Ops, "ops", d.loader.ops, "`operations` to race at")
 	p.StringSliceVar(&against, "against", d.loader.engines[1:], "`engines` to race against")
 	return cmd
 }

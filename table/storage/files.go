@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/volley-go/volley/device"
 )
@@ -43,6 +45,7 @@ type input struct {
 	path string
 	file *os.File
 	size int64
+	busy atomic.Int64 // nanoseconds in reads of an until
 }
 
 // openInput opens a regular file for reading.
@@ -80,6 +83,8 @@ type until struct {
 
 // ReadAt reads as *os.File does.
 func (u *until) ReadAt(p []byte, off int64) (int, error) {
+	begin := time.Now()
+	defer func() { u.in.busy.Add(int64(time.Since(begin))) }()
 	if err := canceled(u.ctx, u.in.path); err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/volley-go/volley/memory"
 )
@@ -70,10 +71,12 @@ func (v *fixedValues[T]) dictionary(b []byte, n int64) (err error) {
 	if int64(len(b))/v.width < n {
 		return errValuesEnd
 	}
-	if v.held, err = memory.New(v.from, n*v.wide); err != nil {
+	// There is room for as many values as the narrowest indices of them tell apart:
+	// unpackTo looks up without a comparison.
+	if v.held, err = memory.NewZeroed(v.from, v.wide<<bits.Len64(uint64(max(n, 1)-1))); err != nil {
 		return err
 	}
-	v.dict = memory.View[T](v.held)
+	v.dict = memory.View[T](v.held)[:n]
 	v.copy(v.dict, b)
 	return nil
 }

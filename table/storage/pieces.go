@@ -8,10 +8,12 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
 
@@ -25,7 +27,11 @@ type Pieces struct {
 	pieces     []piece
 	compressed bool
 	files      []pieceFile
+	rooms      *memory.Caching // pages and dictionaries of ReadWords, from piece to piece
 }
+
+// keptRooms is how many bytes of pages are kept between pieces.
+const keptRooms = 32 << 20
 
 // piece is a part of a file.
 type piece struct {
@@ -33,10 +39,13 @@ type piece struct {
 	path string
 	rows int64
 	read func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error
+	// words is nil where there is no such way.
+	words func(ctx context.Context, want *arrow.Schema, to []Words) (bool, error)
 }
 
 // pieceFile is an open file as it was when it was opened.
 type pieceFile struct {
+	in    *input
 	path  string
 	info  fs.FileInfo
 	close func()
@@ -53,7 +62,7 @@ func OpenPieces(ctx context.Context, b *kernels.Backend, s table.Source) (_ *Pie
 	if p := b.Device.Place(); !p.HostAccessible() {
 		return nil, device.Errorf(device.ErrUnsupported, p.String(), "storage", "pieces are read onto the host")
 	}
-	p := &Pieces{name: s.Name()}
+	p := &Pieces{name: s.Name(), rooms: memory.NewCaching(hostMemory(b), keptRooms)}
 	defer func() {
 		if err != nil {
 			p.Close()
@@ -78,7 +87,7 @@ func OpenPieces(ctx context.Context, b *kernels.Backend, s table.Source) (_ *Pie
 // opened notes a file, before it is looked at.
 func (p *Pieces) opened(in *input, end func()) error {
 	info, err := in.file.Stat()
-	p.files = append(p.files, pieceFile{in.path, info, end})
+	p.files = append(p.files, pieceFile{in, in.path, info, end})
 	return inFile(in.path, "", err, device.ErrUnavailable)
 }
 
@@ -127,6 +136,32 @@ func (p *Pieces) Read(ctx context.Context, i int, columns []string) (batches []*
 	return batches, nil
 }
 
+// ReadWords reads the named columns of a piece, numbers of 32 bits, in the order of
+// the schema, straight to where they are wanted: to has room for each column's
+// rows. It reports false where that is not possible: where the piece is none of
+// Parquet, or a column has nulls, values of another width, or an encoding other
+// than plain ones and dictionaries. What is in to is then undefined, and Read is
+// the way. Errors are those of Read.
+func (p *Pieces) ReadWords(ctx context.Context, i int, columns []string, to []Words) (ok bool, err error) {
+	one := &p.pieces[i]
+	if one.words == nil {
+		return false, nil
+	}
+	want, err := project(p.name, p.schema, columns)
+	if err != nil {
+		return false, err
+	}
+	if len(to) != want.NumFields() {
+		return false, device.Errorf(device.ErrMismatch, "", "storage", "room for %d columns of %d", len(to), want.NumFields())
+	}
+	for k, w := range to {
+		if w.Stride < 1 || int64(len(w.To)) < (one.rows-1)*w.Stride+1 {
+			return false, device.Errorf(device.ErrMismatch, "", "storage", "%d elements, every %d-th of them, for %d rows of column %q", len(w.To), w.Stride, one.rows, want.Field(k).Name)
+		}
+	}
+	return one.words(ctx, want, to)
+}
+
 // Check is an ErrMismatch that names the first file that is not any more what
 // it was when it was opened: of another size or time, replaced, or gone.
 func (p *Pieces) Check(ctx context.Context) error {
@@ -165,10 +200,20 @@ func (p *Pieces) Fingerprint() uint32 {
 	return crc32.ChecksumIEEE(text)
 }
 
+// ReadTime is how long reading from the files has taken, all goroutines together.
+// What maps its files does not count.
+func (p *Pieces) ReadTime() (sum time.Duration) {
+	for _, f := range p.files {
+		sum += time.Duration(f.in.busy.Load())
+	}
+	return sum
+}
+
 // Close closes the files. No Read may run. Closing twice is allowed.
 func (p *Pieces) Close() {
 	for _, f := range p.files {
 		f.close()
 	}
 	p.files, p.pieces = nil, nil
+	p.rooms.Trim()
 }

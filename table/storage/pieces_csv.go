@@ -74,7 +74,7 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 			p.pieces = append(p.pieces, piece{fmt.Sprintf("lines from %d", span.line), path, rows,
 				func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
 					return s.readSpan(ctx, b, f.input, span, names, want, emit)
-				}})
+				}, nil})
 		}
 	}
 }

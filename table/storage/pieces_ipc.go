@@ -53,7 +53,7 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 					}
 					defer rec.Release()
 					return (&ipcScan{want: want}).emit(path, i, f.arena, rec, emit)
-				}})
+				}, nil})
 			}
 		}
 	}

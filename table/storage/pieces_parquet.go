@@ -34,14 +34,21 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 			if rows := f.meta.RowGroup(g).NumRows(); rows > 0 {
 				p.pieces = append(p.pieces, piece{rowGroup(g), path, rows, func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
 					scan := &parquetScan{backend: b, want: want}
-					var fields []int
-					for _, w := range want.Fields() {
-						fields = append(fields, f.schema.FieldIndices(w.Name)[0])
-					}
-					return scan.read(ctx, f, g, fields, emit)
+					return scan.read(ctx, f, g, fieldsOf(f, want), emit)
+				}, func(ctx context.Context, want *arrow.Schema, to []Words) (bool, error) {
+					r := groupReader{file: f, g: g, from: p.rooms, want: want, fields: fieldsOf(f, want), most: largestBlock(f.size)}
+					return r.words(ctx, to)
 				}})
 			}
 		}
 	}
 	return nil
+}
+
+// fieldsOf are the numbers in a file of the columns that are wanted.
+func fieldsOf(f *parquetFile, want *arrow.Schema) (fields []int) {
+	for _, w := range want.Fields() {
+		fields = append(fields, f.schema.FieldIndices(w.Name)[0])
+	}
+	return fields
 }

@@ -54,6 +54,18 @@ class Volley(Engine):
             yield from loader.torch()
 
 
+class Default(Volley):
+    """Ours as it is when nothing is asked for: the table stays as it is, and the loader has 64 MiB beside it."""
+
+    ops = ("memory",)
+    why = "it is a way to read from memory"
+
+    def open(self):
+        if self.loader is not None:
+            self.loader.close()
+        self.loader = self.vo.Loader(self.table, self.data.batch, shuffle=True, seed=7, workers=self.threads)
+
+
 class Torch(Engine):
     def __init__(self, threads):
         import torch
@@ -186,6 +198,6 @@ class PyArrow(Engine):
 
 
 ENGINES = {
-    "volley": Volley, "torch-loader-0": Loader0, "torch-loader-2": Loader2, "torch-batch": BatchSampled, "torch-gather": Gather, "torchdata": TorchData,
+    "volley": Volley, "volley-default": Default, "torch-loader-0": Loader0, "torch-loader-2": Loader2, "torch-batch": BatchSampled, "torch-gather": Gather, "torchdata": TorchData,
     "tfdata": TFData, "pyarrow": PyArrow,
 }  # fmt: skip

@@ -1,0 +1,110 @@
+package dataloader
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage"
+)
+
+// TestAhead: of an epoch in order the next pieces are decoded before a batch asks for
+// them, and those that were read are forgotten.
+func TestAhead(t *testing.T) {
+	b, a := onHost(t)
+	const rows, columns, pieces = 20_000, 6, 20
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	if err := storage.WriteParquet(ctx, numbers(t, b, rows, columns), path, storage.ParquetOptions{RowGroupRows: rows / pieces}); err != nil {
+		t.Fatal(err)
+	}
+	files, err := FromFiles(ctx, b, storage.Parquet(path), FileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	l := load(t, files, Options{Batch: 100, Prefetch: 1, Workers: 1, Epochs: 1, Memory: a})
+	r := l.reader.(*pieceReader)
+	if want := int64(1+processors()) * rows / pieces * columns * 4; r.Bytes() != want {
+		t.Errorf("%d bytes are kept, not %d", r.Bytes(), want)
+	}
+	batch, err := l.Next(ctx) // of piece 0, as the one that is lent is all there is
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := func(i int) bool {
+		r.cache.mu.Lock()
+		defer r.cache.mu.Unlock()
+		p := r.cache.pieces[i]
+		return p != nil && p.reader != nil
+	}
+	for wait := time.Millisecond; !there(processors()); wait *= 2 {
+		if wait > time.Minute {
+			t.Fatal("the next pieces are not decoded ahead")
+		}
+		time.Sleep(wait)
+	}
+	if there(processors() + 1) {
+		t.Error("more is decoded than there is room for")
+	}
+	if err := batch.Release(); err != nil {
+		t.Fatal(err)
+	}
+	for at := int64(100); ; {
+		got, _ := next(t, l)
+		if got == nil {
+			break
+		}
+		for _, row := range got {
+			if row != at {
+				t.Fatalf("row %d where %d should be", row, at)
+			}
+			at++
+		}
+	}
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	if r.cache.bytes > r.cache.limit {
+		t.Errorf("%d bytes of %d are kept at the end", r.cache.bytes, r.cache.limit)
+	}
+	if s := l.Stats(); s.Read <= 0 || s.Decode <= 0 || s.Bound == "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestPiecesByRows holds batches of files, whose pieces are decoded by rows or laid
+// out so, against those of the table that was written: numbers of 32 bits, of other
+// widths, with nulls, as rows and as columns, in order, shuffled and by blocks.
+func TestPiecesByRows(t *testing.T) {
+	b, a := onHost(t)
+	const rows = 3000
+	f, n, ok := make([]float32, rows), make([]int64, rows), make([]bool, rows)
+	for i := range f {
+		f[i], n[i], ok[i] = float32(i%50), int64(i*7), i%5 > 0
+	}
+	words := made(t, b, table.Column("a", f), table.Column("b", f), table.Column("c", f), table.Column("d", f), table.Column("e", f))
+	mixed := made(t, b, table.Column("a", f), table.Column("b", n), table.Column("c", f).Valid(ok), table.Column("d", n).Valid(ok), table.Column("e", n))
+	for name, x := range map[string]*table.Table{"words": words, "mixed": mixed} {
+		path := filepath.Join(t.TempDir(), name+".parquet")
+		if err := storage.WriteParquet(ctx, x, path, storage.ParquetOptions{RowGroupRows: 700}); err != nil {
+			t.Fatal(err)
+		}
+		files, err := FromFiles(ctx, b, storage.Parquet(path), FileOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer files.Close()
+		blocks, err := files.Order(1000, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{}, {Shuffle: true}, {Order: blocks}} {
+			for _, layout := range []Layout{RowMajor, ColumnMajor} {
+				o.Layout, o.Labels, o.Batch, o.Masks, o.Epochs, o.Memory = layout, []string{"b"}, 90, true, 2, a
+				l, want := load(t, files, o), load(t, FromTable(x), o)
+				for alike(t, l, want) {
+				}
+			}
+		}
+	}
+}

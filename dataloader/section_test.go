@@ -1,0 +1,165 @@
+package dataloader
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/volley-go/volley/dataloader/order"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/table"
+)
+
+// TestSections holds batches of tables that are too large to be laid out against
+// those that are gathered from columns: every layout, order and chunking, over
+// epochs that end within a section.
+func TestSections(t *testing.T) {
+	b, a := onHost(t)
+	const rows, columns = 9000, 12
+	weights := make([]float64, rows)
+	for i := range weights {
+		weights[i] = float64(i % 7)
+	}
+	weighted, err := order.Weighted(weights, 5000, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cuts := range [][]int64{nil, {1, 700, 4096}} {
+		src := FromTable(numbers(t, b, rows, columns, cuts...))
+		for _, o := range []Options{
+			{Shuffle: true, Seed: 4, Workers: 3},
+			{Shuffle: true, Seed: 5, Workers: InCaller, Prefetch: 2, Layout: ColumnMajor, Masks: true},
+			{Order: weighted, Workers: 2},
+			{Shuffle: true, Seed: 6, Rank: 1, Size: 3, Remainder: Drop, Labels: []string{"ab", "ac", "ad", "ae", "af"}},
+		} {
+			o.Batch, o.Epochs, o.Memory = 100, 3, a
+			plain := o
+			plain.Spare = -1
+			o.Spare = 2 * (1200*columns*4 + 3000)
+			l, want := load(t, src, o), load(t, src, plain)
+			ahead := l.reader.(*tableReader).ahead
+			if ahead == nil {
+				t.Fatalf("no sections with %d bytes", o.Spare)
+			}
+			if n := l.Stats().Spare; n > o.Spare || n == 0 {
+				t.Errorf("%d bytes of %d", n, o.Spare)
+			}
+			for alike(t, l, want) {
+			}
+			ahead.mu.Lock()
+			used := max(ahead.of[0].number, ahead.of[1].number)
+			ahead.mu.Unlock()
+			if used < 2 {
+				t.Errorf("%d sections were made", used+1)
+			}
+		}
+	}
+}
+
+// alike holds the next batch of two loaders against each other, and reports false
+// when all epochs are over.
+func alike(t *testing.T, a, b *Loader) bool {
+	t.Helper()
+	x, err := a.Next(ctx)
+	y, errY := b.Next(ctx)
+	if errors.Is(err, io.EOF) && errors.Is(errY, io.EOF) {
+		return !a.ended()
+	}
+	if err := errors.Join(err, errY); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(x.Release(), y.Release()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if !slices.Equal(x.slot.rows[:x.slot.n], y.slot.rows[:y.slot.n]) {
+		t.Fatalf("epoch %d, batch %d: other rows", x.slot.epoch, x.slot.step)
+	}
+	for i, one := range x.slot.tensors {
+		if other := y.slot.tensors[i]; !bytes.Equal(one.Data, other.Data) || !bytes.Equal(one.Valid, other.Valid) {
+			t.Fatalf("epoch %d, batch %d, tensor %d: other values", x.slot.epoch, x.slot.step, i)
+		}
+	}
+	return true
+}
+
+// TestSectionsOfNulls: their values are 0 and their masks too, from a section as
+// from columns.
+func TestSectionsOfNulls(t *testing.T) {
+	b, a := onHost(t)
+	const rows = 3000
+	valid, values := make([]bool, rows), make([]int64, rows)
+	for i := range valid {
+		valid[i], values[i] = i%3 > 0, int64(i)
+	}
+	var columns []table.Series
+	for k := range 6 {
+		columns = append(columns, table.Column(fmt.Sprint(k), values).Valid(valid))
+	}
+	src := FromTable(made(t, b, columns...))
+	o := Options{Batch: 50, Shuffle: true, Masks: true, Epochs: 2, Memory: a, Spare: 2 * (400*6*4 + 1000)}
+	l := load(t, src, o)
+	if l.reader.(*tableReader).ahead == nil {
+		t.Fatal("no sections")
+	}
+	o.Spare = -1
+	for want := load(t, src, o); alike(t, l, want); {
+	}
+}
+
+// TestSectionsEnd: a loader is closed while a section is filled and while batches
+// are lent, a Next in the caller is cancelled and goes on, and one resumes within a
+// section.
+func TestSectionsEnd(t *testing.T) {
+	b, a := onHost(t)
+	src := FromTable(numbers(t, b, 40_000, 8))
+	o := Options{Batch: 100, Shuffle: true, Epochs: 1, Memory: a, Spare: 2 * (4000*8*4 + 8000)}
+	for range 20 {
+		l, err := New(ctx, src, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Workers = InCaller
+	l := load(t, src, o)
+	for range 50 {
+		if rows, _ := next(t, l); len(rows) != 100 {
+			t.Fatalf("%d rows", len(rows))
+		}
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	if _, err := l.Next(stopped); !errors.Is(err, device.ErrCanceled) {
+		t.Fatalf("canceled: %v", err)
+	}
+	state, err := l.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Workers = 2
+	other, err := Resume(ctx, src, o, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		want, _ := next(t, l)
+		got, _ := next(t, other)
+		if !slices.Equal(got, want) {
+			t.Fatal("other rows after Resume")
+		}
+		if want == nil {
+			break
+		}
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
