@@ -36,8 +36,11 @@ type Loader struct {
 	free   chan *slot   // slots that nobody uses
 	ready  []chan *slot // the slot of ticket t comes in ready[t % len(slots)]
 	ticket atomic.Int64 // the next one to be made
-	made   atomic.Int64 // batches that wait in ready
-	lent   atomic.Int64 // batches that are given out
+	// gathered are batches that wait to be transformed; nil where that is not a
+	// stage of its own.
+	gathered chan ticketed
+	made     atomic.Int64 // batches that wait in ready
+	lent     atomic.Int64 // batches that are given out
 
 	ctx     context.Context // of the workers
 	stop    context.CancelFunc
@@ -139,8 +142,14 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 		l.free <- one
 	}
 	l.meter.start = time.Now()
+	if o.Transform != nil && o.Workers != InCaller {
+		l.gathered = make(chan ticketed, o.Prefetch)
+	}
 	for range max(0, o.Workers) {
 		l.workers.Go(l.work)
+		if l.gathered != nil {
+			l.workers.Go(l.transforms)
+		}
 	}
 	return l, nil
 }

@@ -46,14 +46,48 @@ func (l *Loader) vacant() *slot {
 	}
 }
 
-// deliver makes a batch and hands it over, be it an error; also when a Transform
-// ends the goroutine.
+// deliver gathers a batch and hands it on, be it an error: to who transforms, where
+// there is a Transform, or over. It does so also when a decode function of the
+// user's ends the goroutine.
 func (l *Loader) deliver(s *slot, ticket int64) {
-	defer func() {
-		l.made.Add(1)
-		l.ready[ticket%int64(len(l.ready))] <- s
-	}()
+	if l.gathered != nil {
+		defer func() { l.gathered <- ticketed{s, ticket} }() // which has room for all slots
+		l.gather(l.ctx, s, ticket)
+		return
+	}
+	defer l.handOver(s, ticket)
 	l.produce(l.ctx, s, ticket)
+}
+
+// handOver puts a batch where Next looks for it.
+func (l *Loader) handOver(s *slot, ticket int64) {
+	l.made.Add(1)
+	l.ready[ticket%int64(len(l.ready))] <- s
+}
+
+// ticketed is a slot with the batch of a ticket in it.
+type ticketed struct {
+	slot   *slot
+	ticket int64
+}
+
+// transforms finishes batches that are gathered, until the loader is closed.
+func (l *Loader) transforms() {
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case t := <-l.gathered:
+			l.transformed(t)
+		}
+	}
+}
+
+// transformed finishes a batch and hands it over, also when a Transform ends the
+// goroutine.
+func (l *Loader) transformed(t ticketed) {
+	defer l.handOver(t.slot, t.ticket)
+	l.finish(l.ctx, t.slot)
 }
 
 // place is where in which epoch a ticket's batch is, if there is one.
@@ -73,51 +107,67 @@ var errGone = errors.New("ended its goroutine")
 
 // produce makes the batch of a ticket in a slot, or leaves an error there.
 func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
+	l.gather(ctx, s, ticket)
+	l.finish(ctx, s)
+}
+
+// gather reads the rows of a ticket's batch.
+func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 	var from int64
 	s.epoch, from, s.step, _ = l.place(ticket)
 	s.err = nil
 	stage, done := "read", false
-	defer func() {
-		p := recover()
-		err, is := p.(error)
-		switch {
-		case is:
-			s.err = fmt.Errorf("panicked: %w", err)
-		case p != nil:
-			s.err = fmt.Errorf("panicked: %v", p)
-		case !done:
-			s.err = errGone
-		}
-		if s.lease.Load()%2 == 1 {
-			s.lease.Add(1)
-		}
-		if s.err != nil {
-			s.err = &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch %d of epoch %d: %s: %v", s.step, s.epoch, stage, s.err), Cause: s.err}
-		}
-	}()
+	defer func() { s.ended(stage, done, recover()) }()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
 	begin := time.Now()
-	if s.err = l.settle(ctx, s); s.err != nil {
-		done = true
+	if s.err = l.settle(ctx, s); s.err == nil {
+		l.meter.copying.since(begin)
+		begin = time.Now()
+		s.err = l.read(ctx, s, ticket)
+		l.meter.gather.since(begin)
+	}
+	done = true
+}
+
+// finish transforms a batch and begins to copy it to the device.
+func (l *Loader) finish(ctx context.Context, s *slot) {
+	if s.err != nil {
 		return
 	}
-	l.meter.copying.since(begin)
-	begin = time.Now()
-	s.err = l.read(ctx, s, ticket)
-	l.meter.gather.since(begin)
-	if s.err == nil && l.options.Transform != nil {
-		stage = "transform"
-		begin = time.Now()
+	stage, done := "transform", false
+	defer func() { s.ended(stage, done, recover()) }()
+	if l.options.Transform != nil {
+		begin := time.Now()
 		s.err = l.options.Transform(ctx, Batch{s, s.lease.Add(1), true})
 		l.meter.transform.since(begin)
 	}
 	if s.err == nil {
 		stage = "copy"
-		begin = time.Now()
+		begin := time.Now()
 		s.err = l.upload(s)
 		l.meter.copying.since(begin)
 	}
 	done = true
+}
+
+// ended notes how a stage has ended: with a panic, without being done, or else as
+// err says.
+func (s *slot) ended(stage string, done bool, panicked any) {
+	err, is := panicked.(error)
+	switch {
+	case is:
+		s.err = fmt.Errorf("panicked: %w", err)
+	case panicked != nil:
+		s.err = fmt.Errorf("panicked: %v", panicked)
+	case !done:
+		s.err = errGone
+	}
+	if s.lease.Load()%2 == 1 {
+		s.lease.Add(1)
+	}
+	if s.err != nil {
+		s.err = &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch %d of epoch %d: %s: %v", s.step, s.epoch, stage, s.err), Cause: s.err}
+	}
 }
 
 // checker is a Reader whose data may change behind its back.

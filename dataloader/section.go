@@ -52,7 +52,8 @@ const (
 type sections struct {
 	reader  *tableReader
 	coming  coming
-	batches int64 // of a section
+	batches int64 // of a section, and of the first one skip fewer: it is there sooner
+	skip    int64
 
 	mu      sync.Mutex
 	of      [2]*section
@@ -66,7 +67,7 @@ type sections struct {
 // section is the rows of some tickets, each once, in their order. All but what the
 // tiles hold is as it was filled until all its batches were made.
 type section struct {
-	number int64  // its tickets are from number times batches on
+	number int64  // its tickets, with skip added, are from number times batches on
 	filled bool   // guarded by mu
 	made   []bool // which of its batches, guarded by mu
 	left   int64  // and how many of them are not
@@ -103,7 +104,8 @@ func newSections(r *tableReader, m memory.Allocator, spare int64, c coming) (*se
 	if rows = batches * c.most; batches < leastSection || rows < r.rows/thinnest {
 		return nil, nil
 	}
-	a := &sections{reader: r, coming: c, batches: batches, changed: make(chan struct{}), free: make(chan *section, 2)}
+	first := max(leastSection, batches/8)
+	a := &sections{reader: r, coming: c, batches: batches, skip: batches - first, changed: make(chan struct{}), free: make(chan *section, 2)}
 	for i := range a.of {
 		s := &section{number: -1, made: make([]bool, batches), tiles: make([]*tile, len(r.parts))}
 		a.of[i] = s
@@ -191,7 +193,7 @@ func (a *sections) next(ctx context.Context, s *section, number int64) bool {
 	s.number, s.filled = number, false
 	a.mu.Unlock()
 	clear(s.words)
-	n, ok := a.mark(s, number*a.batches)
+	n, ok := a.mark(s, number)
 	if n == 0 || !ok || ctx.Err() != nil {
 		return false
 	}
@@ -212,11 +214,14 @@ func (a *sections) next(ctx context.Context, s *section, number int64) bool {
 	return true
 }
 
-// mark sets the bits of the rows of a section's batches, from a ticket on, and
-// tells how many batches there are, and whether their rows are those of the table.
-func (a *sections) mark(s *section, ticket int64) (n int64, ok bool) {
+// mark sets the bits of the rows of a section's batches, and tells how many batches
+// there are, and whether their rows are those of the table.
+func (a *sections) mark(s *section, number int64) (n int64, ok bool) {
 	var next, batches atomic.Int64
 	var bad atomic.Bool
+	if number == 0 {
+		next.Store(a.skip)
+	}
 	a.reader.beside(func() {
 		room, ok := a.rooms.Get().(*[]int64)
 		if !ok {
@@ -225,7 +230,7 @@ func (a *sections) mark(s *section, ticket int64) (n int64, ok bool) {
 		}
 		defer a.rooms.Put(room)
 		for k := next.Add(1) - 1; k < a.batches; k = next.Add(1) - 1 {
-			rows := a.coming.rows(*room, ticket+k)
+			rows := a.coming.rows(*room, number*a.batches+k-a.skip)
 			if rows == nil {
 				return
 			}
@@ -312,15 +317,21 @@ func (r *tableReader) fillRowsAt(room *scratch, s *section, at int64, rows []int
 	}
 }
 
+// place is the section of a ticket, and which of its batches that is.
+func (a *sections) place(ticket int64) (number, k int64) {
+	ticket += a.skip
+	return ticket / a.batches, ticket % a.batches
+}
+
 // wait gives the section of a ticket when it is filled; nil where there is none:
 // the batch is then gathered from the columns.
 func (a *sections) wait(ctx context.Context, ticket int64) (*section, error) {
-	number := ticket / a.batches
+	number, k := a.place(ticket)
 	s := a.of[number%2]
 	for {
 		a.mu.Lock()
 		changed, over := a.changed, a.over
-		if s.number == number && s.filled && !s.made[ticket%a.batches] {
+		if s.number == number && s.filled && !s.made[k] {
 			a.mu.Unlock()
 			return s, nil
 		}
@@ -341,7 +352,7 @@ func (a *sections) wait(ctx context.Context, ticket int64) (*section, error) {
 func (a *sections) done(s *section, ticket int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if k := ticket % a.batches; !s.made[k] {
+	if _, k := a.place(ticket); !s.made[k] {
 		s.made[k] = true
 		if s.left--; s.left == 0 {
 			a.free <- s

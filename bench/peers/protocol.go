@@ -32,11 +32,9 @@ type turn struct {
 
 // answer is a line from a worker. Which fields it has depends on the command.
 type answer struct {
-	Error   string `json:"error"`
-	Version string `json:"version"`
-	Lacks   string `json:"lacks"`
-	Ways    []way  `json:"ways"`
-	Growth  *int64 `json:"growth"` // how far resident memory grew, bytes
+	Lacks  string `json:"lacks"`
+	Ways   []way  `json:"ways"`
+	Growth *int64 `json:"growth"` // how far resident memory grew, bytes
 	Fingerprint
 	turn
 }

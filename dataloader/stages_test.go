@@ -1,0 +1,81 @@
+package dataloader
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/table"
+)
+
+// TestBackPressure: who takes no batches makes every stage before stop, the stream
+// that they are read from first.
+func TestBackPressure(t *testing.T) {
+	b, a := onHost(t)
+	const rows, piece = 100_000, 500
+	whole := numbers(t, b, rows, 2)
+	var given atomic.Int64
+	s, err := FromBatches(b, whole.Schema(), rows, func(context.Context) iter.Seq2[*table.Batch, error] {
+		return func(yield func(*table.Batch, error) bool) {
+			for at := int64(0); at < rows; at += piece {
+				one, err := whole.Chunks()[0].Slice(at, piece)
+				given.Add(piece)
+				if !yield(one, err) {
+					return
+				}
+			}
+		}
+	}, StreamOptions{Piece: piece, Cache: 4 * piece * 2 * 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Batch: 100, Workers: 2, Prefetch: 3, Epochs: 1, Memory: a}
+	l := load(t, s, o)
+	seen := int64(0)
+	for range 50 {
+		got, _ := next(t, l)
+		seen += int64(len(got))
+	}
+	// What is read is what was given out, the ring, a piece for each worker and
+	// processor, and those that were read past.
+	most := seen + (o.Batch * int64(o.Prefetch)) + piece*int64(o.Workers+3*processors()+1)
+	still := given.Load()
+	for wait := time.Millisecond; wait < 100*time.Millisecond; wait *= 2 {
+		time.Sleep(wait) // and nothing more is read however long nobody asks
+		if still = given.Load(); still > most {
+			t.Fatalf("%d rows were read when %d had been given out", still, seen)
+		}
+	}
+	for {
+		got, _ := next(t, l)
+		if got == nil {
+			break
+		}
+		seen += int64(len(got))
+	}
+	if seen != rows {
+		t.Errorf("%d rows of %d", seen, rows)
+	}
+}
+
+// TestBound tells the stage that takes longest.
+func TestBound(t *testing.T) {
+	const s = time.Second
+	for want, c := range map[string]struct {
+		of      Stats
+		workers int
+	}{
+		"consumer":  {Stats{Gather: s, ProducerWait: 5 * s, ConsumerWait: s}, 2},
+		"gather":    {Stats{Gather: 3 * s, Transform: s, ConsumerWait: s}, 2},
+		"transform": {Stats{Gather: s, Transform: 2 * s, DecodeWait: s, ConsumerWait: s}, 2},
+		"copy":      {Stats{Gather: s, Copy: 2 * s, ConsumerWait: s}, 2},
+		"decode":    {Stats{Gather: s, DecodeWait: 2 * s, Decode: 2 * s, Read: s, ConsumerWait: s}, 2},
+		"read":      {Stats{Gather: s, DecodeWait: 2 * s, Decode: s, Read: 3 * s, Elapsed: 4 * s}, InCaller},
+	} {
+		if got := c.of.bound(c.workers); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+}
