@@ -102,31 +102,6 @@ func (r *pieceReader) size(i int) (n int64) {
 	return n
 }
 
-// tableBytes is how much memory a table's columns hold.
-func tableBytes(t *table.Table) (n int64) {
-	for _, b := range t.Chunks() {
-		for i := range b.NumColumns() {
-			n += columnBytes(b.Column(i))
-		}
-	}
-	return n
-}
-
-func columnBytes(c *memory.Column) (n int64) {
-	for i := range 3 {
-		if b := c.Buffer(i); b != nil {
-			n += b.Len()
-		}
-	}
-	for i := range c.NumChildren() {
-		n += columnBytes(c.Child(i))
-	}
-	if d := c.Dictionary(); d != nil {
-		n += columnBytes(d)
-	}
-	return n
-}
-
 // Check looks whether the data is what it was.
 func (r *pieceReader) Check(ctx context.Context) error {
 	if r.check == nil {

@@ -27,7 +27,8 @@ type StreamOptions struct {
 	// Piece is how many rows of the stream are kept or dropped together; 0 means
 	// 65536.
 	Piece int64
-	// Cache is how many bytes of pieces are kept; 0 means 256 MiB.
+	// Cache is how many bytes of pieces are kept; 0 means 256 MiB. A piece of a larger
+	// batch counts as its own rows, and keeps the batch as a whole.
 	Cache int64
 	// Fingerprint is a number for the values of the stream, by which Resume knows
 	// whether they are the same. With 0 it looks at the rows' number and types only.
