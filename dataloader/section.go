@@ -59,7 +59,9 @@ type sections struct {
 	of      [2]*section
 	changed chan struct{} // closed when a section was filled, or when none will be
 	over    bool          // none will be filled any more
-	free    chan *section
+	// free are those to fill, each in a place of its own: a section that is used up
+	// before the one before it is, by many workers, keeps its turn.
+	free    [2]chan *section
 	filling sync.WaitGroup
 	rooms   sync.Pool // of *[]int64, for the rows of a batch
 }
@@ -105,10 +107,10 @@ func newSections(r *tableReader, m memory.Allocator, spare int64, c coming) (*se
 		return nil, nil
 	}
 	first := max(leastSection, batches/8)
-	a := &sections{reader: r, coming: c, batches: batches, skip: batches - first, changed: make(chan struct{}), free: make(chan *section, 2)}
+	a := &sections{reader: r, coming: c, batches: batches, skip: batches - first, changed: make(chan struct{})}
 	for i := range a.of {
 		s := &section{number: -1, made: make([]bool, batches), tiles: make([]*tile, len(r.parts))}
-		a.of[i] = s
+		a.of[i], a.free[i] = s, make(chan *section, 1)
 		var err error
 		if s.room, err = memory.New(m, room); err != nil {
 			a.release()
@@ -126,7 +128,7 @@ func newSections(r *tableReader, m memory.Allocator, spare int64, c coming) (*se
 			}
 			s.tiles[k] = &tile{buffer, columns[k], columns[k] * r.parts[k].width()}
 		}
-		a.free <- s
+		a.free[i] <- s
 	}
 	return a, nil
 }
@@ -177,7 +179,7 @@ func (a *sections) run(ctx context.Context) {
 	}()
 	for number := int64(0); ; number++ {
 		select {
-		case s := <-a.free:
+		case s := <-a.free[number%2]:
 			if !a.next(ctx, s, number) {
 				return
 			}
@@ -355,7 +357,7 @@ func (a *sections) done(s *section, ticket int64) {
 	if _, k := a.place(ticket); !s.made[k] {
 		s.made[k] = true
 		if s.left--; s.left == 0 {
-			a.free <- s
+			a.free[s.number%2] <- s
 		}
 	}
 }

@@ -163,3 +163,36 @@ func TestSectionsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestSectionsTurn: the batches of a section may all be made before the last one of
+// the section before it, and those that come after are made of sections still.
+func TestSectionsTurn(t *testing.T) {
+	b, a := onHost(t)
+	o := Options{Batch: 50, Shuffle: true, Workers: InCaller, Prefetch: 1, Epochs: 1, Memory: a, Spare: 2 * (400*8*4 + 1000)}
+	of := load(t, FromTable(numbers(t, b, 4000, 8)), o).reader.(*tableReader).ahead
+	if of == nil {
+		t.Fatal("no sections")
+	}
+	filled := func(ticket int64) *section {
+		s, err := of.wait(ctx, ticket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s == nil {
+			t.Fatalf("batch %d has no section", ticket)
+		}
+		return s
+	}
+	first := of.batches - of.skip // tickets of section 0
+	late := filled(first - 1)
+	for ticket := range first - 1 {
+		of.done(filled(ticket), ticket)
+	}
+	for ticket := first; ticket < first+of.batches; ticket++ {
+		of.done(filled(ticket), ticket)
+	}
+	of.done(late, first-1)
+	for ticket := first + of.batches; ticket < 4000/50; ticket++ {
+		of.done(filled(ticket), ticket)
+	}
+}
