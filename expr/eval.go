@@ -35,7 +35,7 @@ func (b *Bound) EvalAll(ctx context.Context, k *kernels.Backend, s device.Stream
 	if err := e.constants(ctx); err != nil {
 		return nil, err
 	}
-	if e.inRuns(rows) {
+	if e.inRuns(rows) && !e.onlyPrograms(rows) {
 		out, err := e.runs(ctx, rows, columns)
 		if !errors.Is(err, device.ErrValue) {
 			return out, err
@@ -43,6 +43,12 @@ func (b *Bound) EvalAll(ctx context.Context, k *kernels.Backend, s device.Stream
 		// A row was refused: do it again in one piece, so that the error counts
 		// rows from the first.
 	}
+	return e.evalFused(ctx, rows, columns)
+}
+
+// evalFused computes all results for the rows in one piece, with programs where
+// they gain.
+func (e *evaluation) evalFused(ctx context.Context, rows int64, columns []*memory.Column) ([]*memory.Column, error) {
 	if e.fuses(rows) {
 		out, err := e.fused(ctx, rows, columns)
 		if !errors.Is(err, device.ErrValue) && !errors.Is(err, device.ErrUnsupported) {

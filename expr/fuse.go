@@ -13,10 +13,29 @@ import (
 // first time, in which it moves a few GB.
 var fuseRows int64 = 1 << 18
 
+// hostFuseRows is that number on the host, where nothing is compiled: what a plan
+// of the steps costs is a few microseconds.
+var hostFuseRows int64 = 1 << 10
+
 // fuses reports whether steps are put together into programs: where the backend
 // computes programs and there are rows enough.
 func (e *evaluation) fuses(rows int64) bool {
-	return e.backend.Set.Evaluate.Func != nil && rows >= fuseRows
+	from := fuseRows
+	if e.backend.Device.Place() == memory.Host {
+		from = min(from, hostFuseRows)
+	}
+	return e.backend.Set.Evaluate.Func != nil && rows >= from
+}
+
+// onlyPrograms reports whether programs compute every step of so many rows: then
+// they cut them into runs themselves.
+func (e *evaluation) onlyPrograms(rows int64) bool {
+	for i, n := range e.bound.nodes {
+		if n.kind != KindColumn && e.known[i] == nil && !e.fusable(n) {
+			return false
+		}
+	}
+	return e.fuses(rows)
 }
 
 // fusion is one call of fused.

@@ -23,7 +23,7 @@ func (b *Bound) Prepare(ctx context.Context, k *kernels.Backend, s device.Stream
 }
 
 // Eval computes the first result over n rows of the columns from a row on, as
-// Bound.Eval does over all of them, step by step. It may be called from several
+// Bound.Eval does over all of them. It may be called from several
 // goroutines. Rows that an error names are counted from the first of the run.
 func (p *Prepared) Eval(ctx context.Context, from, n int64, columns []*memory.Column) (*memory.Column, error) {
 	window := make([]*memory.Column, len(columns))
@@ -40,7 +40,7 @@ func (p *Prepared) Eval(ctx context.Context, from, n int64, columns []*memory.Co
 			return nil, err
 		}
 	}
-	all, err := p.e.eval(ctx, n, window)
+	all, err := p.e.evalFused(ctx, n, window)
 	if err != nil {
 		return nil, err
 	}

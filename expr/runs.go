@@ -110,7 +110,7 @@ func (e *evaluation) oneRun(ctx context.Context, r, n int64, columns []*memory.C
 			return err
 		}
 	}
-	pieces, err := e.eval(ctx, n, window)
+	pieces, err := e.evalFused(ctx, n, window)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,15 @@ func (b *Backend) checkSteps(call string, p *Program) error {
 }
 
 // referenceEvaluate runs the reference kernels step by step.
-func referenceEvaluate(ctx context.Context, s device.Stream, p *Program, rows int64, columns []*memory.Column) (out []*memory.Column, err error) {
+func referenceEvaluate(ctx context.Context, s device.Stream, p *Program, rows int64, columns []*memory.Column) ([]*memory.Column, error) {
+	b := &Backend{Device: s.Device(), Set: Reference()}
+	return b.EvaluateSteps(ctx, s, p, rows, columns)
+}
+
+// EvaluateSteps computes a Program that Evaluate takes with the kernels of the
+// backend, which is one of the host's, one after another: each over all rows. It
+// is what tells the row that has no value.
+func (b *Backend) EvaluateSteps(ctx context.Context, s device.Stream, p *Program, rows int64, columns []*memory.Column) (out []*memory.Column, err error) {
 	values := make([]*memory.Column, len(p.Steps))
 	defer func() {
 		for _, v := range values {
@@ -87,7 +95,6 @@ func referenceEvaluate(ctx context.Context, s device.Stream, p *Program, rows in
 			out = nil
 		}
 	}()
-	b := &Backend{Device: s.Device(), Set: Reference()}
 	for i, step := range p.Steps {
 		if values[i], err = b.runStep(ctx, s, step, rows, values, columns); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"errors"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -33,86 +34,96 @@ func checked(o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opts ker
 
 // castNumbers converts between integers, floats and temporal values.
 func castNumbers(l *loops, o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) func(int, span) error {
-	var loop func(s span) bool
-	switch storageID(c.Type()) {
-	case arrow.INT8:
-		loop = fromInteger[int8](l, o, c, to)
-	case arrow.INT16:
-		loop = fromInteger[int16](l, o, c, to)
-	case arrow.INT32:
-		loop = fromInteger[int32](l, o, c, to)
-	case arrow.INT64:
-		loop = fromInteger[int64](l, o, c, to)
-	case arrow.UINT8:
-		loop = fromInteger[uint8](l, o, c, to)
-	case arrow.UINT16:
-		loop = fromInteger[uint16](l, o, c, to)
-	case arrow.UINT32:
-		loop = fromInteger[uint32](l, o, c, to)
-	case arrow.UINT64:
-		loop = fromInteger[uint64](l, o, c, to)
-	case arrow.FLOAT32:
-		loop = fromFloat[float32](l, o, c, to)
-	default:
-		loop = fromFloat[float64](l, o, c, to)
-	}
-	return checked(o, r, c, to, opts, loop)
+	loop := l.castLanes(storageID(c.Type()), storageID(to))
+	in, width := int64(memory.Width(c.Type())), int64(memory.Width(to))
+	return checked(o, r, c, to, opts, func(s span) bool {
+		src, dst := c.Buffer(1).Bytes()[(c.Offset()+s.from)*in:], o.parts.Buffers[1].Bytes()[s.from*width:]
+		return loop(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), s.to-s.from)
+	})
 }
 
-func fromInteger[F integer](l *loops, o *out, c *memory.Column, to arrow.DataType) func(s span) bool {
-	switch storageID(to) {
+// laneLoop converts n numbers, and reports whether one did not fit.
+type laneLoop func(dst, src unsafe.Pointer, n int64) bool
+
+// castLanes is the loop for two types of numbers.
+func (l *loops) castLanes(from, to arrow.Type) laneLoop {
+	switch from {
 	case arrow.INT8:
-		return converted(o, c, converterOf(l, convertIntegers[F, int8]))
+		return fromInteger[int8](l, to)
 	case arrow.INT16:
-		return converted(o, c, converterOf(l, convertIntegers[F, int16]))
+		return fromInteger[int16](l, to)
 	case arrow.INT32:
-		return converted(o, c, converterOf(l, convertIntegers[F, int32]))
+		return fromInteger[int32](l, to)
 	case arrow.INT64:
-		return converted(o, c, converterOf(l, convertIntegers[F, int64]))
+		return fromInteger[int64](l, to)
 	case arrow.UINT8:
-		return converted(o, c, converterOf(l, convertIntegers[F, uint8]))
+		return fromInteger[uint8](l, to)
 	case arrow.UINT16:
-		return converted(o, c, converterOf(l, convertIntegers[F, uint16]))
+		return fromInteger[uint16](l, to)
 	case arrow.UINT32:
-		return converted(o, c, converterOf(l, convertIntegers[F, uint32]))
+		return fromInteger[uint32](l, to)
 	case arrow.UINT64:
-		return converted(o, c, converterOf(l, convertIntegers[F, uint64]))
+		return fromInteger[uint64](l, to)
 	case arrow.FLOAT32:
-		return converted(o, c, converterOf(l, integersToFloats[F, float32]))
+		return fromFloat[float32](l, to)
 	default:
-		return converted(o, c, converterOf(l, integersToFloats[F, float64]))
+		return fromFloat[float64](l, to)
 	}
 }
 
-func fromFloat[F float](l *loops, o *out, c *memory.Column, to arrow.DataType) func(s span) bool {
-	switch storageID(to) {
+func fromInteger[F integer](l *loops, to arrow.Type) laneLoop {
+	switch to {
 	case arrow.INT8:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, int8]))
+		return onLanes(converterOf(l, convertIntegers[F, int8]))
 	case arrow.INT16:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, int16]))
+		return onLanes(converterOf(l, convertIntegers[F, int16]))
 	case arrow.INT32:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, int32]))
+		return onLanes(converterOf(l, convertIntegers[F, int32]))
 	case arrow.INT64:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, int64]))
+		return onLanes(converterOf(l, convertIntegers[F, int64]))
 	case arrow.UINT8:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, uint8]))
+		return onLanes(converterOf(l, convertIntegers[F, uint8]))
 	case arrow.UINT16:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, uint16]))
+		return onLanes(converterOf(l, convertIntegers[F, uint16]))
 	case arrow.UINT32:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, uint32]))
+		return onLanes(converterOf(l, convertIntegers[F, uint32]))
 	case arrow.UINT64:
-		return converted(o, c, converterOf(l, floatsToIntegers[F, uint64]))
+		return onLanes(converterOf(l, convertIntegers[F, uint64]))
 	case arrow.FLOAT32:
-		return converted(o, c, converterOf(l, convertFloats[F, float32]))
+		return onLanes(converterOf(l, integersToFloats[F, float32]))
 	default:
-		return converted(o, c, converterOf(l, convertFloats[F, float64]))
+		return onLanes(converterOf(l, integersToFloats[F, float64]))
 	}
 }
 
-// converted has a loop take a span from c to o.
-func converted[F, T number](o *out, c *memory.Column, loop func(dst []T, src []F) bool) func(s span) bool {
-	src, dst := memory.Values[F](c), view[T](o, 1)
-	return func(s span) bool { return loop(dst[s.from:s.to], src[s.from:s.to]) }
+func fromFloat[F float](l *loops, to arrow.Type) laneLoop {
+	switch to {
+	case arrow.INT8:
+		return onLanes(converterOf(l, floatsToIntegers[F, int8]))
+	case arrow.INT16:
+		return onLanes(converterOf(l, floatsToIntegers[F, int16]))
+	case arrow.INT32:
+		return onLanes(converterOf(l, floatsToIntegers[F, int32]))
+	case arrow.INT64:
+		return onLanes(converterOf(l, floatsToIntegers[F, int64]))
+	case arrow.UINT8:
+		return onLanes(converterOf(l, floatsToIntegers[F, uint8]))
+	case arrow.UINT16:
+		return onLanes(converterOf(l, floatsToIntegers[F, uint16]))
+	case arrow.UINT32:
+		return onLanes(converterOf(l, floatsToIntegers[F, uint32]))
+	case arrow.UINT64:
+		return onLanes(converterOf(l, floatsToIntegers[F, uint64]))
+	case arrow.FLOAT32:
+		return onLanes(converterOf(l, convertFloats[F, float32]))
+	default:
+		return onLanes(converterOf(l, convertFloats[F, float64]))
+	}
+}
+
+// onLanes is a loop over addresses.
+func onLanes[F, T number](loop func(dst []T, src []F) bool) laneLoop {
+	return func(dst, src unsafe.Pointer, n int64) bool { return loop(lanesAt[T](dst, n), lanesAt[F](src, n)) }
 }
 
 // castBits makes 0 and 1 of bools.

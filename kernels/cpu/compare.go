@@ -132,24 +132,27 @@ func compareBits(op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int
 		for i := s.from; i < s.to; i += 64 {
 			n := min(64, s.to-i)
 			x, y := truthWord(a, i, n), truthWord(b, i, n)
-			var w uint64
-			switch op {
-			case kernels.Equal:
-				w = ^(x ^ y)
-			case kernels.NotEqual:
-				w = x ^ y
-			case kernels.Less:
-				w = ^x & y
-			case kernels.LessEqual:
-				w = ^x | y
-			case kernels.Greater:
-				w = x &^ y
-			default:
-				w = x | ^y
-			}
-			storeWord(dst, i, n, w&(^uint64(0)>>(64-uint(n))))
+			storeWord(dst, i, n, compareWords(op, x, y)&lowBits(n))
 		}
 		return nil
+	}
+}
+
+// compareWords compares each bit of two words.
+func compareWords(op kernels.CompareOp, x, y uint64) uint64 {
+	switch op {
+	case kernels.Equal:
+		return ^(x ^ y)
+	case kernels.NotEqual:
+		return x ^ y
+	case kernels.Less:
+		return ^x & y
+	case kernels.LessEqual:
+		return ^x | y
+	case kernels.Greater:
+		return x &^ y
+	default:
+		return x | ^y
 	}
 }
 

@@ -91,6 +91,11 @@ func (l *loops) logicBytes(ctx context.Context, op kernels.LogicOp, dst memory.B
 func kleene(op kernels.LogicOp, a, b operand, i, n int64) (yes, no uint64) {
 	ay, an := truths(a, i, n)
 	by, bn := truths(b, i, n)
+	return kleeneWords(op, ay, an, by, bn)
+}
+
+// kleeneWords is op of words that say where two bools are true and where false.
+func kleeneWords(op kernels.LogicOp, ay, an, by, bn uint64) (yes, no uint64) {
 	switch op {
 	case kernels.And:
 		return ay & by, an | bn

@@ -81,10 +81,7 @@ func signedUnary[T signed](l *loops, o *out, r *rowErrors, op kernels.UnaryOp, c
 	if op == kernels.Sign {
 		dst := view[int8](o, 1)
 		return func(_ int, s span) error {
-			x, y := src[s.from:s.to], dst[s.from:s.to]
-			for i, v := range x {
-				y[i] = int8(bit(v > 0)) - int8(bit(v < 0))
-			}
+			signsOfSigned(dst[s.from:s.to], src[s.from:s.to])
 			return nil
 		}
 	}
@@ -103,9 +100,7 @@ func unsignedUnary[T unsigned](o *out, r *rowErrors, op kernels.UnaryOp, c *memo
 	if op == kernels.Sign {
 		dst := view[int8](o, 1)
 		return func(_ int, s span) error {
-			for i := s.from; i < s.to; i++ {
-				dst[i] = int8(bit(src[i] != 0))
-			}
+			signsOfUnsigned(dst[s.from:s.to], src[s.from:s.to])
 			return nil
 		}
 	}
@@ -116,12 +111,7 @@ func unsignedUnary[T unsigned](o *out, r *rowErrors, op kernels.UnaryOp, c *memo
 			copy(y, x)
 			return nil
 		}
-		var any T
-		for i, v := range x {
-			y[i] = -v
-			any |= v
-		}
-		if opts.Checked && any != 0 {
+		if some := negateUnsigned(y, x); opts.Checked && some {
 			return refuse(o, r, op, src, s, func(v T) bool { return v != 0 })
 		}
 		return nil

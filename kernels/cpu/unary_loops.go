@@ -120,3 +120,31 @@ func roundFloats[T float](dst, a []T) {
 		dst[i] = whole + T(math.Copysign(add, float64(v)))
 	}
 }
+
+// signsOfSigned and the next two report whether a value has no result, as the
+// other loops of whole numbers do.
+func signsOfSigned[T signed](dst []int8, a []T) bool {
+	dst = dst[:len(a)]
+	for i, v := range a {
+		dst[i] = int8(bit(v > 0)) - int8(bit(v < 0))
+	}
+	return false
+}
+
+func signsOfUnsigned[T unsigned](dst []int8, a []T) bool {
+	dst = dst[:len(a)]
+	for i, v := range a {
+		dst[i] = int8(bit(v != 0))
+	}
+	return false
+}
+
+func negateUnsigned[T unsigned](dst, a []T) bool {
+	dst = dst[:len(a)]
+	var any T
+	for i, v := range a {
+		dst[i] = -v
+		any |= v
+	}
+	return any != 0
+}
