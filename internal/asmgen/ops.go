@@ -115,3 +115,16 @@ func (g *gen) loaded(from operand.Mem) reg.VecVirtual {
 	g.load(from, v)
 	return v
 }
+
+// aheadBytes is how far ahead of what they read loops ask for memory: beyond a
+// block of a program's rows (evalRows of kernels/cpu), in whose next one the
+// processor's own prefetching, which ends with each page, begins anew otherwise.
+const aheadBytes = 8192
+
+// ahead asks for the line that a loop reads aheadBytes later, into the
+// second-level cache. It may lie beyond the slice: a prefetch never faults.
+func (g *gen) ahead(p reg.Register, offset int) {
+	if offset%64 == 0 {
+		g.PREFETCHT1(at(p, offset+aheadBytes))
+	}
+}

@@ -13,9 +13,15 @@ import (
 // evalRows is the rows that are taken through all steps of a program at a time:
 // a column of them is 8 KiB of float64, so that the values between steps stay in
 // the first-level cache beside what is read. A step is one indirect call of a
-// loop, some ten nanoseconds, where a kernel's call takes two microseconds. It is
-// a multiple of 64, so that no two blocks share a byte of a bitmap.
+// loop, some ten nanoseconds, where a kernel's call takes two microseconds. The
+// loops ask for the next block of a column while they read one, without which a
+// step waits for memory at each block's start. It is a multiple of 64, so that no
+// two blocks share a byte of a bitmap.
 const evalRows = 1024
+
+// evalBits is how many times that are taken where nothing but bits is between
+// steps: a morsel, of which a bitmap is 8 KiB.
+const evalBits = morsel / evalRows
 
 // errRefused is that of a program in which some row may have no value.
 var errRefused = errors.New("a row may be refused")
@@ -42,6 +48,10 @@ func (l *loops) evaluate(ctx context.Context, s device.Stream, p *kernels.Progra
 
 // run takes all rows through the loops.
 func (p *evalPlan) run(ctx context.Context) error {
+	p.times = evalBits
+	if p.values {
+		p.times = 1
+	}
 	blocks := &stash[*evalBlock]{make: p.block}
 	defer func() {
 		for _, b := range blocks.all {
@@ -55,8 +65,8 @@ func (p *evalPlan) run(ctx context.Context) error {
 			return err
 		}
 		defer blocks.put(b)
-		for from := s.from; from < s.to; from += evalRows {
-			b.move(from, min(evalRows, s.to-from))
+		for from := s.from; from < s.to; from += evalRows * p.times {
+			b.move(from, min(evalRows*p.times, s.to-from))
 			for _, loop := range p.work {
 				if !loop(b) {
 					return errRefused

@@ -27,7 +27,7 @@ type evalMoving struct {
 
 // block is the scratch of one more worker.
 func (p *evalPlan) block() (*evalBlock, error) {
-	held, err := memory.New(p.alloc, max(p.room, 64))
+	held, err := memory.New(p.alloc, max(p.room*p.times, 64))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (p *evalPlan) block() (*evalBlock, error) {
 	put := func(to *unsafe.Pointer, at evalPlace, width int64) {
 		switch {
 		case at.here:
-			*to = unsafe.Add(b.room, at.at)
+			*to = unsafe.Add(b.room, at.at*p.times)
 		case at.base != nil:
 			b.moving = append(b.moving, evalMoving{to, at.base, width})
 		}

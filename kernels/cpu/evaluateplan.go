@@ -23,6 +23,8 @@ type evalPlan struct {
 	room   int64             // bytes of a worker's scratch
 	idle   map[int64][]int64 // places in it that are free again, by width
 	copies []int             // the scalars of which scratch has copies
+	values bool              // there are more than bits in scratch
+	times  int64             // how many times evalRows are a block
 }
 
 // evalLoop computes a step, or a part of one, for the block at hand. It reports
@@ -126,10 +128,11 @@ func (p *evalPlan) place(width int64) evalPlace {
 	return p.kept(width)
 }
 
-// kept is room that no other step gets. Bitmaps of validity, which may be those
+// kept is room that no other step gets, counted as if a block were evalRows. Bitmaps of validity, which may be those
 // of several steps, are kept, and so are copies of scalars, which are made once.
 func (p *evalPlan) kept(width int64) evalPlace {
 	at := p.room
+	p.values = p.values || width > 0
 	p.room += max(evalRows*width, evalRows/8)
 	return evalPlace{at: at, here: true}
 }
@@ -160,7 +163,7 @@ func (p *evalPlan) copied(i int) {
 		if p.steps[i].null {
 			p.steps[i].valid = p.kept(0)
 		}
-		p.copies = append(p.copies, i)
+		p.copies, p.values = append(p.copies, i), true
 	}
 }
 
@@ -177,7 +180,7 @@ func (p *evalPlan) column(i int, c *memory.Column) {
 		}
 		to := p.kept(0)
 		p.work = append(p.work, func(b *evalBlock) bool {
-			memory.Bitmap(unsafe.Slice((*byte)(unsafe.Add(b.room, to.at)), evalRows/8)).CopyFrom(0, from, c.Offset()+b.from, b.n)
+			memory.Bitmap(bitsAt(unsafe.Add(b.room, to.at*p.times), b.n)).CopyFrom(0, from, c.Offset()+b.from, b.n)
 			return true
 		})
 		return to
