@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func equalScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -18,18 +18,18 @@ TEXT ·equalScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end2
 
 loop1:
-	VMOVDQU    (CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop1
+	VMOVDQU   (CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop1
 
 end2:
 	VZEROUPPER
@@ -68,7 +68,7 @@ end4:
 	RET
 
 // func notEqualScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -81,20 +81,20 @@ TEXT ·notEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end6
 
 loop5:
-	VMOVDQU    (CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop5
+	VMOVDQU   (CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop5
 
 end6:
 	VZEROUPPER
@@ -135,7 +135,7 @@ end8:
 	RET
 
 // func lessScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -148,18 +148,18 @@ TEXT ·lessScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end10
 
 loop9:
-	VMOVDQU    (CX), Y1
-	VPCMPGTB   Y1, Y0, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTB   Y1, Y0, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop9
+	VMOVDQU   (CX), Y1
+	VPCMPGTB  Y1, Y0, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTB  Y1, Y0, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop9
 
 end10:
 	VZEROUPPER
@@ -200,7 +200,7 @@ end12:
 	RET
 
 // func lessEqualScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -213,20 +213,20 @@ TEXT ·lessEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end14
 
 loop13:
-	VMOVDQU    (CX), Y1
-	VPCMPGTB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop13
+	VMOVDQU   (CX), Y1
+	VPCMPGTB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop13
 
 end14:
 	VZEROUPPER
@@ -269,7 +269,7 @@ end16:
 	RET
 
 // func greaterScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -282,25 +282,25 @@ TEXT ·greaterScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end18
 
 loop17:
-	VMOVDQU    (CX), Y1
-	VPCMPGTB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop17
+	VMOVDQU   (CX), Y1
+	VPCMPGTB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop17
 
 end18:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -313,27 +313,27 @@ TEXT ·greaterEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end20
 
 loop19:
-	VMOVDQU    (CX), Y1
-	VPCMPGTB   Y1, Y0, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTB   Y1, Y0, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop19
+	VMOVDQU   (CX), Y1
+	VPCMPGTB  Y1, Y0, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTB  Y1, Y0, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop19
 
 end20:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -346,26 +346,26 @@ TEXT ·equalScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end22
 
 loop21:
-	VMOVDQU    (CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop21
+	VMOVDQU   (CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop21
 
 end22:
 	VZEROUPPER
@@ -414,7 +414,7 @@ end24:
 	RET
 
 // func notEqualScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -427,28 +427,28 @@ TEXT ·notEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end26
 
 loop25:
-	VMOVDQU    (CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop25
+	VMOVDQU   (CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop25
 
 end26:
 	VZEROUPPER
@@ -499,7 +499,7 @@ end28:
 	RET
 
 // func lessScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -512,26 +512,26 @@ TEXT ·lessScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end30
 
 loop29:
-	VMOVDQU    (CX), Y1
-	VPCMPGTW   Y1, Y0, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPGTW   Y2, Y0, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTW   Y1, Y0, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPGTW   Y2, Y0, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop29
+	VMOVDQU   (CX), Y1
+	VPCMPGTW  Y1, Y0, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPGTW  Y2, Y0, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTW  Y1, Y0, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPGTW  Y2, Y0, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop29
 
 end30:
 	VZEROUPPER
@@ -584,7 +584,7 @@ end32:
 	RET
 
 // func lessEqualScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -597,28 +597,28 @@ TEXT ·lessEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end34
 
 loop33:
-	VMOVDQU    (CX), Y1
-	VPCMPGTW   Y0, Y1, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPGTW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTW   Y0, Y1, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPGTW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop33
+	VMOVDQU   (CX), Y1
+	VPCMPGTW  Y0, Y1, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPGTW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTW  Y0, Y1, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPGTW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop33
 
 end34:
 	VZEROUPPER
@@ -673,7 +673,7 @@ end36:
 	RET
 
 // func greaterScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -686,33 +686,33 @@ TEXT ·greaterScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end38
 
 loop37:
-	VMOVDQU    (CX), Y1
-	VPCMPGTW   Y0, Y1, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPGTW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTW   Y0, Y1, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPGTW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop37
+	VMOVDQU   (CX), Y1
+	VPCMPGTW  Y0, Y1, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPGTW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTW  Y0, Y1, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPGTW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop37
 
 end38:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -725,35 +725,35 @@ TEXT ·greaterEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end40
 
 loop39:
-	VMOVDQU    (CX), Y1
-	VPCMPGTW   Y1, Y0, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPGTW   Y2, Y0, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTW   Y1, Y0, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPGTW   Y2, Y0, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop39
+	VMOVDQU   (CX), Y1
+	VPCMPGTW  Y1, Y0, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPGTW  Y2, Y0, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTW  Y1, Y0, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPGTW  Y2, Y0, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop39
 
 end40:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -766,42 +766,42 @@ TEXT ·equalScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end42
 
 loop41:
-	VMOVDQU    (CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop41
+	VMOVDQU   (CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop41
 
 end42:
 	VZEROUPPER
@@ -870,7 +870,7 @@ end44:
 	RET
 
 // func notEqualScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -883,50 +883,50 @@ TEXT ·notEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end46
 
 loop45:
-	VMOVDQU    (CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop45
+	VMOVDQU   (CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop45
 
 end46:
 	VZEROUPPER
@@ -1003,7 +1003,7 @@ end48:
 	RET
 
 // func lessScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1016,42 +1016,42 @@ TEXT ·lessScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end50
 
 loop49:
-	VMOVDQU    (CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop49
+	VMOVDQU   (CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop49
 
 end50:
 	VZEROUPPER
@@ -1128,7 +1128,7 @@ end52:
 	RET
 
 // func lessEqualScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1141,50 +1141,50 @@ TEXT ·lessEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end54
 
 loop53:
-	VMOVDQU    (CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop53
+	VMOVDQU   (CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop53
 
 end54:
 	VZEROUPPER
@@ -1269,7 +1269,7 @@ end56:
 	RET
 
 // func greaterScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1282,49 +1282,49 @@ TEXT ·greaterScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end58
 
 loop57:
-	VMOVDQU    (CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPGTD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop57
+	VMOVDQU   (CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPGTD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop57
 
 end58:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1337,57 +1337,57 @@ TEXT ·greaterEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end60
 
 loop59:
-	VMOVDQU    (CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPGTD   Y1, Y0, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop59
+	VMOVDQU   (CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPGTD  Y1, Y0, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop59
 
 end60:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1400,82 +1400,82 @@ TEXT ·equalScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end62
 
 loop61:
-	VMOVDQU    (CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop61
+	VMOVDQU   (CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop61
 
 end62:
 	VZEROUPPER
@@ -1592,7 +1592,7 @@ end64:
 	RET
 
 // func notEqualScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1605,90 +1605,90 @@ TEXT ·notEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end66
 
 loop65:
-	VMOVDQU    (CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop65
+	VMOVDQU   (CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop65
 
 end66:
 	VZEROUPPER
@@ -1813,7 +1813,7 @@ end68:
 	RET
 
 // func lessScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1826,82 +1826,82 @@ TEXT ·lessScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end70
 
 loop69:
-	VMOVDQU    (CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop69
+	VMOVDQU   (CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop69
 
 end70:
 	VZEROUPPER
@@ -2034,7 +2034,7 @@ end72:
 	RET
 
 // func lessEqualScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2047,90 +2047,90 @@ TEXT ·lessEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end74
 
 loop73:
-	VMOVDQU    (CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop73
+	VMOVDQU   (CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop73
 
 end74:
 	VZEROUPPER
@@ -2271,7 +2271,7 @@ end76:
 	RET
 
 // func greaterScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2284,89 +2284,89 @@ TEXT ·greaterScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end78
 
 loop77:
-	VMOVDQU    (CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPGTQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop77
+	VMOVDQU   (CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPGTQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop77
 
 end78:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2379,97 +2379,97 @@ TEXT ·greaterEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end80
 
 loop79:
-	VMOVDQU    (CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPGTQ   Y1, Y0, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop79
+	VMOVDQU   (CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPGTQ  Y1, Y0, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop79
 
 end80:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2482,18 +2482,18 @@ TEXT ·equalScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end82
 
 loop81:
-	VMOVDQU    (CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop81
+	VMOVDQU   (CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop81
 
 end82:
 	VZEROUPPER
@@ -2532,7 +2532,7 @@ end84:
 	RET
 
 // func notEqualScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2545,20 +2545,20 @@ TEXT ·notEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end86
 
 loop85:
-	VMOVDQU    (CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQB   Y0, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop85
+	VMOVDQU   (CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop85
 
 end86:
 	VZEROUPPER
@@ -2599,7 +2599,7 @@ end88:
 	RET
 
 // func lessScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2616,20 +2616,20 @@ TEXT ·lessScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end90
 
 loop89:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y2, Y1, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y2, Y1, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop89
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y2, Y1, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y2, Y1, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop89
 
 end90:
 	VZEROUPPER
@@ -2677,7 +2677,7 @@ end92:
 	RET
 
 // func lessEqualScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2694,22 +2694,22 @@ TEXT ·lessEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end94
 
 loop93:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y1, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y1, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop93
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y1, Y2, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y1, Y2, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop93
 
 end94:
 	VZEROUPPER
@@ -2759,7 +2759,7 @@ end96:
 	RET
 
 // func greaterScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2776,27 +2776,27 @@ TEXT ·greaterScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end98
 
 loop97:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y1, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y1, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop97
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y1, Y2, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y1, Y2, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop97
 
 end98:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2813,29 +2813,29 @@ TEXT ·greaterEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end100
 
 loop99:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y2, Y1, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTB   Y2, Y1, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop99
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y2, Y1, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTB  Y2, Y1, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop99
 
 end100:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2848,26 +2848,26 @@ TEXT ·equalScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end102
 
 loop101:
-	VMOVDQU    (CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop101
+	VMOVDQU   (CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop101
 
 end102:
 	VZEROUPPER
@@ -2916,7 +2916,7 @@ end104:
 	RET
 
 // func notEqualScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2929,28 +2929,28 @@ TEXT ·notEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end106
 
 loop105:
-	VMOVDQU    (CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    32(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQW   Y0, Y1, Y1
-	VMOVDQU    96(CX), Y2
-	VPCMPEQW   Y0, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop105
+	VMOVDQU   (CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   32(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQW  Y0, Y1, Y1
+	VMOVDQU   96(CX), Y2
+	VPCMPEQW  Y0, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop105
 
 end106:
 	VZEROUPPER
@@ -3001,7 +3001,7 @@ end108:
 	RET
 
 // func lessScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3018,30 +3018,30 @@ TEXT ·lessScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end110
 
 loop109:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y2, Y1, Y2
-	VMOVDQU    32(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y3, Y1, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y2, Y1, Y2
-	VMOVDQU    96(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y3, Y1, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop109
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y2, Y1, Y2
+	VMOVDQU   32(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y3, Y1, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y2, Y1, Y2
+	VMOVDQU   96(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y3, Y1, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop109
 
 end110:
 	VZEROUPPER
@@ -3105,7 +3105,7 @@ end112:
 	RET
 
 // func lessEqualScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3122,32 +3122,32 @@ TEXT ·lessEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end114
 
 loop113:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y1, Y2, Y2
-	VMOVDQU    32(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y1, Y3, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y1, Y2, Y2
-	VMOVDQU    96(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y1, Y3, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop113
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y1, Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y1, Y3, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y1, Y2, Y2
+	VMOVDQU   96(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y1, Y3, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop113
 
 end114:
 	VZEROUPPER
@@ -3213,7 +3213,7 @@ end116:
 	RET
 
 // func greaterScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3230,37 +3230,37 @@ TEXT ·greaterScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end118
 
 loop117:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y1, Y2, Y2
-	VMOVDQU    32(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y1, Y3, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y1, Y2, Y2
-	VMOVDQU    96(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y1, Y3, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop117
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y1, Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y1, Y3, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y1, Y2, Y2
+	VMOVDQU   96(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y1, Y3, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop117
 
 end118:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3277,39 +3277,39 @@ TEXT ·greaterEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end120
 
 loop119:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y2, Y1, Y2
-	VMOVDQU    32(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y3, Y1, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y2, Y1, Y2
-	VMOVDQU    96(CX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPCMPGTW   Y3, Y1, Y3
-	VPACKSSWB  Y3, Y2, Y2
-	VPERMQ     $0xd8, Y2, Y2
-	VPMOVMSKB  Y2, BX
-	NOTL       BX
-	MOVL       BX, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop119
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y2, Y1, Y2
+	VMOVDQU   32(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y3, Y1, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y2, Y1, Y2
+	VMOVDQU   96(CX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPCMPGTW  Y3, Y1, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPMOVMSKB Y2, BX
+	NOTL      BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop119
 
 end120:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3322,42 +3322,42 @@ TEXT ·equalScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end122
 
 loop121:
-	VMOVDQU    (CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop121
+	VMOVDQU   (CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop121
 
 end122:
 	VZEROUPPER
@@ -3426,7 +3426,7 @@ end124:
 	RET
 
 // func notEqualScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3439,50 +3439,50 @@ TEXT ·notEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end126
 
 loop125:
-	VMOVDQU    (CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VPCMPEQD   Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop125
+	VMOVDQU   (CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop125
 
 end126:
 	VZEROUPPER
@@ -3559,7 +3559,7 @@ end128:
 	RET
 
 // func lessScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3576,50 +3576,50 @@ TEXT ·lessScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end130
 
 loop129:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop129
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop129
 
 end130:
 	VZEROUPPER
@@ -3715,7 +3715,7 @@ end132:
 	RET
 
 // func lessEqualScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3732,58 +3732,58 @@ TEXT ·lessEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end134
 
 loop133:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop133
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop133
 
 end134:
 	VZEROUPPER
@@ -3887,7 +3887,7 @@ end136:
 	RET
 
 // func greaterScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3904,57 +3904,57 @@ TEXT ·greaterScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end138
 
 loop137:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y1, Y2, Y2
-	VMOVMSKPS  Y2, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop137
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y1, Y2, Y2
+	VMOVMSKPS Y2, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop137
 
 end138:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3971,65 +3971,65 @@ TEXT ·greaterEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end140
 
 loop139:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTD   Y2, Y1, Y2
-	VMOVMSKPS  Y2, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop139
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTD  Y2, Y1, Y2
+	VMOVMSKPS Y2, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop139
 
 end140:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4042,82 +4042,82 @@ TEXT ·equalScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end142
 
 loop141:
-	VMOVDQU    (CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop141
+	VMOVDQU   (CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop141
 
 end142:
 	VZEROUPPER
@@ -4234,7 +4234,7 @@ end144:
 	RET
 
 // func notEqualScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4247,90 +4247,90 @@ TEXT ·notEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end146
 
 loop145:
-	VMOVDQU    (CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VPCMPEQQ   Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop145
+	VMOVDQU   (CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop145
 
 end146:
 	VZEROUPPER
@@ -4455,7 +4455,7 @@ end148:
 	RET
 
 // func lessScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4472,98 +4472,98 @@ TEXT ·lessScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end150
 
 loop149:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    288(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    352(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    416(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    480(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop149
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   288(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   352(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   416(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   480(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop149
 
 end150:
 	VZEROUPPER
@@ -4731,7 +4731,7 @@ end152:
 	RET
 
 // func lessEqualScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4748,106 +4748,106 @@ TEXT ·lessEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end154
 
 loop153:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    288(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    352(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    416(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    480(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop153
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   288(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   352(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   416(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   480(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop153
 
 end154:
 	VZEROUPPER
@@ -5023,7 +5023,7 @@ end156:
 	RET
 
 // func greaterScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5040,105 +5040,105 @@ TEXT ·greaterScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end158
 
 loop157:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    288(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    352(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    416(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    480(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y1, Y2, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop157
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   288(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   352(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   416(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   480(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y1, Y2, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop157
 
 end158:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·greaterEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5155,113 +5155,113 @@ TEXT ·greaterEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end160
 
 loop159:
-	VMOVDQU    (CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    32(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    96(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    160(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    224(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    288(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    352(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    416(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, BX
-	VMOVDQU    480(CX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTQ   Y2, Y1, Y2
-	VMOVMSKPD  Y2, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	NOTL       BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop159
+	VMOVDQU   (CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   32(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   96(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   160(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   224(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   288(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   352(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   416(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, BX
+	VMOVDQU   480(CX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y2, Y1, Y2
+	VMOVMSKPD Y2, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	NOTL      BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop159
 
 end160:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, MMX+, SSE
+// Requires: AVX, AVX2, SSE
 TEXT ·equalScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5273,42 +5273,42 @@ TEXT ·equalScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end162
 
 loop161:
-	VMOVDQU    (CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop161
+	VMOVDQU   (CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop161
 
 end162:
 	VZEROUPPER
@@ -5377,7 +5377,7 @@ end164:
 	RET
 
 // func notEqualScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, MMX+, SSE
+// Requires: AVX, AVX2, SSE
 TEXT ·notEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5389,42 +5389,42 @@ TEXT ·notEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end166
 
 loop165:
-	VMOVDQU    (CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop165
+	VMOVDQU   (CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VCMPPS    $0x04, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop165
 
 end166:
 	VZEROUPPER
@@ -5493,7 +5493,7 @@ end168:
 	RET
 
 // func lessScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, MMX+, SSE
+// Requires: AVX, AVX2, SSE
 TEXT ·lessScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5505,42 +5505,42 @@ TEXT ·lessScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end170
 
 loop169:
-	VMOVDQU    (CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop169
+	VMOVDQU   (CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop169
 
 end170:
 	VZEROUPPER
@@ -5609,7 +5609,7 @@ end172:
 	RET
 
 // func lessEqualScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, MMX+, SSE
+// Requires: AVX, AVX2, SSE
 TEXT ·lessEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5621,42 +5621,42 @@ TEXT ·lessEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end174
 
 loop173:
-	VMOVDQU    (CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop173
+	VMOVDQU   (CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VCMPPS    $0x12, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop173
 
 end174:
 	VZEROUPPER
@@ -5725,7 +5725,7 @@ end176:
 	RET
 
 // func greaterScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, MMX+, SSE
+// Requires: AVX, AVX2, SSE
 TEXT ·greaterScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5737,49 +5737,49 @@ TEXT ·greaterScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end178
 
 loop177:
-	VMOVDQU    (CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop177
+	VMOVDQU   (CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop177
 
 end178:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, MMX+, SSE
+// Requires: AVX, AVX2, SSE
 TEXT ·greaterEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5791,49 +5791,49 @@ TEXT ·greaterEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end180
 
 loop179:
-	VMOVDQU    (CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, (AX)
-	VMOVDQU    32(CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop179
+	VMOVDQU   (CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, (AX)
+	VMOVDQU   32(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop179
 
 end180:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, MMX+, SSE2
+// Requires: AVX, AVX2, SSE2
 TEXT ·equalScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5845,82 +5845,82 @@ TEXT ·equalScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end182
 
 loop181:
-	VMOVDQU    (CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop181
+	VMOVDQU   (CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop181
 
 end182:
 	VZEROUPPER
@@ -6037,7 +6037,7 @@ end184:
 	RET
 
 // func notEqualScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, MMX+, SSE2
+// Requires: AVX, AVX2, SSE2
 TEXT ·notEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6049,82 +6049,82 @@ TEXT ·notEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end186
 
 loop185:
-	VMOVDQU    (CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop185
+	VMOVDQU   (CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop185
 
 end186:
 	VZEROUPPER
@@ -6241,7 +6241,7 @@ end188:
 	RET
 
 // func lessScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, MMX+, SSE2
+// Requires: AVX, AVX2, SSE2
 TEXT ·lessScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6253,82 +6253,82 @@ TEXT ·lessScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end190
 
 loop189:
-	VMOVDQU    (CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop189
+	VMOVDQU   (CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VCMPPD    $0x11, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop189
 
 end190:
 	VZEROUPPER
@@ -6445,7 +6445,7 @@ end192:
 	RET
 
 // func lessEqualScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, MMX+, SSE2
+// Requires: AVX, AVX2, SSE2
 TEXT ·lessEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6457,82 +6457,82 @@ TEXT ·lessEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end194
 
 loop193:
-	VMOVDQU    (CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop193
+	VMOVDQU   (CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VCMPPD    $0x12, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop193
 
 end194:
 	VZEROUPPER
@@ -6649,7 +6649,7 @@ end196:
 	RET
 
 // func greaterScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, MMX+, SSE2
+// Requires: AVX, AVX2, SSE2
 TEXT ·greaterScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6661,89 +6661,89 @@ TEXT ·greaterScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end198
 
 loop197:
-	VMOVDQU    (CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop197
+	VMOVDQU   (CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VCMPPD    $0x1e, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop197
 
 end198:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, MMX+, SSE2
+// Requires: AVX, AVX2, SSE2
 TEXT ·greaterEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6755,82 +6755,82 @@ TEXT ·greaterEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end200
 
 loop199:
-	VMOVDQU    (CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    32(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, (AX)
-	VMOVDQU    64(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    96(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    160(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    224(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    288(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    352(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    416(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	VMOVDQU    480(CX), Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	SHLL       $0x04, SI
-	ORL        SI, BX
-	MOVB       BL, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop199
+	VMOVDQU   (CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   32(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, (AX)
+	VMOVDQU   64(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   96(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   160(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   224(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   288(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   352(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   416(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	VMOVDQU   480(CX), Y1
+	VCMPPD    $0x1d, Y0, Y1, Y1
+	VMOVMSKPD Y1, SI
+	SHLL      $0x04, SI
+	ORL       SI, BX
+	MOVB      BL, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop199
 
 end200:
 	VZEROUPPER

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func equalScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -18,13 +18,13 @@ TEXT ·equalScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end2
 
 loop1:
-	VMOVDQU64  (CX), Z1
-	VPCMPB     $0x00, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop1
+	VMOVDQU64 (CX), Z1
+	VPCMPB    $0x00, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop1
 
 end2:
 	VZEROUPPER
@@ -58,7 +58,7 @@ end4:
 	RET
 
 // func notEqualScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -71,13 +71,13 @@ TEXT ·notEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end6
 
 loop5:
-	VMOVDQU64  (CX), Z1
-	VPCMPB     $0x04, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop5
+	VMOVDQU64 (CX), Z1
+	VPCMPB    $0x04, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop5
 
 end6:
 	VZEROUPPER
@@ -111,7 +111,7 @@ end8:
 	RET
 
 // func lessScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -124,13 +124,13 @@ TEXT ·lessScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end10
 
 loop9:
-	VMOVDQU64  (CX), Z1
-	VPCMPB     $0x01, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop9
+	VMOVDQU64 (CX), Z1
+	VPCMPB    $0x01, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop9
 
 end10:
 	VZEROUPPER
@@ -164,7 +164,7 @@ end12:
 	RET
 
 // func lessEqualScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -177,13 +177,13 @@ TEXT ·lessEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end14
 
 loop13:
-	VMOVDQU64  (CX), Z1
-	VPCMPB     $0x02, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop13
+	VMOVDQU64 (CX), Z1
+	VPCMPB    $0x02, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop13
 
 end14:
 	VZEROUPPER
@@ -217,7 +217,7 @@ end16:
 	RET
 
 // func greaterScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -230,20 +230,20 @@ TEXT ·greaterScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end18
 
 loop17:
-	VMOVDQU64  (CX), Z1
-	VPCMPB     $0x06, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop17
+	VMOVDQU64 (CX), Z1
+	VPCMPB    $0x06, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop17
 
 end18:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -256,20 +256,20 @@ TEXT ·greaterEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end20
 
 loop19:
-	VMOVDQU64  (CX), Z1
-	VPCMPB     $0x05, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop19
+	VMOVDQU64 (CX), Z1
+	VPCMPB    $0x05, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop19
 
 end20:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -282,16 +282,16 @@ TEXT ·equalScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end22
 
 loop21:
-	VMOVDQU64  (CX), Z1
-	VPCMPW     $0x00, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPW     $0x00, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop21
+	VMOVDQU64 (CX), Z1
+	VPCMPW    $0x00, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPW    $0x00, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop21
 
 end22:
 	VZEROUPPER
@@ -330,7 +330,7 @@ end24:
 	RET
 
 // func notEqualScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -343,16 +343,16 @@ TEXT ·notEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end26
 
 loop25:
-	VMOVDQU64  (CX), Z1
-	VPCMPW     $0x04, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPW     $0x04, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop25
+	VMOVDQU64 (CX), Z1
+	VPCMPW    $0x04, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPW    $0x04, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop25
 
 end26:
 	VZEROUPPER
@@ -391,7 +391,7 @@ end28:
 	RET
 
 // func lessScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -404,16 +404,16 @@ TEXT ·lessScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end30
 
 loop29:
-	VMOVDQU64  (CX), Z1
-	VPCMPW     $0x01, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPW     $0x01, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop29
+	VMOVDQU64 (CX), Z1
+	VPCMPW    $0x01, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPW    $0x01, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop29
 
 end30:
 	VZEROUPPER
@@ -452,7 +452,7 @@ end32:
 	RET
 
 // func lessEqualScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -465,16 +465,16 @@ TEXT ·lessEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end34
 
 loop33:
-	VMOVDQU64  (CX), Z1
-	VPCMPW     $0x02, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPW     $0x02, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop33
+	VMOVDQU64 (CX), Z1
+	VPCMPW    $0x02, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPW    $0x02, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop33
 
 end34:
 	VZEROUPPER
@@ -513,7 +513,7 @@ end36:
 	RET
 
 // func greaterScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -526,23 +526,23 @@ TEXT ·greaterScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end38
 
 loop37:
-	VMOVDQU64  (CX), Z1
-	VPCMPW     $0x06, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPW     $0x06, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop37
+	VMOVDQU64 (CX), Z1
+	VPCMPW    $0x06, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPW    $0x06, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop37
 
 end38:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -555,23 +555,23 @@ TEXT ·greaterEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end40
 
 loop39:
-	VMOVDQU64  (CX), Z1
-	VPCMPW     $0x05, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPW     $0x05, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop39
+	VMOVDQU64 (CX), Z1
+	VPCMPW    $0x05, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPW    $0x05, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop39
 
 end40:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·equalScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -584,22 +584,22 @@ TEXT ·equalScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end42
 
 loop41:
-	VMOVDQU64  (CX), Z1
-	VPCMPD     $0x00, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPD     $0x00, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPD     $0x00, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPD     $0x00, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop41
+	VMOVDQU64 (CX), Z1
+	VPCMPD    $0x00, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPD    $0x00, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPD    $0x00, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPD    $0x00, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop41
 
 end42:
 	VZEROUPPER
@@ -648,7 +648,7 @@ end44:
 	RET
 
 // func notEqualScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·notEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -661,22 +661,22 @@ TEXT ·notEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end46
 
 loop45:
-	VMOVDQU64  (CX), Z1
-	VPCMPD     $0x04, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPD     $0x04, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPD     $0x04, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPD     $0x04, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop45
+	VMOVDQU64 (CX), Z1
+	VPCMPD    $0x04, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPD    $0x04, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPD    $0x04, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPD    $0x04, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop45
 
 end46:
 	VZEROUPPER
@@ -725,7 +725,7 @@ end48:
 	RET
 
 // func lessScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -738,22 +738,22 @@ TEXT ·lessScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end50
 
 loop49:
-	VMOVDQU64  (CX), Z1
-	VPCMPD     $0x01, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPD     $0x01, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPD     $0x01, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPD     $0x01, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop49
+	VMOVDQU64 (CX), Z1
+	VPCMPD    $0x01, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPD    $0x01, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPD    $0x01, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPD    $0x01, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop49
 
 end50:
 	VZEROUPPER
@@ -802,7 +802,7 @@ end52:
 	RET
 
 // func lessEqualScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -815,22 +815,22 @@ TEXT ·lessEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end54
 
 loop53:
-	VMOVDQU64  (CX), Z1
-	VPCMPD     $0x02, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPD     $0x02, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPD     $0x02, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPD     $0x02, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop53
+	VMOVDQU64 (CX), Z1
+	VPCMPD    $0x02, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPD    $0x02, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPD    $0x02, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPD    $0x02, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop53
 
 end54:
 	VZEROUPPER
@@ -879,7 +879,7 @@ end56:
 	RET
 
 // func greaterScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·greaterScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -892,29 +892,29 @@ TEXT ·greaterScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end58
 
 loop57:
-	VMOVDQU64  (CX), Z1
-	VPCMPD     $0x06, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPD     $0x06, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPD     $0x06, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPD     $0x06, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop57
+	VMOVDQU64 (CX), Z1
+	VPCMPD    $0x06, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPD    $0x06, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPD    $0x06, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPD    $0x06, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop57
 
 end58:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·greaterEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -927,29 +927,29 @@ TEXT ·greaterEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end60
 
 loop59:
-	VMOVDQU64  (CX), Z1
-	VPCMPD     $0x05, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPD     $0x05, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPD     $0x05, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPD     $0x05, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop59
+	VMOVDQU64 (CX), Z1
+	VPCMPD    $0x05, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPD    $0x05, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPD    $0x05, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPD    $0x05, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop59
 
 end60:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·equalScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -962,34 +962,34 @@ TEXT ·equalScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end62
 
 loop61:
-	VMOVDQU64  (CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPQ     $0x00, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop61
+	VMOVDQU64 (CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPQ    $0x00, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop61
 
 end62:
 	VZEROUPPER
@@ -1058,7 +1058,7 @@ end64:
 	RET
 
 // func notEqualScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·notEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1071,34 +1071,34 @@ TEXT ·notEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end66
 
 loop65:
-	VMOVDQU64  (CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPQ     $0x04, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop65
+	VMOVDQU64 (CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPQ    $0x04, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop65
 
 end66:
 	VZEROUPPER
@@ -1167,7 +1167,7 @@ end68:
 	RET
 
 // func lessScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1180,34 +1180,34 @@ TEXT ·lessScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end70
 
 loop69:
-	VMOVDQU64  (CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPQ     $0x01, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop69
+	VMOVDQU64 (CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPQ    $0x01, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop69
 
 end70:
 	VZEROUPPER
@@ -1276,7 +1276,7 @@ end72:
 	RET
 
 // func lessEqualScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1289,34 +1289,34 @@ TEXT ·lessEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end74
 
 loop73:
-	VMOVDQU64  (CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPQ     $0x02, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop73
+	VMOVDQU64 (CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPQ    $0x02, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop73
 
 end74:
 	VZEROUPPER
@@ -1385,7 +1385,7 @@ end76:
 	RET
 
 // func greaterScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·greaterScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1398,41 +1398,41 @@ TEXT ·greaterScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end78
 
 loop77:
-	VMOVDQU64  (CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPQ     $0x06, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop77
+	VMOVDQU64 (CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPQ    $0x06, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop77
 
 end78:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·greaterEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1445,41 +1445,41 @@ TEXT ·greaterEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end80
 
 loop79:
-	VMOVDQU64  (CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPQ     $0x05, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop79
+	VMOVDQU64 (CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPQ    $0x05, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop79
 
 end80:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1492,13 +1492,13 @@ TEXT ·equalScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end82
 
 loop81:
-	VMOVDQU64  (CX), Z1
-	VPCMPUB    $0x00, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop81
+	VMOVDQU64 (CX), Z1
+	VPCMPUB   $0x00, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop81
 
 end82:
 	VZEROUPPER
@@ -1532,7 +1532,7 @@ end84:
 	RET
 
 // func notEqualScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1545,13 +1545,13 @@ TEXT ·notEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end86
 
 loop85:
-	VMOVDQU64  (CX), Z1
-	VPCMPUB    $0x04, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop85
+	VMOVDQU64 (CX), Z1
+	VPCMPUB   $0x04, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop85
 
 end86:
 	VZEROUPPER
@@ -1585,7 +1585,7 @@ end88:
 	RET
 
 // func lessScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1598,13 +1598,13 @@ TEXT ·lessScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end90
 
 loop89:
-	VMOVDQU64  (CX), Z1
-	VPCMPUB    $0x01, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop89
+	VMOVDQU64 (CX), Z1
+	VPCMPUB   $0x01, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop89
 
 end90:
 	VZEROUPPER
@@ -1638,7 +1638,7 @@ end92:
 	RET
 
 // func lessEqualScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1651,13 +1651,13 @@ TEXT ·lessEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end94
 
 loop93:
-	VMOVDQU64  (CX), Z1
-	VPCMPUB    $0x02, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop93
+	VMOVDQU64 (CX), Z1
+	VPCMPUB   $0x02, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop93
 
 end94:
 	VZEROUPPER
@@ -1691,7 +1691,7 @@ end96:
 	RET
 
 // func greaterScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1704,20 +1704,20 @@ TEXT ·greaterScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end98
 
 loop97:
-	VMOVDQU64  (CX), Z1
-	VPCMPUB    $0x06, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop97
+	VMOVDQU64 (CX), Z1
+	VPCMPUB   $0x06, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop97
 
 end98:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1730,20 +1730,20 @@ TEXT ·greaterEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end100
 
 loop99:
-	VMOVDQU64  (CX), Z1
-	VPCMPUB    $0x05, Z0, Z1, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop99
+	VMOVDQU64 (CX), Z1
+	VPCMPUB   $0x05, Z0, Z1, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop99
 
 end100:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1756,16 +1756,16 @@ TEXT ·equalScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end102
 
 loop101:
-	VMOVDQU64  (CX), Z1
-	VPCMPUW    $0x00, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUW    $0x00, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop101
+	VMOVDQU64 (CX), Z1
+	VPCMPUW   $0x00, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUW   $0x00, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop101
 
 end102:
 	VZEROUPPER
@@ -1804,7 +1804,7 @@ end104:
 	RET
 
 // func notEqualScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1817,16 +1817,16 @@ TEXT ·notEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end106
 
 loop105:
-	VMOVDQU64  (CX), Z1
-	VPCMPUW    $0x04, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUW    $0x04, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop105
+	VMOVDQU64 (CX), Z1
+	VPCMPUW   $0x04, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUW   $0x04, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop105
 
 end106:
 	VZEROUPPER
@@ -1865,7 +1865,7 @@ end108:
 	RET
 
 // func lessScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1878,16 +1878,16 @@ TEXT ·lessScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end110
 
 loop109:
-	VMOVDQU64  (CX), Z1
-	VPCMPUW    $0x01, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUW    $0x01, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop109
+	VMOVDQU64 (CX), Z1
+	VPCMPUW   $0x01, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUW   $0x01, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop109
 
 end110:
 	VZEROUPPER
@@ -1926,7 +1926,7 @@ end112:
 	RET
 
 // func lessEqualScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1939,16 +1939,16 @@ TEXT ·lessEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end114
 
 loop113:
-	VMOVDQU64  (CX), Z1
-	VPCMPUW    $0x02, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUW    $0x02, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop113
+	VMOVDQU64 (CX), Z1
+	VPCMPUW   $0x02, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUW   $0x02, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop113
 
 end114:
 	VZEROUPPER
@@ -1987,7 +1987,7 @@ end116:
 	RET
 
 // func greaterScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2000,23 +2000,23 @@ TEXT ·greaterScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end118
 
 loop117:
-	VMOVDQU64  (CX), Z1
-	VPCMPUW    $0x06, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUW    $0x06, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop117
+	VMOVDQU64 (CX), Z1
+	VPCMPUW   $0x06, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUW   $0x06, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop117
 
 end118:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·greaterEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2029,23 +2029,23 @@ TEXT ·greaterEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end120
 
 loop119:
-	VMOVDQU64  (CX), Z1
-	VPCMPUW    $0x05, Z0, Z1, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUW    $0x05, Z0, Z1, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop119
+	VMOVDQU64 (CX), Z1
+	VPCMPUW   $0x05, Z0, Z1, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUW   $0x05, Z0, Z1, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop119
 
 end120:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·equalScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2058,22 +2058,22 @@ TEXT ·equalScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end122
 
 loop121:
-	VMOVDQU64  (CX), Z1
-	VPCMPUD    $0x00, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUD    $0x00, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUD    $0x00, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUD    $0x00, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop121
+	VMOVDQU64 (CX), Z1
+	VPCMPUD   $0x00, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUD   $0x00, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUD   $0x00, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUD   $0x00, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop121
 
 end122:
 	VZEROUPPER
@@ -2122,7 +2122,7 @@ end124:
 	RET
 
 // func notEqualScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·notEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2135,22 +2135,22 @@ TEXT ·notEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end126
 
 loop125:
-	VMOVDQU64  (CX), Z1
-	VPCMPUD    $0x04, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUD    $0x04, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUD    $0x04, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUD    $0x04, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop125
+	VMOVDQU64 (CX), Z1
+	VPCMPUD   $0x04, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUD   $0x04, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUD   $0x04, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUD   $0x04, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop125
 
 end126:
 	VZEROUPPER
@@ -2199,7 +2199,7 @@ end128:
 	RET
 
 // func lessScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2212,22 +2212,22 @@ TEXT ·lessScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end130
 
 loop129:
-	VMOVDQU64  (CX), Z1
-	VPCMPUD    $0x01, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUD    $0x01, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUD    $0x01, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUD    $0x01, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop129
+	VMOVDQU64 (CX), Z1
+	VPCMPUD   $0x01, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUD   $0x01, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUD   $0x01, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUD   $0x01, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop129
 
 end130:
 	VZEROUPPER
@@ -2276,7 +2276,7 @@ end132:
 	RET
 
 // func lessEqualScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2289,22 +2289,22 @@ TEXT ·lessEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end134
 
 loop133:
-	VMOVDQU64  (CX), Z1
-	VPCMPUD    $0x02, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUD    $0x02, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUD    $0x02, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUD    $0x02, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop133
+	VMOVDQU64 (CX), Z1
+	VPCMPUD   $0x02, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUD   $0x02, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUD   $0x02, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUD   $0x02, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop133
 
 end134:
 	VZEROUPPER
@@ -2353,7 +2353,7 @@ end136:
 	RET
 
 // func greaterScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·greaterScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2366,29 +2366,29 @@ TEXT ·greaterScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end138
 
 loop137:
-	VMOVDQU64  (CX), Z1
-	VPCMPUD    $0x06, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUD    $0x06, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUD    $0x06, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUD    $0x06, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop137
+	VMOVDQU64 (CX), Z1
+	VPCMPUD   $0x06, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUD   $0x06, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUD   $0x06, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUD   $0x06, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop137
 
 end138:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·greaterEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2401,29 +2401,29 @@ TEXT ·greaterEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end140
 
 loop139:
-	VMOVDQU64  (CX), Z1
-	VPCMPUD    $0x05, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUD    $0x05, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUD    $0x05, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUD    $0x05, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop139
+	VMOVDQU64 (CX), Z1
+	VPCMPUD   $0x05, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUD   $0x05, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUD   $0x05, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUD   $0x05, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop139
 
 end140:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·equalScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2436,34 +2436,34 @@ TEXT ·equalScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end142
 
 loop141:
-	VMOVDQU64  (CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPUQ    $0x00, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop141
+	VMOVDQU64 (CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPUQ   $0x00, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop141
 
 end142:
 	VZEROUPPER
@@ -2532,7 +2532,7 @@ end144:
 	RET
 
 // func notEqualScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·notEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2545,34 +2545,34 @@ TEXT ·notEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end146
 
 loop145:
-	VMOVDQU64  (CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPUQ    $0x04, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop145
+	VMOVDQU64 (CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPUQ   $0x04, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop145
 
 end146:
 	VZEROUPPER
@@ -2641,7 +2641,7 @@ end148:
 	RET
 
 // func lessScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2654,34 +2654,34 @@ TEXT ·lessScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end150
 
 loop149:
-	VMOVDQU64  (CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPUQ    $0x01, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop149
+	VMOVDQU64 (CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPUQ   $0x01, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop149
 
 end150:
 	VZEROUPPER
@@ -2750,7 +2750,7 @@ end152:
 	RET
 
 // func lessEqualScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2763,34 +2763,34 @@ TEXT ·lessEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end154
 
 loop153:
-	VMOVDQU64  (CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPUQ    $0x02, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop153
+	VMOVDQU64 (CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPUQ   $0x02, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop153
 
 end154:
 	VZEROUPPER
@@ -2859,7 +2859,7 @@ end156:
 	RET
 
 // func greaterScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·greaterScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2872,41 +2872,41 @@ TEXT ·greaterScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end158
 
 loop157:
-	VMOVDQU64  (CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPUQ    $0x06, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop157
+	VMOVDQU64 (CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPUQ   $0x06, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop157
 
 end158:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·greaterEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2919,41 +2919,41 @@ TEXT ·greaterEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end160
 
 loop159:
-	VMOVDQU64  (CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VPCMPUQ    $0x05, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop159
+	VMOVDQU64 (CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VPCMPUQ   $0x05, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop159
 
 end160:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, MMX+, SSE
+// Requires: AVX, AVX512F, SSE
 TEXT ·equalScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2965,22 +2965,22 @@ TEXT ·equalScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end162
 
 loop161:
-	VMOVDQU64  (CX), Z1
-	VCMPPS     $0x00, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPS     $0x00, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPS     $0x00, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPS     $0x00, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop161
+	VMOVDQU64 (CX), Z1
+	VCMPPS    $0x00, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPS    $0x00, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPS    $0x00, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPS    $0x00, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop161
 
 end162:
 	VZEROUPPER
@@ -3029,7 +3029,7 @@ end164:
 	RET
 
 // func notEqualScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, MMX+, SSE
+// Requires: AVX, AVX512F, SSE
 TEXT ·notEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3041,22 +3041,22 @@ TEXT ·notEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end166
 
 loop165:
-	VMOVDQU64  (CX), Z1
-	VCMPPS     $0x04, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPS     $0x04, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPS     $0x04, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPS     $0x04, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop165
+	VMOVDQU64 (CX), Z1
+	VCMPPS    $0x04, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPS    $0x04, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPS    $0x04, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPS    $0x04, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop165
 
 end166:
 	VZEROUPPER
@@ -3105,7 +3105,7 @@ end168:
 	RET
 
 // func lessScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, MMX+, SSE
+// Requires: AVX, AVX512F, SSE
 TEXT ·lessScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3117,22 +3117,22 @@ TEXT ·lessScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end170
 
 loop169:
-	VMOVDQU64  (CX), Z1
-	VCMPPS     $0x11, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPS     $0x11, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPS     $0x11, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPS     $0x11, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop169
+	VMOVDQU64 (CX), Z1
+	VCMPPS    $0x11, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPS    $0x11, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPS    $0x11, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPS    $0x11, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop169
 
 end170:
 	VZEROUPPER
@@ -3181,7 +3181,7 @@ end172:
 	RET
 
 // func lessEqualScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, MMX+, SSE
+// Requires: AVX, AVX512F, SSE
 TEXT ·lessEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3193,22 +3193,22 @@ TEXT ·lessEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end174
 
 loop173:
-	VMOVDQU64  (CX), Z1
-	VCMPPS     $0x12, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPS     $0x12, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPS     $0x12, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPS     $0x12, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop173
+	VMOVDQU64 (CX), Z1
+	VCMPPS    $0x12, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPS    $0x12, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPS    $0x12, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPS    $0x12, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop173
 
 end174:
 	VZEROUPPER
@@ -3257,7 +3257,7 @@ end176:
 	RET
 
 // func greaterScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, MMX+, SSE
+// Requires: AVX, AVX512F, SSE
 TEXT ·greaterScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3269,29 +3269,29 @@ TEXT ·greaterScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end178
 
 loop177:
-	VMOVDQU64  (CX), Z1
-	VCMPPS     $0x1e, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPS     $0x1e, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPS     $0x1e, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPS     $0x1e, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop177
+	VMOVDQU64 (CX), Z1
+	VCMPPS    $0x1e, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPS    $0x1e, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPS    $0x1e, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPS    $0x1e, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop177
 
 end178:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, MMX+, SSE
+// Requires: AVX, AVX512F, SSE
 TEXT ·greaterEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3303,29 +3303,29 @@ TEXT ·greaterEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end180
 
 loop179:
-	VMOVDQU64  (CX), Z1
-	VCMPPS     $0x1d, Z0, Z1, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPS     $0x1d, Z0, Z1, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPS     $0x1d, Z0, Z1, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPS     $0x1d, Z0, Z1, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop179
+	VMOVDQU64 (CX), Z1
+	VCMPPS    $0x1d, Z0, Z1, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPS    $0x1d, Z0, Z1, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPS    $0x1d, Z0, Z1, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPS    $0x1d, Z0, Z1, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop179
 
 end180:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
 TEXT ·equalScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3337,34 +3337,34 @@ TEXT ·equalScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end182
 
 loop181:
-	VMOVDQU64  (CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VCMPPD     $0x00, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop181
+	VMOVDQU64 (CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VCMPPD    $0x00, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop181
 
 end182:
 	VZEROUPPER
@@ -3433,7 +3433,7 @@ end184:
 	RET
 
 // func notEqualScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
 TEXT ·notEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3445,34 +3445,34 @@ TEXT ·notEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end186
 
 loop185:
-	VMOVDQU64  (CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VCMPPD     $0x04, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop185
+	VMOVDQU64 (CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop185
 
 end186:
 	VZEROUPPER
@@ -3541,7 +3541,7 @@ end188:
 	RET
 
 // func lessScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
 TEXT ·lessScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3553,34 +3553,34 @@ TEXT ·lessScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end190
 
 loop189:
-	VMOVDQU64  (CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VCMPPD     $0x11, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop189
+	VMOVDQU64 (CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VCMPPD    $0x11, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop189
 
 end190:
 	VZEROUPPER
@@ -3649,7 +3649,7 @@ end192:
 	RET
 
 // func lessEqualScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
 TEXT ·lessEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3661,34 +3661,34 @@ TEXT ·lessEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end194
 
 loop193:
-	VMOVDQU64  (CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VCMPPD     $0x12, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop193
+	VMOVDQU64 (CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VCMPPD    $0x12, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop193
 
 end194:
 	VZEROUPPER
@@ -3757,7 +3757,7 @@ end196:
 	RET
 
 // func greaterScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
 TEXT ·greaterScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3769,41 +3769,41 @@ TEXT ·greaterScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end198
 
 loop197:
-	VMOVDQU64  (CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VCMPPD     $0x1e, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop197
+	VMOVDQU64 (CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VCMPPD    $0x1e, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop197
 
 end198:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
 TEXT ·greaterEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3815,34 +3815,34 @@ TEXT ·greaterEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end200
 
 loop199:
-	VMOVDQU64  (CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z1
-	VCMPPD     $0x1d, Z0, Z1, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop199
+	VMOVDQU64 (CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z1
+	VCMPPD    $0x1d, Z0, Z1, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop199
 
 end200:
 	VZEROUPPER
