@@ -15,21 +15,36 @@ var fuseRows int64 = 1 << 18
 
 // hostFuseRows is that number on the host, where nothing is compiled: what a plan
 // of the steps costs is a few microseconds.
-var hostFuseRows int64 = 1 << 10
+const hostFuseRows = 1 << 10
 
 // fuses reports whether steps are put together into programs: where the backend
 // computes programs and there are rows enough.
 func (e *evaluation) fuses(rows int64) bool {
 	from := fuseRows
-	if e.backend.Device.Place() == memory.Host {
+	if e.backend.Device.Place() == memory.Host && !e.chooses() {
 		from = min(from, hostFuseRows)
 	}
 	return e.backend.Set.Evaluate.Func != nil && rows >= from
 }
 
-// onlyPrograms reports whether programs compute every step of so many rows: then
-// they cut them into runs themselves.
+// chooses reports whether a step takes one column's values or another's. On the
+// host its loop waits for memory at the start of each of a program's short blocks,
+// which costs a third more processor time than long runs do.
+func (e *evaluation) chooses() bool {
+	for i, n := range e.bound.nodes {
+		if n.kind == KindCall && e.known[i] == nil && (n.op == OpIfElse || n.op == OpCase || n.op == OpCoalesce) {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyPrograms reports whether programs compute every step of so many rows and
+// gain by it: then they cut them into runs themselves.
 func (e *evaluation) onlyPrograms(rows int64) bool {
+	if e.chooses() {
+		return false
+	}
 	for i, n := range e.bound.nodes {
 		if n.kind != KindColumn && e.known[i] == nil && !e.fusable(n) {
 			return false

@@ -12,12 +12,13 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// run is the rows that are taken through all steps at a time: half a megabyte
-// of float64, which a core's second-level cache holds. Shorter runs, of which the
-// first level would hold a few columns, cost more processor time: a step's call
-// is about two microseconds, in which a core computes 8000 rows. It is a multiple
-// of 64, so that no two runs share a byte of a bitmap. docs/performance.md has
-// the figures.
+// run is the rows that are taken through all steps at a time where each step is a
+// kernel's call: half a megabyte of float64, which a core's second-level cache
+// holds. Shorter runs, of which the first level would hold a few columns, cost
+// more processor time: a call is about two microseconds, in which a core computes
+// 8000 rows. Programs, whose steps are no calls, cut rows into blocks of their
+// own. It is a multiple of 64, so that no two runs share a byte of a bitmap.
+// docs/performance.md has the figures.
 const run = 1 << 16
 
 // inRuns reports whether the rows are worth cutting: there must be more than
