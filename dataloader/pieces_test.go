@@ -22,7 +22,7 @@ func TestAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer files.Close()
+	closedLast(t, files)
 	l := load(t, files, Options{Batch: 100, Prefetch: 1, Workers: 1, Epochs: 1, Memory: a})
 	r := l.reader.(*pieceReader)
 	if want := int64(1+processors()) * rows / pieces * columns * 4; r.Bytes() != want {
@@ -93,7 +93,7 @@ func TestPiecesByRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer files.Close()
+		closedLast(t, files)
 		blocks, err := files.Order(1000, 3)
 		if err != nil {
 			t.Fatal(err)

@@ -88,6 +88,17 @@ func made(t testing.TB, b *kernels.Backend, columns ...table.Series) *table.Tabl
 	return one
 }
 
+// closedLast closes files when the test ends, after the loaders over them that load
+// makes.
+func closedLast(t testing.TB, f *Files) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // load makes a loader that the test closes.
 func load(t testing.TB, s Source, o Options) *Loader {
 	t.Helper()

@@ -52,7 +52,7 @@ func TestSteady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer files.Close()
+	closedLast(t, files)
 	blocks, err := files.Order(10_000, 7)
 	if err != nil {
 		t.Fatal(err)
