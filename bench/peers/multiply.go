@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -110,29 +111,44 @@ func (g *goGEMM) unload(context.Context) error {
 	return err
 }
 
-// ourGEMM multiplies by our kernel.
+// ourGEMM multiplies by our kernel, in the device's own memory, as peers do in
+// theirs.
 func ourGEMM(b *kernels.Backend) func(m *matrices) (func(context.Context) error, arrow.Array, func() error, error) {
-	return func(m *matrices) (func(context.Context) error, arrow.Array, func() error, error) {
+	return func(m *matrices) (multiply func(context.Context) error, c arrow.Array, done func() error, err error) {
 		s, err := b.NewStream()
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		c := uniform(m.of, 3, m.m*m.n)
-		on := func(a arrow.Array, rows, cols int64) kernels.Matrix {
-			return kernels.Matrix{Type: m.of, Data: memory.Wrap(a.Data().Buffers()[1].Bytes(), nil), Rows: rows, Cols: cols, Stride: cols}
-		}
-		x, y, z := on(m.a, m.m, m.k), on(m.b, m.k, m.n), on(c, m.m, m.n)
-		return func(ctx context.Context) error {
-				if err := b.GEMM(ctx, s, false, false, 1, x, y, 0, z); err != nil {
-					return err
+		var on [3]kernels.Matrix
+		done = func() error {
+			for _, x := range on {
+				if x.Data != nil {
+					x.Data.Release()
 				}
-				return s.Wait(ctx)
-			}, c, func() error {
-				x.Data.Release()
-				y.Data.Release()
-				z.Data.Release()
-				return s.Close()
-			}, nil
+			}
+			return s.Close()
+		}
+		for i, x := range []kernels.Matrix{{Rows: m.m, Cols: m.k}, {Rows: m.k, Cols: m.n}, {Rows: m.m, Cols: m.n}} {
+			x.Type, x.Stride = m.of, x.Cols
+			if x.Data, err = memory.New(b.Device.Memory(), x.Rows*x.Cols*int64(memory.Width(m.of))); err != nil {
+				return nil, nil, nil, errors.Join(err, done())
+			}
+			on[i] = x
+		}
+		for i, x := range []arrow.Array{m.a, m.b, uniform(m.of, 3, m.m*m.n)} {
+			copy(on[i].Data.Bytes(), x.Data().Buffers()[1].Bytes())
+		}
+		if m.of.ID() == arrow.FLOAT32 {
+			c = fixed(m.of, memory.View[float32](on[2].Data), nil, 0)
+		} else {
+			c = fixed(m.of, memory.View[float64](on[2].Data), nil, 0)
+		}
+		return func(ctx context.Context) error {
+			if err := b.GEMM(ctx, s, false, false, 1, on[0], on[1], 0, on[2]); err != nil {
+				return err
+			}
+			return s.Wait(ctx)
+		}, c, done, nil
 	}
 }
 
