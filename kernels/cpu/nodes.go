@@ -23,10 +23,10 @@ var nodes = machineNodes
 // moves of threads, some 10 µs.
 const spreadFrom = 4
 
-// handOut deals the morsels of a loop over rows.
-func handOut(count int) dealer {
+// handOut deals the morsels of a loop over rows to so many workers.
+func handOut(count, workers int) dealer {
 	all := nodes()
-	w := min(workers(), count)
+	w := min(workers, count)
 	if len(all) < 2 || w < 2 || count < spreadFrom*w {
 		return &queue{}
 	}

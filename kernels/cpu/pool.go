@@ -34,8 +34,8 @@ func morsels(n int64) int { return int((n + morsel - 1) / morsel) }
 // whose memory lies at several nodes the workers of each begin with a part of
 // the rows of its own.
 func parallel(ctx context.Context, n int64, f func(worker int, s span) error) error {
-	count := morsels(n)
-	return each(ctx, count, handOut(count), func(worker, i int) error { return f(worker, morselOf(i, n)) })
+	count, workers := morsels(n), workers()
+	return each(ctx, count, workers, handOut(count, workers), func(worker, i int) error { return f(worker, morselOf(i, n)) })
 }
 
 // inOrder is parallel with morsels begun in order, so that one may wait for those
@@ -52,7 +52,7 @@ func morselOf(i int, n int64) span {
 // tasks runs f for each of n task numbers as parallel does for morsels, begun in
 // order.
 func tasks(ctx context.Context, n int, f func(worker, task int) error) error {
-	return each(ctx, n, &queue{}, f)
+	return each(ctx, n, workers(), &queue{}, f)
 }
 
 // dealer gives tasks to workers.
@@ -70,8 +70,8 @@ type queue struct{ next atomic.Int64 }
 func (*queue) begin(int) (end func()) { return func() {} }
 func (q *queue) take(int, int) int    { return int(q.next.Add(1) - 1) }
 
-// each runs f for the tasks that d deals.
-func each(ctx context.Context, n int, d dealer, f func(worker, task int) error) error {
+// each runs f for the tasks that d deals to some workers.
+func each(ctx context.Context, n, workers int, d dealer, f func(worker, task int) error) error {
 	if n == 0 {
 		return device.Canceled(ctx, "cpu", "")
 	}
@@ -100,7 +100,7 @@ func each(ctx context.Context, n int, d dealer, f func(worker, task int) error) 
 		}
 	}
 	var group sync.WaitGroup
-	for w := 1; w < min(workers(), n); w++ {
+	for w := 1; w < min(workers, n); w++ {
 		group.Add(1)
 		go func() {
 			defer group.Done()
