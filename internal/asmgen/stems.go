@@ -18,6 +18,7 @@ var stems = []stem{
 	{"hash", hash},
 	{"peak", peak},
 	{"reduce", reduce},
+	{"textwords", textWords},
 	{"tile", tileLoops},
 	{"turn", turnLoops},
 	{"unary", unary},

@@ -10,7 +10,7 @@ import (
 
 // groupBy groups and aggregates. Distinct counts need a group for every row,
 // so that with one of them it is a grouping and then aggregations.
-func groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []kernels.Aggregate, o kernels.GroupOptions) (*kernels.Grouped, error) {
+func (l *loops) groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []kernels.Aggregate, o kernels.GroupOptions) (*kernels.Grouped, error) {
 	for _, agg := range aggs {
 		if agg.Op == kernels.CountDistinct {
 			return groupThenAggregate(ctx, s, keys, aggs, o)
@@ -22,9 +22,9 @@ func groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs [
 	if err := tooLong(n); err != nil {
 		return nil, err
 	}
-	if o.AnyOrder && o.Keys {
+	if o.Keys {
 		if guess := guessedKeyspace(keys); guess != nil {
-			if g, err := tallyGroups(ctx, a, guess, n, aggs); g != nil || err != nil {
+			if g, err := l.tallyGroups(ctx, a, guess, n, aggs, !o.AnyOrder); g != nil || err != nil {
 				return g, err
 			}
 		}
@@ -33,8 +33,8 @@ func groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs [
 	if err != nil {
 		return nil, err
 	}
-	if o.AnyOrder && o.Keys {
-		if g, err := tallyGroups(ctx, a, ks, n, aggs); g != nil || err != nil {
+	if o.Keys {
+		if g, err := l.tallyGroups(ctx, a, ks, n, aggs, !o.AnyOrder); g != nil || err != nil {
 			return g, err
 		}
 	}

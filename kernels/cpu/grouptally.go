@@ -42,6 +42,8 @@ const tallyStep = 256
 
 // tallying is one call.
 type tallying[S float64 | int64] struct {
+	l      *loops
+	firsts bool // groups come in the order of their first rows (grouptallyfirst.go)
 	ctx    context.Context
 	a      *arena
 	ks     *keyspace
@@ -58,20 +60,22 @@ type tallying[S float64 | int64] struct {
 // tallyBatch is a run of rows on its way into tallies.
 type tallyBatch[S float64 | int64] struct {
 	batch
-	sums  [batchRows]uint64 // bits of values
-	incs  [batchRows]uint64 // what each row adds to counts
-	heads [tallyStep]uint32
-	low   [tallyStep]uint64
-	high  [tallyStep]uint64
+	sums    [batchRows]uint64 // bits of values
+	incs    [batchRows]uint64 // what each row adds to counts
+	heads   [tallyStep]uint32
+	numbers [batchRows]uint32 // of rows that follow each other
+
+	texts  [tallyStep][2]uint64
+	hashes [tallyStep]uint64
 
 	outWords [tallyStep]uint64
 	outs     [tallyStep]tally[S]
 }
 
-// tallyGroups groups in any order, with keys in place of first rows; nil where
-// keys or aggregates are not of the kinds that can be tallied, or where there
-// turned out to be too many groups.
-func tallyGroups(ctx context.Context, a *arena, ks *keyspace, n int64, aggs []kernels.Aggregate) (*kernels.Grouped, error) {
+// tallyGroups groups with keys in place of first rows, in any order or in that of
+// first appearance; nil where keys or aggregates are not of the kinds that can be
+// tallied so, or where there turned out to be too many groups.
+func (l *loops) tallyGroups(ctx context.Context, a *arena, ks *keyspace, n int64, aggs []kernels.Aggregate, firsts bool) (*kernels.Grouped, error) {
 	var values *memory.Column
 	for _, agg := range aggs {
 		switch agg.Op {
@@ -89,12 +93,12 @@ func tallyGroups(ctx context.Context, a *arena, ks *keyspace, n int64, aggs []ke
 		}
 	}
 	switch {
-	case n == 0 || n > maxRows:
+	case n == 0 || n > maxRows || firsts && values != nil && hasNulls(values):
 		return nil, nil
 	case values == nil || values.Type().ID() == arrow.INT64:
-		return newTallying[int64](ctx, a, ks, n, values, aggs)
+		return newTallying(&tallying[int64]{l: l, firsts: firsts, ctx: ctx, a: a, ks: ks, n: n}, values, aggs)
 	case values.Type().ID() == arrow.FLOAT64:
-		return newTallying[float64](ctx, a, ks, n, values, aggs)
+		return newTallying(&tallying[float64]{l: l, firsts: firsts, ctx: ctx, a: a, ks: ks, n: n}, values, aggs)
 	}
 	return nil, nil
 }
@@ -134,8 +138,7 @@ func guessedKeyspace(keys []*memory.Column) *keyspace {
 	return &keyspace{cols: []*keyColumn{k}, exact: true, width: k.bits, card: k.span + 1, guessed: true}
 }
 
-func newTallying[S float64 | int64](ctx context.Context, a *arena, ks *keyspace, n int64, values *memory.Column, aggs []kernels.Aggregate) (*kernels.Grouped, error) {
-	t := &tallying[S]{ctx: ctx, a: a, ks: ks, n: n}
+func newTallying[S float64 | int64](t *tallying[S], values *memory.Column, aggs []kernels.Aggregate) (*kernels.Grouped, error) {
 	t.rooms.make = func() (*tallyBatch[S], error) { return new(tallyBatch[S]), nil }
 	if values != nil {
 		t.values = memory.Values[uint64](values)
@@ -144,7 +147,7 @@ func newTallying[S float64 | int64](ctx context.Context, a *arena, ks *keyspace,
 		}
 	}
 	var err error
-	if t.out, err = newTallyOut[S](a, ks, aggs, t.valid != nil); t.out == nil || err != nil {
+	if t.out, err = newTallyOut[S](t.a, t.ks, aggs, t.valid != nil); t.out == nil || err != nil {
 		return nil, err
 	}
 	done, err := t.tally()
@@ -165,7 +168,7 @@ func (t *tallying[S]) tally() (done bool, err error) {
 	switch card := t.ks.card; {
 	case t.fewPlaces(card):
 		return t.dense(int(card))
-	case t.ks.small(t.n) && card < 1<<62 && !t.ks.guessed:
+	case t.ks.small(t.n) && card < 1<<62 && !t.ks.guessed && (!t.firsts || card <= 1<<32):
 		return true, t.denseParts(card)
 	case t.ks.guessed:
 		return false, nil

@@ -93,6 +93,61 @@ func checkTallies(t *testing.T, keys []*memory.Column, values *memory.Column, dr
 	}
 }
 
+// checkFirsts groups in the order of first appearance with 1, 2 and 7 threads,
+// tallied, and holds keys and aggregates against those of groups that are numbered.
+func checkFirsts(t *testing.T, keys []*memory.Column, values *memory.Column, drop bool) {
+	t.Helper()
+	aggs := []kernels.Aggregate{{Op: kernels.CountAll}, {Op: kernels.Sum, Values: values}, {Op: kernels.Count, Values: values},
+		{Op: kernels.Sum, Values: values, Options: kernels.AggregateOptions{MinCount: 3}}}
+	b, ctx := onlyGroups(t), context.Background()
+	old := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(old)
+	s, err := b.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	want, err := b.GroupBy(ctx, s, keys, aggs, kernels.GroupOptions{DropNullKeys: drop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Release()
+	rows := memory.Values[uint32](want.First)
+	var first []*memory.Column
+	for _, threads := range []int{2, 1, 7} {
+		runtime.GOMAXPROCS(threads)
+		g, err := b.GroupBy(ctx, s, keys, aggs, kernels.GroupOptions{Keys: true, DropNullKeys: drop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Release()
+		if g.First != nil || g.Len() != int64(len(rows)) {
+			t.Fatalf("%d threads: tallied %v, %d groups and not %d", threads, g.First == nil, g.Len(), len(rows))
+		}
+		for i, c := range g.Values {
+			if err := kerneltest.Equal(c, want.Values[i], kerneltest.Tolerance{Rel: 1e-11, Abs: 1e-6}); err != nil {
+				t.Fatalf("%d threads, aggregate %d: %v", threads, i, err)
+			}
+		}
+		all := append(slices.Clone(g.Keys), g.Values...)
+		for i, c := range all {
+			if first != nil {
+				if err := kerneltest.Equal(c, first[i], kerneltest.Tolerance{}); err != nil {
+					t.Fatalf("%d threads, column %d is not what 2 threads gave: %v", threads, i, err)
+				}
+			}
+		}
+		if first == nil {
+			first = all
+			for i, row := range rows {
+				if got, key := keyOf(g.Keys, int64(i)), keyOf(keys, int64(row)); got != key {
+					t.Fatalf("group %d is %s, not %s", i, got, key)
+				}
+			}
+		}
+	}
+}
+
 // checkGroups holds groups against a map's.
 func checkGroups(t *testing.T, g *kernels.Grouped, want map[string]countedRows) {
 	t.Helper()
@@ -143,6 +198,9 @@ func wholeInts(t *testing.T, n int) *memory.Column {
 
 func TestTallyShapes(t *testing.T) {
 	values := []*memory.Column{floatsWithNulls(t, manyRows), wholeInts(t, manyRows)}
+	whole := []*memory.Column{makeColumn(t, arrow.PrimitiveTypes.Float64, manyRows, func(i int) kernels.Scalar {
+		return kernels.Float64(float64(i%1013) / 7)
+	}), values[1]}
 	for at, name := range slices.Sorted(maps.Keys(shapes)) {
 		shape := shapes[name]
 		t.Run(name, func(t *testing.T) {
@@ -152,6 +210,7 @@ func TestTallyShapes(t *testing.T) {
 			// Words of 64 bits have none to spare for a null of the values.
 			full := name == "wide" && k == 0
 			checkTallies(t, []*memory.Column{keys}, values[k], false, !full)
+			checkFirsts(t, []*memory.Column{keys}, whole[k], false)
 		})
 	}
 }
@@ -180,6 +239,7 @@ func TestTallyKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			checkTallies(t, keys[name], floats, false, true)
 			checkTallies(t, keys[name], ints, true, true)
+			checkFirsts(t, keys[name], ints, len(name) < 6)
 		})
 	}
 	sliced := func(c *memory.Column) *memory.Column {
@@ -216,6 +276,9 @@ func TestTallyTexts(t *testing.T) {
 				})
 				fits := slices.Contains(short, name)
 				checkTallies(t, []*memory.Column{keys}, ints, false, fits)
+				if fits {
+					checkFirsts(t, []*memory.Column{keys}, ints, false)
+				}
 				if at == 1 && fits {
 					checkTallies(t, []*memory.Column{keys}, floats, true, true)
 				}

@@ -42,7 +42,13 @@ func (t *tallying[S]) dense(places int) (done bool, err error) {
 		}
 		array := arrays[c].s
 		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
-			if !foldDense(array, words, t.base, sums, incs) {
+			fits := false
+			if t.firsts {
+				fits = foldFirsts(array, words, t.base, sums, t.numbers(b))
+			} else {
+				fits = foldDense(array, words, t.base, sums, incs)
+			}
+			if !fits {
 				return errRange
 			}
 			return nil
@@ -61,8 +67,7 @@ func (t *tallying[S]) dense(places int) (done bool, err error) {
 		for _, later := range arrays[1:] {
 			more := later.s[r*step:][:len(all)]
 			for i := range all {
-				all[i].sum += more[i].sum
-				all[i].counts += more[i].counts
+				all[i].add(more[i], t.firsts)
 			}
 		}
 		k := 0
@@ -76,6 +81,17 @@ func (t *tallying[S]) dense(places int) (done bool, err error) {
 	})
 	if err != nil {
 		return false, err
+	}
+	if t.firsts {
+		lists := make([]vec[tallySlot[S]], len(starts)-1)
+		err := tasks(t.ctx, len(lists), func(_, r int) (err error) {
+			lists[r], err = listOf(t.a, arrays[0].s[r*step:min(places, (r+1)*step)], uint64(r*step), 0, 0)
+			return err
+		})
+		if err == nil {
+			err = t.putLists(lists)
+		}
+		return err == nil, err
 	}
 	for r := range starts[1:] {
 		starts[r+1] += starts[r]

@@ -45,8 +45,9 @@ func (h *tallyTable[S]) reset(a *arena, size int) error {
 // full says that a table may have no room for another step.
 func (h *tallyTable[S]) full() bool { return h.used > len(h.slots.s)*7/10 }
 
-// fold adds rows to the tallies of their words less base.
-func (h *tallyTable[S]) fold(b *tallyBatch[S], words []uint64, base uint64, sums []S, incs []uint64) error {
+// fold adds rows to the tallies of their words less base; rows are their numbers
+// where first rows are wanted.
+func (h *tallyTable[S]) fold(b *tallyBatch[S], words []uint64, base uint64, sums []S, incs []uint64, rows []uint32) error {
 	runs := inRuns(words)
 	for len(words) > 0 {
 		n := min(tallyStep, len(words))
@@ -57,10 +58,14 @@ func (h *tallyTable[S]) fold(b *tallyBatch[S], words []uint64, base uint64, sums
 		if incs != nil {
 			some, incs = incs[:n], incs[n:]
 		}
-		if runs {
+		var numbers []uint32
+		if rows != nil {
+			numbers, rows = rows[:n], rows[n:]
+		}
+		if runs && numbers == nil {
 			h.foldRuns(words[:n], base, sums[:n], some)
 		} else {
-			h.foldStep(b, words[:n], base, sums[:n], some)
+			h.foldStep(b, words[:n], base, sums[:n], some, numbers)
 		}
 		words, sums = words[n:], sums[n:]
 	}
@@ -78,7 +83,7 @@ func differs(a, b uint64) uint64 {
 // foldStep first looks for the slots, without a branch that could be foretold
 // wrongly: in the first three of each search, where nearly all are. The reads
 // that miss the caches so go on side by side.
-func (h *tallyTable[S]) foldStep(b *tallyBatch[S], words []uint64, base uint64, sums []S, incs []uint64) {
+func (h *tallyTable[S]) foldStep(b *tallyBatch[S], words []uint64, base uint64, sums []S, incs []uint64, rows []uint32) {
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
 	for j, w := range words {
 		i := mix(w-base) >> (shift & 63)
@@ -87,15 +92,19 @@ func (h *tallyTable[S]) foldStep(b *tallyBatch[S], words []uint64, base uint64, 
 		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
 	sums = sums[:len(words)]
+	inc := incOf(rows)
 	for j, w := range words {
 		w -= base
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
 		if s.word != w || s.counts == 0 {
 			s = h.find(mix(w)>>(shift&63), w)
+			if rows != nil {
+				s.begin(rows[j])
+			}
 		}
 		s.sum += sums[j]
 		if incs == nil {
-			s.counts += oneValue
+			s.counts += inc
 		} else {
 			s.counts += incs[j]
 		}
@@ -171,7 +180,7 @@ func (t *tallying[S]) hashed() (done bool, err error) {
 		h := &tallyTable[S]{}
 		tables[c] = h
 		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
-			return h.fold(b, words, t.base, sums, incs)
+			return h.fold(b, words, t.base, sums, incs, t.numbers(b))
 		}, h.reset(t.a, size)
 	})
 	if errors.Is(err, errFull) { // the sample deceived
@@ -215,8 +224,7 @@ func (t *tallying[S]) mergeTables(tables []*tallyTable[S], size int) error {
 		for _, h := range tables {
 			h.eachHome(r, parts, func(s *tallySlot[S]) {
 				to := all.find(mix(s.word)<<uint(bits.Len(uint(parts)-1))>>(all.shift&63), s.word)
-				to.sum += s.sum
-				to.counts += s.counts
+				to.add(s.tally, t.firsts)
 			})
 		}
 		k := 0
@@ -236,8 +244,14 @@ func (t *tallying[S]) mergeTables(tables []*tallyTable[S], size int) error {
 	return t.putLists(lists)
 }
 
-// putLists writes the groups of all lists, one after another.
-func (t *tallying[S]) putLists(lists []vec[tallySlot[S]]) error {
+// putLists writes the groups of all lists, one after another, or in the order of
+// their first rows.
+func (t *tallying[S]) putLists(lists []vec[tallySlot[S]]) (err error) {
+	if t.firsts {
+		if lists, err = byFirst(t.ctx, t.a, t.n, lists); err != nil {
+			return err
+		}
+	}
 	starts := make([]int, len(lists)+1)
 	for r, list := range lists {
 		starts[r+1] = starts[r] + len(list.s)

@@ -21,7 +21,8 @@ type tallyParts[S float64 | int64] struct {
 	back    uint   // of a hash, what is shifted out for its part
 	up      uint   // of a hash, the low bits left free
 	records vec[tallyRecord]
-	ends    []int // of each part
+	rows    vec[uint32] // of each record, where first rows are wanted and parts are of hashes
+	ends    []int       // of each part
 }
 
 // split makes the records of rows from to to: one pass that counts, of the keys
@@ -72,14 +73,27 @@ func (p *tallyParts[S]) split(from, to int64) error {
 			return err
 		}
 	}
+	byWords := p.low != 0 || p.parts == 1
+	if p.firsts && !byWords {
+		if cap(p.rows.s) < sum {
+			p.a.drop(p.rows.b)
+			if p.rows, err = newVec[uint32](p.a, sum); err != nil {
+				return err
+			}
+		}
+		p.rows.s = p.rows.s[:sum]
+	}
 	records := p.records.s[:sum]
 	return p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
 		next := counts.s[c*p.parts:][:p.parts]
-		return func(_ *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
+		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
 			values := bitsOf(sums)[:len(words)]
-			if p.low != 0 || p.parts == 1 {
+			switch {
+			case p.firsts:
+				p.writeFirsts(records, next, words, values, p.numbers(b))
+			case byWords:
 				p.writeWords(records, next, words, values, incs)
-			} else {
+			default:
 				p.writeHashes(records, next, words, values, incs)
 			}
 			return nil
@@ -121,6 +135,29 @@ func (p *tallyParts[S]) writeHashes(records []tallyRecord, next []uint32, words,
 		h := hashWord(w-base, up)
 		at := &next[h>>(back&63)]
 		records[*at] = tallyRecord{h | ^incs[j]>>32&1, values[j]}
+		*at++
+	}
+}
+
+// writeFirsts writes records that have the numbers of their rows above words, or
+// beside hashes.
+func (p *tallyParts[S]) writeFirsts(records []tallyRecord, next []uint32, words, values []uint64, rows []uint32) {
+	base, low, back := p.base, p.low, p.back
+	rows = rows[:len(words)]
+	if low != 0 || p.parts == 1 {
+		for j, w := range words {
+			w -= base
+			at := &next[w&low]
+			records[*at] = tallyRecord{w | uint64(rows[j])<<32, values[j]}
+			*at++
+		}
+		return
+	}
+	numbers := p.rows.s
+	for j, w := range words {
+		h := hashWord(w-base, 0)
+		at := &next[h>>(back&63)]
+		records[*at], numbers[*at] = tallyRecord{h, values[j]}, rows[j]
 		*at++
 	}
 }
@@ -167,8 +204,11 @@ func (t *tallying[S]) denseParts(card uint64) error {
 	for part := range p.parts {
 		rooms[part+1] = rooms[part] + min(p.ends[part]-p.start(part), places)
 	}
-	if err := t.out.start(rooms[p.parts]); err != nil {
-		return err
+	lists := make([]vec[tallySlot[S]], p.parts)
+	if !t.firsts {
+		if err := t.out.start(rooms[p.parts]); err != nil {
+			return err
+		}
 	}
 	found := make([]int, p.parts)
 	arrays := perWorker[vec[tally[S]]]{make: func() (vec[tally[S]], error) { return zeroVec[tally[S]](t.a, places) }}
@@ -186,10 +226,20 @@ func (t *tallying[S]) denseParts(card uint64) error {
 				}
 			}
 			n := min(1<<14, len(records))
-			if !foldRecords(array.s, records[:n], shift) {
+			fits := false
+			if t.firsts {
+				fits = foldFirstRecords(array.s, records[:n], shift)
+			} else {
+				fits = foldRecords(array.s, records[:n], shift)
+			}
+			if !fits {
 				return errRange
 			}
 			records = records[n:]
+		}
+		if t.firsts {
+			lists[part], err = listOf(t.a, array.s, 0, shift, uint64(part))
+			return err
 		}
 		b, _ := t.rooms.get()
 		defer t.rooms.put(b)
@@ -202,6 +252,9 @@ func (t *tallying[S]) denseParts(card uint64) error {
 	t.a.drop(p.records.b)
 	if err != nil {
 		return err
+	}
+	if t.firsts {
+		return t.putLists(lists)
 	}
 	return t.out.close(t.ctx, rooms, found)
 }
@@ -259,13 +312,17 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 					return err
 				}
 			}
-			return t.foldPart(h, records, skip)
+			if t.firsts {
+				return t.foldPart(h, records, p.rows.s[p.start(part):p.ends[part]], skip)
+			}
+			return t.foldPart(h, records, nil, skip)
 		})
 		if err != nil {
 			return false, err
 		}
 	}
 	t.a.drop(p.records.b)
+	t.a.drop(p.rows.b)
 	lists := make([]vec[tallySlot[S]], p.parts)
 	err = tasks(t.ctx, p.parts, func(_, part int) (err error) {
 		h := &tables[part]
@@ -290,7 +347,7 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 }
 
 // foldPart adds the records of a part to its table.
-func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uint) error {
+func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, rows []uint32, skip uint) error {
 	b, _ := t.rooms.get()
 	defer t.rooms.put(b)
 	for k := 0; len(records) > 0; k++ {
@@ -305,7 +362,12 @@ func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uin
 				return err
 			}
 		}
-		h.foldRecords(b, records[:n], skip, t.valid != nil)
+		if rows == nil {
+			h.foldRecords(b, records[:n], skip, t.valid != nil)
+		} else {
+			h.foldFirsts(records[:n], rows[:n], skip)
+			rows = rows[n:]
+		}
 		records = records[n:]
 	}
 	return nil
@@ -353,6 +415,23 @@ func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, ski
 		}
 		s.sum += valueOf[S](r.value)
 		s.counts += oneValue - (r.word&free)<<32
+	}
+}
+
+// foldFirsts is foldRecords where first rows are wanted.
+func (h *tallyTable[S]) foldFirsts(records []tallyRecord, rows []uint32, skip uint) {
+	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
+	rows = rows[:len(records)]
+	for j := range records {
+		r := &records[j]
+		i := r.word << (skip & 63) >> (shift & 63)
+		s := &slots[i&mask]
+		if s.word != r.word || s.counts == 0 {
+			s = h.find(i, r.word)
+			s.begin(rows[j])
+		}
+		s.sum += valueOf[S](r.value)
+		s.counts += oneRow
 	}
 }
 

@@ -76,25 +76,31 @@ func (h *textTable[S]) eachHome(r, parts int, f func(s *textSlot[S])) {
 	}
 }
 
-// fold adds the rows whose texts are in b.
-func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64) {
+// fold adds the rows whose texts are in b; rows are their numbers where first
+// rows are wanted.
+func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64, rows []uint32) {
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
-	lows, highs := b.low[:n], b.high[:n]
-	for j, low := range lows {
-		i := mixText(low, highs[j]) >> (shift & 63)
-		i += differs(slots[i&mask].low^low|slots[i&mask].high^highs[j], 0)
-		i += differs(slots[i&mask].low^low|slots[i&mask].high^highs[j], 0)
+	texts, hashes := b.texts[:n], b.hashes[:n]
+	for j := range texts {
+		w, i := &texts[j], hashes[j]>>(shift&63)
+		i += differs(slots[i&mask].low^w[0]|slots[i&mask].high^w[1], 0)
+		i += differs(slots[i&mask].low^w[0]|slots[i&mask].high^w[1], 0)
 		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
 	sums = sums[:n]
-	for j, low := range lows {
+	inc := incOf(rows)
+	for j := range texts {
+		w := &texts[j]
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
-		if s.low != low || s.high != highs[j] || s.counts == 0 {
-			s = h.find(mixText(low, highs[j])>>(shift&63), low, highs[j])
+		if s.low != w[0] || s.high != w[1] || s.counts == 0 {
+			s = h.find(hashes[j]>>(shift&63), w[0], w[1])
+			if rows != nil {
+				s.begin(rows[j])
+			}
 		}
 		s.sum += sums[j]
 		if incs == nil {
-			s.counts += oneValue
+			s.counts += inc
 		} else {
 			s.counts += incs[j]
 		}
@@ -103,45 +109,29 @@ func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64) {
 
 // textReader makes words of the texts of a column.
 type textReader[T int32 | int64] struct {
+	words   func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool
 	offsets []T
 	bytes   []byte
 	valid   memory.Bitmap
 	at      int64
 }
 
-// read puts rows [from, from+n) into low and high; false where one is too long.
-func (r *textReader[T]) read(from int64, n int, low, high []uint64) bool {
-	offsets := r.offsets[from:][:n+1]
-	begin, long := uint64(offsets[0]), uint64(0)
-	low, high = low[:n], high[:n]
-	for j, end := range offsets[1:] {
-		end := uint64(end)
-		size := end - begin
-		if begin+16 <= uint64(len(r.bytes)) {
-			p := r.bytes[begin:]
-			low[j] = binary.LittleEndian.Uint64(p) & (1<<(8*size) - 1)
-			high[j] = binary.LittleEndian.Uint64(p[8:])&(1<<(8*max(size, 8)-64)-1) | size<<56
-		} else {
-			low[j], high[j] = lastText(r.bytes[begin:end])
-		}
-		long |= (shortText - size) >> 63
-		begin = end
-	}
+func newTextReader[T int32 | int64](l *loops, c *memory.Column) *textReader[T] {
+	return &textReader[T]{textWordsOf[T](l), memory.Offsets[T](c), bytesOf(c), c.Validity(), c.Offset()}
+}
+
+// read makes words and hashes of rows [from, from+len(words)); false where one is
+// too long.
+func (r *textReader[T]) read(from int64, words [][2]uint64, hashes []uint64) bool {
+	fit := r.words(words, hashes, r.offsets[from:][:len(words)+1], r.bytes)
 	if r.valid != nil {
-		for j := range low {
+		for j := range words {
 			if i := r.at + from + int64(j); !r.valid.Get(i) {
-				low[j], high[j] = 0, nullTop
+				words[j], hashes[j] = [2]uint64{0, nullTop}, mixText(0, nullTop)
 			}
 		}
 	}
-	return long == 0
-}
-
-// lastText is a text with no 16 bytes of others after its begin.
-func lastText(p []byte) (low, high uint64) {
-	var room [16]byte
-	copy(room[:shortText], p)
-	return binary.LittleEndian.Uint64(room[:]), binary.LittleEndian.Uint64(room[8:]) | uint64(len(p))<<56
+	return fit
 }
 
 // texts tallies by a column of short texts; not done where one is long or
@@ -153,9 +143,9 @@ func (t *tallying[S]) texts() (done bool, err error) {
 	guess := estimateGroups(t.ks, t.n, 0)
 	c := t.ks.cols[0].c
 	if t.out.large {
-		done, err = tallyTexts(t, &textReader[int64]{memory.Offsets[int64](c), bytesOf(c), c.Validity(), c.Offset()}, guess)
+		done, err = tallyTexts(t, newTextReader[int64](t.l, c), guess)
 	} else {
-		done, err = tallyTexts(t, &textReader[int32]{memory.Offsets[int32](c), bytesOf(c), c.Validity(), c.Offset()}, guess)
+		done, err = tallyTexts(t, newTextReader[int32](t.l, c), guess)
 	}
 	return done, err
 }
@@ -192,7 +182,7 @@ func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReade
 				}
 			}
 			n := int(min(tallyStep, to-from))
-			if !r.read(from, n, b.low[:], b.high[:]) {
+			if !r.read(from, b.texts[:n], b.hashes[:n]) {
 				return errLong
 			}
 			if h.used > size*7/10 {
@@ -200,7 +190,7 @@ func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReade
 			}
 			b.span(from, n)
 			sums, incs := t.loadValues(b)
-			h.fold(b, n, sums, incs)
+			h.fold(b, n, sums, incs, t.numbers(b))
 			from += int64(n)
 		}
 		return nil
@@ -215,6 +205,9 @@ func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReade
 		return false, err
 	}
 	lists, err := t.mergeTexts(tables, size)
+	if err == nil && t.firsts {
+		lists, err = byFirst(t.ctx, t.a, t.n, lists)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -242,8 +235,7 @@ func (t *tallying[S]) mergeTexts(tables []*textTable[S], size int) ([]vec[textSl
 		for _, h := range tables {
 			h.eachHome(r, parts, func(s *textSlot[S]) {
 				to := all.find(mixText(s.low, s.high)<<uint(bits.Len(uint(parts)-1))>>(all.shift&63), s.low, s.high)
-				to.sum += s.sum
-				to.counts += s.counts
+				to.add(s.tally, t.firsts)
 			})
 		}
 		k := 0

@@ -6,9 +6,12 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// textRecord is a row with a short text on its way to its part; bit 63 of high
-// says that there is no value.
-type textRecord struct{ low, high, value uint64 }
+// textRecord is a row with a short text on its way to its part; bit 63 of the
+// second word says that there is no value.
+type textRecord struct {
+	text  [2]uint64
+	value uint64
+}
 
 // textParts cut the rows of a round by the first bits of their texts' hashes.
 type textParts[T int32 | int64, S float64 | int64] struct {
@@ -17,6 +20,7 @@ type textParts[T int32 | int64, S float64 | int64] struct {
 	skip    uint
 	counts  vec[uint32] // of each chunk and part, then where they write
 	records vec[textRecord]
+	rows    vec[uint32] // of each record, where first rows are wanted
 	ends    []int
 	spare   bool // the counts of each part are guessed and room for them is left
 	room    int  // records of a chunk and part, where spare
@@ -24,13 +28,19 @@ type textParts[T int32 | int64, S float64 | int64] struct {
 }
 
 // of gives the records of a part, chunk by chunk.
-func (p *textParts[T, S]) of(part int, f func([]textRecord) error) error {
+func (p *textParts[T, S]) of(part int, f func(records []textRecord, rows []uint32) error) error {
+	piece := func(from, to int) error {
+		if p.firsts {
+			return f(p.records.s[from:to], p.rows.s[from:to])
+		}
+		return f(p.records.s[from:to], nil)
+	}
 	if !p.spare {
-		return f(p.records.s[p.ends[part]:p.ends[part+1]])
+		return piece(p.ends[part], p.ends[part+1])
 	}
 	for c := range p.chunks {
 		i := c<<p.skip + part
-		if err := f(p.records.s[i*p.room : p.counts.s[i]]); err != nil {
+		if err := piece(i*p.room, int(p.counts.s[i])); err != nil {
 			return err
 		}
 	}
@@ -51,6 +61,7 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 	defer func() {
 		t.a.drop(p.counts.b)
 		t.a.drop(p.records.b)
+		t.a.drop(p.rows.b)
 	}()
 	tables := make([]textTable[S], parts)
 	for from, step := int64(0), max(roundRows/2, 4*guess); from < t.n; from += step {
@@ -66,7 +77,7 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 		}
 		err = tasks(t.ctx, parts, func(_, part int) error {
 			h, n := &tables[part], 0
-			_ = p.of(part, func(records []textRecord) error {
+			_ = p.of(part, func(records []textRecord, _ []uint32) error {
 				n += len(records)
 				return nil
 			})
@@ -75,7 +86,7 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 					return err
 				}
 			}
-			return p.of(part, func(records []textRecord) error { return p.foldPart(h, records) })
+			return p.of(part, func(records []textRecord, rows []uint32) error { return p.foldPart(h, records, rows) })
 		})
 		if err != nil {
 			return false, err
@@ -91,6 +102,9 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 		t.a.drop(h.slots.b)
 		return nil
 	})
+	if err == nil && t.firsts {
+		lists, err = byFirst(t.ctx, t.a, t.n, lists)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -130,34 +144,52 @@ func (p *textParts[T, S]) split(from, to int64) error {
 	return p.splitCounted(from, to)
 }
 
-func (p *textParts[T, S]) splitOnce(from, to int64, all int) (err error) {
-	if cap(p.records.s) < all {
+// hold makes room for n records.
+func (p *textParts[T, S]) hold(n int) (err error) {
+	if cap(p.records.s) < n {
 		p.a.drop(p.records.b)
 		p.records = vec[textRecord]{}
-		if p.records, err = newVec[textRecord](p.a, all); err != nil {
+		if p.records, err = newVec[textRecord](p.a, n); err != nil {
 			return err
 		}
 	}
-	room, records := uint32(p.room), p.records.s[:all]
-	p.records.s = records
+	p.records.s = p.records.s[:n]
+	if p.firsts && cap(p.rows.s) < n {
+		p.a.drop(p.rows.b)
+		p.rows = vec[uint32]{}
+		if p.rows, err = newVec[uint32](p.a, n); err != nil {
+			return err
+		}
+	}
+	p.rows.s = p.rows.s[:min(n, cap(p.rows.s))]
+	return nil
+}
+
+func (p *textParts[T, S]) splitOnce(from, to int64, all int) error {
+	if err := p.hold(all); err != nil {
+		return err
+	}
+	room, records := uint32(p.room), p.records.s
 	for i := range uint32(p.chunks) << p.skip {
 		p.counts.s[i] = i * room
 	}
 	return p.eachStep(from, to, p.chunks, func(c int, b *tallyBatch[S], n int) error {
 		next, back := p.counts.s[c<<p.skip:][:1<<p.skip], 64-p.skip
 		sums, incs := p.loadValues(b)
-		values, highs, first := bitsOf(sums)[:n], b.high[:n], uint32(c<<p.skip)*room+room
-		for j, low := range b.low[:n] {
-			high := highs[j]
-			part := mixText(low, high) >> (back & 63) & uint64(len(next)-1)
+		values, texts, first := bitsOf(sums)[:n], b.texts[:n], uint32(c<<p.skip)*room+room
+		if p.valid != nil {
+			p.noValues(b, incs)
+		}
+		for j, h := range b.hashes[:n] {
+			part := h >> (back & 63) & uint64(len(next)-1)
 			at := next[part]
 			if at == first+uint32(part)*room {
 				return errFull
 			}
-			if p.valid != nil {
-				high |= ^incs[j] >> 32 << 63
+			records[at] = textRecord{texts[j], values[j]}
+			if p.firsts {
+				p.rows.s[at] = b.from + uint32(j)
 			}
-			records[at] = textRecord{low, high, values[j]}
 			next[part] = at + 1
 		}
 		return nil
@@ -170,9 +202,8 @@ func (p *textParts[T, S]) splitCounted(from, to int64) error {
 	clear(p.counts.s)
 	err := p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) error {
 		counts, back := p.counts.s[c*parts:][:parts], 64-p.skip
-		highs := b.high[:n]
-		for j, low := range b.low[:n] {
-			counts[mixText(low, highs[j])>>(back&63)&uint64(len(counts)-1)]++
+		for _, h := range b.hashes[:n] {
+			counts[h>>(back&63)&uint64(len(counts)-1)]++
 		}
 		return nil
 	})
@@ -190,28 +221,34 @@ func (p *textParts[T, S]) splitCounted(from, to int64) error {
 		}
 	}
 	p.ends[parts] = sum
-	if cap(p.records.s) < sum {
-		p.a.drop(p.records.b)
-		if p.records, err = newVec[textRecord](p.a, sum); err != nil {
-			return err
-		}
+	if err := p.hold(sum); err != nil {
+		return err
 	}
-	records := p.records.s[:sum]
+	records := p.records.s
 	return p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) error {
 		next, back := p.counts.s[c*parts:][:parts], 64-p.skip
 		sums, incs := p.loadValues(b)
-		values, highs := bitsOf(sums)[:n], b.high[:n]
-		for j, low := range b.low[:n] {
-			high := highs[j]
-			at := &next[mixText(low, high)>>(back&63)&uint64(len(next)-1)]
-			if p.valid != nil {
-				high |= ^incs[j] >> 32 << 63
+		values, texts := bitsOf(sums)[:n], b.texts[:n]
+		if p.valid != nil {
+			p.noValues(b, incs)
+		}
+		for j, h := range b.hashes[:n] {
+			at := &next[h>>(back&63)&uint64(len(next)-1)]
+			records[*at] = textRecord{texts[j], values[j]}
+			if p.firsts {
+				p.rows.s[*at] = b.from + uint32(j)
 			}
-			records[*at] = textRecord{low, high, values[j]}
 			*at++
 		}
 		return nil
 	})
+}
+
+// noValues marks the texts of rows that have no value.
+func (p *textParts[T, S]) noValues(b *tallyBatch[S], incs []uint64) {
+	for j, inc := range incs {
+		b.texts[j&(tallyStep-1)][1] |= ^inc >> 32 << 63
+	}
 }
 
 // eachStep calls f for steps of rows, whose texts are in b, chunk by chunk.
@@ -229,7 +266,7 @@ func (p *textParts[T, S]) eachStep(first, last int64, chunks int, f func(c int, 
 				}
 			}
 			n := int(min(tallyStep, to-from))
-			if !p.r.read(from, n, b.low[:], b.high[:]) {
+			if !p.r.read(from, b.texts[:n], b.hashes[:n]) {
 				return errLong
 			}
 			b.span(from, n)
@@ -243,7 +280,7 @@ func (p *textParts[T, S]) eachStep(first, last int64, chunks int, f func(c int, 
 }
 
 // foldPart adds the records of a part to its table.
-func (p *textParts[T, S]) foldPart(h *textTable[S], records []textRecord) error {
+func (p *textParts[T, S]) foldPart(h *textTable[S], records []textRecord, rows []uint32) error {
 	b, _ := p.rooms.get()
 	defer p.rooms.put(b)
 	for k := 0; len(records) > 0; k++ {
@@ -258,45 +295,60 @@ func (p *textParts[T, S]) foldPart(h *textTable[S], records []textRecord) error 
 				return err
 			}
 		}
-		h.foldRecords(b, records[:n], p.skip)
+		if rows == nil {
+			h.foldRecords(b, records[:n], nil, p.skip)
+		} else {
+			h.foldRecords(b, records[:n], rows[:n], p.skip)
+			rows = rows[n:]
+		}
 		records = records[n:]
 	}
 	return nil
 }
 
-func (h *textTable[S]) foldRecords(b *tallyBatch[S], records []textRecord, skip uint) {
+func (h *textTable[S]) foldRecords(b *tallyBatch[S], records []textRecord, rows []uint32, skip uint) {
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
+	values := ^uint64(0)
+	if rows != nil { // first rows are where counts of values are else
+		values = 0
+	}
 	if len(slots) <= nearSlots {
 		for j := range records {
 			r := &records[j]
-			high := r.high &^ noValue
-			i := mixText(r.low, high) << (skip & 63) >> (shift & 63)
+			low, high := r.text[0], r.text[1]&^noValue
+			i := mixText(low, high) << (skip & 63) >> (shift & 63)
 			s := &slots[i&mask]
-			if s.low^r.low|s.high^high != 0 || s.counts == 0 {
-				s = h.find(i, r.low, high)
+			if s.low^low|s.high^high != 0 || s.counts == 0 {
+				s = h.find(i, low, high)
+				if rows != nil {
+					s.begin(rows[j])
+				}
 			}
 			s.sum += valueOf[S](r.value)
-			s.counts += oneRow + ^r.high>>63<<32
+			s.counts += oneRow + ^r.text[1]>>63<<32&values
 		}
 		return
 	}
 	for j := range records {
 		r := &records[j]
-		high := r.high &^ noValue
-		i := mixText(r.low, high) << (skip & 63) >> (shift & 63)
-		i += differs(slots[i&mask].low^r.low|slots[i&mask].high^high, 0)
-		i += differs(slots[i&mask].low^r.low|slots[i&mask].high^high, 0)
+		low, high := r.text[0], r.text[1]&^noValue
+		i := mixText(low, high) << (skip & 63) >> (shift & 63)
+		i += differs(slots[i&mask].low^low|slots[i&mask].high^high, 0)
+		i += differs(slots[i&mask].low^low|slots[i&mask].high^high, 0)
 		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
 	for j := range records {
 		r := &records[j]
-		high := r.high &^ noValue
+		low, high := r.text[0], r.text[1]&^noValue
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
-		if s.low != r.low || s.high != high || s.counts == 0 {
-			s = h.find(mixText(r.low, high)<<(skip&63)>>(shift&63), r.low, high)
+		if s.low != low || s.high != high || s.counts == 0 {
+			s = h.find(mixText(low, high)<<(skip&63)>>(shift&63), low, high)
+			if rows != nil {
+				s.begin(rows[j])
+			}
 		}
 		s.sum += valueOf[S](r.value)
-		s.counts += oneRow + ^r.high>>63<<32
+		s.counts += oneRow + ^r.text[1]>>63<<32&values
 	}
 }
 

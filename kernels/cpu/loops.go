@@ -17,6 +17,7 @@ type loops struct {
 	matrix32   matrixLoops[float32]
 	matrix64   matrixLoops[float64]
 	peak       peakLoops
+	text       textLoops
 	unary      unaryLoops
 }
 
@@ -35,6 +36,7 @@ func goLoops() *loops {
 		matrix32:   goMatrixLoops(wholeTile32),
 		matrix64:   goMatrixLoops(wholeTile64),
 		peak:       goPeakLoops(),
+		text:       goTextLoops(),
 		unary:      goUnaryLoops(),
 	}
 }

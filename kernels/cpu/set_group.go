@@ -6,7 +6,7 @@ import "github.com/volley-go/volley/kernels"
 func (l *loops) grouping(s *kernels.Set) {
 	s.Group = kernels.Entry[kernels.GroupFunc]{Func: group, Types: kernels.KeyTypes}
 	s.Aggregate = kernels.Entry[kernels.AggregateFunc]{Func: aggregate, Types: kernels.KeyTypes}
-	s.GroupBy = kernels.Entry[kernels.GroupByFunc]{Func: groupBy, Types: kernels.KeyTypes}
+	s.GroupBy = kernels.Entry[kernels.GroupByFunc]{Func: l.groupBy, Types: kernels.KeyTypes}
 	s.Unique = kernels.Entry[kernels.UniqueFunc]{Func: unique, Types: kernels.KeyTypes}
 	s.IsIn = kernels.Entry[kernels.IsInFunc]{Func: isIn, Types: kernels.KeyTypes}
 }

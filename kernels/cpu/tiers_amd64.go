@@ -49,6 +49,7 @@ func (l *loops) avx2() {
 	l.hash.avx2()
 	l.peak.avx2()
 	l.reduce.avx2()
+	l.text.avx2()
 	l.unary.avx2()
 	l.matrixAVX2()
 }

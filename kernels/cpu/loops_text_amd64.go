@@ -1,0 +1,25 @@
+//go:build amd64 && !purego
+
+package cpu
+
+// textMasks are ones for the bytes of a text and zeros for those after it, when
+// read from its length before the middle on.
+var textMasks = [32]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}
+
+func (l *textLoops) avx2() {
+	l.o32, l.o64 = wholeTexts(textWords32AVX2, l.o32), wholeTexts(textWords64AVX2, l.o64)
+}
+
+// wholeTexts has assembly take the texts that have 16 bytes from their begin on,
+// and the loop of the tier below the last few of a column.
+func wholeTexts[T int32 | int64](most func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, masks *[32]byte) uint64,
+	rest func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool) func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool {
+	return func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool {
+		k := len(words)
+		for k > 0 && uint64(offsets[k-1])+16 > uint64(len(bytes)) {
+			k--
+		}
+		long := most(words[:k], hashes[:k], offsets[:k+1], bytes, &textMasks)
+		return rest(words[k:], hashes[k:], offsets[k:], bytes) && long>>63 == 0
+	}
+}
