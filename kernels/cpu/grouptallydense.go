@@ -85,7 +85,7 @@ func (t *tallying[S]) dense(places int) (done bool, err error) {
 	if t.firsts {
 		lists := make([]vec[tallySlot[S]], len(starts)-1)
 		err := tasks(t.ctx, len(lists), func(_, r int) (err error) {
-			lists[r], err = listOf(t.a, arrays[0].s[r*step:min(places, (r+1)*step)], uint64(r*step), 0, 0)
+			lists[r], err = listOf(t.a, arrays[0].s[r*step:min(places, (r+1)*step)], uint64(r*step))
 			return err
 		})
 		if err == nil {

@@ -111,8 +111,8 @@ func foldFirstRecords[S float64 | int64](array []tally[S], records []tallyRecord
 	return true
 }
 
-// listOf are the groups of an array: place i is the word first+i<<shift|low.
-func listOf[S float64 | int64](a *arena, array []tally[S], first uint64, shift uint, low uint64) (vec[tallySlot[S]], error) {
+// listOf are the groups of an array: place i is the word first+i.
+func listOf[S float64 | int64](a *arena, array []tally[S], first uint64) (vec[tallySlot[S]], error) {
 	n := 0
 	for i := range array {
 		n += int(differs(array[i].counts, 0))
@@ -124,7 +124,7 @@ func listOf[S float64 | int64](a *arena, array []tally[S], first uint64, shift u
 	k := 0
 	for i := range array {
 		if t := &array[i]; t.counts != 0 {
-			list.s[k] = tallySlot[S]{(first+uint64(i))<<shift | low, *t}
+			list.s[k] = tallySlot[S]{first + uint64(i), *t}
 			k++
 		}
 	}
