@@ -161,6 +161,9 @@ func (t *tallying[S]) hashed() (done bool, err error) {
 	guess := estimateGroups(t.ks, t.n, t.ks.card)
 	size := slotsFor(guess)
 	spare := t.valid == nil || t.ks.card != 0 && t.ks.card <= noValue // the top bit
+	if size > mostSlots && t.firsts {
+		return false, nil // numbering took two thirds of the time of parts that have first rows
+	}
 	if size > mostSlots && spare {
 		return t.hashParts(guess)
 	}
@@ -184,7 +187,7 @@ func (t *tallying[S]) hashed() (done bool, err error) {
 		}, h.reset(t.a, size)
 	})
 	if errors.Is(err, errFull) { // the sample deceived
-		if !spare {
+		if !spare || t.firsts {
 			return false, nil
 		}
 		return t.hashParts(max(4*guess, t.n/8))

@@ -21,8 +21,7 @@ type tallyParts[S float64 | int64] struct {
 	back    uint   // of a hash, what is shifted out for its part
 	up      uint   // of a hash, the low bits left free
 	records vec[tallyRecord]
-	rows    vec[uint32] // of each record, where first rows are wanted and parts are of hashes
-	ends    []int       // of each part
+	ends    []int // of each part
 }
 
 // split makes the records of rows from to to: one pass that counts, of the keys
@@ -74,15 +73,6 @@ func (p *tallyParts[S]) split(from, to int64) error {
 		}
 	}
 	byWords := p.low != 0 || p.parts == 1
-	if p.firsts && !byWords {
-		if cap(p.rows.s) < sum {
-			p.a.drop(p.rows.b)
-			if p.rows, err = newVec[uint32](p.a, sum); err != nil {
-				return err
-			}
-		}
-		p.rows.s = p.rows.s[:sum]
-	}
 	records := p.records.s[:sum]
 	return p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
 		next := counts.s[c*p.parts:][:p.parts]
@@ -139,25 +129,14 @@ func (p *tallyParts[S]) writeHashes(records []tallyRecord, next []uint32, words,
 	}
 }
 
-// writeFirsts writes records that have the numbers of their rows above words, or
-// beside hashes.
+// writeFirsts writes records that have the numbers of their rows above words.
 func (p *tallyParts[S]) writeFirsts(records []tallyRecord, next []uint32, words, values []uint64, rows []uint32) {
-	base, low, back := p.base, p.low, p.back
+	base, low := p.base, p.low
 	rows = rows[:len(words)]
-	if low != 0 || p.parts == 1 {
-		for j, w := range words {
-			w -= base
-			at := &next[w&low]
-			records[*at] = tallyRecord{w | uint64(rows[j])<<32, values[j]}
-			*at++
-		}
-		return
-	}
-	numbers := p.rows.s
 	for j, w := range words {
-		h := hashWord(w-base, 0)
-		at := &next[h>>(back&63)]
-		records[*at], numbers[*at] = tallyRecord{h, values[j]}, rows[j]
+		w -= base
+		at := &next[w&low]
+		records[*at] = tallyRecord{w | uint64(rows[j])<<32, values[j]}
 		*at++
 	}
 }
@@ -324,17 +303,13 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 					return err
 				}
 			}
-			if t.firsts {
-				return t.foldPart(h, records, p.rows.s[p.start(part):p.ends[part]], skip)
-			}
-			return t.foldPart(h, records, nil, skip)
+			return t.foldPart(h, records, skip)
 		})
 		if err != nil {
 			return false, err
 		}
 	}
 	t.a.drop(p.records.b)
-	t.a.drop(p.rows.b)
 	lists := make([]vec[tallySlot[S]], p.parts)
 	err = tasks(t.ctx, p.parts, func(_, part int) (err error) {
 		h := &tables[part]
@@ -359,7 +334,7 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 }
 
 // foldPart adds the records of a part to its table.
-func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, rows []uint32, skip uint) error {
+func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uint) error {
 	b, _ := t.rooms.get()
 	defer t.rooms.put(b)
 	for k := 0; len(records) > 0; k++ {
@@ -374,12 +349,7 @@ func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, rows []u
 				return err
 			}
 		}
-		if rows == nil {
-			h.foldRecords(b, records[:n], skip, t.valid != nil)
-		} else {
-			h.foldFirsts(records[:n], rows[:n], skip)
-			rows = rows[n:]
-		}
+		h.foldRecords(b, records[:n], skip, t.valid != nil)
 		records = records[n:]
 	}
 	return nil
@@ -427,23 +397,6 @@ func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, ski
 		}
 		s.sum += valueOf[S](r.value)
 		s.counts += oneValue - (r.word&free)<<32
-	}
-}
-
-// foldFirsts is foldRecords where first rows are wanted.
-func (h *tallyTable[S]) foldFirsts(records []tallyRecord, rows []uint32, skip uint) {
-	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
-	rows = rows[:len(records)]
-	for j := range records {
-		r := &records[j]
-		i := r.word << (skip & 63) >> (shift & 63)
-		s := &slots[i&mask]
-		if s.word != r.word || s.counts == 0 {
-			s = h.find(i, r.word)
-			s.begin(rows[j])
-		}
-		s.sum += valueOf[S](r.value)
-		s.counts += oneRow
 	}
 }
 

@@ -83,8 +83,8 @@ func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64, ro
 	texts, hashes := b.texts[:n], b.hashes[:n]
 	for j := range texts {
 		w, i := &texts[j], hashes[j]>>(shift&63)
-		i += differs(slots[i&mask].low^w[0]|slots[i&mask].high^w[1], 0)
-		i += differs(slots[i&mask].low^w[0]|slots[i&mask].high^w[1], 0)
+		i += differs((slots[i&mask].low^w[0])|(slots[i&mask].high^w[1]), 0)
+		i += differs((slots[i&mask].low^w[0])|(slots[i&mask].high^w[1]), 0)
 		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
 	sums = sums[:n]

@@ -318,7 +318,7 @@ func (h *textTable[S]) foldRecords(b *tallyBatch[S], records []textRecord, rows 
 			low, high := r.text[0], r.text[1]&^noValue
 			i := mixText(low, high) << (skip & 63) >> (shift & 63)
 			s := &slots[i&mask]
-			if s.low^low|s.high^high != 0 || s.counts == 0 {
+			if s.low != low || s.high != high || s.counts == 0 {
 				s = h.find(i, low, high)
 				if rows != nil {
 					s.begin(rows[j])
@@ -333,8 +333,8 @@ func (h *textTable[S]) foldRecords(b *tallyBatch[S], records []textRecord, rows 
 		r := &records[j]
 		low, high := r.text[0], r.text[1]&^noValue
 		i := mixText(low, high) << (skip & 63) >> (shift & 63)
-		i += differs(slots[i&mask].low^low|slots[i&mask].high^high, 0)
-		i += differs(slots[i&mask].low^low|slots[i&mask].high^high, 0)
+		i += differs((slots[i&mask].low^low)|(slots[i&mask].high^high), 0)
+		i += differs((slots[i&mask].low^low)|(slots[i&mask].high^high), 0)
 		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
 	for j := range records {
