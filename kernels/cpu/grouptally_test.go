@@ -246,7 +246,7 @@ func TestTallyKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			checkTallies(t, keys[name], floats, false, true)
 			checkTallies(t, keys[name], ints, true, true)
-			checkFirsts(t, keys[name], ints, len(name) < 6, true)
+			checkFirsts(t, keys[name], ints, len(name) < 6, name != "two sparse") // its groups are many
 		})
 	}
 	sliced := func(c *memory.Column) *memory.Column {
