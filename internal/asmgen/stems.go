@@ -16,6 +16,7 @@ var stems = []stem{
 	{"convert", convert},
 	{"filter", filter},
 	{"hash", hash},
+	{"network", network},
 	{"peak", peak},
 	{"reduce", reduce},
 	{"textwords", textWords},

@@ -16,6 +16,7 @@ type loops struct {
 	reduce     reduceLoops
 	matrix32   matrixLoops[float32]
 	matrix64   matrixLoops[float64]
+	network    networkLoops
 	peak       peakLoops
 	text       textLoops
 	unary      unaryLoops
@@ -35,6 +36,7 @@ func goLoops() *loops {
 		reduce:     goReduceLoops(),
 		matrix32:   goMatrixLoops(wholeTile32),
 		matrix64:   goMatrixLoops(wholeTile64),
+		network:    goNetworkLoops(),
 		peak:       goPeakLoops(),
 		text:       goTextLoops(),
 		unary:      goUnaryLoops(),
