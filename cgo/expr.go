@@ -124,6 +124,7 @@ var (
 		"div_checked": (*expr.Expr).DivChecked, "mod_checked": (*expr.Expr).ModChecked,
 		"eq": (*expr.Expr).Eq, "ne": (*expr.Expr).Ne, "lt": (*expr.Expr).Lt, "le": (*expr.Expr).Le, "gt": (*expr.Expr).Gt, "ge": (*expr.Expr).Ge,
 		"and": (*expr.Expr).And, "or": (*expr.Expr).Or, "xor": (*expr.Expr).Xor, "and_not": (*expr.Expr).AndNot, "fill_null": (*expr.Expr).FillNull,
+		"contains": (*expr.Expr).Contains, "starts_with": (*expr.Expr).StartsWith, "ends_with": (*expr.Expr).EndsWith,
 	}
 )
 

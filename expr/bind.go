@@ -112,6 +112,8 @@ func (b *binder) typed(e *Expr, args []int) (int, error) {
 			return 0, err
 		}
 		return b.call(op, t, args...), nil
+	case op.isMatch():
+		return b.match(op, args)
 	case op == OpIn:
 		return b.in(args)
 	case op == OpApply:
@@ -304,6 +306,20 @@ func (b *binder) in(args []int) (int, error) {
 		}
 	}
 	return b.add(node{kind: KindCall, op: OpIn, typ: boolean, args: bound}), nil
+}
+
+// match binds a search for a literal in texts.
+func (b *binder) match(op Op, args []int) (int, error) {
+	pattern, ok := b.constant(args[1])
+	if !ok || !pattern.Valid() || !kernels.BinaryTypes.Has(pattern.Type().ID()) {
+		return 0, fmt.Errorf("%w: %s looks for a text literal", device.ErrMismatch, op)
+	}
+	args[0] = b.decoded(args[0])
+	t, err := kernels.MatchType(kernels.MatchOp(op-OpContains), b.typ(args[0]))
+	if err != nil {
+		return 0, err
+	}
+	return b.call(op, t, args...), nil
 }
 
 // mixed binds coalesce, if_else and case: the values get one type.

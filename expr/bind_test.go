@@ -44,6 +44,7 @@ func TestTypes(t *testing.T) {
 		"day < '2024-01-01' and at >= '2024-01-01 10:00:00.5'": "bool",
 		"day < at":                       "bool",
 		"origin in ('JFK', 'LAX', null)": "bool",
+		"contains(origin, 'JF')":         "bool",
 		"null":                           "null",
 		"late and null":                  "bool",
 	} {
@@ -55,20 +56,22 @@ func TestTypes(t *testing.T) {
 
 func TestBindErrors(t *testing.T) {
 	for text, want := range map[string][]string{
-		"dely > 15":             {"line 1, column 1", `unknown column "dely"`, "did you mean delay?"},
-		"zzz > 15":              {`unknown column "zzz"; there are delay, distance`},
-		"delay > 'late'":        {"line 1, column 7", `column "delay" of type int16`, "'late' of type utf8"},
-		"origin + 1":            {"line 1, column 8", `column "origin" of type utf8`},
-		"delay and late":        {`and of column "delay" of type int16 and column "late" of type bool`, "and takes bool"},
-		"hour(delay)":           {"line 1, column 1", `hour of column "delay" of type int16`},
-		"year('2024')":          {"utf8"},
-		"abs(origin)":           {`abs of column "origin" of type utf8`},
-		"delay in (distance)":   {"the list of 'in' must be literals"},
-		"origin in (1)":         {`column "origin" of type utf8`},
-		"day = '2024-02-30'":    {`column "day" of type date32`},
-		"if_else(delay, 1, 2)":  {"a condition is of type int16, not bool"},
-		"cast(late as date32)":  {`cast of column "late" of type bool to date32`},
-		"coalesce(origin, day)": {`column "origin" of type utf8 and column "day" of type date32`},
+		"dely > 15":                 {"line 1, column 1", `unknown column "dely"`, "did you mean delay?"},
+		"zzz > 15":                  {`unknown column "zzz"; there are delay, distance`},
+		"delay > 'late'":            {"line 1, column 7", `column "delay" of type int16`, "'late' of type utf8"},
+		"origin + 1":                {"line 1, column 8", `column "origin" of type utf8`},
+		"delay and late":            {`and of column "delay" of type int16 and column "late" of type bool`, "and takes bool"},
+		"hour(delay)":               {"line 1, column 1", `hour of column "delay" of type int16`},
+		"year('2024')":              {"utf8"},
+		"contains(delay, '1')":      {`contains of column "delay" of type int16`},
+		"ends_with(origin, origin)": {"ends_with looks for a text literal"},
+		"abs(origin)":               {`abs of column "origin" of type utf8`},
+		"delay in (distance)":       {"the list of 'in' must be literals"},
+		"origin in (1)":             {`column "origin" of type utf8`},
+		"day = '2024-02-30'":        {`column "day" of type date32`},
+		"if_else(delay, 1, 2)":      {"a condition is of type int16, not bool"},
+		"cast(late as date32)":      {`cast of column "late" of type bool to date32`},
+		"coalesce(origin, day)":     {`column "origin" of type utf8 and column "day" of type date32`},
 	} {
 		e, err := Parse(text)
 		if err != nil {

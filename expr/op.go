@@ -59,8 +59,11 @@ const (
 	OpCoalesce // the first operand that is not null
 	OpIfElse   // cond, a, b: null where cond is null
 	OpCase     // cond, value, cond, value, …, else: a null cond is false
-	OpIn       // value, literal, literal, …: never null
-	OpApply    // the user's function Name of Args: null where one of them is
+	OpContains // text, literal: both as bytes
+	OpStartsWith
+	OpEndsWith
+	OpIn    // value, literal, literal, …: never null
+	OpApply // the user's function Name of Args: null where one of them is
 	opCount
 )
 
@@ -127,6 +130,9 @@ var ops = [opCount]opInfo{
 	OpMinute: {"minute", asFunction, levelAtom, 1, 1}, OpSecond: {"second", asFunction, levelAtom, 1, 1},
 	OpDayOfWeek: {"day_of_week", asFunction, levelAtom, 1, 1}, OpDayOfYear: {"day_of_year", asFunction, levelAtom, 1, 1},
 
+	OpContains: {"contains", asFunction, levelAtom, 2, 2}, OpStartsWith: {"starts_with", asFunction, levelAtom, 2, 2},
+	OpEndsWith: {"ends_with", asFunction, levelAtom, 2, 2},
+
 	OpCoalesce: {"coalesce", asFunction, levelAtom, 1, -1}, OpIfElse: {"if_else", asFunction, levelAtom, 3, 3},
 	OpCase: {"case", asSpecial, levelAtom, 3, -1}, OpIn: {"in", asSpecial, levelCompare, 2, -1}, OpApply: {"apply", asSpecial, levelAtom, 1, -1},
 }
@@ -143,6 +149,7 @@ func (o Op) isArithmetic() bool { return o >= OpAdd && o <= OpModChecked }
 func (o Op) isCompare() bool    { return o >= OpEq && o <= OpGe }
 func (o Op) isLogic() bool      { return o >= OpAnd && o <= OpAndNot }
 func (o Op) isUnary() bool      { return o >= OpNeg && o <= OpRound }
+func (o Op) isMatch() bool      { return o >= OpContains && o <= OpEndsWith }
 func (o Op) isTemporal() bool   { return o >= OpYear && o <= OpDayOfYear }
 
 // arithmetic is the kernel's operation, and whether it is checked.

@@ -19,8 +19,8 @@ import (
 // typed values such as date '2024-02-29', timestamp '2024-02-29 12:00:00',
 // int8 '5'; case when … then … else … end; cast(x as float64); functions: abs,
 // sign, sqrt, exp, ln, floor, ceil, trunc, round, year, month, day, hour, minute,
-// second, day_of_week, day_of_year, coalesce, fill_null, if_else, is_null,
-// is_not_null, is_nan, and_not, add_checked and its like. "as name" may end it.
+// second, day_of_week, day_of_year, contains, starts_with, ends_with, coalesce,
+// fill_null, if_else, is_null, is_not_null, is_nan, and_not, add_checked and its like. "as name" may end it.
 //
 // The tree equals that of the builder. Errors are *ParseError or say the place.
 func Parse(text string) (*Expr, error) {

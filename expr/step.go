@@ -24,6 +24,8 @@ func (e *evaluation) step(ctx context.Context, i int, rows int64, args []kernels
 		return k.Logic(ctx, s, kernels.LogicOp(op-OpAnd), args[0], args[1])
 	case op.isUnary():
 		return k.Unary(ctx, s, kernels.UnaryOp(op-OpNeg), args[0].(*memory.Column), kernels.ArithmeticOptions{})
+	case op.isMatch():
+		return k.Match(ctx, s, kernels.MatchOp(op-OpContains), args[0].(*memory.Column), args[1].(kernels.Scalar).Text())
 	case op.isTemporal():
 		return k.Temporal(ctx, s, kernels.TemporalField(op-OpYear), args[0].(*memory.Column))
 	}

@@ -13,6 +13,7 @@ func referenceElementwise(s *Set) {
 	s.Compare = Entry[CompareFunc]{referenceCompare, KeyTypes}
 	s.Logic = Entry[LogicFunc]{referenceLogic, BoolTypes}
 	s.Not = Entry[NotFunc]{referenceNot, BoolTypes}
+	s.Match = referenceMatch
 	s.IsNull = Entry[IsNullFunc]{referenceIsNull, AllTypes}
 	s.FillNull = Entry[FillNullFunc]{referenceFillNull, KeyTypes}
 	s.IfElse = Entry[IfElseFunc]{referenceIfElse, KeyTypes}

@@ -37,6 +37,7 @@ type Set struct {
 	Concat    Entry[ConcatFunc]
 	Partition Entry[PartitionFunc]
 
+	Match       MatchFunc       // a pattern in texts; nil where texts are not searched
 	FilterWhere FilterWhereFunc // a condition and filters in one pass; nil where they are several
 
 	Reduce Entry[ReduceFunc]
@@ -45,6 +46,7 @@ type Set struct {
 
 	SortIndices Entry[SortIndicesFunc]
 	TopK        Entry[TopKFunc]
+	SortColumns SortColumnsFunc // columns moved along with their keys; nil where rows are ordered and taken
 
 	Group     Entry[GroupFunc]
 	Aggregate Entry[AggregateFunc]

@@ -191,16 +191,7 @@ func drain(ctx context.Context, op operator) ([]*Batch, error) {
 
 // take gathers rows of columns.
 func (r *runner) take(ctx context.Context, columns []*memory.Column, rows *memory.Column) ([]*memory.Column, error) {
-	var out []*memory.Column
-	for _, c := range columns {
-		t, err := r.backend.Take(ctx, r.stream, c, rows, kernels.TakeOptions{Trusted: true})
-		if err != nil {
-			releaseColumns(out)
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	return out, nil
+	return r.backend.TakeColumns(ctx, r.stream, columns, rows)
 }
 
 // takeBatch gathers rows of a batch.

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
-	"github.com/volley-go/volley/memory"
 )
 
 // sortNode orders rows, and gives the first of them if limit is not negative.
@@ -163,13 +162,15 @@ func (o *sortOp) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*B
 	for i, k := range o.node.keys {
 		keys[i] = kernels.SortKey{Values: values[i], Descending: k.descending, NullsFirst: k.nullsFirst}
 	}
-	var rows *memory.Column
-	if o.node.limit >= 0 {
-		rows, err = o.r.backend.TopK(ctx, o.r.stream, keys, o.node.limit)
-	} else {
-		rows, err = o.r.backend.SortIndices(ctx, o.r.stream, keys)
+	defer releaseColumns(values)
+	if o.node.limit < 0 && len(schema.Fields()) > 0 {
+		columns, err := o.r.backend.SortColumns(ctx, o.r.stream, keys, pick(b, fieldNames(schema)))
+		if err != nil {
+			return nil, err
+		}
+		return NewBatch(schema, b.rows, columns)
 	}
-	releaseColumns(values)
+	rows, err := o.r.backend.TopK(ctx, o.r.stream, keys, min(b.rows, max(o.node.limit, 0)))
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ var scans = []problem{
 		return columnsOutcome{least, greatest}, err
 	})},
 	{name: "filter_count", inputs: values, columns: []kind{exact}, ours: filterCount},
+	matched("contains", kernels.Contains, "qu"),
+	matched("starts_with", kernels.StartsWith, "qu"),
 	{name: "cumsum", inputs: values, columns: []kind{approx}, places: true, ours: kernel(func(ctx context.Context, b *kernels.Backend, s device.Stream, v *memory.Column) (columnsOutcome, error) {
 		c, err := b.Scan(ctx, s, kernels.CumulativeSum, v, kernels.ScanOptions{})
 		return columnsOutcome{c}, err
@@ -101,6 +103,25 @@ func filterCount(o *onOurs) ([]ourWay, error) {
 		return nil, err
 	}
 	return append(ways, query(table.From(o.tables["t"]).Filter(expr.Col("v").Lt(0.1)).Agg(table.Count()))...), nil
+}
+
+// matched counts the texts that a pattern matches.
+func matched(name string, op kernels.MatchOp, pattern string) problem {
+	return problem{
+		name: name, columns: []kind{exact},
+		inputs: func(n int64) map[string]arrow.RecordBatch {
+			return map[string]arrow.RecordBatch{"t": record(column{"k", words(0, n)})}
+		},
+		ours: kernel(func(ctx context.Context, b *kernels.Backend, s device.Stream, k *memory.Column) (columnsOutcome, error) {
+			mask, err := b.Match(ctx, s, op, k, pattern)
+			if err != nil {
+				return nil, err
+			}
+			defer mask.Release()
+			r, err := b.Reduce(ctx, s, kernels.Sum, mask, kernels.AggregateOptions{})
+			return columnsOutcome{r}, err
+		}),
+	}
 }
 
 func filter(share float64) func(*onOurs) ([]ourWay, error) {

@@ -332,7 +332,7 @@ VOLLEY_API int32_t volley_expr_parse(const char* text, volley_expr** out);
 /*
  * An operation by its name: add sub mul div mod (and add_checked and its like), eq ne lt le gt ge, and or xor and_not not, is_null is_not_null
  * is_nan, neg abs sign sqrt exp ln floor ceil trunc round, year month day hour minute second day_of_week day_of_year, coalesce fill_null if_else
- * between in; case takes condition, value, condition, value, …, otherwise.
+ * between in, contains starts_with ends_with (of a text and a literal); case takes condition, value, condition, value, …, otherwise.
  */
 VOLLEY_API int32_t volley_expr_call(const char* op, const volley_expr* const* args, int64_t count, volley_expr** out);
 VOLLEY_API int32_t volley_expr_cast(const volley_expr* expr, const char* type, volley_expr** out);

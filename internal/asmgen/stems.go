@@ -17,6 +17,7 @@ var stems = []stem{
 	{"filter", filter},
 	{"hash", hash},
 	{"network", network},
+	{"pairs", pairs},
 	{"peak", peak},
 	{"reduce", reduce},
 	{"textwords", textWords},

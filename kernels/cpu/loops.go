@@ -17,6 +17,7 @@ type loops struct {
 	matrix32   matrixLoops[float32]
 	matrix64   matrixLoops[float64]
 	network    networkLoops
+	pairs      pairLoops
 	peak       peakLoops
 	text       textLoops
 	unary      unaryLoops
@@ -37,6 +38,7 @@ func goLoops() *loops {
 		matrix32:   goMatrixLoops(wholeTile32),
 		matrix64:   goMatrixLoops(wholeTile64),
 		network:    goNetworkLoops(),
+		pairs:      goPairLoops(),
 		peak:       goPeakLoops(),
 		text:       goTextLoops(),
 		unary:      goUnaryLoops(),

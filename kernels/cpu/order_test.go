@@ -22,7 +22,7 @@ const testSeed = 20261121
 
 // counted is a backend whose memory is counted, and a stream of it; the test
 // fails where anything leaked.
-func counted(t *testing.T) (*kernels.Backend, device.Stream, *memory.Counted) {
+func counted(t testing.TB) (*kernels.Backend, device.Stream, *memory.Counted) {
 	t.Helper()
 	count := memory.NewCounted(memory.Heap)
 	d := host.New(host.WithAllocator(count))
@@ -66,19 +66,19 @@ func TestSortWideRows(t *testing.T) {
 		c := fixedColumn(t, arrow.PrimitiveTypes.Int64, v)
 		for _, key := range []kernels.SortKey{{Values: c}, {Values: c, Descending: true}} {
 			keys := []kernels.SortKey{key, {Values: c}}
-			narrow, err := plan[uint32](context.Background(), s, keys)
+			narrow, err := plan[uint32](context.Background(), goLoops(), s, keys)
 			if err != nil {
 				t.Fatal(err)
 			}
-			wide, err := plan[uint64](context.Background(), s, keys)
+			wide, err := plan[uint64](context.Background(), goLoops(), s, keys)
 			if err != nil {
 				t.Fatal(err)
 			}
 			a, b := make([]uint32, n), make([]uint64, n)
-			if err := sortRows(context.Background(), s, narrow, a, false); err != nil {
+			if err := sortRows(context.Background(), goLoops(), s, narrow, a, false); err != nil {
 				t.Fatal(err)
 			}
-			if err := sortRows(context.Background(), s, wide, b, false); err != nil {
+			if err := sortRows(context.Background(), goLoops(), s, wide, b, false); err != nil {
 				t.Fatal(err)
 			}
 			want := make([]int, n)

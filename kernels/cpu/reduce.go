@@ -46,7 +46,7 @@ func (l *loops) reduced(ctx context.Context, s device.Stream, op kernels.Aggrega
 	case op == kernels.CountDistinct && valid == 0:
 		return kernels.Int64(0), nil
 	case op == kernels.CountDistinct:
-		n, err := countDistinct(ctx, s, c)
+		n, err := countDistinct(ctx, l, s, c)
 		return kernels.Int64(n), err
 	case op == kernels.Any || op == kernels.All:
 		trues := int64(0)
@@ -227,7 +227,7 @@ func (l *loops) meanOf(ctx context.Context, c *memory.Column, valid int64) (floa
 }
 
 // countDistinct sorts the column and counts where its values change.
-func countDistinct(ctx context.Context, s device.Stream, c *memory.Column) (int64, error) {
+func countDistinct(ctx context.Context, l *loops, s device.Stream, c *memory.Column) (int64, error) {
 	n := c.Len()
 	room, err := memory.New(s.Device().Memory(), 8*n)
 	if err != nil {
@@ -235,11 +235,11 @@ func countDistinct(ctx context.Context, s device.Stream, c *memory.Column) (int6
 	}
 	defer room.Release()
 	rows := memory.View[uint64](room)
-	levels, err := plan[uint64](ctx, s, []kernels.SortKey{{Values: c}})
+	levels, err := plan[uint64](ctx, l, s, []kernels.SortKey{{Values: c}})
 	if err != nil {
 		return 0, err
 	}
-	if err := sortRows(ctx, s, levels, rows, false); err != nil {
+	if err := sortRows(ctx, l, s, levels, rows, false); err != nil {
 		return 0, err
 	}
 	var changes atomic.Int64

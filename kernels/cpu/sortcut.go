@@ -66,7 +66,7 @@ func (s split[K, R]) sort(z *sorter[R], at cursor) error {
 // finish sorts a run that is not big, in the worker that calls it.
 func (s split[K, R]) finish(z *sorter[R], room *scratch, at cursor) error {
 	last := z.last(at)
-	inSpare, err := sortPart(z.ctx, &room.digits, s.from, s.to, !last)
+	inSpare, err := sortPart(z.ctx, z.loops, &room.digits, s.from, s.to, !last)
 	if err != nil {
 		return err
 	}

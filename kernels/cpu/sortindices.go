@@ -16,23 +16,23 @@ const bigRows = 1 << 17
 
 // sortIndices orders rows by words (see level): those of the first level by
 // radix, runs of equal ones by the next level, and so on.
-func sortIndices(ctx context.Context, s device.Stream, keys []kernels.SortKey) (*memory.Column, error) {
+func (l *loops) sortIndices(ctx context.Context, s device.Stream, keys []kernels.SortKey) (*memory.Column, error) {
 	n := keys[0].Values.Len()
 	if kernels.IndexType(n).ID() == arrow.UINT32 {
-		return sorted[uint32](ctx, s, keys, n)
+		return sorted[uint32](ctx, l, s, keys, n)
 	}
-	return sorted[uint64](ctx, s, keys, n)
+	return sorted[uint64](ctx, l, s, keys, n)
 }
 
-func sorted[R row](ctx context.Context, s device.Stream, keys []kernels.SortKey, n int64) (*memory.Column, error) {
+func sorted[R row](ctx context.Context, l *loops, s device.Stream, keys []kernels.SortKey, n int64) (*memory.Column, error) {
 	o := newOut(s, kernels.IndexType(n), n)
 	err := o.values()
 	var levels []level[R]
 	if err == nil {
-		levels, err = plan[R](ctx, s, keys)
+		levels, err = plan[R](ctx, l, s, keys)
 	}
 	if err == nil {
-		err = sortRows(ctx, s, levels, view[R](o, 1), false)
+		err = sortRows(ctx, l, s, levels, view[R](o, 1), false)
 	}
 	return o.column(err)
 }
@@ -41,6 +41,7 @@ func sorted[R row](ctx context.Context, s device.Stream, keys []kernels.SortKey,
 // room for both, at the same place of the other slices.
 type sorter[R row] struct {
 	ctx        context.Context
+	loops      *loops
 	levels     []level[R]
 	rows       []R
 	spareRows  []R
@@ -65,8 +66,8 @@ type scratch struct {
 
 // sortRows puts the rows in order: all those of the columns if not given, else
 // those that rows holds, which must rise.
-func sortRows[R row](ctx context.Context, s device.Stream, levels []level[R], rows []R, given bool) error {
-	z := &sorter[R]{ctx: ctx, levels: levels, rows: rows, fresh: !given}
+func sortRows[R row](ctx context.Context, l *loops, s device.Stream, levels []level[R], rows []R, given bool) error {
+	z := &sorter[R]{ctx: ctx, loops: l, levels: levels, rows: rows, fresh: !given}
 	n := int64(len(rows))
 	if len(levels) == 0 || n < 2 {
 		return z.number()

@@ -51,7 +51,7 @@ type extent struct {
 }
 
 // plan makes the levels that order rows by keys.
-func plan[R row](ctx context.Context, s device.Stream, keys []kernels.SortKey) ([]level[R], error) {
+func plan[R row](ctx context.Context, l *loops, s device.Stream, keys []kernels.SortKey) ([]level[R], error) {
 	var fields []field[R]
 	var levels []level[R]
 	flush := func() {
@@ -75,7 +75,7 @@ func plan[R row](ctx context.Context, s device.Stream, keys []kernels.SortKey) (
 			levels = append(levels, level[R]{text: newText(k), bits: 64})
 			continue
 		}
-		more, err := keyFields[R](ctx, s, k)
+		more, err := keyFields[R](ctx, l, s, k)
 		if err != nil {
 			return nil, err
 		}
@@ -87,11 +87,11 @@ func plan[R row](ctx context.Context, s device.Stream, keys []kernels.SortKey) (
 
 // keyFields are the fields of one key that has no strings of its own; none
 // where all rows are equal.
-func keyFields[R row](ctx context.Context, s device.Stream, k kernels.SortKey) ([]field[R], error) {
+func keyFields[R row](ctx context.Context, l *loops, s device.Stream, k kernels.SortKey) ([]field[R], error) {
 	c := k.Values
 	switch c.Type().ID() {
 	case arrow.DICTIONARY:
-		ranks, err := dictionaryRanks(ctx, s, k)
+		ranks, err := dictionaryRanks(ctx, l, s, k)
 		if err != nil {
 			return nil, err
 		}
@@ -326,19 +326,19 @@ func (l *level[R]) compare(a, b R) int {
 
 // dictionaryRanks are the places of a dictionary's values in the order of the
 // key, equal values having equal ones.
-func dictionaryRanks(ctx context.Context, s device.Stream, k kernels.SortKey) ([]uint64, error) {
+func dictionaryRanks(ctx context.Context, l *loops, s device.Stream, k kernels.SortKey) ([]uint64, error) {
 	k.Values = k.Values.Dictionary()
 	n := k.Values.Len()
 	ranks := make([]uint64, n)
 	if n == 0 {
 		return ranks, nil
 	}
-	levels, err := plan[uint64](ctx, s, []kernels.SortKey{k})
+	levels, err := plan[uint64](ctx, l, s, []kernels.SortKey{k})
 	if err != nil {
 		return nil, err
 	}
 	order := make([]uint64, n)
-	if err := sortRows(ctx, s, levels, order, false); err != nil {
+	if err := sortRows(ctx, l, s, levels, order, false); err != nil {
 		return nil, err
 	}
 	rank := uint64(0)

@@ -10,8 +10,26 @@ import (
 // partDigit is the most bits that sortPart looks at in one pass.
 const partDigit = 11
 
-// digits are the counters of a worker that sorts parts.
-type digits struct{ low, high [1 << partDigit]uint32 }
+// digits is a worker's room to sort parts: counters, of a pass and of those
+// within it, and numbers for a network.
+type digits struct {
+	counts []*[1 << partDigit]uint32
+	deep   int
+	few    [networkRows]uint64
+}
+
+// take is n counters of 0, for as long as giveBack is not called.
+func (d *digits) take(n int) []uint32 {
+	if d.deep == len(d.counts) {
+		d.counts = append(d.counts, new([1 << partDigit]uint32))
+	}
+	c := d.counts[d.deep][:n]
+	d.deep++
+	clear(c)
+	return c
+}
+
+func (d *digits) giveBack() { d.deep-- }
 
 // pairs are words and their rows.
 type pairs[K row, R row] struct {
@@ -21,13 +39,16 @@ type pairs[K row, R row] struct {
 
 func (p pairs[K, R]) slice(a, b int) pairs[K, R] { return pairs[K, R]{p.words[a:b], p.rows[a:b]} }
 
-// sortPart sorts pairs by their words, stably, in one or two passes from the
-// least digit on over the most significant of the bits that differ: so many
-// that rows which agree in them are few. Those are sorted by insertion, or by
-// sortPart again. The result is in p, or in spare, which is as long: it says
-// which. Words are not in order there unless keep is set. There are fewer than
-// 2^32 of them.
-func sortPart[K row, R row](ctx context.Context, room *digits, p, spare pairs[K, R], keep bool) (inSpare bool, err error) {
+// bucketRows is about the logarithm of how many rows share a digit: so few that
+// a network sorts them.
+const bucketRows = 3
+
+// sortPart sorts pairs by their words, stably: one pass by the most significant
+// of the bits that differ, so many that few rows agree in them, and a network
+// for each of these few, or sortPart again where they are many. The result is in
+// p, or in spare, which is as long: it says which. Words are in order there only
+// if keep is set. There are fewer than 2^32 of them.
+func sortPart[K row, R row](ctx context.Context, l *loops, room *digits, p, spare pairs[K, R], keep bool) (inSpare bool, err error) {
 	if err := device.Canceled(ctx, "cpu", ""); err != nil {
 		return false, err
 	}
@@ -41,45 +62,22 @@ func sortPart[K row, R row](ctx context.Context, room *digits, p, spare pairs[K,
 		return false, nil
 	}
 	low, high := bits.TrailingZeros64(uint64(diff)), bits.Len64(uint64(diff))
-	size := bits.Len(uint(n))
-	use := min(high-low, size+3, 2*partDigit)
-	shift, settled := uint(high-use), use == high-low
-	most := min(max(size-2, 7), partDigit)
-	given := p
-	if use <= most { // one pass
-		counts := room.low[:1<<uint(use)]
-		clear(counts)
-		mask := K(len(counts) - 1)
-		for _, w := range p.words {
-			counts[w>>shift&mask]++
-		}
-		sumUp(counts)
-		place(counts, p, spare, shift, keep || !settled)
-		inSpare = true
-		p = spare
-	} else {
-		first := uint(use / 2)
-		a, b := room.low[:1<<first], room.high[:1<<(uint(use)-first)]
-		clear(a)
-		clear(b)
-		maskA, maskB := K(len(a)-1), K(len(b)-1)
-		for _, w := range p.words {
-			a[w>>shift&maskA]++
-			b[w>>(shift+first)&maskB]++
-		}
-		sumUp(a)
-		sumUp(b)
-		place(a, p, spare, shift, true)
-		place(b, spare, p, shift+first, keep || !settled)
+	use := max(bits.Len(uint(n))-bucketRows, high-networkBits)
+	use = min(high-low, use, partDigit)
+	shift := uint(high - use)
+	counts := room.take(1 << uint(use))
+	defer room.giveBack()
+	mask := K(len(counts) - 1)
+	for _, w := range p.words {
+		counts[w>>shift&mask]++
 	}
-	if !settled {
-		other := spare
-		if inSpare {
-			other = given
-		}
-		err = settle(ctx, room, p, other, shift)
+	sumUp(counts)
+	if use == high-low {
+		place(counts, p, spare, shift, keep)
+		return true, nil
 	}
-	return inSpare, err
+	place(counts, p, spare, shift, true)
+	return false, settle(ctx, l, room, counts, spare, p, keep)
 }
 
 // survey tells which bits differ among words, and whether none is less than the
@@ -130,25 +128,28 @@ func place[K row, R row](counts []uint32, from, to pairs[K, R], shift uint, word
 	}
 }
 
-// settle sorts the runs of pairs whose words agree from bit shift on.
-func settle[K row, R row](ctx context.Context, room *digits, p, spare pairs[K, R], shift uint) error {
-	w := p.words
-	for i := 1; i < len(w); i++ {
-		if w[i]>>shift != w[i-1]>>shift {
+// settle sorts the runs of pairs that end where ends says, into to.
+func settle[K row, R row](ctx context.Context, l *loops, room *digits, ends []uint32, from, to pairs[K, R], keep bool) error {
+	i := 0
+	for _, end := range ends {
+		j := int(end)
+		switch n := j - i; {
+		case n == 0:
 			continue
-		}
-		j := i + 1
-		for j < len(w) && w[j]>>shift == w[i]>>shift {
-			j++
-		}
-		run, free := p.slice(i-1, j), spare.slice(i-1, j)
-		moved, err := sortPart(ctx, room, run, free, true)
-		if err != nil {
-			return err
-		}
-		if moved {
-			copy(run.words, free.words)
-			copy(run.rows, free.rows)
+		case n <= tinyRows:
+			tinyPairs(from.slice(i, j), to.slice(i, j))
+		case n <= networkRows:
+			fewPairs(l, &room.few, from.slice(i, j), to.slice(i, j), keep)
+		default:
+			run, free := from.slice(i, j), to.slice(i, j)
+			moved, err := sortPart(ctx, l, room, run, free, keep)
+			if err != nil {
+				return err
+			}
+			if !moved {
+				copy(free.words, run.words)
+				copy(free.rows, run.rows)
+			}
 		}
 		i = j
 	}

@@ -162,7 +162,7 @@ func move[K row, R row](ctx context.Context, c *cutter[R], words []K, rows []R, 
 	})
 }
 
-func scatter[K row, R row](c *cutting, places []R, words []K, rows []R, first R, toWords []K, toRows []R) {
+func scatter[K, R, P row](c *cutting, places []P, words []K, rows []R, first R, toWords []K, toRows []R) {
 	shift, mask := c.shift&63, K(c.mask)
 	toRows = toRows[:len(toWords)]
 	switch {

@@ -49,7 +49,7 @@ func sortPairs[K row, R row](z *sorter[R], room *digits, w, spare []K, a, b int,
 		reverse(p.rows)
 	default:
 		other := pairs[K, R]{spare[:len(w)], z.spareRows[a:b]}
-		inSpare, err := sortPart(z.ctx, room, p, other, true)
+		inSpare, err := sortPart(z.ctx, z.loops, room, p, other, true)
 		if err != nil {
 			return err
 		}

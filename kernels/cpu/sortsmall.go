@@ -1,5 +1,7 @@
 package cpu
 
+import "math"
+
 // insertionRows is the most rows that are sorted by insertion.
 const insertionRows = 24
 
@@ -11,6 +13,59 @@ func insertPairs[K row, R row](words []K, rows []R) {
 			words[j], rows[j] = words[j-1], rows[j-1]
 		}
 		words[j], rows[j] = w, r
+	}
+}
+
+const (
+	// networkPlace is the bits of a row's place among those that a network sorts.
+	networkPlace = 5
+	// networkBits is how many bits of their words may differ.
+	networkBits = 63 - networkPlace
+	// tinyRows are fewer than a network is worth.
+	tinyRows = 3
+)
+
+// tinyPairs puts few rows in the order of their words as it moves them.
+func tinyPairs[K row, R row](from, to pairs[K, R]) {
+	toWords, toRows := to.words[:len(from.words)], to.rows[:len(from.words)]
+	for i, w := range from.words {
+		j := i
+		for ; j > 0 && toWords[j-1] > w; j-- {
+			toWords[j], toRows[j] = toWords[j-1], toRows[j-1]
+		}
+		toWords[j], toRows[j] = w, from.rows[i]
+	}
+}
+
+// fewPairs puts up to networkRows rows in the order of their words as it moves
+// them, the words only if asked to. They differ in the last networkBits alone,
+// and so what is sorted is these with the rows' places below them: no two are
+// equal, the order is stable, and rows move once, at the end.
+func fewPairs[K row, R row](l *loops, room *[networkRows]uint64, from, to pairs[K, R], words bool) {
+	n := len(from.words)
+	m := 8
+	for m < n {
+		m *= 2
+	}
+	v := room[:m]
+	for i, w := range from.words {
+		v[i] = uint64(w)<<networkPlace&math.MaxInt64 | uint64(i)
+	}
+	for i := n; i < m; i++ {
+		v[i] = math.MaxInt64
+	}
+	l.network.sort(v)
+	rows, toRows := from.rows[:n], to.rows[:n]
+	if !words {
+		for i, c := range v[:n] {
+			toRows[i] = rows[c&(networkRows-1)]
+		}
+		return
+	}
+	toWords, same := to.words[:n], uint64(from.words[0])>>networkBits<<networkBits
+	for i, c := range v[:n] {
+		toRows[i] = rows[c&(networkRows-1)]
+		toWords[i] = K(same | c>>networkPlace)
 	}
 }
 

@@ -23,20 +23,20 @@ const topKRows = 1 << 17
 // topK picks the rows that come first by the first level's words, keeping the
 // least k of each worker in a heap, then among those that tie for the last
 // places by the next level, and sorts what it picked.
-func topK(ctx context.Context, s device.Stream, keys []kernels.SortKey, k int64) (*memory.Column, error) {
+func (l *loops) topK(ctx context.Context, s device.Stream, keys []kernels.SortKey, k int64) (*memory.Column, error) {
 	n := keys[0].Values.Len()
 	if kernels.IndexType(n).ID() == arrow.UINT32 {
-		return firstRows[uint32](ctx, s, keys, n, k)
+		return firstRows[uint32](ctx, l, s, keys, n, k)
 	}
-	return firstRows[uint64](ctx, s, keys, n, k)
+	return firstRows[uint64](ctx, l, s, keys, n, k)
 }
 
-func firstRows[R row](ctx context.Context, s device.Stream, keys []kernels.SortKey, n, k int64) (*memory.Column, error) {
+func firstRows[R row](ctx context.Context, l *loops, s device.Stream, keys []kernels.SortKey, n, k int64) (*memory.Column, error) {
 	if k == 0 {
 		return newOut(s, kernels.IndexType(n), 0).column(nil)
 	}
 	if k > n/topKShare || k > topKRows {
-		all, err := sorted[R](ctx, s, keys, n)
+		all, err := sorted[R](ctx, l, s, keys, n)
 		if err != nil || k == n {
 			return all, err
 		}
@@ -52,7 +52,7 @@ func firstRows[R row](ctx context.Context, s device.Stream, keys []kernels.SortK
 	var levels []level[R]
 	if err == nil {
 		if levels = seekable[R](keys); levels == nil {
-			levels, err = plan[R](ctx, s, keys)
+			levels, err = plan[R](ctx, l, s, keys)
 		}
 	}
 	if err == nil {
@@ -62,7 +62,7 @@ func firstRows[R row](ctx context.Context, s device.Stream, keys []kernels.SortK
 	if err == nil {
 		rows := view[R](o, 1)
 		slices.Sort(rows)
-		err = sortRows(ctx, s, levels, rows, true)
+		err = sortRows(ctx, l, s, levels, rows, true)
 	}
 	return o.column(err)
 }

@@ -39,6 +39,7 @@ func compareKernel(s *Suite) {
 	}
 	compareGolden(s)
 	compareRefuses(s)
+	match(s)
 }
 
 func compareGolden(s *Suite) {

@@ -20,7 +20,7 @@ import (
 func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
 	x := &crossing{host: host.New(host.WithAllocator(memory.Heap))}
 	far := *set
-	far.Name, far.MinMax, far.JoinColumns, far.FilterWhere = "remote "+set.Name, nil, nil, nil
+	far.Name, far.MinMax, far.JoinColumns, far.FilterWhere, far.SortColumns = "remote "+set.Name, nil, nil, nil, nil
 	v := reflect.ValueOf(&far).Elem()
 	for i := range v.NumField() {
 		entry := v.Field(i)
@@ -32,6 +32,11 @@ func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Bac
 		f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
 			return x.call(near, args)
 		}))
+	}
+	if near := reflect.ValueOf(set.Match); set.Match != nil {
+		far.Match = reflect.MakeFunc(near.Type(), func(args []reflect.Value) []reflect.Value {
+			return x.call(near, args)
+		}).Interface().(kernels.MatchFunc)
 	}
 	return &kernels.Backend{Device: devicetest.NewRemote(place, o...), Set: &far}
 }

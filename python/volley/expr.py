@@ -176,6 +176,18 @@ class Expr(Handle):
         """Whether it equals one of the values; a null only where None is among them."""
         return self._with("in", *values)
 
+    def contains(self, pattern: str) -> Expr:
+        """Whether a text has the pattern in it, as it is: no letter of it means something else."""
+        return self._with("contains", pattern)
+
+    def starts_with(self, pattern: str) -> Expr:
+        """Whether a text begins with the pattern."""
+        return self._with("starts_with", pattern)
+
+    def ends_with(self, pattern: str) -> Expr:
+        """Whether a text ends with the pattern."""
+        return self._with("ends_with", pattern)
+
     def cast(self, dtype: str | type) -> Expr:
         """Converts to a type, by its name ("int8", "timestamp[us, tz=UTC]", "decimal(10, 2)") or one of Python's."""
         name = dtype if isinstance(dtype, str) else _TYPES[dtype]

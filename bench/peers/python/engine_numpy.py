@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 NO_JOIN = "NumPy has no join"
-NO_STRINGS = "NumPy has no columns of strings of any length that it sorts or groups"
+NO_STRINGS = "NumPy has no columns of strings of any length that it sorts, groups or searches"
 NO_NULLS = "NumPy has no nulls"
 NO_FILES = "NumPy reads no such file"
 
@@ -12,7 +12,7 @@ NO_FILES = "NumPy reads no such file"
 class Engine:
     lacks = {
         **{op: NO_JOIN for op in ("join_1e5", "join_unique", "join_cylon", "join_sparse", "join_str")},
-        **{op: NO_STRINGS for op in ("groupby_str", "sort_str")},
+        **{op: NO_STRINGS for op in ("groupby_str", "sort_str", "contains", "starts_with")},
         **{op: NO_NULLS for op in ("groupby_nulls", "sort_nulls")},
         **{op: NO_FILES for op in ("parquet_snappy", "parquet_zstd", "csv")},
     }

@@ -45,6 +45,10 @@ def operation(op, t):
         return lambda: one(min=t.v.min(), max=t.v.max())
     if op == "filter_count":
         return lambda: one(count=(t.v < 0.1).sum())
+    if op == "contains":
+        return lambda: one(count=t.k.str.contains("qu", regex=False).sum())
+    if op == "starts_with":
+        return lambda: one(count=t.k.str.startswith("qu").sum())
     if op.startswith("filter_"):
         share = float(op[7:]) / 100
         return lambda: t[t.v < share]

@@ -44,6 +44,10 @@ def plan(op, f):
         return t.select(v.min().alias("min"), v.max().alias("max"))
     if op == "filter_count":
         return t.filter(v < 0.1).select(pl.len())
+    if op == "contains":
+        return t.filter(pl.col("k").str.contains("qu", literal=True)).select(pl.len())
+    if op == "starts_with":
+        return t.filter(pl.col("k").str.starts_with("qu")).select(pl.len())
     if op.startswith("filter_"):
         return t.filter(v < float(op[7:]) / 100)
     if op.startswith("groupby_"):

@@ -59,6 +59,9 @@ def ways(op, t):
         return {"compute": minmax}
     if op == "filter_count":
         return {"compute": lambda: pa.table({"count": [pc.sum(pc.less(t["v"], 0.1)).as_py()]})}
+    if op in ("contains", "starts_with"):
+        find = pc.match_substring if op == "contains" else pc.starts_with
+        return {"compute": lambda: pa.table({"count": [pc.sum(find(t["k"], "qu")).as_py()]})}
     if op.startswith("filter_"):
         share = float(op[7:]) / 100
         return {

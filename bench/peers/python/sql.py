@@ -12,6 +12,8 @@ OPERATIONS = {
     "filter_count": "SELECT count(*) AS count FROM {t} WHERE v < 0.1",
     "filter_10": "SELECT k, v FROM {t} WHERE v < 0.1",
     "filter_50": "SELECT k, v FROM {t} WHERE v < 0.5",
+    "contains": "SELECT count(*) AS count FROM {t} WHERE contains(k, 'qu')",
+    "starts_with": "SELECT count(*) AS count FROM {t} WHERE starts_with(k, 'qu')",
     **GROUPS,
     "groupby_two": "SELECT k1, k2, sum(v) AS sum, count(*) AS count FROM {t} GROUP BY k1, k2",
     "groupby_nulls": "SELECT k, sum(v) AS sum, count(v) AS count FROM {t} GROUP BY k",
