@@ -12,10 +12,10 @@ TEXT ·pairsAVX512(SB), NOSPLIT, $0-64
 	MOVQ         text_base+24(FP), DX
 	MOVQ         gap+56(FP), BX
 	ADDQ         DX, BX
-	MOVB         first+48(FP), SI
+	MOVBLZX      first+48(FP), SI
 	VMOVD        SI, X0
 	VPBROADCASTB X0, Z0
-	MOVB         last+49(FP), SI
+	MOVBLZX      last+49(FP), SI
 	VMOVD        SI, X1
 	VPBROADCASTB X1, Z1
 	SHRQ         $0x03, CX
