@@ -65,6 +65,9 @@ func (l *loops) carriedColumns(ctx context.Context, s device.Stream, keys []kern
 			return nil, nil
 		}
 	}
+	if nullsOf(keys[0].Values) > bigRows { // one part, and too big: not worth counting first
+		return nil, nil
+	}
 	of, others := make([]*memory.Column, len(columns)), 0 // the key that a column is
 	payload := -1
 	for i, c := range columns {

@@ -103,10 +103,7 @@ func withNulls(o *out, k kernels.SortKey, key *memory.Column) (*memory.Column, e
 	if !hasNulls(key) {
 		return o.column(nil)
 	}
-	n, nulls := key.Len(), key.NullCount()
-	if nulls < 0 {
-		nulls = n - key.Validity().Count(key.Offset(), n)
-	}
+	n, nulls := key.Len(), nullsOf(key)
 	b, err := newBits(o.alloc, n)
 	if err == nil {
 		from := n - nulls
@@ -119,4 +116,15 @@ func withNulls(o *out, k kernels.SortKey, key *memory.Column) (*memory.Column, e
 		o.parts.Buffers[0], o.parts.Nulls = b, nulls
 	}
 	return o.column(err)
+}
+
+// nullsOf is how many nulls a column has, counted where that is not known.
+func nullsOf(c *memory.Column) int64 {
+	if !hasNulls(c) {
+		return 0
+	}
+	if n := c.NullCount(); n >= 0 {
+		return n
+	}
+	return c.Len() - c.Validity().Count(c.Offset(), c.Len())
 }
