@@ -170,7 +170,11 @@ func (o *sortOp) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*B
 		}
 		return NewBatch(schema, b.rows, columns)
 	}
-	rows, err := o.r.backend.TopK(ctx, o.r.stream, keys, min(b.rows, max(o.node.limit, 0)))
+	limit := b.rows // of no columns there is nothing but their number
+	if o.node.limit >= 0 {
+		limit = min(limit, o.node.limit)
+	}
+	rows, err := o.r.backend.TopK(ctx, o.r.stream, keys, limit)
 	if err != nil {
 		return nil, err
 	}
