@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -170,5 +171,21 @@ func TestGEMMAllocations(t *testing.T) {
 		if allocations > 40 {
 			t.Errorf("a product of order %d makes %g allocations", n, allocations)
 		}
+	}
+}
+
+// A task whose context ends while it waits for others says so: where it is the
+// last one, nobody else looks at the context before C is taken as finished.
+func TestGEMMEndsWaiting(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &schedule[float64]{product: &product[float64]{ctx: ctx}, depths: 1, panels: 1}
+	s.order.begin(1, 1, 1)
+	stop := context.AfterFunc(ctx, s.order.fail)
+	defer stop()
+	got := make(chan error)
+	go func() { got <- s.task(0, 1) }() // computes, and nobody packs
+	cancel()
+	if err := <-got; !errors.Is(err, device.ErrCanceled) {
+		t.Errorf("got %v, want an ErrCanceled", err)
 	}
 }

@@ -117,7 +117,7 @@ func (s *schedule[T]) task(worker, i int) (err error) {
 	o := operands[T]{left: step / s.depths * s.panels, k: step % s.depths * depthBlock, bottom: s.down}
 	o.right, o.depth = min(o.left+s.panels, s.across), min(depthBlock, s.depth-o.k)
 	if well = !s.order.wait(step, pack, i); well {
-		return nil // another task failed and has told
+		return device.Canceled(s.ctx, "cpu", "") // else another task failed and has told
 	}
 	if pack {
 		s.pack(step, i, &o)
