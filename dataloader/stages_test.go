@@ -42,10 +42,9 @@ func TestBackPressure(t *testing.T) {
 	// What is read is what was given out, the ring, a piece for each worker and
 	// processor, and those that were read past.
 	most := seen + (o.Batch * int64(o.Prefetch)) + piece*int64(o.Workers+3*processors()+1)
-	still := given.Load()
 	for wait := time.Millisecond; wait < 100*time.Millisecond; wait *= 2 {
 		time.Sleep(wait) // and nothing more is read however long nobody asks
-		if still = given.Load(); still > most {
+		if still := given.Load(); still > most {
 			t.Fatalf("%d rows were read when %d had been given out", still, seen)
 		}
 	}
