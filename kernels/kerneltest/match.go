@@ -4,11 +4,20 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 )
 
-// match looks for pieces of texts in texts, on backends that search.
+// match looks for pieces of texts in texts, on backends that search; others say
+// that they do not.
 func match(s *Suite) {
+	if s.tested.backend.Set.Match == nil {
+		texts := s.FromScalars(arrow.BinaryTypes.String, kernels.String("a text"))
+		s.Refuses(Call{Case: Case{Type: arrow.BinaryTypes.String, Length: 1}, Note: "contains"}, device.ErrUnsupported, func(e *Env) (Result, error) {
+			return One(e.Match(e.Ctx, e.Stream, kernels.Contains, e.On(texts), "t"))
+		})
+		return
+	}
 	for c := range s.Cases(kernels.BinaryTypes) {
 		op := kernels.MatchOp(s.Rand.IntN(int(kernels.EndsWith) + 1))
 		c.Domain = s.DrawDomain()
