@@ -91,26 +91,6 @@ func foldFirsts[S float64 | int64](array []tally[S], words []uint64, base uint64
 	return true
 }
 
-// foldFirstRecords is foldRecords where first rows are wanted: they are in the
-// records, above words of 32 bits.
-func foldFirstRecords[S float64 | int64](array []tally[S], records []tallyRecord, shift uint) bool {
-	for i := range records {
-		r := &records[i]
-		w := uint64(uint32(r.word)) >> (shift & 63)
-		if w >= uint64(len(array)) {
-			return false
-		}
-		at := &array[w]
-		at.sum += valueOf[S](r.value)
-		first, counts := r.word>>32<<32, at.counts
-		if counts != 0 {
-			first = 0
-		}
-		at.counts = counts + first + oneRow
-	}
-	return true
-}
-
 // listOf are the groups of an array: place i is the word first+i.
 func listOf[S float64 | int64](a *arena, array []tally[S], first uint64) (vec[tallySlot[S]], error) {
 	n := 0

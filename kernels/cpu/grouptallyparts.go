@@ -72,18 +72,14 @@ func (p *tallyParts[S]) split(from, to int64) error {
 			return err
 		}
 	}
-	byWords := p.low != 0 || p.parts == 1
 	records := p.records.s[:sum]
 	return p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
 		next := counts.s[c*p.parts:][:p.parts]
-		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
+		return func(_ *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
 			values := bitsOf(sums)[:len(words)]
-			switch {
-			case p.firsts:
-				p.writeFirsts(records, next, words, values, p.numbers(b))
-			case byWords:
+			if p.low != 0 || p.parts == 1 {
 				p.writeWords(records, next, words, values, incs)
-			default:
+			} else {
 				p.writeHashes(records, next, words, values, incs)
 			}
 			return nil
@@ -125,18 +121,6 @@ func (p *tallyParts[S]) writeHashes(records []tallyRecord, next []uint32, words,
 		h := hashWord(w-base, up)
 		at := &next[h>>(back&63)]
 		records[*at] = tallyRecord{h | ^incs[j]>>32&1, values[j]}
-		*at++
-	}
-}
-
-// writeFirsts writes records that have the numbers of their rows above words.
-func (p *tallyParts[S]) writeFirsts(records []tallyRecord, next []uint32, words, values []uint64, rows []uint32) {
-	base, low := p.base, p.low
-	rows = rows[:len(words)]
-	for j, w := range words {
-		w -= base
-		at := &next[w&low]
-		records[*at] = tallyRecord{w | uint64(rows[j])<<32, values[j]}
 		*at++
 	}
 }
@@ -191,19 +175,12 @@ func (t *tallying[S]) denseParts(card uint64) error {
 	for part := range p.parts {
 		rooms[part+1] = rooms[part] + min(p.ends[part]-p.start(part), places)
 	}
-	var cut *firstCut[S]
-	var err error
-	if t.firsts {
-		cut, err = newFirstCut(t)
-	} else {
-		err = t.out.start(rooms[p.parts])
-	}
-	if err != nil {
+	if err := t.out.start(rooms[p.parts]); err != nil {
 		return err
 	}
 	found := make([]int, p.parts)
 	arrays := perWorker[vec[tally[S]]]{make: func() (vec[tally[S]], error) { return zeroVec[tally[S]](t.a, places) }}
-	err = tasks(t.ctx, p.parts, func(worker, part int) error {
+	err := tasks(t.ctx, p.parts, func(worker, part int) error {
 		array, err := arrays.of(worker)
 		if err != nil {
 			return err
@@ -217,20 +194,10 @@ func (t *tallying[S]) denseParts(card uint64) error {
 				}
 			}
 			n := min(1<<14, len(records))
-			fits := false
-			if t.firsts {
-				fits = foldFirstRecords(array.s, records[:n], shift)
-			} else {
-				fits = foldRecords(array.s, records[:n], shift)
-			}
-			if !fits {
+			if !foldRecords(array.s, records[:n], shift) {
 				return errRange
 			}
 			records = records[n:]
-		}
-		if t.firsts {
-			cut.add(array.s, shift, uint64(part))
-			return nil
 		}
 		b, _ := t.rooms.get()
 		defer t.rooms.put(b)
@@ -243,9 +210,6 @@ func (t *tallying[S]) denseParts(card uint64) error {
 	t.a.drop(p.records.b)
 	if err != nil {
 		return err
-	}
-	if t.firsts {
-		return cut.put(t)
 	}
 	return t.out.close(t.ctx, rooms, found)
 }
