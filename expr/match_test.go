@@ -18,6 +18,7 @@ func TestMatchInExpressions(t *testing.T) {
 		"contains(s, 'b')":                           func(s string) bool { return strings.Contains(s, "b") },
 		"starts_with(s, '')":                         func(string) bool { return true },
 		"not ends_with(s, 'c') and contains(s, 'd')": func(s string) bool { return s == "d" },
+		"contains('abc', 'b') and contains(s, 'b')":  func(s string) bool { return strings.Contains(s, "b") },
 	} {
 		if b.Set.Match == nil {
 			if _, err := mustBind(t, text, rowSchema).Eval(context.Background(), b, s, 2000, columns); !errors.Is(err, device.ErrUnsupported) {
