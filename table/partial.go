@@ -81,7 +81,9 @@ func (o *groupOp) partwise(ctx context.Context, b *Batch) (*Batch, error) {
 		}
 		if c.rows == 0 && 2*p.rows > b.rows {
 			p.Release()
-			return o.together(ctx, b.Retain())
+			first := b
+			b = nil // it is not held beside the columns that it becomes part of
+			return o.together(ctx, first)
 		}
 		b.Release()
 		b = nil

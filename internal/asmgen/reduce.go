@@ -19,6 +19,9 @@ func reduce(g *gen) {
 			extremeLoop(g, e, greatest, false)
 			extremeLoop(g, e, greatest, true)
 		}
+		if e.kind != unsigned && e.size >= 4 {
+			bothExtremesLoop(g, e)
+		}
 	}
 	for _, valid := range []bool{false, true} {
 		sumBlocksLoop(g, valid)
@@ -231,4 +234,64 @@ or any other way to deal v out to the %d lanes. len(v) is a multiple of %d.`, li
 		g.store(accs[i], at(lanes, i*g.bytes))
 	}
 	g.leave()
+}
+
+// bothExtremesLoop is the least and the greatest loop in one: a column that
+// comes from memory is read once, without a pause between two passes.
+func bothExtremesLoop(g *gen, e element) {
+	lanes := 64 / e.size
+	g.function("extremes"+e.suffix, "(low, high, v []"+e.name+")", fmt.Sprintf(`is
+	for i := range v {
+		low[i%%%d] = v[i]  // if v[i] < low[i%%%d]
+		high[i%%%d] = v[i] // if v[i] > high[i%%%d]
+	}
+or any other way to deal v out to the %d lanes. len(v) is a multiple of %d.`, lanes, lanes, lanes, lanes, lanes, extremeStep/e.size))
+	low, high, v, n := g.base("low"), g.base("high"), g.base("v"), g.length("v")
+	per := max(2, 64/g.bytes) // registers that hold the lanes, two at least: an extreme waits for the one before
+	lows, highs := make([]reg.VecVirtual, per), make([]reg.VecVirtual, per)
+	for i := range per {
+		lows[i], highs[i] = g.vector(), g.vector()
+		g.load(at(low, i*g.bytes%64), lows[i])
+		g.load(at(high, i*g.bytes%64), highs[i])
+	}
+	g.SHRQ(operand.U8(map[int]uint8{4: 6, 8: 5}[e.size]), n)
+	g.count(n, func() {
+		for at0 := 0; at0 < extremeStep; at0 += g.bytes {
+			i := at0 / g.bytes % per
+			x := g.loaded(at(v, at0))
+			g.ahead(v, at0)
+			g.extremeOf(e, false, x, lows[i])
+			g.extremeOf(e, true, x, highs[i])
+		}
+		g.advance(extremeStep, v)
+	})
+	for i := per - 1; i >= 64/g.bytes; i-- {
+		g.extremeOf(e, false, lows[i], lows[i-1])
+		g.extremeOf(e, true, highs[i], highs[i-1])
+	}
+	for i := range 64 / g.bytes {
+		g.store(lows[i], at(low, i*g.bytes))
+		g.store(highs[i], at(high, i*g.bytes))
+	}
+	g.leave()
+}
+
+// extremeOf is extreme of registers, of signed numbers and floats.
+func (g *gen) extremeOf(e element, greatest bool, x, acc reg.VecVirtual) {
+	switch {
+	case e.kind == float:
+		op := map[string]func(...operand.Op){"4false": g.VMINPS, "4true": g.VMAXPS, "8false": g.VMINPD, "8true": g.VMAXPD}[fmt.Sprintf("%d%t", e.size, greatest)]
+		op(acc, x, acc)
+	case e.size == 8 && !g.wide():
+		more := g.vector()
+		if greatest {
+			g.VPCMPGTQ(acc, x, more)
+		} else {
+			g.VPCMPGTQ(x, acc, more)
+		}
+		g.VPBLENDVB(more, x, acc, acc)
+	default:
+		op := map[string]func(...operand.Op){"4false": g.VPMINSD, "4true": g.VPMAXSD, "8false": g.VPMINSQ, "8true": g.VPMAXSQ}[fmt.Sprintf("%d%t", e.size, greatest)]
+		op(x, acc, acc)
+	}
 }

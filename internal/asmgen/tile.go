@@ -14,6 +14,7 @@ const (
 	tileRowFrom, tileRowTo         = 120, 128
 	tileRows, tileCols, tileDepth  = 136, 144, 152
 	tileAlpha                      = 160
+	tileAsk, tileAskStep           = 168, 192
 )
 
 // tileVectors is how many vector registers wide a tile is at most, tileRowsMost
@@ -57,6 +58,7 @@ var (
 	tileAt                                 = []reg.Register{reg.RSI, reg.R8, reg.R9} // rows 0, 4 and 8 of A
 	tileRow, tileRow3, tileStep            = reg.RDX, reg.R11, reg.RCX
 	tileAtB, tileNextB                     = reg.RBX, reg.R12
+	tileAtAsk, tileNextAsk                 = reg.R10, reg.R15
 	tileOut, tileOutRow, tileIn, tileInRow = reg.R8, reg.R9, reg.RSI, reg.RCX
 )
 
@@ -141,6 +143,8 @@ func (t *tileWriter) heights(vectors int) {
 		t.BZHIQ(reg.R10, ones, ones)
 		t.KMOVW(ones.As32(), reg.K1)
 	}
+	t.MOVQ(t.field(tileAsk), tileAtAsk)
+	t.scale(tileAskStep, tileNextAsk)
 	add := t.label("add")
 	labels := make([]string, t.most+1)
 	for r := t.most; r > 1; r-- {
@@ -172,6 +176,8 @@ func (t *tileWriter) sum(rows, vectors int) {
 		t.in(operand.Mem{Base: tileAtB, Disp: v * t.bytes}, b[v], t.masked(v, vectors))
 	}
 	t.ADDQ(tileNextB, tileAtB)
+	t.PREFETCHT1(operand.Mem{Base: tileAtAsk})
+	t.ADDQ(tileNextAsk, tileAtAsk)
 	for r := range rows {
 		t.repeat(t.f, t.element(r), a)
 		for v := range vectors {
@@ -221,28 +227,57 @@ func (t *tileWriter) out(from reg.Register, to operand.Mem, masked bool) {
 	}
 }
 
-// add adds the sums to C, as many rows as there are.
+// add adds the sums to C, as many rows as there are: all of C is read before any
+// is written, since rows may lie so far apart that a load of one looks to the
+// processor like one of the row stored before.
 func (t *tileWriter) add(vectors int) {
-	x, alpha := t.regs[tileVectors*t.most], t.regs[tileVectors*t.most+1]
+	alpha, left := t.regs[tileVectors*t.most], tileN
 	t.MOVQ(t.field(tileTo), tileOut)
 	t.scale(tileRowTo, tileOutRow)
 	t.MOVQ(t.field(tileFrom), tileIn)
 	t.scale(tileRowFrom, tileInRow)
 	t.repeat(t.f, t.field(tileAlpha), alpha)
-	for r := range t.most {
+	t.MOVQ(tileHeight, left)
+	store := t.label("store")
+	t.eachRow(left, store, tileIn, tileInRow, func(r int) {
 		for v := range vectors {
-			t.in(operand.Mem{Base: tileIn, Disp: v * t.bytes}, x, t.masked(v, vectors))
-			t.fma(t.f, alpha, t.regs[r*tileVectors+v], x)
-			t.out(x, operand.Mem{Base: tileOut, Disp: v * t.bytes}, t.masked(v, vectors))
+			t.from(operand.Mem{Base: tileIn, Disp: v * t.bytes}, alpha, t.regs[r*tileVectors+v], t.masked(v, vectors))
 		}
-		if r+1 < t.most {
-			t.DECQ(tileHeight)
-			t.JZ(operand.LabelRef(t.done))
-			t.ADDQ(tileOutRow, tileOut)
-			t.ADDQ(tileInRow, tileIn)
+	})
+	t.Label(store)
+	t.eachRow(tileHeight, t.done, tileOut, tileOutRow, func(r int) {
+		for v := range vectors {
+			t.out(t.regs[r*tileVectors+v], operand.Mem{Base: tileOut, Disp: v * t.bytes}, t.masked(v, vectors))
 		}
-	}
+	})
 	if vectors > 1 {
 		t.JMP(operand.LabelRef(t.done))
+	}
+}
+
+// eachRow does something with each of so many rows, which are left, while a
+// pointer goes from one to the next.
+func (t *tileWriter) eachRow(left reg.Register, end string, at, step reg.Register, do func(r int)) {
+	for r := range t.most {
+		do(r)
+		if r+1 < t.most {
+			t.DECQ(left)
+			t.JZ(operand.LabelRef(end))
+			t.ADDQ(step, at)
+		}
+	}
+}
+
+// from makes sum alpha times sum plus what lies in memory.
+func (t *tileWriter) from(m operand.Mem, alpha, sum reg.Register, masked bool) {
+	switch {
+	case t.f.bytes == 4 && masked:
+		t.VFMADD213PS(m, alpha, t.mask, sum)
+	case t.f.bytes == 4:
+		t.VFMADD213PS(m, alpha, sum)
+	case masked:
+		t.VFMADD213PD(m, alpha, t.mask, sum)
+	default:
+		t.VFMADD213PD(m, alpha, sum)
 	}
 }

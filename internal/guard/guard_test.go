@@ -35,7 +35,7 @@ func TestBlocksAreAlignedPoisonedAndPadded(t *testing.T) {
 					t.Fatalf("size %d is not aligned", size)
 				}
 				full := b.Bytes[:cap(b.Bytes)]
-				if i := spoiled(full); i >= 0 {
+				if i := Spoiled(full); i >= 0 {
 					t.Fatalf("size %d: byte %d is %#x", size, i, full[i])
 				}
 				clear(full) // the padding may be written

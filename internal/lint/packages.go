@@ -26,6 +26,7 @@ var Packages = []Package{
 	{Path: "internal/lint"},
 	{Path: "internal/dl"},
 	{Path: "internal/fma"},
+	{Path: "internal/crc32c"},
 	{Path: "internal/release"},
 	{Path: "internal/numa"},
 	{Path: "internal/capigen"},
@@ -66,8 +67,8 @@ var Packages = []Package{
 	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.
 	{Path: "collective/algorithm"},
 	{Path: "collective/timeline"},
-	{Path: "collective/transport"},
-	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/release", "collective/transport", "collective/transport/..."}},
+	{Path: "collective/transport", May: []string{"internal/crc32c"}},
+	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/crc32c", "internal/release", "collective/transport", "collective/transport/..."}},
 	{Path: "collective/transport/nccl", May: join(bytesAndDevices, []string{"internal/dl", "device/cuda"})},
 	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
 	{Path: "collective", May: join(columns, []string{"internal/release", "kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},

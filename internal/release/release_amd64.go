@@ -24,6 +24,16 @@ func AddEach(words *[8]atomic.Uint64, n *[8]uint64)
 //go:noescape
 func Own(p unsafe.Pointer, n int)
 
+// StoreThree stores words one after another.
+//
+//go:noescape
+func StoreThree(words *[3]atomic.Uint64, a, b, c uint64)
+
+// Fetch asks for the line at p, to read, without waiting for it.
+//
+//go:noescape
+func Fetch(p unsafe.Pointer)
+
 // Store64 stores v.
 //
 //go:noescape

@@ -49,3 +49,20 @@ next:
 	SUBQ $64, CX
 	JGT  next
 	RET
+
+// func Fetch(p unsafe.Pointer)
+TEXT ·Fetch(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	PREFETCHT0 (AX)
+	RET
+
+// func StoreThree(words *[3]atomic.Uint64, a, b, c uint64)
+TEXT ·StoreThree(SB), NOSPLIT, $0-32
+	MOVQ words+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ c+24(FP), BX
+	MOVQ CX, 0(AX)
+	MOVQ DX, 8(AX)
+	MOVQ BX, 16(AX)
+	RET

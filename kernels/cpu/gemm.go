@@ -80,8 +80,8 @@ func (p *product[T]) run() error {
 			return nil
 		})
 	}
-	tiles := ceil(p.c.rows, p.height) * ceil(p.c.cols, 2*p.vector)
-	if blocks := ceil(p.depth, depthBlock); tiles < splitTiles && blocks >= splitBlocks {
+	g := p.grid()
+	if blocks := ceil(p.depth, depthBlock); g.down*g.across < splitTiles && ceil(g.down, 2) < workers() && blocks >= splitBlocks {
 		return p.split(blocks)
 	}
 	return p.whole()

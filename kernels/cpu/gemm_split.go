@@ -37,6 +37,7 @@ func (p *product[T]) split(blocks int) error {
 	for i := range none {
 		none[i] = T(math.Copysign(0, -1))
 	}
+	directA, directB := p.directA(g.across), p.directB(g.across)
 	var team private[worker[T]]
 	err = inBlocks(p.ctx, p.matrixLoops, p.alloc, blocks, whole, p.alpha, func(worker, block int, sums []T) error {
 		room, err := rooms.get(worker)
@@ -46,9 +47,11 @@ func (p *product[T]) split(blocks int) error {
 		o := operands[T]{bottom: g.down, right: g.across, k: block * depthBlock}
 		o.depth = min(depthBlock, p.depth-o.k)
 		b := memory.View[T](room)
-		p.packB(b, &g, &o)
-		o.b = b
-		if a := b[g.across*g.width*depthBlock:]; g.across > 1 {
+		if !directB {
+			p.packB(b, &g, &o)
+			o.b = b
+		}
+		if a := b[g.across*g.width*depthBlock:]; !directA {
 			p.packA(a, &g, &o)
 			o.a = a
 		}

@@ -20,6 +20,7 @@ import (
 // of B, parts of columns, the depth shared out, operands that are not packed.
 var bigProducts = [][3]int64{
 	{5, 4200, 270}, {310, 70, 260}, {150, 129, 260}, {40, 40, 3000}, {1, 300, 2100}, {2100, 1, 300}, {3, 1, 70_000}, {97, 33, 31}, {64, 64, 64},
+	{64, 100, 1500}, {100, 60, 70},
 }
 
 // randomMatrix is a matrix of numbers, a few elements wider than its columns.

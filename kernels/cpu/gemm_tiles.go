@@ -1,5 +1,7 @@
 package cpu
 
+import "unsafe"
+
 // maxTile is the elements of the largest tile of any tier, and twice its vector
 // the most columns of one.
 const (
@@ -40,7 +42,28 @@ type operands[T float] struct {
 }
 
 // packedA is the elements between two steps of a packed row of tiles.
-func (p *product[T]) packedA() int { return roundUp(p.height, p.vector) }
+func (p *product[T]) packedA() int { return p.height }
+
+// directA tells whether A is taken from where it lies. To pack it pays where many
+// panels need it, or where its columns are far apart; and a block of B that fits
+// the second-level cache comes by for each row of tiles as fast as it is needed.
+func (p *product[T]) directA(across int) bool {
+	var t T
+	if p.transA {
+		return across <= 2 || p.a.rows*p.depth*int(unsafe.Sizeof(t)) <= fewBytes
+	}
+	return across <= fewPanels || p.a.rows*p.depth*int(unsafe.Sizeof(t)) <= fewBytes
+}
+
+// directB tells it of B: where it is small, or its rows are short and follow one
+// another.
+func (p *product[T]) directB(across int) bool {
+	var t T
+	if p.transB || !p.ragged && p.b.cols%p.vector != 0 {
+		return false
+	}
+	return p.b.cols*p.depth*int(unsafe.Sizeof(t)) <= fewBytes || across <= narrowPanels && p.b.row <= 2*p.b.cols
+}
 
 // result is where a product goes: to, added to alpha times the sums the values
 // from, or those of one row for all where rowFrom is 0.
@@ -52,30 +75,63 @@ type result[T float] struct {
 
 // multiply computes tiles. A packed block of A stays in the second-level cache
 // while panels of B come by, each for all of its rows; A that lies elsewhere is
-// read once, a row of tiles for all panels.
+// read once, a row of tiles for all panels. While tiles are computed, what the
+// next ones need is asked for.
 func (p *product[T]) multiply(w *worker[T], g *grid, o *operands[T], r *result[T]) {
 	w.depth, w.alpha, w.rowFrom, w.rowTo = o.depth, r.alpha, r.rowFrom, r.rowTo
-	if o.a == nil {
-		w.rowA, w.stepA = p.a.row, p.a.col
-	} else {
-		w.rowA, w.stepA = 1, p.packedA()
-	}
 	if w.stepB = g.width; o.b == nil {
 		w.stepB = p.b.row
 	}
-	if o.a == nil {
-		for t := o.top; t < o.bottom; t++ {
-			for q := o.left; q < o.right; q++ {
+	w.ask, w.askStep = nil, 0
+	deeper := o.b == nil && o.k+o.depth < p.depth && p.b.row <= 2*p.b.cols // then the next steps' B is next, and lies in one piece
+	if o.a != nil {
+		w.rowA, w.stepA = 1, p.packedA()
+		for q := o.left; q < o.right; q++ {
+			for t := o.top; t < o.bottom; t++ {
+				if deeper {
+					p.askDeeper(w, o, t, q)
+				} else if o.b != nil {
+					p.askPanel(w, g, o, t, q)
+				}
 				p.one(w, g, o, r, t, q)
 			}
 		}
 		return
 	}
-	for q := o.left; q < o.right; q++ {
-		for t := o.top; t < o.bottom; t++ {
+	w.rowA, w.stepA = p.a.row, p.a.col
+	follow := p.a.col == 1 && p.a.row <= 2*o.depth
+	for t := o.top; t < o.bottom; t++ {
+		for q := o.left; q < o.right; q++ {
+			if deeper {
+				p.askDeeper(w, o, t, q)
+			} else if follow && t+1 < o.bottom {
+				from, to := g.row(t+1)*p.a.row, g.row(t+2)*p.a.row
+				w.ask, w.askStep = share(p.a.v[o.k:], from, to, q-o.left, o.right-o.left, o.depth)
+			}
 			p.one(w, g, o, r, t, q)
 		}
 	}
+}
+
+// askDeeper asks, with the tile in row t and column q, for its share of the rows
+// of B of the next block of depth.
+func (p *product[T]) askDeeper(w *worker[T], o *operands[T], t, q int) {
+	from, across := (o.k+o.depth)*p.b.row, o.right-o.left
+	w.ask, w.askStep = share(p.b.v, from, from+o.depth*p.b.row, (t-o.top)*across+q-o.left, (o.bottom-o.top)*across, o.depth)
+}
+
+// askPanel does so for the next packed panel of B, which after the last is the
+// first: the next block of rows begins with it.
+func (p *product[T]) askPanel(w *worker[T], g *grid, o *operands[T], t, q int) {
+	panel := g.width * o.depth
+	next := (q + 1 - o.left) % (o.right - o.left) * panel
+	w.ask, w.askStep = share(o.b, next, next+panel, t-o.top, o.bottom-o.top, o.depth)
+}
+
+// share is where the i-th of n parts of v[from:to] begins, and how far apart its
+// elements are asked for in so many steps.
+func share[T float](v []T, from, to, i, n, steps int) (part []T, step int) {
+	return v[min(from+(to-from)*i/n, len(v)):], ceil(to-from, n*steps)
 }
 
 // one computes the tile in row t and column q.
@@ -119,7 +175,8 @@ func (p *product[T]) aside(w *worker[T], width int) {
 }
 
 // packA lays the rows of tiles of o side by side: for each step of the depth a
-// tile's elements lie together.
+// tile's elements lie together. What a vector has besides them goes where the
+// next step's or panel's elements are laid later.
 func (p *product[T]) packA(to []T, g *grid, o *operands[T]) {
 	width := p.packedA()
 	for t := o.top; t < o.bottom; t++ {
@@ -130,7 +187,7 @@ func (p *product[T]) packA(to []T, g *grid, o *operands[T]) {
 			p.spread(panel, width, p.a.v[o.k*p.a.col+i:], p.a.col, ceil(h, p.vector), o.depth)
 			continue
 		}
-		for v := 0; v < h; v += p.vector {
+		for v := (h - 1) / p.vector * p.vector; v >= 0; v -= p.vector {
 			p.interleave(panel[v:], width, p.a.v[(i+v)*p.a.row+o.k:], p.a.row, min(p.vector, h-v), o.depth)
 		}
 	}

@@ -13,12 +13,14 @@ import (
 // second-level cache of a core, a piece of B as deep in the last, which all
 // share.
 const (
-	bytesA     = 384 << 10
-	bytesB     = 4 << 20
-	serialWork = 1 << 20  // products that are not worth a second worker
-	packPanels = 16       // of B that a task packs at most
-	fewPanels  = 2        // of B, for which A is not worth packing
-	fewBytes   = 64 << 10 // of an operand that is not worth packing
+	bytesA       = 384 << 10
+	bytesB       = 4 << 20
+	serialWork   = 1 << 20  // products that are not worth a second worker
+	packPanels   = 16       // of B that a task packs at most
+	fewPanels    = 16       // of B, for which A is not worth packing
+	fewBytes     = 64 << 10 // of an operand that is not worth packing
+	narrowPanels = 4        // panels of B, which are not worth packing where its rows follow one another
+	taskTiles    = 64       // that a task has at least where B is not packed
 )
 
 // schedule is a product of blocks: for a piece of columns after the other, and
@@ -32,7 +34,8 @@ type schedule[T float] struct {
 	packs   int  // tasks that pack a piece, 0 where B is taken from where it lies
 	blocks  int  // of rows of tiles
 	parts   int  // of a piece's columns, where blocks are few
-	depths  int  // blocks of depth
+	deep    int  // blocks of depth in a step: one where B is packed
+	depths  int  // steps of a piece
 	directA bool // A is taken from where it lies
 	b       []T  // two places
 	rooms   *rooms
@@ -59,10 +62,8 @@ func (s *schedule[T]) plan(team int) {
 	size := int(unsafe.Sizeof(t))
 	pieces := ceil(s.across, max(bytesB/(s.width*depthBlock*size), 1))
 	s.panels = ceil(s.across, pieces)
-	s.depths = ceil(s.depth, depthBlock)
-	s.directA = s.across <= fewPanels || s.a.rows*s.depth*size <= fewBytes
-	whole := s.ragged || s.cols%s.vector == 0
-	if s.transB || !whole || s.cols*s.depth*size > fewBytes {
+	s.directA = s.product.directA(s.across)
+	if !s.directB(s.across) {
 		s.packs = ceil(s.panels, min(ceil(s.panels, 2*team), packPanels))
 	}
 	least := ceil(s.down, max(bytesA/(s.packedA()*depthBlock*size), 1))
@@ -73,6 +74,11 @@ func (s *schedule[T]) plan(team int) {
 			s.parts = max(min(ceil(4*team, s.blocks), s.panels/4), 1)
 		}
 	}
+	s.deep = 1
+	if s.packs == 0 {
+		s.deep = ceil(taskTiles*s.blocks*s.parts, s.down*s.panels)
+	}
+	s.depths = ceil(s.depth, s.deep*depthBlock)
 	s.order.begin(ceil(s.across, s.panels)*s.depths, s.packs, s.blocks*s.parts)
 }
 
@@ -114,7 +120,7 @@ func (s *schedule[T]) task(worker, i int) (err error) {
 			s.order.fail()
 		}
 	}()
-	o := operands[T]{left: step / s.depths * s.panels, k: step % s.depths * depthBlock, bottom: s.down}
+	o := operands[T]{left: step / s.depths * s.panels, k: step % s.depths * s.deep * depthBlock, bottom: s.down}
 	o.right, o.depth = min(o.left+s.panels, s.across), min(depthBlock, s.depth-o.k)
 	if well = !s.order.wait(step, pack, i); well {
 		return device.Canceled(s.ctx, "cpu", "") // else another task failed and has told
@@ -151,23 +157,35 @@ func (s *schedule[T]) compute(worker, step, i int, o *operands[T]) error {
 	if o.left == o.right || o.top == o.bottom {
 		return nil
 	}
+	if s.packs > 0 {
+		o.b = s.place(step)[(o.left-first)*s.width*o.depth:]
+	}
+	var a []T
+	if !s.directA {
+		room, err := s.rooms.get(worker)
+		if err != nil {
+			return err
+		}
+		a = memory.View[T](room)
+	}
+	w := s.team.of(worker)
+	for end := min(o.k+s.deep*depthBlock, s.depth); o.k < end; o.k += o.depth {
+		o.depth = min(depthBlock, end-o.k)
+		s.add(w, a, o)
+	}
+	return nil
+}
+
+// add adds a block of depth to a block of C; a is where A is packed.
+func (s *schedule[T]) add(w *worker[T], a []T, o *operands[T]) {
 	r := result[T]{from: s.c.v, to: s.c.v, rowFrom: s.c.row, rowTo: s.c.row, alpha: s.alpha}
 	if o.k == 0 && s.beta == 0 {
 		r.from, r.rowFrom = s.zero[:], 0
 	} else if top := s.row(o.top); o.k == 0 {
 		s.scale(top, s.row(o.bottom)-top, s.col(o.left), s.col(o.right)-s.col(o.left))
 	}
-	if s.packs > 0 {
-		o.b = s.place(step)[(o.left-first)*s.width*o.depth:]
+	if o.a = a; a != nil {
+		s.packA(a, &s.grid, o)
 	}
-	if !s.directA {
-		room, err := s.rooms.get(worker)
-		if err != nil {
-			return err
-		}
-		o.a = memory.View[T](room)
-		s.packA(o.a, &s.grid, o)
-	}
-	s.multiply(s.team.of(worker), &s.grid, o, &r)
-	return nil
+	s.multiply(w, &s.grid, o, &r)
 }

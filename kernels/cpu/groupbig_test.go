@@ -34,6 +34,7 @@ var shapes = map[string]func(r *rand.Rand, i int64) int64{
 	"few of 2^48":     func(r *rand.Rand, _ int64) int64 { return r.Int64N(300) << 48 },
 	"100k close":      func(r *rand.Rand, _ int64) int64 { return r.Int64N(100_000) },
 	"70k far":         func(r *rand.Rand, _ int64) int64 { return r.Int64N(70_000) * 0x9E3779B97F4A7C1 },
+	"20k far":         func(r *rand.Rand, _ int64) int64 { return r.Int64N(20_000) * 0x9E3779B97F4A7C1 },
 	"30k far":         func(r *rand.Rand, _ int64) int64 { return r.Int64N(30_000) * 0x9E3779B97F4A7C1 },
 	"few, then many":  func(r *rand.Rand, i int64) int64 { return i % 5 * max(1, i-manyRows/2) << 20 },
 	"clustered":       func(_ *rand.Rand, i int64) int64 { return i / 100 << 33 },

@@ -68,6 +68,8 @@ type tallyBatch[S float64 | int64] struct {
 	texts  [tallyStep][2]uint64
 	hashes [tallyStep]uint64
 
+	picked *pickedRows // where not all rows go on
+
 	outWords [tallyStep]uint64
 	outs     [tallyStep]tally[S]
 }
@@ -168,9 +170,7 @@ func (t *tallying[S]) tally() (done bool, err error) {
 	switch card := t.ks.card; {
 	case t.fewPlaces(card):
 		return t.dense(int(card))
-	case t.ks.small(t.n) && card < 1<<62 && !t.ks.guessed && t.firsts:
-		return false, nil // putting as many groups in order takes 24 bytes a row
-	case t.ks.small(t.n) && card < 1<<62 && !t.ks.guessed:
+	case t.ks.small(t.n) && card < 1<<62 && !t.ks.guessed && (!t.firsts || card <= 1<<32):
 		return true, t.denseParts(card)
 	case t.ks.guessed:
 		return false, nil
@@ -180,17 +180,21 @@ func (t *tallying[S]) tally() (done bool, err error) {
 
 // load gives the words of rows from, their values, and what they add to counts.
 func (t *tallying[S]) load(b *tallyBatch[S], from int64, n int) (words []uint64, sums []S, incs []uint64) {
-	b.span(from, n)
-	if t.raw != nil {
-		words = t.raw[from:][:n]
-	} else {
-		if t.ks.fill(&b.batch) {
-			b.compact()
-		}
-		words = b.words[:b.n]
-	}
+	words = t.loadWords(b, from, n)
 	sums, incs = t.loadValues(b)
 	return words, sums, incs
+}
+
+// loadWords gives the words of rows from.
+func (t *tallying[S]) loadWords(b *tallyBatch[S], from int64, n int) []uint64 {
+	b.span(from, n)
+	if t.raw != nil {
+		return t.raw[from:][:n]
+	}
+	if t.ks.fill(&b.batch) {
+		b.compact()
+	}
+	return b.words[:b.n]
 }
 
 func (t *tallying[S]) loadValues(b *tallyBatch[S]) (sums []S, incs []uint64) {

@@ -112,14 +112,14 @@ func (t *tallying[S]) dense(places int) (done bool, err error) {
 type tallyFold[S float64 | int64] func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error
 
 // eachChunk calls, for each chunk of rows first to last, what begin gives with
-// its rows in order.
+// its rows in order; chunks for which it gives nil are not read.
 func (t *tallying[S]) eachChunk(first, last, chunks int64, begin func(c int) (tallyFold[S], error)) error {
 	size := (last - first + chunks - 1) / chunks
 	return tasks(t.ctx, int(chunks), func(_, c int) error {
 		b, _ := t.rooms.get()
 		defer t.rooms.put(b)
 		fold, err := begin(c)
-		if err != nil {
+		if fold == nil || err != nil {
 			return err
 		}
 		from := min(first+int64(c)*size, last)

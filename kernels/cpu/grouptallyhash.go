@@ -26,6 +26,9 @@ type tallyTable[S float64 | int64] struct {
 	slots vec[tallySlot[S]]
 	shift uint
 	used  int
+
+	firsts vec[uint32] // of each group, numbered above its counts, its first record, then row
+	known  int         // those of which the row is known
 }
 
 // slotsFor is the size of a table of about so many groups.
@@ -161,8 +164,8 @@ func (t *tallying[S]) hashed() (done bool, err error) {
 	guess := estimateGroups(t.ks, t.n, t.ks.card)
 	size := slotsFor(guess)
 	spare := t.valid == nil || t.ks.card != 0 && t.ks.card <= noValue // the top bit
-	if size > mostSlots && t.firsts {
-		return false, nil // numbering took two thirds of the time of parts that have first rows
+	if size > mostSlots && t.firsts && 8*guess > t.n {
+		return false, nil // first rows are all over the rows, and groups take more memory than numbers
 	}
 	if size > mostSlots && spare {
 		return t.hashParts(guess)

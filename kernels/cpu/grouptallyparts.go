@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"math/bits"
-
 	"github.com/volley-go/volley/device"
 )
 
@@ -20,23 +18,33 @@ type tallyParts[S float64 | int64] struct {
 	low     uint64 // of a word, its part; 0 where parts are of hashes
 	back    uint   // of a hash, what is shifted out for its part
 	up      uint   // of a hash, the low bits left free
+	turn    uint   // of a part's number, what is shifted out for the turn that writes it
 	records vec[tallyRecord]
-	ends    []int // of each part
+	ends    []int // of each part that was written last
+	chunks  int
+	counts  vec[uint32] // of each chunk and part the rows, then where the next one goes
+	sizes   []int       // of each part, its rows
 }
 
 // split makes the records of rows from to to: one pass that counts, of the keys
 // alone, and one that writes each row to the next place of its part.
 func (p *tallyParts[S]) split(from, to int64) error {
-	chunks := int64(max(1, min(64, morsels(to-from))))
-	counts, err := zeroVec[uint32](p.a, int(chunks)*p.parts)
-	if err != nil {
+	if err := p.count(from, to); err != nil {
 		return err
 	}
-	defer p.a.drop(counts.b)
+	return p.write(from, to, 0, p.parts)
+}
+
+// count finds how many rows each part has.
+func (p *tallyParts[S]) count(from, to int64) (err error) {
+	p.chunks = max(1, min(64, morsels(to-from)))
+	if err = p.counts.resize(p.a, p.chunks*p.parts); err != nil {
+		return err
+	}
 	values := p.values
-	p.values = nil // the first pass reads keys alone
-	err = p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
-		count := counts.s[c*p.parts:][:p.parts]
+	p.values = nil // this pass reads keys alone
+	err = p.eachChunk(from, to, int64(p.chunks), func(c int) (tallyFold[S], error) {
+		count := p.counts.s[c*p.parts:][:p.parts]
 		return func(_ *tallyBatch[S], words []uint64, _ []S, _ []uint64) error {
 			base, low, back, up := p.base, p.low, p.back, p.up
 			if low != 0 || p.parts == 1 {
@@ -52,14 +60,21 @@ func (p *tallyParts[S]) split(from, to int64) error {
 		}, nil
 	})
 	p.values = values
-	if err != nil {
-		return err
+	p.sizes, p.ends = make([]int, p.parts), make([]int, p.parts)
+	for c := range p.chunks {
+		for part, n := range p.counts.s[c*p.parts:][:p.parts] {
+			p.sizes[part] += int(n)
+		}
 	}
+	return err
+}
+
+// write makes the records of parts first to last: all, or those that 1<<turn divides.
+func (p *tallyParts[S]) write(from, to int64, first, last int) (err error) {
 	sum := 0
-	p.ends = make([]int, p.parts)
-	for part := range p.parts {
-		for c := range int(chunks) {
-			at := &counts.s[c*p.parts+part]
+	for part := first; part < last; part++ {
+		for c := range p.chunks {
+			at := &p.counts.s[c*p.parts+part]
 			k := *at
 			*at = uint32(sum)
 			sum += int(k)
@@ -73,18 +88,74 @@ func (p *tallyParts[S]) split(from, to int64) error {
 		}
 	}
 	records := p.records.s[:sum]
-	return p.eachChunk(from, to, chunks, func(c int) (tallyFold[S], error) {
-		next := counts.s[c*p.parts:][:p.parts]
-		return func(_ *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
-			values := bitsOf(sums)[:len(words)]
-			if p.low != 0 || p.parts == 1 {
+	return p.eachChunk(from, to, int64(p.chunks), func(c int) (tallyFold[S], error) {
+		next := p.counts.s[c*p.parts:][:p.parts]
+		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
+			values, rows, byWords := bitsOf(sums)[:len(words)], []uint32(nil), p.low != 0 || p.parts == 1
+			if byWords {
+				rows = p.numbers(b)
+			}
+			if last-first < p.parts {
+				words, values, incs, rows = p.pick(b, uint64(first), words, values, incs, rows)
+			}
+			switch {
+			case rows != nil:
+				p.writeFirsts(records, next, words, values, rows)
+			case byWords:
 				p.writeWords(records, next, words, values, incs)
-			} else {
+			default:
 				p.writeHashes(records, next, words, values, incs)
 			}
 			return nil
 		}, nil
 	})
+}
+
+// pick keeps the rows of a batch, in their order, whose parts are written in the
+// turn that begins with part first.
+func (p *tallyParts[S]) pick(b *tallyBatch[S], first uint64, words, values, incs []uint64, rows []uint32) (_, _, _ []uint64, _ []uint32) {
+	if b.picked == nil {
+		b.picked = new(pickedRows)
+	}
+	to, k, base, low, turn := b.picked, 0, p.base, p.low, p.turn&63
+	values = values[:len(words)]
+	first >>= turn
+	switch {
+	case rows != nil:
+		rows = rows[:len(words)]
+		for j, w := range words {
+			at := k & (batchRows - 1)
+			to.words[at], to.values[at], to.rows[at] = w, values[j], rows[j]
+			k += int(1 - differs((w-base)&low>>turn, first))
+		}
+		return to.words[:k], to.values[:k], nil, to.rows[:k]
+	case p.valid != nil:
+		incs = incs[:len(words)]
+		for j, w := range words {
+			at := k & (batchRows - 1)
+			to.words[at], to.values[at], to.incs[at] = w, values[j], incs[j]
+			k += int(1 - differs((w-base)&low>>turn, first))
+		}
+		return to.words[:k], to.values[:k], to.incs[:k], nil
+	}
+	for j, w := range words {
+		at := k & (batchRows - 1)
+		to.words[at], to.values[at] = w, values[j]
+		k += int(1 - differs((w-base)&low>>turn, first))
+	}
+	return to.words[:k], to.values[:k], nil, nil
+}
+
+// pickedRows is room for the rows of a batch that are picked.
+type pickedRows struct {
+	words, values, incs [batchRows]uint64
+	rows                [batchRows]uint32
+}
+
+// free gives back what was held for records.
+func (p *tallyParts[S]) free() {
+	p.a.drop(p.records.b)
+	p.a.drop(p.counts.b)
 }
 
 func (p *tallyParts[S]) writeWords(records []tallyRecord, next []uint32, words, values, incs []uint64) {
@@ -125,6 +196,18 @@ func (p *tallyParts[S]) writeHashes(records []tallyRecord, next []uint32, words,
 	}
 }
 
+// writeFirsts writes records that have the numbers of their rows above words.
+func (p *tallyParts[S]) writeFirsts(records []tallyRecord, next []uint32, words, values []uint64, rows []uint32) {
+	base, low := p.base, p.low
+	values, rows = values[:len(words)], rows[:len(words)]
+	for j, w := range words {
+		w -= base
+		at := &next[w&low]
+		records[*at] = tallyRecord{w | uint64(rows[j])<<32, values[j]}
+		*at++
+	}
+}
+
 // hashWord spreads a word, without the loss of a bit, over all 64 bits but for
 // up low ones; words are below 2^(64-up). wordOf is the word again.
 func hashWord(w uint64, up uint) uint64 { return (w ^ w>>32) * hashFactor << (up & 63) }
@@ -140,94 +223,9 @@ const (
 	hashInverse = 0xf1de83e19937733d
 )
 
-func (p *tallyParts[S]) start(part int) int {
-	if part == 0 {
-		return 0
-	}
-	return p.ends[part-1]
-}
-
-// densePlacesOf is how many places a part's array has at most, 512 KiB, as long as
-// that takes no more than manyDenseParts parts (the logarithm): with 4096 of them,
-// among ten times the rows, a row took nearly four times as long as with 512.
-const (
-	densePlacesOf  = 1 << 15
-	manyDenseParts = 10
-)
-
-// denseParts cuts a large range by low bits, so that keys that are close, and
-// often equally frequent, come to different parts. It moves the input one and a
-// half times, the records twice, and the results.
-func (t *tallying[S]) denseParts(card uint64) error {
-	shift := uint(bits.Len64((card - 1) / densePlacesOf))
-	if shift > manyDenseParts {
-		shift = uint(max(manyDenseParts, bits.Len64((card-1)/(8*densePlacesOf))))
-	}
-	low := uint64(1)<<shift - 1
-	p := &tallyParts[S]{tallying: t, parts: 1 << shift, low: low}
-	if err := p.split(0, t.n); err != nil {
-		return err
-	}
-	places := int((card-1)>>shift) + 1
-	// A part has no more groups than rows or places. Where all have as many, each
-	// writes its groups where they belong.
-	rooms := make([]int, p.parts+1)
-	for part := range p.parts {
-		rooms[part+1] = rooms[part] + min(p.ends[part]-p.start(part), places)
-	}
-	if err := t.out.start(rooms[p.parts]); err != nil {
-		return err
-	}
-	found := make([]int, p.parts)
-	arrays := perWorker[vec[tally[S]]]{make: func() (vec[tally[S]], error) { return zeroVec[tally[S]](t.a, places) }}
-	err := tasks(t.ctx, p.parts, func(worker, part int) error {
-		array, err := arrays.of(worker)
-		if err != nil {
-			return err
-		}
-		clear(array.s)
-		records := p.records.s[p.start(part):p.ends[part]]
-		for k := 0; len(records) > 0; k++ {
-			if k%16 == 15 {
-				if err := device.Canceled(t.ctx, "cpu", ""); err != nil {
-					return err
-				}
-			}
-			n := min(1<<14, len(records))
-			if !foldRecords(array.s, records[:n], shift) {
-				return errRange
-			}
-			records = records[n:]
-		}
-		b, _ := t.rooms.get()
-		defer t.rooms.put(b)
-		found[part] = t.out.putDense(b, rooms[part], array.s, 0, shift, uint64(part)) - rooms[part]
-		return nil
-	})
-	for _, array := range arrays.all {
-		t.a.drop(array.b)
-	}
-	t.a.drop(p.records.b)
-	if err != nil {
-		return err
-	}
-	return t.out.close(t.ctx, rooms, found)
-}
-
-// foldRecords adds records to the tallies at the bits above the low ones that
-// all of a part share.
-func foldRecords[S float64 | int64](array []tally[S], records []tallyRecord, shift uint) bool {
-	for i := range records {
-		r := &records[i]
-		w := r.word &^ noValue >> (shift & 63)
-		if w >= uint64(len(array)) {
-			return false
-		}
-		at := &array[w]
-		at.sum += valueOf[S](r.value)
-		at.counts += oneRow + ^r.word>>63<<32
-	}
-	return true
+// of are the records of a part.
+func (p *tallyParts[S]) of(part int) []tallyRecord {
+	return p.records.s[p.ends[part]-p.sizes[part] : p.ends[part]]
 }
 
 // roundRows is how many rows are cut at a time where groups are few against
@@ -256,24 +254,29 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 		p.up = 1
 	}
 	tables := make([]tallyTable[S], p.parts)
+	var rows vec[uint32] // of each record, where first rows are looked for
 	for from, step := int64(0), max(roundRows, 4*guess); from < t.n; from += step {
 		if err := p.split(from, min(from+step, t.n)); err != nil {
 			return false, err
 		}
 		err = tasks(t.ctx, p.parts, func(_, part int) error {
-			h, records := &tables[part], p.records.s[p.start(part):p.ends[part]]
+			h, records := &tables[part], p.of(part)
 			if h.slots.b == nil {
 				if err := h.reset(t.a, slotsFor(min(int64(len(records)), guess>>skip*9/8))); err != nil {
 					return err
 				}
 			}
-			return t.foldPart(h, records, skip)
+			return t.foldPart(h, records, skip, p.ends[part]-len(records))
 		})
+		if err == nil && t.firsts {
+			err = p.findFirsts(tables, &rows, from, min(from+step, t.n))
+		}
 		if err != nil {
 			return false, err
 		}
 	}
-	t.a.drop(p.records.b)
+	p.free()
+	t.a.drop(rows.b)
 	lists := make([]vec[tallySlot[S]], p.parts)
 	err = tasks(t.ctx, p.parts, func(_, part int) (err error) {
 		h := &tables[part]
@@ -284,11 +287,15 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 		for i := range h.slots.s {
 			if s := &h.slots.s[i]; s.counts != 0 {
 				lists[part].s[k] = tallySlot[S]{wordOf(s.word, p.up), s.tally}
+				if t.firsts {
+					lists[part].s[k].counts = uint64(h.firsts.s[s.counts>>32])<<32 | uint64(uint32(s.counts))
+				}
 				k++
 			}
 		}
 		lists[part].s = lists[part].s[:k]
 		t.a.drop(h.slots.b)
+		t.a.drop(h.firsts.b)
 		return nil
 	})
 	if err != nil {
@@ -297,8 +304,8 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 	return true, t.putLists(lists)
 }
 
-// foldPart adds the records of a part to its table.
-func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uint) error {
+// foldPart adds the records of a part, which begin at place at of all, to its table.
+func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uint, at int) error {
 	b, _ := t.rooms.get()
 	defer t.rooms.put(b)
 	for k := 0; len(records) > 0; k++ {
@@ -313,8 +320,14 @@ func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uin
 				return err
 			}
 		}
-		h.foldRecords(b, records[:n], skip, t.valid != nil)
-		records = records[n:]
+		if t.firsts {
+			if err := h.foldFirsts(t.a, records[:n], skip, uint32(at)); err != nil {
+				return err
+			}
+		} else {
+			h.foldRecords(b, records[:n], skip, t.valid != nil)
+		}
+		records, at = records[n:], at+n
 	}
 	return nil
 }

@@ -32,14 +32,18 @@ type matrixLoops[T float] struct {
 }
 
 // tile is a piece of a product of matrices: A by rows and steps of depth, B by
-// steps, and what its sums, times alpha, are added to. Assembly knows where its
-// fields are.
+// steps, and what its sums, times alpha, are added to. Memory that is wanted soon
+// may be asked for meanwhile: askStep elements further with each step of depth,
+// from ask on, which may be empty; it may run past the end. Assembly knows where
+// its fields are.
 type tile[T float] struct {
 	a, b, from, to     []T
 	rowA, stepA, stepB int
 	rowFrom, rowTo     int
 	rows, cols, depth  int
 	alpha              T
+	ask                []T
+	askStep            int
 }
 
 // The tile of the loops in Go: as many sums as compilers keep in registers.

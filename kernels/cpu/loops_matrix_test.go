@@ -74,6 +74,9 @@ func tileTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, me
 				x.rowFrom = cols + 1
 				x.from = someFloats[T](r, mem, (rows-1)*x.rowFrom+cols)
 			}
+			if r.IntN(2) == 0 {
+				x.ask, x.askStep = x.b[r.IntN(len(x.b)):], r.IntN(9)
+			}
 			what := fmt.Sprintf("tile of %d x %d x %d in %T", rows, cols, depth, x.alpha)
 			y := *x
 			y.to = append([]T(nil), x.to...)
@@ -91,7 +94,7 @@ func tileTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, me
 func turnTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, mem *guarded) {
 	for lines := 1; lines <= got.vector; lines++ {
 		for depth := range 2*got.vector + 3 {
-			width, line := got.vector+r.IntN(5), depth+r.IntN(5)
+			width, line := lines+r.IntN(got.vector+5), depth+r.IntN(5) // vectors may overlap
 			mem.again()
 			n := max(0, (depth-1)*width+got.vector)
 			to, from := room[T](mem, n), someFloats[T](r, mem, max((lines-1)*line+depth, 0))
@@ -134,7 +137,7 @@ func spreadTest[T float](t *testing.T, _, got *matrixLoops[T], r *rand.Rand, mem
 	for chunks := range 12 {
 		for chunk := 1; chunk <= 2*got.vector; chunk++ {
 			vectors := ceil(chunk, got.vector)
-			apart, step := vectors*got.vector+r.IntN(4), chunk+r.IntN(3)*got.vector
+			apart, step := chunk+r.IntN(got.vector+4), chunk+r.IntN(3)*got.vector // vectors may overlap
 			mem.again()
 			to := room[T](mem, max(0, (chunks-1)*apart+vectors*got.vector))
 			from := someFloats[T](r, mem, max(0, (chunks-1)*step+chunk))

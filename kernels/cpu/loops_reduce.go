@@ -42,6 +42,8 @@ type reductions[T number] struct {
 	// Of zeros any may be given.
 	least, greatest           func(v []T, best T) T
 	leastValid, greatestValid func(v []T, valid []byte, best T) T
+	// extremes is least and greatest in one pass.
+	extremes func(v []T, low, high T) (least, greatest T)
 }
 
 func goReduceLoops() reduceLoops {
@@ -61,7 +63,7 @@ func goSums[T integer]() reductions[T] {
 }
 
 func goExtremes[T number]() reductions[T] {
-	return reductions[T]{least: leastOf[T], greatest: greatestOf[T], leastValid: leastValid[T], greatestValid: greatestValid[T]}
+	return reductions[T]{least: leastOf[T], greatest: greatestOf[T], leastValid: leastValid[T], greatestValid: greatestValid[T], extremes: extremesOf[T]}
 }
 
 // reductionsOf are the loops for a type.
@@ -135,6 +137,18 @@ func greatestOf[T number](v []T, best T) T {
 		}
 	}
 	return best
+}
+
+func extremesOf[T number](v []T, low, high T) (least, greatest T) {
+	for _, x := range v {
+		if x < low {
+			low = x
+		}
+		if x > high {
+			high = x
+		}
+	}
+	return low, high
 }
 
 func leastValid[T number](v []T, valid []byte, best T) T {

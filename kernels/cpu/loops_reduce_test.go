@@ -56,6 +56,10 @@ func testReductions[T number](t *testing.T, name string) {
 						}
 					}
 				}
+				low, high := got.extremes(v, greatestNumber[T](), leastNumber[T]())
+				if l, h := want.extremes(v, greatestNumber[T](), leastNumber[T]()); !sameNumber(low, l) || !sameNumber(high, h) {
+					t.Fatalf("extremes of %d: %v and %v, not %v and %v", n, low, high, l, h)
+				}
 				if want.sum == nil {
 					continue
 				}

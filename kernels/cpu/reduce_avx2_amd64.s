@@ -1198,6 +1198,62 @@ DATA bits43<>+16(SB)/8, $0x0000002000000010
 DATA bits43<>+24(SB)/8, $0x0000008000000040
 GLOBL bits43<>(SB), RODATA|NOPTR, $32
 
+// func extremesInt32AVX2(low []int32, high []int32, v []int32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·extremesInt32AVX2(SB), NOSPLIT, $0-72
+	MOVQ    low_base+0(FP), AX
+	MOVQ    high_base+24(FP), CX
+	MOVQ    v_base+48(FP), DX
+	MOVQ    v_len+56(FP), BX
+	VMOVDQU (AX), Y0
+	VMOVDQU (CX), Y1
+	VMOVDQU 32(AX), Y2
+	VMOVDQU 32(CX), Y3
+	SHRQ    $0x06, BX
+	TESTQ   BX, BX
+	JZ      end47
+
+loop46:
+	VMOVDQU    (DX), Y4
+	PREFETCHT1 8192(DX)
+	VPMINSD    Y4, Y0, Y0
+	VPMAXSD    Y4, Y1, Y1
+	VMOVDQU    32(DX), Y4
+	VPMINSD    Y4, Y2, Y2
+	VPMAXSD    Y4, Y3, Y3
+	VMOVDQU    64(DX), Y4
+	PREFETCHT1 8256(DX)
+	VPMINSD    Y4, Y0, Y0
+	VPMAXSD    Y4, Y1, Y1
+	VMOVDQU    96(DX), Y4
+	VPMINSD    Y4, Y2, Y2
+	VPMAXSD    Y4, Y3, Y3
+	VMOVDQU    128(DX), Y4
+	PREFETCHT1 8320(DX)
+	VPMINSD    Y4, Y0, Y0
+	VPMAXSD    Y4, Y1, Y1
+	VMOVDQU    160(DX), Y4
+	VPMINSD    Y4, Y2, Y2
+	VPMAXSD    Y4, Y3, Y3
+	VMOVDQU    192(DX), Y4
+	PREFETCHT1 8384(DX)
+	VPMINSD    Y4, Y0, Y0
+	VPMAXSD    Y4, Y1, Y1
+	VMOVDQU    224(DX), Y4
+	VPMINSD    Y4, Y2, Y2
+	VPMAXSD    Y4, Y3, Y3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop46
+
+end47:
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, (CX)
+	VMOVDQU Y2, 32(AX)
+	VMOVDQU Y3, 32(CX)
+	VZEROUPPER
+	RET
+
 // func leastInt64AVX2(lanes []int64, v []int64)
 // Requires: AVX, AVX2
 TEXT ·leastInt64AVX2(SB), NOSPLIT, $0-48
@@ -1210,9 +1266,9 @@ TEXT ·leastInt64AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end47
+	JZ      end49
 
-loop46:
+loop48:
 	VMOVDQU   (CX), Y4
 	VPCMPGTQ  Y4, Y0, Y5
 	VPBLENDVB Y5, Y4, Y0, Y0
@@ -1239,9 +1295,9 @@ loop46:
 	VPBLENDVB Y5, Y4, Y3, Y3
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop46
+	JNZ       loop48
 
-end47:
+end49:
 	VMOVDQU   Y3, 32(AX)
 	VMOVDQU   32(AX), Y3
 	VPCMPGTQ  Y3, Y1, Y4
@@ -1262,17 +1318,17 @@ TEXT ·leastValidInt64AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits48low<>+0(SB), Y0
-	VMOVDQU bits48high<>+0(SB), Y1
+	VMOVDQU bits50low<>+0(SB), Y0
+	VMOVDQU bits50high<>+0(SB), Y1
 	VMOVDQU (AX), Y2
 	VMOVDQU 32(AX), Y3
 	VMOVDQU (AX), Y4
 	VMOVDQU 32(AX), Y5
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end50
+	JZ      end52
 
-loop49:
+loop51:
 	VMOVDQA      Y2, Y6
 	VMOVDQU      (CX), Y7
 	VPCMPGTQ     Y7, Y6, Y8
@@ -1340,9 +1396,9 @@ loop49:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000004, BX
 	DECQ         DX
-	JNZ          loop49
+	JNZ          loop51
 
-end50:
+end52:
 	VMOVDQU   Y5, 32(AX)
 	VMOVDQU   32(AX), Y0
 	VPCMPGTQ  Y0, Y3, Y1
@@ -1356,17 +1412,17 @@ end50:
 	VZEROUPPER
 	RET
 
-DATA bits48low<>+0(SB)/8, $0x0000000000000001
-DATA bits48low<>+8(SB)/8, $0x0000000000000002
-DATA bits48low<>+16(SB)/8, $0x0000000000000004
-DATA bits48low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits48low<>(SB), RODATA|NOPTR, $32
+DATA bits50low<>+0(SB)/8, $0x0000000000000001
+DATA bits50low<>+8(SB)/8, $0x0000000000000002
+DATA bits50low<>+16(SB)/8, $0x0000000000000004
+DATA bits50low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits50low<>(SB), RODATA|NOPTR, $32
 
-DATA bits48high<>+0(SB)/8, $0x0000000000000010
-DATA bits48high<>+8(SB)/8, $0x0000000000000020
-DATA bits48high<>+16(SB)/8, $0x0000000000000040
-DATA bits48high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits48high<>(SB), RODATA|NOPTR, $32
+DATA bits50high<>+0(SB)/8, $0x0000000000000010
+DATA bits50high<>+8(SB)/8, $0x0000000000000020
+DATA bits50high<>+16(SB)/8, $0x0000000000000040
+DATA bits50high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits50high<>(SB), RODATA|NOPTR, $32
 
 // func greatestInt64AVX2(lanes []int64, v []int64)
 // Requires: AVX, AVX2
@@ -1380,9 +1436,9 @@ TEXT ·greatestInt64AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end52
+	JZ      end54
 
-loop51:
+loop53:
 	VMOVDQU   (CX), Y4
 	VPCMPGTQ  Y0, Y4, Y5
 	VPBLENDVB Y5, Y4, Y0, Y0
@@ -1409,9 +1465,9 @@ loop51:
 	VPBLENDVB Y5, Y4, Y3, Y3
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop51
+	JNZ       loop53
 
-end52:
+end54:
 	VMOVDQU   Y3, 32(AX)
 	VMOVDQU   32(AX), Y3
 	VPCMPGTQ  Y1, Y3, Y4
@@ -1432,17 +1488,17 @@ TEXT ·greatestValidInt64AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits53low<>+0(SB), Y0
-	VMOVDQU bits53high<>+0(SB), Y1
+	VMOVDQU bits55low<>+0(SB), Y0
+	VMOVDQU bits55high<>+0(SB), Y1
 	VMOVDQU (AX), Y2
 	VMOVDQU 32(AX), Y3
 	VMOVDQU (AX), Y4
 	VMOVDQU 32(AX), Y5
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end55
+	JZ      end57
 
-loop54:
+loop56:
 	VMOVDQA      Y2, Y6
 	VMOVDQU      (CX), Y7
 	VPCMPGTQ     Y6, Y7, Y8
@@ -1510,9 +1566,9 @@ loop54:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000004, BX
 	DECQ         DX
-	JNZ          loop54
+	JNZ          loop56
 
-end55:
+end57:
 	VMOVDQU   Y5, 32(AX)
 	VMOVDQU   32(AX), Y0
 	VPCMPGTQ  Y3, Y0, Y1
@@ -1526,17 +1582,89 @@ end55:
 	VZEROUPPER
 	RET
 
-DATA bits53low<>+0(SB)/8, $0x0000000000000001
-DATA bits53low<>+8(SB)/8, $0x0000000000000002
-DATA bits53low<>+16(SB)/8, $0x0000000000000004
-DATA bits53low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits53low<>(SB), RODATA|NOPTR, $32
+DATA bits55low<>+0(SB)/8, $0x0000000000000001
+DATA bits55low<>+8(SB)/8, $0x0000000000000002
+DATA bits55low<>+16(SB)/8, $0x0000000000000004
+DATA bits55low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits55low<>(SB), RODATA|NOPTR, $32
 
-DATA bits53high<>+0(SB)/8, $0x0000000000000010
-DATA bits53high<>+8(SB)/8, $0x0000000000000020
-DATA bits53high<>+16(SB)/8, $0x0000000000000040
-DATA bits53high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits53high<>(SB), RODATA|NOPTR, $32
+DATA bits55high<>+0(SB)/8, $0x0000000000000010
+DATA bits55high<>+8(SB)/8, $0x0000000000000020
+DATA bits55high<>+16(SB)/8, $0x0000000000000040
+DATA bits55high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits55high<>(SB), RODATA|NOPTR, $32
+
+// func extremesInt64AVX2(low []int64, high []int64, v []int64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·extremesInt64AVX2(SB), NOSPLIT, $0-72
+	MOVQ    low_base+0(FP), AX
+	MOVQ    high_base+24(FP), CX
+	MOVQ    v_base+48(FP), DX
+	MOVQ    v_len+56(FP), BX
+	VMOVDQU (AX), Y0
+	VMOVDQU (CX), Y1
+	VMOVDQU 32(AX), Y2
+	VMOVDQU 32(CX), Y3
+	SHRQ    $0x05, BX
+	TESTQ   BX, BX
+	JZ      end59
+
+loop58:
+	VMOVDQU    (DX), Y4
+	PREFETCHT1 8192(DX)
+	VPCMPGTQ   Y4, Y0, Y5
+	VPBLENDVB  Y5, Y4, Y0, Y0
+	VPCMPGTQ   Y1, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y1, Y1
+	VMOVDQU    32(DX), Y4
+	VPCMPGTQ   Y4, Y2, Y5
+	VPBLENDVB  Y5, Y4, Y2, Y2
+	VPCMPGTQ   Y3, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y3, Y3
+	VMOVDQU    64(DX), Y4
+	PREFETCHT1 8256(DX)
+	VPCMPGTQ   Y4, Y0, Y5
+	VPBLENDVB  Y5, Y4, Y0, Y0
+	VPCMPGTQ   Y1, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y1, Y1
+	VMOVDQU    96(DX), Y4
+	VPCMPGTQ   Y4, Y2, Y5
+	VPBLENDVB  Y5, Y4, Y2, Y2
+	VPCMPGTQ   Y3, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y3, Y3
+	VMOVDQU    128(DX), Y4
+	PREFETCHT1 8320(DX)
+	VPCMPGTQ   Y4, Y0, Y5
+	VPBLENDVB  Y5, Y4, Y0, Y0
+	VPCMPGTQ   Y1, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y1, Y1
+	VMOVDQU    160(DX), Y4
+	VPCMPGTQ   Y4, Y2, Y5
+	VPBLENDVB  Y5, Y4, Y2, Y2
+	VPCMPGTQ   Y3, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y3, Y3
+	VMOVDQU    192(DX), Y4
+	PREFETCHT1 8384(DX)
+	VPCMPGTQ   Y4, Y0, Y5
+	VPBLENDVB  Y5, Y4, Y0, Y0
+	VPCMPGTQ   Y1, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y1, Y1
+	VMOVDQU    224(DX), Y4
+	VPCMPGTQ   Y4, Y2, Y5
+	VPBLENDVB  Y5, Y4, Y2, Y2
+	VPCMPGTQ   Y3, Y4, Y5
+	VPBLENDVB  Y5, Y4, Y3, Y3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop58
+
+end59:
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, (CX)
+	VMOVDQU Y2, 32(AX)
+	VMOVDQU Y3, 32(CX)
+	VZEROUPPER
+	RET
 
 // func sumUint8AVX2(v []uint8) uint64
 // Requires: AVX, AVX2
@@ -1549,9 +1677,9 @@ TEXT ·sumUint8AVX2(SB), NOSPLIT, $0-32
 	VPXOR Y3, Y3, Y3
 	SHRQ  $0x05, CX
 	TESTQ CX, CX
-	JZ    end57
+	JZ    end61
 
-loop56:
+loop60:
 	VPMOVZXBQ (AX), Y4
 	VPADDQ    Y4, Y0, Y0
 	VPMOVZXBQ 4(AX), Y4
@@ -1570,9 +1698,9 @@ loop56:
 	VPADDQ    Y4, Y3, Y3
 	ADDQ      $0x00000020, AX
 	DECQ      CX
-	JNZ       loop56
+	JNZ       loop60
 
-end57:
+end61:
 	VPADDQ       Y1, Y0, Y0
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y2, Y0, Y0
@@ -1591,17 +1719,17 @@ TEXT ·sumValidUint8AVX2(SB), NOSPLIT, $0-56
 	MOVQ    v_base+0(FP), AX
 	MOVQ    v_len+8(FP), CX
 	MOVQ    valid_base+24(FP), DX
-	VMOVDQU bits58low<>+0(SB), Y0
-	VMOVDQU bits58high<>+0(SB), Y1
+	VMOVDQU bits62low<>+0(SB), Y0
+	VMOVDQU bits62high<>+0(SB), Y1
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
 	SHRQ    $0x05, CX
 	TESTQ   CX, CX
-	JZ      end60
+	JZ      end64
 
-loop59:
+loop63:
 	VPMOVZXBQ    (AX), Y6
 	VPBROADCASTB (DX), Y7
 	VPAND        Y0, Y7, Y7
@@ -1653,9 +1781,9 @@ loop59:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000004, DX
 	DECQ         CX
-	JNZ          loop59
+	JNZ          loop63
 
-end60:
+end64:
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y5, Y4, Y4
 	VPADDQ       Y4, Y2, Y2
@@ -1668,17 +1796,17 @@ end60:
 	VZEROUPPER
 	RET
 
-DATA bits58low<>+0(SB)/8, $0x0000000000000001
-DATA bits58low<>+8(SB)/8, $0x0000000000000002
-DATA bits58low<>+16(SB)/8, $0x0000000000000004
-DATA bits58low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits58low<>(SB), RODATA|NOPTR, $32
+DATA bits62low<>+0(SB)/8, $0x0000000000000001
+DATA bits62low<>+8(SB)/8, $0x0000000000000002
+DATA bits62low<>+16(SB)/8, $0x0000000000000004
+DATA bits62low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits62low<>(SB), RODATA|NOPTR, $32
 
-DATA bits58high<>+0(SB)/8, $0x0000000000000010
-DATA bits58high<>+8(SB)/8, $0x0000000000000020
-DATA bits58high<>+16(SB)/8, $0x0000000000000040
-DATA bits58high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits58high<>(SB), RODATA|NOPTR, $32
+DATA bits62high<>+0(SB)/8, $0x0000000000000010
+DATA bits62high<>+8(SB)/8, $0x0000000000000020
+DATA bits62high<>+16(SB)/8, $0x0000000000000040
+DATA bits62high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits62high<>(SB), RODATA|NOPTR, $32
 
 // func leastUint8AVX2(lanes []uint8, v []uint8)
 // Requires: AVX, AVX2
@@ -1692,9 +1820,9 @@ TEXT ·leastUint8AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x08, DX
 	TESTQ   DX, DX
-	JZ      end62
+	JZ      end66
 
-loop61:
+loop65:
 	VPMINUB (CX), Y0, Y0
 	VPMINUB 32(CX), Y1, Y1
 	VPMINUB 64(CX), Y2, Y2
@@ -1705,9 +1833,9 @@ loop61:
 	VPMINUB 224(CX), Y3, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop61
+	JNZ     loop65
 
-end62:
+end66:
 	VMOVDQU Y3, 32(AX)
 	VPMINUB 32(AX), Y1, Y1
 	VMOVDQU Y2, (AX)
@@ -1724,17 +1852,17 @@ TEXT ·leastValidUint8AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits63<>+0(SB), Y0
-	VMOVDQU bits63shuffle<>+0(SB), Y1
+	VMOVDQU bits67<>+0(SB), Y0
+	VMOVDQU bits67shuffle<>+0(SB), Y1
 	VMOVDQU (AX), Y2
 	VMOVDQU 32(AX), Y3
 	VMOVDQU (AX), Y4
 	VMOVDQU 32(AX), Y5
 	SHRQ    $0x08, DX
 	TESTQ   DX, DX
-	JZ      end65
+	JZ      end69
 
-loop64:
+loop68:
 	VMOVDQA      Y2, Y6
 	VPMINUB      (CX), Y6, Y6
 	VPBROADCASTD (BX), Y7
@@ -1794,9 +1922,9 @@ loop64:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000020, BX
 	DECQ         DX
-	JNZ          loop64
+	JNZ          loop68
 
-end65:
+end69:
 	VMOVDQU Y5, 32(AX)
 	VPMINUB 32(AX), Y3, Y3
 	VMOVDQU Y4, (AX)
@@ -1806,17 +1934,17 @@ end65:
 	VZEROUPPER
 	RET
 
-DATA bits63<>+0(SB)/8, $0x8040201008040201
-DATA bits63<>+8(SB)/8, $0x8040201008040201
-DATA bits63<>+16(SB)/8, $0x8040201008040201
-DATA bits63<>+24(SB)/8, $0x8040201008040201
-GLOBL bits63<>(SB), RODATA|NOPTR, $32
+DATA bits67<>+0(SB)/8, $0x8040201008040201
+DATA bits67<>+8(SB)/8, $0x8040201008040201
+DATA bits67<>+16(SB)/8, $0x8040201008040201
+DATA bits67<>+24(SB)/8, $0x8040201008040201
+GLOBL bits67<>(SB), RODATA|NOPTR, $32
 
-DATA bits63shuffle<>+0(SB)/8, $0x0000000000000000
-DATA bits63shuffle<>+8(SB)/8, $0x0101010101010101
-DATA bits63shuffle<>+16(SB)/8, $0x0202020202020202
-DATA bits63shuffle<>+24(SB)/8, $0x0303030303030303
-GLOBL bits63shuffle<>(SB), RODATA|NOPTR, $32
+DATA bits67shuffle<>+0(SB)/8, $0x0000000000000000
+DATA bits67shuffle<>+8(SB)/8, $0x0101010101010101
+DATA bits67shuffle<>+16(SB)/8, $0x0202020202020202
+DATA bits67shuffle<>+24(SB)/8, $0x0303030303030303
+GLOBL bits67shuffle<>(SB), RODATA|NOPTR, $32
 
 // func greatestUint8AVX2(lanes []uint8, v []uint8)
 // Requires: AVX, AVX2
@@ -1830,9 +1958,9 @@ TEXT ·greatestUint8AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x08, DX
 	TESTQ   DX, DX
-	JZ      end67
+	JZ      end71
 
-loop66:
+loop70:
 	VPMAXUB (CX), Y0, Y0
 	VPMAXUB 32(CX), Y1, Y1
 	VPMAXUB 64(CX), Y2, Y2
@@ -1843,9 +1971,9 @@ loop66:
 	VPMAXUB 224(CX), Y3, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop66
+	JNZ     loop70
 
-end67:
+end71:
 	VMOVDQU Y3, 32(AX)
 	VPMAXUB 32(AX), Y1, Y1
 	VMOVDQU Y2, (AX)
@@ -1862,17 +1990,17 @@ TEXT ·greatestValidUint8AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits68<>+0(SB), Y0
-	VMOVDQU bits68shuffle<>+0(SB), Y1
+	VMOVDQU bits72<>+0(SB), Y0
+	VMOVDQU bits72shuffle<>+0(SB), Y1
 	VMOVDQU (AX), Y2
 	VMOVDQU 32(AX), Y3
 	VMOVDQU (AX), Y4
 	VMOVDQU 32(AX), Y5
 	SHRQ    $0x08, DX
 	TESTQ   DX, DX
-	JZ      end70
+	JZ      end74
 
-loop69:
+loop73:
 	VMOVDQA      Y2, Y6
 	VPMAXUB      (CX), Y6, Y6
 	VPBROADCASTD (BX), Y7
@@ -1932,9 +2060,9 @@ loop69:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000020, BX
 	DECQ         DX
-	JNZ          loop69
+	JNZ          loop73
 
-end70:
+end74:
 	VMOVDQU Y5, 32(AX)
 	VPMAXUB 32(AX), Y3, Y3
 	VMOVDQU Y4, (AX)
@@ -1944,17 +2072,17 @@ end70:
 	VZEROUPPER
 	RET
 
-DATA bits68<>+0(SB)/8, $0x8040201008040201
-DATA bits68<>+8(SB)/8, $0x8040201008040201
-DATA bits68<>+16(SB)/8, $0x8040201008040201
-DATA bits68<>+24(SB)/8, $0x8040201008040201
-GLOBL bits68<>(SB), RODATA|NOPTR, $32
+DATA bits72<>+0(SB)/8, $0x8040201008040201
+DATA bits72<>+8(SB)/8, $0x8040201008040201
+DATA bits72<>+16(SB)/8, $0x8040201008040201
+DATA bits72<>+24(SB)/8, $0x8040201008040201
+GLOBL bits72<>(SB), RODATA|NOPTR, $32
 
-DATA bits68shuffle<>+0(SB)/8, $0x0000000000000000
-DATA bits68shuffle<>+8(SB)/8, $0x0101010101010101
-DATA bits68shuffle<>+16(SB)/8, $0x0202020202020202
-DATA bits68shuffle<>+24(SB)/8, $0x0303030303030303
-GLOBL bits68shuffle<>(SB), RODATA|NOPTR, $32
+DATA bits72shuffle<>+0(SB)/8, $0x0000000000000000
+DATA bits72shuffle<>+8(SB)/8, $0x0101010101010101
+DATA bits72shuffle<>+16(SB)/8, $0x0202020202020202
+DATA bits72shuffle<>+24(SB)/8, $0x0303030303030303
+GLOBL bits72shuffle<>(SB), RODATA|NOPTR, $32
 
 // func sumUint16AVX2(v []uint16) uint64
 // Requires: AVX, AVX2
@@ -1967,9 +2095,9 @@ TEXT ·sumUint16AVX2(SB), NOSPLIT, $0-32
 	VPXOR Y3, Y3, Y3
 	SHRQ  $0x05, CX
 	TESTQ CX, CX
-	JZ    end72
+	JZ    end76
 
-loop71:
+loop75:
 	VPMOVZXWQ (AX), Y4
 	VPADDQ    Y4, Y0, Y0
 	VPMOVZXWQ 8(AX), Y4
@@ -1988,9 +2116,9 @@ loop71:
 	VPADDQ    Y4, Y3, Y3
 	ADDQ      $0x00000040, AX
 	DECQ      CX
-	JNZ       loop71
+	JNZ       loop75
 
-end72:
+end76:
 	VPADDQ       Y1, Y0, Y0
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y2, Y0, Y0
@@ -2009,17 +2137,17 @@ TEXT ·sumValidUint16AVX2(SB), NOSPLIT, $0-56
 	MOVQ    v_base+0(FP), AX
 	MOVQ    v_len+8(FP), CX
 	MOVQ    valid_base+24(FP), DX
-	VMOVDQU bits73low<>+0(SB), Y0
-	VMOVDQU bits73high<>+0(SB), Y1
+	VMOVDQU bits77low<>+0(SB), Y0
+	VMOVDQU bits77high<>+0(SB), Y1
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
 	SHRQ    $0x05, CX
 	TESTQ   CX, CX
-	JZ      end75
+	JZ      end79
 
-loop74:
+loop78:
 	VPMOVZXWQ    (AX), Y6
 	VPBROADCASTB (DX), Y7
 	VPAND        Y0, Y7, Y7
@@ -2071,9 +2199,9 @@ loop74:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000004, DX
 	DECQ         CX
-	JNZ          loop74
+	JNZ          loop78
 
-end75:
+end79:
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y5, Y4, Y4
 	VPADDQ       Y4, Y2, Y2
@@ -2086,17 +2214,17 @@ end75:
 	VZEROUPPER
 	RET
 
-DATA bits73low<>+0(SB)/8, $0x0000000000000001
-DATA bits73low<>+8(SB)/8, $0x0000000000000002
-DATA bits73low<>+16(SB)/8, $0x0000000000000004
-DATA bits73low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits73low<>(SB), RODATA|NOPTR, $32
+DATA bits77low<>+0(SB)/8, $0x0000000000000001
+DATA bits77low<>+8(SB)/8, $0x0000000000000002
+DATA bits77low<>+16(SB)/8, $0x0000000000000004
+DATA bits77low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits77low<>(SB), RODATA|NOPTR, $32
 
-DATA bits73high<>+0(SB)/8, $0x0000000000000010
-DATA bits73high<>+8(SB)/8, $0x0000000000000020
-DATA bits73high<>+16(SB)/8, $0x0000000000000040
-DATA bits73high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits73high<>(SB), RODATA|NOPTR, $32
+DATA bits77high<>+0(SB)/8, $0x0000000000000010
+DATA bits77high<>+8(SB)/8, $0x0000000000000020
+DATA bits77high<>+16(SB)/8, $0x0000000000000040
+DATA bits77high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits77high<>(SB), RODATA|NOPTR, $32
 
 // func leastUint16AVX2(lanes []uint16, v []uint16)
 // Requires: AVX, AVX2
@@ -2110,9 +2238,9 @@ TEXT ·leastUint16AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x07, DX
 	TESTQ   DX, DX
-	JZ      end77
+	JZ      end81
 
-loop76:
+loop80:
 	VPMINUW (CX), Y0, Y0
 	VPMINUW 32(CX), Y1, Y1
 	VPMINUW 64(CX), Y2, Y2
@@ -2123,9 +2251,9 @@ loop76:
 	VPMINUW 224(CX), Y3, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop76
+	JNZ     loop80
 
-end77:
+end81:
 	VMOVDQU Y3, 32(AX)
 	VPMINUW 32(AX), Y1, Y1
 	VMOVDQU Y2, (AX)
@@ -2142,16 +2270,16 @@ TEXT ·leastValidUint16AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits78<>+0(SB), Y0
+	VMOVDQU bits82<>+0(SB), Y0
 	VMOVDQU (AX), Y1
 	VMOVDQU 32(AX), Y2
 	VMOVDQU (AX), Y3
 	VMOVDQU 32(AX), Y4
 	SHRQ    $0x07, DX
 	TESTQ   DX, DX
-	JZ      end80
+	JZ      end84
 
-loop79:
+loop83:
 	VMOVDQA      Y1, Y5
 	VPMINUW      (CX), Y5, Y5
 	VPBROADCASTW (BX), Y6
@@ -2203,9 +2331,9 @@ loop79:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000010, BX
 	DECQ         DX
-	JNZ          loop79
+	JNZ          loop83
 
-end80:
+end84:
 	VMOVDQU Y4, 32(AX)
 	VPMINUW 32(AX), Y2, Y2
 	VMOVDQU Y3, (AX)
@@ -2215,11 +2343,11 @@ end80:
 	VZEROUPPER
 	RET
 
-DATA bits78<>+0(SB)/8, $0x0008000400020001
-DATA bits78<>+8(SB)/8, $0x0080004000200010
-DATA bits78<>+16(SB)/8, $0x0800040002000100
-DATA bits78<>+24(SB)/8, $0x8000400020001000
-GLOBL bits78<>(SB), RODATA|NOPTR, $32
+DATA bits82<>+0(SB)/8, $0x0008000400020001
+DATA bits82<>+8(SB)/8, $0x0080004000200010
+DATA bits82<>+16(SB)/8, $0x0800040002000100
+DATA bits82<>+24(SB)/8, $0x8000400020001000
+GLOBL bits82<>(SB), RODATA|NOPTR, $32
 
 // func greatestUint16AVX2(lanes []uint16, v []uint16)
 // Requires: AVX, AVX2
@@ -2233,9 +2361,9 @@ TEXT ·greatestUint16AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x07, DX
 	TESTQ   DX, DX
-	JZ      end82
+	JZ      end86
 
-loop81:
+loop85:
 	VPMAXUW (CX), Y0, Y0
 	VPMAXUW 32(CX), Y1, Y1
 	VPMAXUW 64(CX), Y2, Y2
@@ -2246,9 +2374,9 @@ loop81:
 	VPMAXUW 224(CX), Y3, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop81
+	JNZ     loop85
 
-end82:
+end86:
 	VMOVDQU Y3, 32(AX)
 	VPMAXUW 32(AX), Y1, Y1
 	VMOVDQU Y2, (AX)
@@ -2265,16 +2393,16 @@ TEXT ·greatestValidUint16AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits83<>+0(SB), Y0
+	VMOVDQU bits87<>+0(SB), Y0
 	VMOVDQU (AX), Y1
 	VMOVDQU 32(AX), Y2
 	VMOVDQU (AX), Y3
 	VMOVDQU 32(AX), Y4
 	SHRQ    $0x07, DX
 	TESTQ   DX, DX
-	JZ      end85
+	JZ      end89
 
-loop84:
+loop88:
 	VMOVDQA      Y1, Y5
 	VPMAXUW      (CX), Y5, Y5
 	VPBROADCASTW (BX), Y6
@@ -2326,9 +2454,9 @@ loop84:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000010, BX
 	DECQ         DX
-	JNZ          loop84
+	JNZ          loop88
 
-end85:
+end89:
 	VMOVDQU Y4, 32(AX)
 	VPMAXUW 32(AX), Y2, Y2
 	VMOVDQU Y3, (AX)
@@ -2338,11 +2466,11 @@ end85:
 	VZEROUPPER
 	RET
 
-DATA bits83<>+0(SB)/8, $0x0008000400020001
-DATA bits83<>+8(SB)/8, $0x0080004000200010
-DATA bits83<>+16(SB)/8, $0x0800040002000100
-DATA bits83<>+24(SB)/8, $0x8000400020001000
-GLOBL bits83<>(SB), RODATA|NOPTR, $32
+DATA bits87<>+0(SB)/8, $0x0008000400020001
+DATA bits87<>+8(SB)/8, $0x0080004000200010
+DATA bits87<>+16(SB)/8, $0x0800040002000100
+DATA bits87<>+24(SB)/8, $0x8000400020001000
+GLOBL bits87<>(SB), RODATA|NOPTR, $32
 
 // func sumUint32AVX2(v []uint32) uint64
 // Requires: AVX, AVX2
@@ -2355,9 +2483,9 @@ TEXT ·sumUint32AVX2(SB), NOSPLIT, $0-32
 	VPXOR Y3, Y3, Y3
 	SHRQ  $0x05, CX
 	TESTQ CX, CX
-	JZ    end87
+	JZ    end91
 
-loop86:
+loop90:
 	VPMOVZXDQ (AX), Y4
 	VPADDQ    Y4, Y0, Y0
 	VPMOVZXDQ 16(AX), Y4
@@ -2376,9 +2504,9 @@ loop86:
 	VPADDQ    Y4, Y3, Y3
 	ADDQ      $0x00000080, AX
 	DECQ      CX
-	JNZ       loop86
+	JNZ       loop90
 
-end87:
+end91:
 	VPADDQ       Y1, Y0, Y0
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y2, Y0, Y0
@@ -2397,17 +2525,17 @@ TEXT ·sumValidUint32AVX2(SB), NOSPLIT, $0-56
 	MOVQ    v_base+0(FP), AX
 	MOVQ    v_len+8(FP), CX
 	MOVQ    valid_base+24(FP), DX
-	VMOVDQU bits88low<>+0(SB), Y0
-	VMOVDQU bits88high<>+0(SB), Y1
+	VMOVDQU bits92low<>+0(SB), Y0
+	VMOVDQU bits92high<>+0(SB), Y1
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
 	SHRQ    $0x05, CX
 	TESTQ   CX, CX
-	JZ      end90
+	JZ      end94
 
-loop89:
+loop93:
 	VPMOVZXDQ    (AX), Y6
 	VPBROADCASTB (DX), Y7
 	VPAND        Y0, Y7, Y7
@@ -2459,9 +2587,9 @@ loop89:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000004, DX
 	DECQ         CX
-	JNZ          loop89
+	JNZ          loop93
 
-end90:
+end94:
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y5, Y4, Y4
 	VPADDQ       Y4, Y2, Y2
@@ -2474,17 +2602,17 @@ end90:
 	VZEROUPPER
 	RET
 
-DATA bits88low<>+0(SB)/8, $0x0000000000000001
-DATA bits88low<>+8(SB)/8, $0x0000000000000002
-DATA bits88low<>+16(SB)/8, $0x0000000000000004
-DATA bits88low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits88low<>(SB), RODATA|NOPTR, $32
+DATA bits92low<>+0(SB)/8, $0x0000000000000001
+DATA bits92low<>+8(SB)/8, $0x0000000000000002
+DATA bits92low<>+16(SB)/8, $0x0000000000000004
+DATA bits92low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits92low<>(SB), RODATA|NOPTR, $32
 
-DATA bits88high<>+0(SB)/8, $0x0000000000000010
-DATA bits88high<>+8(SB)/8, $0x0000000000000020
-DATA bits88high<>+16(SB)/8, $0x0000000000000040
-DATA bits88high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits88high<>(SB), RODATA|NOPTR, $32
+DATA bits92high<>+0(SB)/8, $0x0000000000000010
+DATA bits92high<>+8(SB)/8, $0x0000000000000020
+DATA bits92high<>+16(SB)/8, $0x0000000000000040
+DATA bits92high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits92high<>(SB), RODATA|NOPTR, $32
 
 // func leastUint32AVX2(lanes []uint32, v []uint32)
 // Requires: AVX, AVX2
@@ -2498,9 +2626,9 @@ TEXT ·leastUint32AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end92
+	JZ      end96
 
-loop91:
+loop95:
 	VPMINUD (CX), Y0, Y0
 	VPMINUD 32(CX), Y1, Y1
 	VPMINUD 64(CX), Y2, Y2
@@ -2511,9 +2639,9 @@ loop91:
 	VPMINUD 224(CX), Y3, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop91
+	JNZ     loop95
 
-end92:
+end96:
 	VMOVDQU Y3, 32(AX)
 	VPMINUD 32(AX), Y1, Y1
 	VMOVDQU Y2, (AX)
@@ -2530,16 +2658,16 @@ TEXT ·leastValidUint32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits93<>+0(SB), Y0
+	VMOVDQU bits97<>+0(SB), Y0
 	VMOVDQU (AX), Y1
 	VMOVDQU 32(AX), Y2
 	VMOVDQU (AX), Y3
 	VMOVDQU 32(AX), Y4
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end95
+	JZ      end99
 
-loop94:
+loop98:
 	VMOVDQA      Y1, Y5
 	VPMINUD      (CX), Y5, Y5
 	VPBROADCASTB (BX), Y6
@@ -2591,9 +2719,9 @@ loop94:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop94
+	JNZ          loop98
 
-end95:
+end99:
 	VMOVDQU Y4, 32(AX)
 	VPMINUD 32(AX), Y2, Y2
 	VMOVDQU Y3, (AX)
@@ -2603,11 +2731,11 @@ end95:
 	VZEROUPPER
 	RET
 
-DATA bits93<>+0(SB)/8, $0x0000000200000001
-DATA bits93<>+8(SB)/8, $0x0000000800000004
-DATA bits93<>+16(SB)/8, $0x0000002000000010
-DATA bits93<>+24(SB)/8, $0x0000008000000040
-GLOBL bits93<>(SB), RODATA|NOPTR, $32
+DATA bits97<>+0(SB)/8, $0x0000000200000001
+DATA bits97<>+8(SB)/8, $0x0000000800000004
+DATA bits97<>+16(SB)/8, $0x0000002000000010
+DATA bits97<>+24(SB)/8, $0x0000008000000040
+GLOBL bits97<>(SB), RODATA|NOPTR, $32
 
 // func greatestUint32AVX2(lanes []uint32, v []uint32)
 // Requires: AVX, AVX2
@@ -2621,9 +2749,9 @@ TEXT ·greatestUint32AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end97
+	JZ      end101
 
-loop96:
+loop100:
 	VPMAXUD (CX), Y0, Y0
 	VPMAXUD 32(CX), Y1, Y1
 	VPMAXUD 64(CX), Y2, Y2
@@ -2634,9 +2762,9 @@ loop96:
 	VPMAXUD 224(CX), Y3, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop96
+	JNZ     loop100
 
-end97:
+end101:
 	VMOVDQU Y3, 32(AX)
 	VPMAXUD 32(AX), Y1, Y1
 	VMOVDQU Y2, (AX)
@@ -2653,16 +2781,16 @@ TEXT ·greatestValidUint32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits98<>+0(SB), Y0
+	VMOVDQU bits102<>+0(SB), Y0
 	VMOVDQU (AX), Y1
 	VMOVDQU 32(AX), Y2
 	VMOVDQU (AX), Y3
 	VMOVDQU 32(AX), Y4
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end100
+	JZ      end104
 
-loop99:
+loop103:
 	VMOVDQA      Y1, Y5
 	VPMAXUD      (CX), Y5, Y5
 	VPBROADCASTB (BX), Y6
@@ -2714,9 +2842,9 @@ loop99:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop99
+	JNZ          loop103
 
-end100:
+end104:
 	VMOVDQU Y4, 32(AX)
 	VPMAXUD 32(AX), Y2, Y2
 	VMOVDQU Y3, (AX)
@@ -2726,11 +2854,11 @@ end100:
 	VZEROUPPER
 	RET
 
-DATA bits98<>+0(SB)/8, $0x0000000200000001
-DATA bits98<>+8(SB)/8, $0x0000000800000004
-DATA bits98<>+16(SB)/8, $0x0000002000000010
-DATA bits98<>+24(SB)/8, $0x0000008000000040
-GLOBL bits98<>(SB), RODATA|NOPTR, $32
+DATA bits102<>+0(SB)/8, $0x0000000200000001
+DATA bits102<>+8(SB)/8, $0x0000000800000004
+DATA bits102<>+16(SB)/8, $0x0000002000000010
+DATA bits102<>+24(SB)/8, $0x0000008000000040
+GLOBL bits102<>(SB), RODATA|NOPTR, $32
 
 // func sumUint64AVX2(v []uint64) uint64
 // Requires: AVX, AVX2
@@ -2743,9 +2871,9 @@ TEXT ·sumUint64AVX2(SB), NOSPLIT, $0-32
 	VPXOR Y3, Y3, Y3
 	SHRQ  $0x05, CX
 	TESTQ CX, CX
-	JZ    end102
+	JZ    end106
 
-loop101:
+loop105:
 	VPADDQ (AX), Y0, Y0
 	VPADDQ 32(AX), Y1, Y1
 	VPADDQ 64(AX), Y2, Y2
@@ -2756,9 +2884,9 @@ loop101:
 	VPADDQ 224(AX), Y3, Y3
 	ADDQ   $0x00000100, AX
 	DECQ   CX
-	JNZ    loop101
+	JNZ    loop105
 
-end102:
+end106:
 	VPADDQ       Y1, Y0, Y0
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y2, Y0, Y0
@@ -2777,17 +2905,17 @@ TEXT ·sumValidUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ    v_base+0(FP), AX
 	MOVQ    v_len+8(FP), CX
 	MOVQ    valid_base+24(FP), DX
-	VMOVDQU bits103low<>+0(SB), Y0
-	VMOVDQU bits103high<>+0(SB), Y1
+	VMOVDQU bits107low<>+0(SB), Y0
+	VMOVDQU bits107high<>+0(SB), Y1
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
 	SHRQ    $0x05, CX
 	TESTQ   CX, CX
-	JZ      end105
+	JZ      end109
 
-loop104:
+loop108:
 	VMOVDQU      (AX), Y6
 	VPBROADCASTB (DX), Y7
 	VPAND        Y0, Y7, Y7
@@ -2839,9 +2967,9 @@ loop104:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000004, DX
 	DECQ         CX
-	JNZ          loop104
+	JNZ          loop108
 
-end105:
+end109:
 	VPADDQ       Y3, Y2, Y2
 	VPADDQ       Y5, Y4, Y4
 	VPADDQ       Y4, Y2, Y2
@@ -2854,17 +2982,17 @@ end105:
 	VZEROUPPER
 	RET
 
-DATA bits103low<>+0(SB)/8, $0x0000000000000001
-DATA bits103low<>+8(SB)/8, $0x0000000000000002
-DATA bits103low<>+16(SB)/8, $0x0000000000000004
-DATA bits103low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits103low<>(SB), RODATA|NOPTR, $32
+DATA bits107low<>+0(SB)/8, $0x0000000000000001
+DATA bits107low<>+8(SB)/8, $0x0000000000000002
+DATA bits107low<>+16(SB)/8, $0x0000000000000004
+DATA bits107low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits107low<>(SB), RODATA|NOPTR, $32
 
-DATA bits103high<>+0(SB)/8, $0x0000000000000010
-DATA bits103high<>+8(SB)/8, $0x0000000000000020
-DATA bits103high<>+16(SB)/8, $0x0000000000000040
-DATA bits103high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits103high<>(SB), RODATA|NOPTR, $32
+DATA bits107high<>+0(SB)/8, $0x0000000000000010
+DATA bits107high<>+8(SB)/8, $0x0000000000000020
+DATA bits107high<>+16(SB)/8, $0x0000000000000040
+DATA bits107high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits107high<>(SB), RODATA|NOPTR, $32
 
 // func leastUint64AVX2(lanes []uint64, v []uint64)
 // Requires: AVX, AVX2
@@ -2881,9 +3009,9 @@ TEXT ·leastUint64AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU      32(AX), Y4
 	SHRQ         $0x05, DX
 	TESTQ        DX, DX
-	JZ           end107
+	JZ           end111
 
-loop106:
+loop110:
 	VMOVDQU   (CX), Y5
 	VPXOR     Y0, Y5, Y6
 	VPXOR     Y0, Y1, Y7
@@ -2926,9 +3054,9 @@ loop106:
 	VPBLENDVB Y6, Y5, Y4, Y4
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop106
+	JNZ       loop110
 
-end107:
+end111:
 	VMOVDQU   Y4, 32(AX)
 	VMOVDQU   32(AX), Y4
 	VPXOR     Y0, Y4, Y5
@@ -2953,8 +3081,8 @@ TEXT ·leastValidUint64AVX2(SB), NOSPLIT, $0-72
 	MOVQ         v_base+24(FP), CX
 	MOVQ         v_len+32(FP), DX
 	MOVQ         valid_base+48(FP), BX
-	VMOVDQU      bits108low<>+0(SB), Y0
-	VMOVDQU      bits108high<>+0(SB), Y1
+	VMOVDQU      bits112low<>+0(SB), Y0
+	VMOVDQU      bits112high<>+0(SB), Y1
 	MOVQ         $0x8000000000000000, SI
 	VMOVQ        SI, X2
 	VPBROADCASTQ X2, Y2
@@ -2964,9 +3092,9 @@ TEXT ·leastValidUint64AVX2(SB), NOSPLIT, $0-72
 	VMOVDQU      32(AX), Y6
 	SHRQ         $0x05, DX
 	TESTQ        DX, DX
-	JZ           end110
+	JZ           end114
 
-loop109:
+loop113:
 	VMOVDQA      Y3, Y7
 	VMOVDQU      (CX), Y8
 	VPXOR        Y2, Y8, Y9
@@ -3050,9 +3178,9 @@ loop109:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000004, BX
 	DECQ         DX
-	JNZ          loop109
+	JNZ          loop113
 
-end110:
+end114:
 	VMOVDQU   Y6, 32(AX)
 	VMOVDQU   32(AX), Y0
 	VPXOR     Y2, Y0, Y1
@@ -3070,17 +3198,17 @@ end110:
 	VZEROUPPER
 	RET
 
-DATA bits108low<>+0(SB)/8, $0x0000000000000001
-DATA bits108low<>+8(SB)/8, $0x0000000000000002
-DATA bits108low<>+16(SB)/8, $0x0000000000000004
-DATA bits108low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits108low<>(SB), RODATA|NOPTR, $32
+DATA bits112low<>+0(SB)/8, $0x0000000000000001
+DATA bits112low<>+8(SB)/8, $0x0000000000000002
+DATA bits112low<>+16(SB)/8, $0x0000000000000004
+DATA bits112low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits112low<>(SB), RODATA|NOPTR, $32
 
-DATA bits108high<>+0(SB)/8, $0x0000000000000010
-DATA bits108high<>+8(SB)/8, $0x0000000000000020
-DATA bits108high<>+16(SB)/8, $0x0000000000000040
-DATA bits108high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits108high<>(SB), RODATA|NOPTR, $32
+DATA bits112high<>+0(SB)/8, $0x0000000000000010
+DATA bits112high<>+8(SB)/8, $0x0000000000000020
+DATA bits112high<>+16(SB)/8, $0x0000000000000040
+DATA bits112high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits112high<>(SB), RODATA|NOPTR, $32
 
 // func greatestUint64AVX2(lanes []uint64, v []uint64)
 // Requires: AVX, AVX2
@@ -3097,9 +3225,9 @@ TEXT ·greatestUint64AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU      32(AX), Y4
 	SHRQ         $0x05, DX
 	TESTQ        DX, DX
-	JZ           end112
+	JZ           end116
 
-loop111:
+loop115:
 	VMOVDQU   (CX), Y5
 	VPXOR     Y0, Y5, Y6
 	VPXOR     Y0, Y1, Y7
@@ -3142,9 +3270,9 @@ loop111:
 	VPBLENDVB Y6, Y5, Y4, Y4
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop111
+	JNZ       loop115
 
-end112:
+end116:
 	VMOVDQU   Y4, 32(AX)
 	VMOVDQU   32(AX), Y4
 	VPXOR     Y0, Y4, Y5
@@ -3169,8 +3297,8 @@ TEXT ·greatestValidUint64AVX2(SB), NOSPLIT, $0-72
 	MOVQ         v_base+24(FP), CX
 	MOVQ         v_len+32(FP), DX
 	MOVQ         valid_base+48(FP), BX
-	VMOVDQU      bits113low<>+0(SB), Y0
-	VMOVDQU      bits113high<>+0(SB), Y1
+	VMOVDQU      bits117low<>+0(SB), Y0
+	VMOVDQU      bits117high<>+0(SB), Y1
 	MOVQ         $0x8000000000000000, SI
 	VMOVQ        SI, X2
 	VPBROADCASTQ X2, Y2
@@ -3180,9 +3308,9 @@ TEXT ·greatestValidUint64AVX2(SB), NOSPLIT, $0-72
 	VMOVDQU      32(AX), Y6
 	SHRQ         $0x05, DX
 	TESTQ        DX, DX
-	JZ           end115
+	JZ           end119
 
-loop114:
+loop118:
 	VMOVDQA      Y3, Y7
 	VMOVDQU      (CX), Y8
 	VPXOR        Y2, Y8, Y9
@@ -3266,9 +3394,9 @@ loop114:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000004, BX
 	DECQ         DX
-	JNZ          loop114
+	JNZ          loop118
 
-end115:
+end119:
 	VMOVDQU   Y6, 32(AX)
 	VMOVDQU   32(AX), Y0
 	VPXOR     Y2, Y0, Y1
@@ -3286,17 +3414,17 @@ end115:
 	VZEROUPPER
 	RET
 
-DATA bits113low<>+0(SB)/8, $0x0000000000000001
-DATA bits113low<>+8(SB)/8, $0x0000000000000002
-DATA bits113low<>+16(SB)/8, $0x0000000000000004
-DATA bits113low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits113low<>(SB), RODATA|NOPTR, $32
+DATA bits117low<>+0(SB)/8, $0x0000000000000001
+DATA bits117low<>+8(SB)/8, $0x0000000000000002
+DATA bits117low<>+16(SB)/8, $0x0000000000000004
+DATA bits117low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits117low<>(SB), RODATA|NOPTR, $32
 
-DATA bits113high<>+0(SB)/8, $0x0000000000000010
-DATA bits113high<>+8(SB)/8, $0x0000000000000020
-DATA bits113high<>+16(SB)/8, $0x0000000000000040
-DATA bits113high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits113high<>(SB), RODATA|NOPTR, $32
+DATA bits117high<>+0(SB)/8, $0x0000000000000010
+DATA bits117high<>+8(SB)/8, $0x0000000000000020
+DATA bits117high<>+16(SB)/8, $0x0000000000000040
+DATA bits117high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits117high<>(SB), RODATA|NOPTR, $32
 
 // func leastFloat32AVX2(lanes []float32, v []float32)
 // Requires: AVX
@@ -3310,9 +3438,9 @@ TEXT ·leastFloat32AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end117
+	JZ      end121
 
-loop116:
+loop120:
 	VMOVDQU (CX), Y4
 	VMINPS  Y0, Y4, Y0
 	VMOVDQU 32(CX), Y4
@@ -3331,9 +3459,9 @@ loop116:
 	VMINPS  Y3, Y4, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop116
+	JNZ     loop120
 
-end117:
+end121:
 	VMOVDQU Y3, 32(AX)
 	VMOVDQU 32(AX), Y3
 	VMINPS  Y1, Y3, Y1
@@ -3352,16 +3480,16 @@ TEXT ·leastValidFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits118<>+0(SB), Y0
+	VMOVDQU bits122<>+0(SB), Y0
 	VMOVDQU (AX), Y1
 	VMOVDQU 32(AX), Y2
 	VMOVDQU (AX), Y3
 	VMOVDQU 32(AX), Y4
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end120
+	JZ      end124
 
-loop119:
+loop123:
 	VMOVDQA      Y1, Y5
 	VMOVDQU      (CX), Y6
 	VMINPS       Y5, Y6, Y5
@@ -3421,9 +3549,9 @@ loop119:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop119
+	JNZ          loop123
 
-end120:
+end124:
 	VMOVDQU Y4, 32(AX)
 	VMOVDQU 32(AX), Y0
 	VMINPS  Y2, Y0, Y2
@@ -3435,11 +3563,11 @@ end120:
 	VZEROUPPER
 	RET
 
-DATA bits118<>+0(SB)/8, $0x0000000200000001
-DATA bits118<>+8(SB)/8, $0x0000000800000004
-DATA bits118<>+16(SB)/8, $0x0000002000000010
-DATA bits118<>+24(SB)/8, $0x0000008000000040
-GLOBL bits118<>(SB), RODATA|NOPTR, $32
+DATA bits122<>+0(SB)/8, $0x0000000200000001
+DATA bits122<>+8(SB)/8, $0x0000000800000004
+DATA bits122<>+16(SB)/8, $0x0000002000000010
+DATA bits122<>+24(SB)/8, $0x0000008000000040
+GLOBL bits122<>(SB), RODATA|NOPTR, $32
 
 // func greatestFloat32AVX2(lanes []float32, v []float32)
 // Requires: AVX
@@ -3453,9 +3581,9 @@ TEXT ·greatestFloat32AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end122
+	JZ      end126
 
-loop121:
+loop125:
 	VMOVDQU (CX), Y4
 	VMAXPS  Y0, Y4, Y0
 	VMOVDQU 32(CX), Y4
@@ -3474,9 +3602,9 @@ loop121:
 	VMAXPS  Y3, Y4, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop121
+	JNZ     loop125
 
-end122:
+end126:
 	VMOVDQU Y3, 32(AX)
 	VMOVDQU 32(AX), Y3
 	VMAXPS  Y1, Y3, Y1
@@ -3495,16 +3623,16 @@ TEXT ·greatestValidFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits123<>+0(SB), Y0
+	VMOVDQU bits127<>+0(SB), Y0
 	VMOVDQU (AX), Y1
 	VMOVDQU 32(AX), Y2
 	VMOVDQU (AX), Y3
 	VMOVDQU 32(AX), Y4
 	SHRQ    $0x06, DX
 	TESTQ   DX, DX
-	JZ      end125
+	JZ      end129
 
-loop124:
+loop128:
 	VMOVDQA      Y1, Y5
 	VMOVDQU      (CX), Y6
 	VMAXPS       Y5, Y6, Y5
@@ -3564,9 +3692,9 @@ loop124:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000008, BX
 	DECQ         DX
-	JNZ          loop124
+	JNZ          loop128
 
-end125:
+end129:
 	VMOVDQU Y4, 32(AX)
 	VMOVDQU 32(AX), Y0
 	VMAXPS  Y2, Y0, Y2
@@ -3578,11 +3706,67 @@ end125:
 	VZEROUPPER
 	RET
 
-DATA bits123<>+0(SB)/8, $0x0000000200000001
-DATA bits123<>+8(SB)/8, $0x0000000800000004
-DATA bits123<>+16(SB)/8, $0x0000002000000010
-DATA bits123<>+24(SB)/8, $0x0000008000000040
-GLOBL bits123<>(SB), RODATA|NOPTR, $32
+DATA bits127<>+0(SB)/8, $0x0000000200000001
+DATA bits127<>+8(SB)/8, $0x0000000800000004
+DATA bits127<>+16(SB)/8, $0x0000002000000010
+DATA bits127<>+24(SB)/8, $0x0000008000000040
+GLOBL bits127<>(SB), RODATA|NOPTR, $32
+
+// func extremesFloat32AVX2(low []float32, high []float32, v []float32)
+// Requires: AVX, MMX+
+TEXT ·extremesFloat32AVX2(SB), NOSPLIT, $0-72
+	MOVQ    low_base+0(FP), AX
+	MOVQ    high_base+24(FP), CX
+	MOVQ    v_base+48(FP), DX
+	MOVQ    v_len+56(FP), BX
+	VMOVDQU (AX), Y0
+	VMOVDQU (CX), Y1
+	VMOVDQU 32(AX), Y2
+	VMOVDQU 32(CX), Y3
+	SHRQ    $0x06, BX
+	TESTQ   BX, BX
+	JZ      end131
+
+loop130:
+	VMOVDQU    (DX), Y4
+	PREFETCHT1 8192(DX)
+	VMINPS     Y0, Y4, Y0
+	VMAXPS     Y1, Y4, Y1
+	VMOVDQU    32(DX), Y4
+	VMINPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+	VMOVDQU    64(DX), Y4
+	PREFETCHT1 8256(DX)
+	VMINPS     Y0, Y4, Y0
+	VMAXPS     Y1, Y4, Y1
+	VMOVDQU    96(DX), Y4
+	VMINPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+	VMOVDQU    128(DX), Y4
+	PREFETCHT1 8320(DX)
+	VMINPS     Y0, Y4, Y0
+	VMAXPS     Y1, Y4, Y1
+	VMOVDQU    160(DX), Y4
+	VMINPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+	VMOVDQU    192(DX), Y4
+	PREFETCHT1 8384(DX)
+	VMINPS     Y0, Y4, Y0
+	VMAXPS     Y1, Y4, Y1
+	VMOVDQU    224(DX), Y4
+	VMINPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop130
+
+end131:
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, (CX)
+	VMOVDQU Y2, 32(AX)
+	VMOVDQU Y3, 32(CX)
+	VZEROUPPER
+	RET
 
 // func leastFloat64AVX2(lanes []float64, v []float64)
 // Requires: AVX
@@ -3596,9 +3780,9 @@ TEXT ·leastFloat64AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end127
+	JZ      end133
 
-loop126:
+loop132:
 	VMOVDQU (CX), Y4
 	VMINPD  Y0, Y4, Y0
 	VMOVDQU 32(CX), Y4
@@ -3617,9 +3801,9 @@ loop126:
 	VMINPD  Y3, Y4, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop126
+	JNZ     loop132
 
-end127:
+end133:
 	VMOVDQU Y3, 32(AX)
 	VMOVDQU 32(AX), Y3
 	VMINPD  Y1, Y3, Y1
@@ -3638,17 +3822,17 @@ TEXT ·leastValidFloat64AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits128low<>+0(SB), Y0
-	VMOVDQU bits128high<>+0(SB), Y1
+	VMOVDQU bits134low<>+0(SB), Y0
+	VMOVDQU bits134high<>+0(SB), Y1
 	VMOVDQU (AX), Y2
 	VMOVDQU 32(AX), Y3
 	VMOVDQU (AX), Y4
 	VMOVDQU 32(AX), Y5
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end130
+	JZ      end136
 
-loop129:
+loop135:
 	VMOVDQA      Y2, Y6
 	VMOVDQU      (CX), Y7
 	VMINPD       Y6, Y7, Y6
@@ -3708,9 +3892,9 @@ loop129:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000004, BX
 	DECQ         DX
-	JNZ          loop129
+	JNZ          loop135
 
-end130:
+end136:
 	VMOVDQU Y5, 32(AX)
 	VMOVDQU 32(AX), Y0
 	VMINPD  Y3, Y0, Y3
@@ -3722,17 +3906,17 @@ end130:
 	VZEROUPPER
 	RET
 
-DATA bits128low<>+0(SB)/8, $0x0000000000000001
-DATA bits128low<>+8(SB)/8, $0x0000000000000002
-DATA bits128low<>+16(SB)/8, $0x0000000000000004
-DATA bits128low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits128low<>(SB), RODATA|NOPTR, $32
+DATA bits134low<>+0(SB)/8, $0x0000000000000001
+DATA bits134low<>+8(SB)/8, $0x0000000000000002
+DATA bits134low<>+16(SB)/8, $0x0000000000000004
+DATA bits134low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits134low<>(SB), RODATA|NOPTR, $32
 
-DATA bits128high<>+0(SB)/8, $0x0000000000000010
-DATA bits128high<>+8(SB)/8, $0x0000000000000020
-DATA bits128high<>+16(SB)/8, $0x0000000000000040
-DATA bits128high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits128high<>(SB), RODATA|NOPTR, $32
+DATA bits134high<>+0(SB)/8, $0x0000000000000010
+DATA bits134high<>+8(SB)/8, $0x0000000000000020
+DATA bits134high<>+16(SB)/8, $0x0000000000000040
+DATA bits134high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits134high<>(SB), RODATA|NOPTR, $32
 
 // func greatestFloat64AVX2(lanes []float64, v []float64)
 // Requires: AVX
@@ -3746,9 +3930,9 @@ TEXT ·greatestFloat64AVX2(SB), NOSPLIT, $0-48
 	VMOVDQU 32(AX), Y3
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end132
+	JZ      end138
 
-loop131:
+loop137:
 	VMOVDQU (CX), Y4
 	VMAXPD  Y0, Y4, Y0
 	VMOVDQU 32(CX), Y4
@@ -3767,9 +3951,9 @@ loop131:
 	VMAXPD  Y3, Y4, Y3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop131
+	JNZ     loop137
 
-end132:
+end138:
 	VMOVDQU Y3, 32(AX)
 	VMOVDQU 32(AX), Y3
 	VMAXPD  Y1, Y3, Y1
@@ -3788,17 +3972,17 @@ TEXT ·greatestValidFloat64AVX2(SB), NOSPLIT, $0-72
 	MOVQ    v_base+24(FP), CX
 	MOVQ    v_len+32(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits133low<>+0(SB), Y0
-	VMOVDQU bits133high<>+0(SB), Y1
+	VMOVDQU bits139low<>+0(SB), Y0
+	VMOVDQU bits139high<>+0(SB), Y1
 	VMOVDQU (AX), Y2
 	VMOVDQU 32(AX), Y3
 	VMOVDQU (AX), Y4
 	VMOVDQU 32(AX), Y5
 	SHRQ    $0x05, DX
 	TESTQ   DX, DX
-	JZ      end135
+	JZ      end141
 
-loop134:
+loop140:
 	VMOVDQA      Y2, Y6
 	VMOVDQU      (CX), Y7
 	VMAXPD       Y6, Y7, Y6
@@ -3858,9 +4042,9 @@ loop134:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000004, BX
 	DECQ         DX
-	JNZ          loop134
+	JNZ          loop140
 
-end135:
+end141:
 	VMOVDQU Y5, 32(AX)
 	VMOVDQU 32(AX), Y0
 	VMAXPD  Y3, Y0, Y3
@@ -3872,17 +4056,73 @@ end135:
 	VZEROUPPER
 	RET
 
-DATA bits133low<>+0(SB)/8, $0x0000000000000001
-DATA bits133low<>+8(SB)/8, $0x0000000000000002
-DATA bits133low<>+16(SB)/8, $0x0000000000000004
-DATA bits133low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits133low<>(SB), RODATA|NOPTR, $32
+DATA bits139low<>+0(SB)/8, $0x0000000000000001
+DATA bits139low<>+8(SB)/8, $0x0000000000000002
+DATA bits139low<>+16(SB)/8, $0x0000000000000004
+DATA bits139low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits139low<>(SB), RODATA|NOPTR, $32
 
-DATA bits133high<>+0(SB)/8, $0x0000000000000010
-DATA bits133high<>+8(SB)/8, $0x0000000000000020
-DATA bits133high<>+16(SB)/8, $0x0000000000000040
-DATA bits133high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits133high<>(SB), RODATA|NOPTR, $32
+DATA bits139high<>+0(SB)/8, $0x0000000000000010
+DATA bits139high<>+8(SB)/8, $0x0000000000000020
+DATA bits139high<>+16(SB)/8, $0x0000000000000040
+DATA bits139high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits139high<>(SB), RODATA|NOPTR, $32
+
+// func extremesFloat64AVX2(low []float64, high []float64, v []float64)
+// Requires: AVX, MMX+
+TEXT ·extremesFloat64AVX2(SB), NOSPLIT, $0-72
+	MOVQ    low_base+0(FP), AX
+	MOVQ    high_base+24(FP), CX
+	MOVQ    v_base+48(FP), DX
+	MOVQ    v_len+56(FP), BX
+	VMOVDQU (AX), Y0
+	VMOVDQU (CX), Y1
+	VMOVDQU 32(AX), Y2
+	VMOVDQU 32(CX), Y3
+	SHRQ    $0x05, BX
+	TESTQ   BX, BX
+	JZ      end143
+
+loop142:
+	VMOVDQU    (DX), Y4
+	PREFETCHT1 8192(DX)
+	VMINPD     Y0, Y4, Y0
+	VMAXPD     Y1, Y4, Y1
+	VMOVDQU    32(DX), Y4
+	VMINPD     Y2, Y4, Y2
+	VMAXPD     Y3, Y4, Y3
+	VMOVDQU    64(DX), Y4
+	PREFETCHT1 8256(DX)
+	VMINPD     Y0, Y4, Y0
+	VMAXPD     Y1, Y4, Y1
+	VMOVDQU    96(DX), Y4
+	VMINPD     Y2, Y4, Y2
+	VMAXPD     Y3, Y4, Y3
+	VMOVDQU    128(DX), Y4
+	PREFETCHT1 8320(DX)
+	VMINPD     Y0, Y4, Y0
+	VMAXPD     Y1, Y4, Y1
+	VMOVDQU    160(DX), Y4
+	VMINPD     Y2, Y4, Y2
+	VMAXPD     Y3, Y4, Y3
+	VMOVDQU    192(DX), Y4
+	PREFETCHT1 8384(DX)
+	VMINPD     Y0, Y4, Y0
+	VMAXPD     Y1, Y4, Y1
+	VMOVDQU    224(DX), Y4
+	VMINPD     Y2, Y4, Y2
+	VMAXPD     Y3, Y4, Y3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop142
+
+end143:
+	VMOVDQU Y0, (AX)
+	VMOVDQU Y1, (CX)
+	VMOVDQU Y2, 32(AX)
+	VMOVDQU Y3, 32(CX)
+	VZEROUPPER
+	RET
 
 // func sumBlocksAVX2(dst []float64, v []float64)
 // Requires: AVX, AVX2
@@ -3893,16 +4133,16 @@ TEXT ·sumBlocksAVX2(SB), NOSPLIT, $0-48
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	TESTQ CX, CX
-	JZ    end137
+	JZ    end145
 
-loop136:
+loop144:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  $0x0000000000000008, BX
 	TESTQ BX, BX
-	JZ    end139
+	JZ    end147
 
-loop138:
+loop146:
 	VADDPD (DX), Y0, Y0
 	VADDPD 32(DX), Y1, Y1
 	VADDPD 64(DX), Y0, Y0
@@ -3921,9 +4161,9 @@ loop138:
 	VADDPD 480(DX), Y1, Y1
 	ADDQ   $0x00000200, DX
 	DECQ   BX
-	JNZ    loop138
+	JNZ    loop146
 
-end139:
+end147:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -3932,9 +4172,9 @@ end139:
 	VMOVSD       X0, (AX)
 	ADDQ         $0x00000008, AX
 	DECQ         CX
-	JNZ          loop136
+	JNZ          loop144
 
-end137:
+end145:
 	VZEROUPPER
 	RET
 
@@ -3952,18 +4192,18 @@ TEXT ·deviateBlocksAVX2(SB), NOSPLIT, $0-80
 	VPXOR        Y3, Y3, Y3
 	VPXOR        Y4, Y4, Y4
 	TESTQ        CX, CX
-	JZ           end141
+	JZ           end149
 
-loop140:
+loop148:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
 	VPXOR Y2, Y2, Y2
 	VPXOR Y4, Y4, Y4
 	MOVQ  $0x0000000000000008, SI
 	TESTQ SI, SI
-	JZ    end143
+	JZ    end151
 
-loop142:
+loop150:
 	VMOVDQU (BX), Y5
 	VSUBPD  Y0, Y5, Y5
 	VMULPD  Y5, Y5, Y6
@@ -4046,9 +4286,9 @@ loop142:
 	VADDPD  Y6, Y4, Y4
 	ADDQ    $0x00000200, BX
 	DECQ    SI
-	JNZ     loop142
+	JNZ     loop150
 
-end143:
+end151:
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPD       X2, X1, X1
@@ -4064,9 +4304,9 @@ end143:
 	ADDQ         $0x00000008, AX
 	ADDQ         $0x00000008, DX
 	DECQ         CX
-	JNZ          loop140
+	JNZ          loop148
 
-end141:
+end149:
 	VZEROUPPER
 	RET
 
@@ -4077,21 +4317,21 @@ TEXT ·sumBlocksValidAVX2(SB), NOSPLIT, $0-72
 	MOVQ    dst_len+8(FP), CX
 	MOVQ    v_base+24(FP), DX
 	MOVQ    valid_base+48(FP), BX
-	VMOVDQU bits144low<>+0(SB), Y0
-	VMOVDQU bits144high<>+0(SB), Y1
+	VMOVDQU bits152low<>+0(SB), Y0
+	VMOVDQU bits152high<>+0(SB), Y1
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y3, Y3, Y3
 	TESTQ   CX, CX
-	JZ      end146
+	JZ      end154
 
-loop145:
+loop153:
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	MOVQ  $0x0000000000000008, SI
 	TESTQ SI, SI
-	JZ    end148
+	JZ    end156
 
-loop147:
+loop155:
 	VPBROADCASTB (BX), Y4
 	VPAND        Y0, Y4, Y4
 	VPCMPEQQ     Y0, Y4, Y4
@@ -4175,9 +4415,9 @@ loop147:
 	ADDQ         $0x00000200, DX
 	ADDQ         $0x00000008, BX
 	DECQ         SI
-	JNZ          loop147
+	JNZ          loop155
 
-end148:
+end156:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPD       X3, X2, X2
@@ -4186,23 +4426,23 @@ end148:
 	VMOVSD       X2, (AX)
 	ADDQ         $0x00000008, AX
 	DECQ         CX
-	JNZ          loop145
+	JNZ          loop153
 
-end146:
+end154:
 	VZEROUPPER
 	RET
 
-DATA bits144low<>+0(SB)/8, $0x0000000000000001
-DATA bits144low<>+8(SB)/8, $0x0000000000000002
-DATA bits144low<>+16(SB)/8, $0x0000000000000004
-DATA bits144low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits144low<>(SB), RODATA|NOPTR, $32
+DATA bits152low<>+0(SB)/8, $0x0000000000000001
+DATA bits152low<>+8(SB)/8, $0x0000000000000002
+DATA bits152low<>+16(SB)/8, $0x0000000000000004
+DATA bits152low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits152low<>(SB), RODATA|NOPTR, $32
 
-DATA bits144high<>+0(SB)/8, $0x0000000000000010
-DATA bits144high<>+8(SB)/8, $0x0000000000000020
-DATA bits144high<>+16(SB)/8, $0x0000000000000040
-DATA bits144high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits144high<>(SB), RODATA|NOPTR, $32
+DATA bits152high<>+0(SB)/8, $0x0000000000000010
+DATA bits152high<>+8(SB)/8, $0x0000000000000020
+DATA bits152high<>+16(SB)/8, $0x0000000000000040
+DATA bits152high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits152high<>(SB), RODATA|NOPTR, $32
 
 // func deviateBlocksValidAVX2(d []float64, q []float64, v []float64, valid []byte, mean float64)
 // Requires: AVX, AVX2, SSE2
@@ -4212,8 +4452,8 @@ TEXT ·deviateBlocksValidAVX2(SB), NOSPLIT, $0-104
 	MOVQ         q_base+24(FP), DX
 	MOVQ         v_base+48(FP), BX
 	MOVQ         valid_base+72(FP), SI
-	VMOVDQU      bits149low<>+0(SB), Y0
-	VMOVDQU      bits149high<>+0(SB), Y1
+	VMOVDQU      bits157low<>+0(SB), Y0
+	VMOVDQU      bits157high<>+0(SB), Y1
 	MOVSD        mean+96(FP), X2
 	VBROADCASTSD X2, Y2
 	VPXOR        Y3, Y3, Y3
@@ -4221,18 +4461,18 @@ TEXT ·deviateBlocksValidAVX2(SB), NOSPLIT, $0-104
 	VPXOR        Y5, Y5, Y5
 	VPXOR        Y6, Y6, Y6
 	TESTQ        CX, CX
-	JZ           end151
+	JZ           end159
 
-loop150:
+loop158:
 	VPXOR Y3, Y3, Y3
 	VPXOR Y5, Y5, Y5
 	VPXOR Y4, Y4, Y4
 	VPXOR Y6, Y6, Y6
 	MOVQ  $0x0000000000000008, DI
 	TESTQ DI, DI
-	JZ    end153
+	JZ    end161
 
-loop152:
+loop160:
 	VMOVDQU      (BX), Y7
 	VSUBPD       Y2, Y7, Y7
 	VPBROADCASTB (SI), Y8
@@ -4380,9 +4620,9 @@ loop152:
 	ADDQ         $0x00000200, BX
 	ADDQ         $0x00000008, SI
 	DECQ         DI
-	JNZ          loop152
+	JNZ          loop160
 
-end153:
+end161:
 	VADDPD       Y4, Y3, Y3
 	VEXTRACTF128 $0x01, Y3, X4
 	VADDPD       X4, X3, X3
@@ -4398,20 +4638,20 @@ end153:
 	ADDQ         $0x00000008, AX
 	ADDQ         $0x00000008, DX
 	DECQ         CX
-	JNZ          loop150
+	JNZ          loop158
 
-end151:
+end159:
 	VZEROUPPER
 	RET
 
-DATA bits149low<>+0(SB)/8, $0x0000000000000001
-DATA bits149low<>+8(SB)/8, $0x0000000000000002
-DATA bits149low<>+16(SB)/8, $0x0000000000000004
-DATA bits149low<>+24(SB)/8, $0x0000000000000008
-GLOBL bits149low<>(SB), RODATA|NOPTR, $32
+DATA bits157low<>+0(SB)/8, $0x0000000000000001
+DATA bits157low<>+8(SB)/8, $0x0000000000000002
+DATA bits157low<>+16(SB)/8, $0x0000000000000004
+DATA bits157low<>+24(SB)/8, $0x0000000000000008
+GLOBL bits157low<>(SB), RODATA|NOPTR, $32
 
-DATA bits149high<>+0(SB)/8, $0x0000000000000010
-DATA bits149high<>+8(SB)/8, $0x0000000000000020
-DATA bits149high<>+16(SB)/8, $0x0000000000000040
-DATA bits149high<>+24(SB)/8, $0x0000000000000080
-GLOBL bits149high<>(SB), RODATA|NOPTR, $32
+DATA bits157high<>+0(SB)/8, $0x0000000000000010
+DATA bits157high<>+8(SB)/8, $0x0000000000000020
+DATA bits157high<>+16(SB)/8, $0x0000000000000040
+DATA bits157high<>+24(SB)/8, $0x0000000000000080
+GLOBL bits157high<>(SB), RODATA|NOPTR, $32

@@ -226,6 +226,18 @@ func greatestInt32AVX512(lanes []int32, v []int32)
 //go:noescape
 func greatestValidInt32AVX512(lanes []int32, v []int32, valid []byte)
 
+// extremesInt32AVX512 is
+//
+//	for i := range v {
+//		low[i%16] = v[i]  // if v[i] < low[i%16]
+//		high[i%16] = v[i] // if v[i] > high[i%16]
+//	}
+//
+// or any other way to deal v out to the 16 lanes. len(v) is a multiple of 64.
+//
+//go:noescape
+func extremesInt32AVX512(low []int32, high []int32, v []int32)
+
 // leastInt64AVX512 is
 //
 //	for i := range v {
@@ -273,6 +285,18 @@ func greatestInt64AVX512(lanes []int64, v []int64)
 //
 //go:noescape
 func greatestValidInt64AVX512(lanes []int64, v []int64, valid []byte)
+
+// extremesInt64AVX512 is
+//
+//	for i := range v {
+//		low[i%8] = v[i]  // if v[i] < low[i%8]
+//		high[i%8] = v[i] // if v[i] > high[i%8]
+//	}
+//
+// or any other way to deal v out to the 8 lanes. len(v) is a multiple of 32.
+//
+//go:noescape
+func extremesInt64AVX512(low []int64, high []int64, v []int64)
 
 // sumUint8AVX512 is
 //
@@ -618,6 +642,18 @@ func greatestFloat32AVX512(lanes []float32, v []float32)
 //go:noescape
 func greatestValidFloat32AVX512(lanes []float32, v []float32, valid []byte)
 
+// extremesFloat32AVX512 is
+//
+//	for i := range v {
+//		low[i%16] = v[i]  // if v[i] < low[i%16]
+//		high[i%16] = v[i] // if v[i] > high[i%16]
+//	}
+//
+// or any other way to deal v out to the 16 lanes. len(v) is a multiple of 64.
+//
+//go:noescape
+func extremesFloat32AVX512(low []float32, high []float32, v []float32)
+
 // leastFloat64AVX512 is
 //
 //	for i := range v {
@@ -665,6 +701,18 @@ func greatestFloat64AVX512(lanes []float64, v []float64)
 //
 //go:noescape
 func greatestValidFloat64AVX512(lanes []float64, v []float64, valid []byte)
+
+// extremesFloat64AVX512 is
+//
+//	for i := range v {
+//		low[i%8] = v[i]  // if v[i] < low[i%8]
+//		high[i%8] = v[i] // if v[i] > high[i%8]
+//	}
+//
+// or any other way to deal v out to the 8 lanes. len(v) is a multiple of 32.
+//
+//go:noescape
+func extremesFloat64AVX512(low []float64, high []float64, v []float64)
 
 // sumBlocksAVX512 sums len(dst) blocks of 512 values of v, each in eight lanes
 // that are joined as kernels.ReduceFunc says.

@@ -712,6 +712,50 @@ end36:
 	VZEROUPPER
 	RET
 
+// func extremesInt32AVX512(low []int32, high []int32, v []int32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·extremesInt32AVX512(SB), NOSPLIT, $0-72
+	MOVQ      low_base+0(FP), AX
+	MOVQ      high_base+24(FP), CX
+	MOVQ      v_base+48(FP), DX
+	MOVQ      v_len+56(FP), BX
+	VMOVDQU64 (AX), Z0
+	VMOVDQU64 (CX), Z1
+	VMOVDQU64 (AX), Z2
+	VMOVDQU64 (CX), Z3
+	SHRQ      $0x06, BX
+	TESTQ     BX, BX
+	JZ        end38
+
+loop37:
+	VMOVDQU64  (DX), Z4
+	PREFETCHT1 8192(DX)
+	VPMINSD    Z4, Z0, Z0
+	VPMAXSD    Z4, Z1, Z1
+	VMOVDQU64  64(DX), Z4
+	PREFETCHT1 8256(DX)
+	VPMINSD    Z4, Z2, Z2
+	VPMAXSD    Z4, Z3, Z3
+	VMOVDQU64  128(DX), Z4
+	PREFETCHT1 8320(DX)
+	VPMINSD    Z4, Z0, Z0
+	VPMAXSD    Z4, Z1, Z1
+	VMOVDQU64  192(DX), Z4
+	PREFETCHT1 8384(DX)
+	VPMINSD    Z4, Z2, Z2
+	VPMAXSD    Z4, Z3, Z3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop37
+
+end38:
+	VPMINSD   Z2, Z0, Z0
+	VPMAXSD   Z3, Z1, Z1
+	VMOVDQU64 Z0, (AX)
+	VMOVDQU64 Z1, (CX)
+	VZEROUPPER
+	RET
+
 // func leastInt64AVX512(lanes []int64, v []int64)
 // Requires: AVX, AVX512F
 TEXT ·leastInt64AVX512(SB), NOSPLIT, $0-48
@@ -724,18 +768,18 @@ TEXT ·leastInt64AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end38
+	JZ        end40
 
-loop37:
+loop39:
 	VPMINSQ (CX), Z0, Z0
 	VPMINSQ 64(CX), Z1, Z1
 	VPMINSQ 128(CX), Z2, Z2
 	VPMINSQ 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop37
+	JNZ     loop39
 
-end38:
+end40:
 	VMOVDQU64 Z3, (AX)
 	VPMINSQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -759,9 +803,9 @@ TEXT ·leastValidInt64AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end40
+	JZ        end42
 
-loop39:
+loop41:
 	KMOVB   (BX), K1
 	VPMINSQ (CX), Z0, K1, Z0
 	KMOVB   1(BX), K1
@@ -773,9 +817,9 @@ loop39:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000004, BX
 	DECQ    DX
-	JNZ     loop39
+	JNZ     loop41
 
-end40:
+end42:
 	VMOVDQU64 Z3, (AX)
 	VPMINSQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -798,18 +842,18 @@ TEXT ·greatestInt64AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end42
+	JZ        end44
 
-loop41:
+loop43:
 	VPMAXSQ (CX), Z0, Z0
 	VPMAXSQ 64(CX), Z1, Z1
 	VPMAXSQ 128(CX), Z2, Z2
 	VPMAXSQ 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop41
+	JNZ     loop43
 
-end42:
+end44:
 	VMOVDQU64 Z3, (AX)
 	VPMAXSQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -833,9 +877,9 @@ TEXT ·greatestValidInt64AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end44
+	JZ        end46
 
-loop43:
+loop45:
 	KMOVB   (BX), K1
 	VPMAXSQ (CX), Z0, K1, Z0
 	KMOVB   1(BX), K1
@@ -847,9 +891,9 @@ loop43:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000004, BX
 	DECQ    DX
-	JNZ     loop43
+	JNZ     loop45
 
-end44:
+end46:
 	VMOVDQU64 Z3, (AX)
 	VPMAXSQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -857,6 +901,50 @@ end44:
 	VMOVDQU64 Z1, (AX)
 	VPMAXSQ   (AX), Z0, Z0
 	VMOVDQU64 Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func extremesInt64AVX512(low []int64, high []int64, v []int64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·extremesInt64AVX512(SB), NOSPLIT, $0-72
+	MOVQ      low_base+0(FP), AX
+	MOVQ      high_base+24(FP), CX
+	MOVQ      v_base+48(FP), DX
+	MOVQ      v_len+56(FP), BX
+	VMOVDQU64 (AX), Z0
+	VMOVDQU64 (CX), Z1
+	VMOVDQU64 (AX), Z2
+	VMOVDQU64 (CX), Z3
+	SHRQ      $0x05, BX
+	TESTQ     BX, BX
+	JZ        end48
+
+loop47:
+	VMOVDQU64  (DX), Z4
+	PREFETCHT1 8192(DX)
+	VPMINSQ    Z4, Z0, Z0
+	VPMAXSQ    Z4, Z1, Z1
+	VMOVDQU64  64(DX), Z4
+	PREFETCHT1 8256(DX)
+	VPMINSQ    Z4, Z2, Z2
+	VPMAXSQ    Z4, Z3, Z3
+	VMOVDQU64  128(DX), Z4
+	PREFETCHT1 8320(DX)
+	VPMINSQ    Z4, Z0, Z0
+	VPMAXSQ    Z4, Z1, Z1
+	VMOVDQU64  192(DX), Z4
+	PREFETCHT1 8384(DX)
+	VPMINSQ    Z4, Z2, Z2
+	VPMAXSQ    Z4, Z3, Z3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop47
+
+end48:
+	VPMINSQ   Z2, Z0, Z0
+	VPMAXSQ   Z3, Z1, Z1
+	VMOVDQU64 Z0, (AX)
+	VMOVDQU64 Z1, (CX)
 	VZEROUPPER
 	RET
 
@@ -871,9 +959,9 @@ TEXT ·sumUint8AVX512(SB), NOSPLIT, $0-32
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end46
+	JZ     end50
 
-loop45:
+loop49:
 	VPMOVZXBQ (AX), Z4
 	VPADDQ    Z4, Z0, Z0
 	VPMOVZXBQ 8(AX), Z4
@@ -884,9 +972,9 @@ loop45:
 	VPADDQ    Z4, Z3, Z3
 	ADDQ      $0x00000020, AX
 	DECQ      CX
-	JNZ       loop45
+	JNZ       loop49
 
-end46:
+end50:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -913,9 +1001,9 @@ TEXT ·sumValidUint8AVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end48
+	JZ     end52
 
-loop47:
+loop51:
 	KMOVB       (DX), K1
 	VPMOVZXBQ.Z (AX), K1, Z4
 	VPADDQ      Z4, Z0, Z0
@@ -931,9 +1019,9 @@ loop47:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000004, DX
 	DECQ        CX
-	JNZ         loop47
+	JNZ         loop51
 
-end48:
+end52:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -960,18 +1048,18 @@ TEXT ·leastUint8AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x08, DX
 	TESTQ     DX, DX
-	JZ        end50
+	JZ        end54
 
-loop49:
+loop53:
 	VPMINUB (CX), Z0, Z0
 	VPMINUB 64(CX), Z1, Z1
 	VPMINUB 128(CX), Z2, Z2
 	VPMINUB 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop49
+	JNZ     loop53
 
-end50:
+end54:
 	VMOVDQU64 Z3, (AX)
 	VPMINUB   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -995,9 +1083,9 @@ TEXT ·leastValidUint8AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x08, DX
 	TESTQ     DX, DX
-	JZ        end52
+	JZ        end56
 
-loop51:
+loop55:
 	KMOVQ   (BX), K1
 	VPMINUB (CX), Z0, K1, Z0
 	KMOVQ   8(BX), K1
@@ -1009,9 +1097,9 @@ loop51:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000020, BX
 	DECQ    DX
-	JNZ     loop51
+	JNZ     loop55
 
-end52:
+end56:
 	VMOVDQU64 Z3, (AX)
 	VPMINUB   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1034,18 +1122,18 @@ TEXT ·greatestUint8AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x08, DX
 	TESTQ     DX, DX
-	JZ        end54
+	JZ        end58
 
-loop53:
+loop57:
 	VPMAXUB (CX), Z0, Z0
 	VPMAXUB 64(CX), Z1, Z1
 	VPMAXUB 128(CX), Z2, Z2
 	VPMAXUB 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop53
+	JNZ     loop57
 
-end54:
+end58:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUB   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1069,9 +1157,9 @@ TEXT ·greatestValidUint8AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x08, DX
 	TESTQ     DX, DX
-	JZ        end56
+	JZ        end60
 
-loop55:
+loop59:
 	KMOVQ   (BX), K1
 	VPMAXUB (CX), Z0, K1, Z0
 	KMOVQ   8(BX), K1
@@ -1083,9 +1171,9 @@ loop55:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000020, BX
 	DECQ    DX
-	JNZ     loop55
+	JNZ     loop59
 
-end56:
+end60:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUB   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1107,9 +1195,9 @@ TEXT ·sumUint16AVX512(SB), NOSPLIT, $0-32
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end58
+	JZ     end62
 
-loop57:
+loop61:
 	VPMOVZXWQ (AX), Z4
 	VPADDQ    Z4, Z0, Z0
 	VPMOVZXWQ 16(AX), Z4
@@ -1120,9 +1208,9 @@ loop57:
 	VPADDQ    Z4, Z3, Z3
 	ADDQ      $0x00000040, AX
 	DECQ      CX
-	JNZ       loop57
+	JNZ       loop61
 
-end58:
+end62:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -1149,9 +1237,9 @@ TEXT ·sumValidUint16AVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end60
+	JZ     end64
 
-loop59:
+loop63:
 	KMOVB       (DX), K1
 	VPMOVZXWQ.Z (AX), K1, Z4
 	VPADDQ      Z4, Z0, Z0
@@ -1167,9 +1255,9 @@ loop59:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000004, DX
 	DECQ        CX
-	JNZ         loop59
+	JNZ         loop63
 
-end60:
+end64:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -1196,18 +1284,18 @@ TEXT ·leastUint16AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x07, DX
 	TESTQ     DX, DX
-	JZ        end62
+	JZ        end66
 
-loop61:
+loop65:
 	VPMINUW (CX), Z0, Z0
 	VPMINUW 64(CX), Z1, Z1
 	VPMINUW 128(CX), Z2, Z2
 	VPMINUW 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop61
+	JNZ     loop65
 
-end62:
+end66:
 	VMOVDQU64 Z3, (AX)
 	VPMINUW   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1231,9 +1319,9 @@ TEXT ·leastValidUint16AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x07, DX
 	TESTQ     DX, DX
-	JZ        end64
+	JZ        end68
 
-loop63:
+loop67:
 	KMOVD   (BX), K1
 	VPMINUW (CX), Z0, K1, Z0
 	KMOVD   4(BX), K1
@@ -1245,9 +1333,9 @@ loop63:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000010, BX
 	DECQ    DX
-	JNZ     loop63
+	JNZ     loop67
 
-end64:
+end68:
 	VMOVDQU64 Z3, (AX)
 	VPMINUW   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1270,18 +1358,18 @@ TEXT ·greatestUint16AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x07, DX
 	TESTQ     DX, DX
-	JZ        end66
+	JZ        end70
 
-loop65:
+loop69:
 	VPMAXUW (CX), Z0, Z0
 	VPMAXUW 64(CX), Z1, Z1
 	VPMAXUW 128(CX), Z2, Z2
 	VPMAXUW 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop65
+	JNZ     loop69
 
-end66:
+end70:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUW   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1305,9 +1393,9 @@ TEXT ·greatestValidUint16AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x07, DX
 	TESTQ     DX, DX
-	JZ        end68
+	JZ        end72
 
-loop67:
+loop71:
 	KMOVD   (BX), K1
 	VPMAXUW (CX), Z0, K1, Z0
 	KMOVD   4(BX), K1
@@ -1319,9 +1407,9 @@ loop67:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000010, BX
 	DECQ    DX
-	JNZ     loop67
+	JNZ     loop71
 
-end68:
+end72:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUW   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1343,9 +1431,9 @@ TEXT ·sumUint32AVX512(SB), NOSPLIT, $0-32
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end70
+	JZ     end74
 
-loop69:
+loop73:
 	VPMOVZXDQ (AX), Z4
 	VPADDQ    Z4, Z0, Z0
 	VPMOVZXDQ 32(AX), Z4
@@ -1356,9 +1444,9 @@ loop69:
 	VPADDQ    Z4, Z3, Z3
 	ADDQ      $0x00000080, AX
 	DECQ      CX
-	JNZ       loop69
+	JNZ       loop73
 
-end70:
+end74:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -1385,9 +1473,9 @@ TEXT ·sumValidUint32AVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end72
+	JZ     end76
 
-loop71:
+loop75:
 	KMOVB       (DX), K1
 	VPMOVZXDQ.Z (AX), K1, Z4
 	VPADDQ      Z4, Z0, Z0
@@ -1403,9 +1491,9 @@ loop71:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000004, DX
 	DECQ        CX
-	JNZ         loop71
+	JNZ         loop75
 
-end72:
+end76:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -1432,18 +1520,18 @@ TEXT ·leastUint32AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end74
+	JZ        end78
 
-loop73:
+loop77:
 	VPMINUD (CX), Z0, Z0
 	VPMINUD 64(CX), Z1, Z1
 	VPMINUD 128(CX), Z2, Z2
 	VPMINUD 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop73
+	JNZ     loop77
 
-end74:
+end78:
 	VMOVDQU64 Z3, (AX)
 	VPMINUD   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1467,9 +1555,9 @@ TEXT ·leastValidUint32AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end76
+	JZ        end80
 
-loop75:
+loop79:
 	KMOVW   (BX), K1
 	VPMINUD (CX), Z0, K1, Z0
 	KMOVW   2(BX), K1
@@ -1481,9 +1569,9 @@ loop75:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000008, BX
 	DECQ    DX
-	JNZ     loop75
+	JNZ     loop79
 
-end76:
+end80:
 	VMOVDQU64 Z3, (AX)
 	VPMINUD   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1506,18 +1594,18 @@ TEXT ·greatestUint32AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end78
+	JZ        end82
 
-loop77:
+loop81:
 	VPMAXUD (CX), Z0, Z0
 	VPMAXUD 64(CX), Z1, Z1
 	VPMAXUD 128(CX), Z2, Z2
 	VPMAXUD 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop77
+	JNZ     loop81
 
-end78:
+end82:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUD   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1541,9 +1629,9 @@ TEXT ·greatestValidUint32AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end80
+	JZ        end84
 
-loop79:
+loop83:
 	KMOVW   (BX), K1
 	VPMAXUD (CX), Z0, K1, Z0
 	KMOVW   2(BX), K1
@@ -1555,9 +1643,9 @@ loop79:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000008, BX
 	DECQ    DX
-	JNZ     loop79
+	JNZ     loop83
 
-end80:
+end84:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUD   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1579,18 +1667,18 @@ TEXT ·sumUint64AVX512(SB), NOSPLIT, $0-32
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end82
+	JZ     end86
 
-loop81:
+loop85:
 	VPADDQ (AX), Z0, Z0
 	VPADDQ 64(AX), Z1, Z1
 	VPADDQ 128(AX), Z2, Z2
 	VPADDQ 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	DECQ   CX
-	JNZ    loop81
+	JNZ    loop85
 
-end82:
+end86:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -1617,9 +1705,9 @@ TEXT ·sumValidUint64AVX512(SB), NOSPLIT, $0-56
 	VPXORQ Z3, Z3, Z3
 	SHRQ   $0x05, CX
 	TESTQ  CX, CX
-	JZ     end84
+	JZ     end88
 
-loop83:
+loop87:
 	KMOVB       (DX), K1
 	VMOVDQU64.Z (AX), K1, Z4
 	VPADDQ      Z4, Z0, Z0
@@ -1635,9 +1723,9 @@ loop83:
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000004, DX
 	DECQ        CX
-	JNZ         loop83
+	JNZ         loop87
 
-end84:
+end88:
 	VPADDQ        Z1, Z0, Z0
 	VPADDQ        Z3, Z2, Z2
 	VPADDQ        Z2, Z0, Z0
@@ -1664,18 +1752,18 @@ TEXT ·leastUint64AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end86
+	JZ        end90
 
-loop85:
+loop89:
 	VPMINUQ (CX), Z0, Z0
 	VPMINUQ 64(CX), Z1, Z1
 	VPMINUQ 128(CX), Z2, Z2
 	VPMINUQ 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop85
+	JNZ     loop89
 
-end86:
+end90:
 	VMOVDQU64 Z3, (AX)
 	VPMINUQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1699,9 +1787,9 @@ TEXT ·leastValidUint64AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end88
+	JZ        end92
 
-loop87:
+loop91:
 	KMOVB   (BX), K1
 	VPMINUQ (CX), Z0, K1, Z0
 	KMOVB   1(BX), K1
@@ -1713,9 +1801,9 @@ loop87:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000004, BX
 	DECQ    DX
-	JNZ     loop87
+	JNZ     loop91
 
-end88:
+end92:
 	VMOVDQU64 Z3, (AX)
 	VPMINUQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1738,18 +1826,18 @@ TEXT ·greatestUint64AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end90
+	JZ        end94
 
-loop89:
+loop93:
 	VPMAXUQ (CX), Z0, Z0
 	VPMAXUQ 64(CX), Z1, Z1
 	VPMAXUQ 128(CX), Z2, Z2
 	VPMAXUQ 192(CX), Z3, Z3
 	ADDQ    $0x00000100, CX
 	DECQ    DX
-	JNZ     loop89
+	JNZ     loop93
 
-end90:
+end94:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1773,9 +1861,9 @@ TEXT ·greatestValidUint64AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end92
+	JZ        end96
 
-loop91:
+loop95:
 	KMOVB   (BX), K1
 	VPMAXUQ (CX), Z0, K1, Z0
 	KMOVB   1(BX), K1
@@ -1787,9 +1875,9 @@ loop91:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000004, BX
 	DECQ    DX
-	JNZ     loop91
+	JNZ     loop95
 
-end92:
+end96:
 	VMOVDQU64 Z3, (AX)
 	VPMAXUQ   (AX), Z0, Z0
 	VMOVDQU64 Z2, (AX)
@@ -1812,9 +1900,9 @@ TEXT ·leastFloat32AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end94
+	JZ        end98
 
-loop93:
+loop97:
 	VMOVDQU64 (CX), Z4
 	VMINPS    Z0, Z4, Z0
 	VMOVDQU64 64(CX), Z4
@@ -1825,9 +1913,9 @@ loop93:
 	VMINPS    Z3, Z4, Z3
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop93
+	JNZ       loop97
 
-end94:
+end98:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMINPS    Z0, Z3, Z0
@@ -1854,9 +1942,9 @@ TEXT ·leastValidFloat32AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end96
+	JZ        end100
 
-loop95:
+loop99:
 	KMOVW     (BX), K1
 	VMOVDQU64 (CX), Z4
 	VMINPS    Z0, Z4, K1, Z0
@@ -1872,9 +1960,9 @@ loop95:
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000008, BX
 	DECQ      DX
-	JNZ       loop95
+	JNZ       loop99
 
-end96:
+end100:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMINPS    Z0, Z3, Z0
@@ -1900,9 +1988,9 @@ TEXT ·greatestFloat32AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end98
+	JZ        end102
 
-loop97:
+loop101:
 	VMOVDQU64 (CX), Z4
 	VMAXPS    Z0, Z4, Z0
 	VMOVDQU64 64(CX), Z4
@@ -1913,9 +2001,9 @@ loop97:
 	VMAXPS    Z3, Z4, Z3
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop97
+	JNZ       loop101
 
-end98:
+end102:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMAXPS    Z0, Z3, Z0
@@ -1942,9 +2030,9 @@ TEXT ·greatestValidFloat32AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x06, DX
 	TESTQ     DX, DX
-	JZ        end100
+	JZ        end104
 
-loop99:
+loop103:
 	KMOVW     (BX), K1
 	VMOVDQU64 (CX), Z4
 	VMAXPS    Z0, Z4, K1, Z0
@@ -1960,9 +2048,9 @@ loop99:
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000008, BX
 	DECQ      DX
-	JNZ       loop99
+	JNZ       loop103
 
-end100:
+end104:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMAXPS    Z0, Z3, Z0
@@ -1973,6 +2061,50 @@ end100:
 	VMOVDQU64 (AX), Z1
 	VMAXPS    Z0, Z1, Z0
 	VMOVDQU64 Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func extremesFloat32AVX512(low []float32, high []float32, v []float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·extremesFloat32AVX512(SB), NOSPLIT, $0-72
+	MOVQ      low_base+0(FP), AX
+	MOVQ      high_base+24(FP), CX
+	MOVQ      v_base+48(FP), DX
+	MOVQ      v_len+56(FP), BX
+	VMOVDQU64 (AX), Z0
+	VMOVDQU64 (CX), Z1
+	VMOVDQU64 (AX), Z2
+	VMOVDQU64 (CX), Z3
+	SHRQ      $0x06, BX
+	TESTQ     BX, BX
+	JZ        end106
+
+loop105:
+	VMOVDQU64  (DX), Z4
+	PREFETCHT1 8192(DX)
+	VMINPS     Z0, Z4, Z0
+	VMAXPS     Z1, Z4, Z1
+	VMOVDQU64  64(DX), Z4
+	PREFETCHT1 8256(DX)
+	VMINPS     Z2, Z4, Z2
+	VMAXPS     Z3, Z4, Z3
+	VMOVDQU64  128(DX), Z4
+	PREFETCHT1 8320(DX)
+	VMINPS     Z0, Z4, Z0
+	VMAXPS     Z1, Z4, Z1
+	VMOVDQU64  192(DX), Z4
+	PREFETCHT1 8384(DX)
+	VMINPS     Z2, Z4, Z2
+	VMAXPS     Z3, Z4, Z3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop105
+
+end106:
+	VMINPS    Z0, Z2, Z0
+	VMAXPS    Z1, Z3, Z1
+	VMOVDQU64 Z0, (AX)
+	VMOVDQU64 Z1, (CX)
 	VZEROUPPER
 	RET
 
@@ -1988,9 +2120,9 @@ TEXT ·leastFloat64AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end102
+	JZ        end108
 
-loop101:
+loop107:
 	VMOVDQU64 (CX), Z4
 	VMINPD    Z0, Z4, Z0
 	VMOVDQU64 64(CX), Z4
@@ -2001,9 +2133,9 @@ loop101:
 	VMINPD    Z3, Z4, Z3
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop101
+	JNZ       loop107
 
-end102:
+end108:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMINPD    Z0, Z3, Z0
@@ -2030,9 +2162,9 @@ TEXT ·leastValidFloat64AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end104
+	JZ        end110
 
-loop103:
+loop109:
 	KMOVB     (BX), K1
 	VMOVDQU64 (CX), Z4
 	VMINPD    Z0, Z4, K1, Z0
@@ -2048,9 +2180,9 @@ loop103:
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000004, BX
 	DECQ      DX
-	JNZ       loop103
+	JNZ       loop109
 
-end104:
+end110:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMINPD    Z0, Z3, Z0
@@ -2076,9 +2208,9 @@ TEXT ·greatestFloat64AVX512(SB), NOSPLIT, $0-48
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end106
+	JZ        end112
 
-loop105:
+loop111:
 	VMOVDQU64 (CX), Z4
 	VMAXPD    Z0, Z4, Z0
 	VMOVDQU64 64(CX), Z4
@@ -2089,9 +2221,9 @@ loop105:
 	VMAXPD    Z3, Z4, Z3
 	ADDQ      $0x00000100, CX
 	DECQ      DX
-	JNZ       loop105
+	JNZ       loop111
 
-end106:
+end112:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMAXPD    Z0, Z3, Z0
@@ -2118,9 +2250,9 @@ TEXT ·greatestValidFloat64AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64 (AX), Z3
 	SHRQ      $0x05, DX
 	TESTQ     DX, DX
-	JZ        end108
+	JZ        end114
 
-loop107:
+loop113:
 	KMOVB     (BX), K1
 	VMOVDQU64 (CX), Z4
 	VMAXPD    Z0, Z4, K1, Z0
@@ -2136,9 +2268,9 @@ loop107:
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000004, BX
 	DECQ      DX
-	JNZ       loop107
+	JNZ       loop113
 
-end108:
+end114:
 	VMOVDQU64 Z3, (AX)
 	VMOVDQU64 (AX), Z3
 	VMAXPD    Z0, Z3, Z0
@@ -2152,6 +2284,50 @@ end108:
 	VZEROUPPER
 	RET
 
+// func extremesFloat64AVX512(low []float64, high []float64, v []float64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·extremesFloat64AVX512(SB), NOSPLIT, $0-72
+	MOVQ      low_base+0(FP), AX
+	MOVQ      high_base+24(FP), CX
+	MOVQ      v_base+48(FP), DX
+	MOVQ      v_len+56(FP), BX
+	VMOVDQU64 (AX), Z0
+	VMOVDQU64 (CX), Z1
+	VMOVDQU64 (AX), Z2
+	VMOVDQU64 (CX), Z3
+	SHRQ      $0x05, BX
+	TESTQ     BX, BX
+	JZ        end116
+
+loop115:
+	VMOVDQU64  (DX), Z4
+	PREFETCHT1 8192(DX)
+	VMINPD     Z0, Z4, Z0
+	VMAXPD     Z1, Z4, Z1
+	VMOVDQU64  64(DX), Z4
+	PREFETCHT1 8256(DX)
+	VMINPD     Z2, Z4, Z2
+	VMAXPD     Z3, Z4, Z3
+	VMOVDQU64  128(DX), Z4
+	PREFETCHT1 8320(DX)
+	VMINPD     Z0, Z4, Z0
+	VMAXPD     Z1, Z4, Z1
+	VMOVDQU64  192(DX), Z4
+	PREFETCHT1 8384(DX)
+	VMINPD     Z2, Z4, Z2
+	VMAXPD     Z3, Z4, Z3
+	ADDQ       $0x00000100, DX
+	DECQ       BX
+	JNZ        loop115
+
+end116:
+	VMINPD    Z0, Z2, Z0
+	VMAXPD    Z1, Z3, Z1
+	VMOVDQU64 Z0, (AX)
+	VMOVDQU64 Z1, (CX)
+	VZEROUPPER
+	RET
+
 // func sumBlocksAVX512(dst []float64, v []float64)
 // Requires: AVX, AVX512F
 TEXT ·sumBlocksAVX512(SB), NOSPLIT, $0-48
@@ -2160,15 +2336,15 @@ TEXT ·sumBlocksAVX512(SB), NOSPLIT, $0-48
 	MOVQ   v_base+24(FP), DX
 	VPXORQ Z0, Z0, Z0
 	TESTQ  CX, CX
-	JZ     end110
+	JZ     end118
 
-loop109:
+loop117:
 	VPXORQ Z0, Z0, Z0
 	MOVQ   $0x0000000000000008, BX
 	TESTQ  BX, BX
-	JZ     end112
+	JZ     end120
 
-loop111:
+loop119:
 	VADDPD (DX), Z0, Z0
 	VADDPD 64(DX), Z0, Z0
 	VADDPD 128(DX), Z0, Z0
@@ -2179,9 +2355,9 @@ loop111:
 	VADDPD 448(DX), Z0, Z0
 	ADDQ   $0x00000200, DX
 	DECQ   BX
-	JNZ    loop111
+	JNZ    loop119
 
-end112:
+end120:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -2191,9 +2367,9 @@ end112:
 	VMOVSD        X0, (AX)
 	ADDQ          $0x00000008, AX
 	DECQ          CX
-	JNZ           loop109
+	JNZ           loop117
 
-end110:
+end118:
 	VZEROUPPER
 	RET
 
@@ -2209,16 +2385,16 @@ TEXT ·deviateBlocksAVX512(SB), NOSPLIT, $0-80
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
 	TESTQ        CX, CX
-	JZ           end114
+	JZ           end122
 
-loop113:
+loop121:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	MOVQ   $0x0000000000000008, SI
 	TESTQ  SI, SI
-	JZ     end116
+	JZ     end124
 
-loop115:
+loop123:
 	VMOVDQU64 (BX), Z3
 	VSUBPD    Z0, Z3, Z3
 	VMULPD    Z3, Z3, Z4
@@ -2261,9 +2437,9 @@ loop115:
 	VADDPD    Z4, Z2, Z2
 	ADDQ      $0x00000200, BX
 	DECQ      SI
-	JNZ       loop115
+	JNZ       loop123
 
-end116:
+end124:
 	VEXTRACTF64X4 $0x01, Z1, Y3
 	VADDPD        Y3, Y1, Y1
 	VEXTRACTF128  $0x01, Y1, X3
@@ -2281,9 +2457,9 @@ end116:
 	ADDQ          $0x00000008, AX
 	ADDQ          $0x00000008, DX
 	DECQ          CX
-	JNZ           loop113
+	JNZ           loop121
 
-end114:
+end122:
 	VZEROUPPER
 	RET
 
@@ -2296,15 +2472,15 @@ TEXT ·sumBlocksValidAVX512(SB), NOSPLIT, $0-72
 	MOVQ   valid_base+48(FP), BX
 	VPXORQ Z0, Z0, Z0
 	TESTQ  CX, CX
-	JZ     end118
+	JZ     end126
 
-loop117:
+loop125:
 	VPXORQ Z0, Z0, Z0
 	MOVQ   $0x0000000000000008, SI
 	TESTQ  SI, SI
-	JZ     end120
+	JZ     end128
 
-loop119:
+loop127:
 	KMOVB  (BX), K1
 	VADDPD (DX), Z0, K1, Z0
 	KMOVB  1(BX), K1
@@ -2324,9 +2500,9 @@ loop119:
 	ADDQ   $0x00000200, DX
 	ADDQ   $0x00000008, BX
 	DECQ   SI
-	JNZ    loop119
+	JNZ    loop127
 
-end120:
+end128:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -2336,9 +2512,9 @@ end120:
 	VMOVSD        X0, (AX)
 	ADDQ          $0x00000008, AX
 	DECQ          CX
-	JNZ           loop117
+	JNZ           loop125
 
-end118:
+end126:
 	VZEROUPPER
 	RET
 
@@ -2355,16 +2531,16 @@ TEXT ·deviateBlocksValidAVX512(SB), NOSPLIT, $0-104
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
 	TESTQ        CX, CX
-	JZ           end122
+	JZ           end130
 
-loop121:
+loop129:
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	MOVQ   $0x0000000000000008, DI
 	TESTQ  DI, DI
-	JZ     end124
+	JZ     end132
 
-loop123:
+loop131:
 	VMOVDQU64 (BX), Z3
 	VSUBPD    Z0, Z3, Z3
 	KMOVB     (SI), K1
@@ -2416,9 +2592,9 @@ loop123:
 	ADDQ      $0x00000200, BX
 	ADDQ      $0x00000008, SI
 	DECQ      DI
-	JNZ       loop123
+	JNZ       loop131
 
-end124:
+end132:
 	VEXTRACTF64X4 $0x01, Z1, Y3
 	VADDPD        Y3, Y1, Y1
 	VEXTRACTF128  $0x01, Y1, X3
@@ -2436,8 +2612,8 @@ end124:
 	ADDQ          $0x00000008, AX
 	ADDQ          $0x00000008, DX
 	DECQ          CX
-	JNZ           loop121
+	JNZ           loop129
 
-end122:
+end130:
 	VZEROUPPER
 	RET

@@ -10,20 +10,19 @@ import (
 )
 
 // minMax is the CPU's MinMaxFunc: columns of numbers without nulls are read
-// once, a run of values that the first-level cache holds at a time; others are
-// reduced twice.
+// once; others are reduced twice.
 func (l *loops) minMax(ctx context.Context, s device.Stream, c *memory.Column, o kernels.AggregateOptions) (least, greatest *memory.Column, err error) {
-	rows := [2]int64{-1, -1}
+	var both [2]kernels.Scalar
 	if c.Len() > 0 && !hasNulls(c) && !o.Nulled(kernels.Min, c.Len(), c.Len()) {
 		switch c.Type().ID() {
 		case arrow.FLOAT64:
-			rows, err = bothExtremes[float64](ctx, l, c)
+			both, err = extremes[float64](ctx, l, c)
 		case arrow.FLOAT32:
-			rows, err = bothExtremes[float32](ctx, l, c)
+			both, err = extremes[float32](ctx, l, c)
 		case arrow.INT64:
-			rows, err = bothExtremes[int64](ctx, l, c)
+			both, err = extremes[int64](ctx, l, c)
 		case arrow.INT32:
-			rows, err = bothExtremes[int32](ctx, l, c)
+			both, err = extremes[int32](ctx, l, c)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -31,10 +30,10 @@ func (l *loops) minMax(ctx context.Context, s device.Stream, c *memory.Column, o
 	}
 	var out [2]*memory.Column
 	for i, op := range []kernels.Aggregation{kernels.Min, kernels.Max} {
-		if rows[i] < 0 {
-			out[i], err = l.reduceColumn(ctx, s, op, c, o)
+		if both[i].Valid() {
+			out[i], err = kernels.FromScalars(s.Device().Memory(), c.Type(), both[i:i+1])
 		} else {
-			out[i], err = kernels.FromScalars(s.Device().Memory(), c.Type(), []kernels.Scalar{kernels.ScalarAt(c, rows[i])})
+			out[i], err = l.reduceColumn(ctx, s, op, c, o)
 		}
 		if err != nil {
 			out[0].Release()
@@ -44,31 +43,47 @@ func (l *loops) minMax(ctx context.Context, s device.Stream, c *memory.Column, o
 	return out[0], out[1], nil
 }
 
-// bothExtremes are the rows of the first least and the first greatest number, a
-// negative one where there is nothing but NaNs or infinities that look the same
-// as nothing.
-func bothExtremes[T number](ctx context.Context, l *loops, c *memory.Column) (rows [2]int64, err error) {
-	const run = 1 << 11
-	loops, values := reductionsOf[T](l), memory.Values[T](c)
+// extremes are the least and the greatest number, null where there is nothing
+// but NaNs or infinities that look the same as nothing. Of zeros, which are equal
+// and may have different signs, it is the first.
+func extremes[T number](ctx context.Context, l *loops, c *memory.Column) (both [2]kernels.Scalar, err error) {
+	loop, values := reductionsOf[T](l).extremes, memory.Values[T](c)
 	lows, highs := make([]found[T], morsels(c.Len())), make([]found[T], morsels(c.Len()))
 	err = parallel(ctx, c.Len(), func(_ int, s span) error {
-		low, high := greatestNumber[T](), leastNumber[T]()
-		for from := s.from; from < s.to; from += run {
-			v := values[from:min(from+run, s.to)]
-			low, high = loops.least(v, low), loops.greatest(v, high)
-		}
+		low, high := loop(values[s.from:s.to], greatestNumber[T](), leastNumber[T]())
 		lows[s.index] = found[T]{low, low != greatestNumber[T]()}
 		highs[s.index] = found[T]{high, high != leastNumber[T]()}
 		return nil
 	})
+	if err != nil {
+		return both, err
+	}
 	for i, parts := range [][]found[T]{lows, highs} {
-		rows[i] = -1
+		best := found[T]{}
 		for _, p := range parts {
-			if err == nil && p.any {
-				rows[i], err = rowOfExtreme(ctx, c, parts, i == 1)
-				break
+			if p.any && (!best.any || p.value != best.value && (p.value > best.value) == (i == 1)) {
+				best = p
 			}
 		}
+		switch {
+		case !best.any:
+		case best.value == 0:
+			row, err := rowOfExtreme(ctx, c, parts, i == 1)
+			if err != nil {
+				return both, err
+			}
+			both[i] = kernels.ScalarAt(c, row)
+		default:
+			both[i] = scalarOf(c.Type(), best.value)
+		}
 	}
-	return rows, err
+	return both, nil
+}
+
+// scalarOf is a value that is not null.
+func scalarOf[T number](t arrow.DataType, v T) kernels.Scalar {
+	if kernels.FloatTypes.Has(t.ID()) {
+		return kernels.Float(t, float64(v))
+	}
+	return kernels.Int(t, int64(v))
 }

@@ -61,7 +61,11 @@ func TestSortColumns(t *testing.T) {
 	shapes = append(shapes,
 		floatShape(t, "floats that are back", func(int) float64 { return math.Ldexp(r.Float64()-0.3, r.IntN(9)) }, func(int) bool { return false }),
 		floatShape(t, "floats and nulls", func(int) float64 { return r.NormFloat64() }, null),
+		floatShape(t, "floats and more nulls than one worker sorts", func(int) float64 { return r.NormFloat64() }, func(i int) bool { return i%2 == 1 }),
 		intShape(t, "a byte's", func(int) int64 { return r.Int64N(200) - 100 }))
+	if most := shapes[len(shapes)-2].key.Values; most.NullCount() <= bigRows {
+		t.Fatalf("%d nulls are sorted by one worker", most.NullCount())
+	}
 	retype := func(typ arrow.DataType) *memory.Column {
 		v := make([]uint64, shapeRows*memory.Width(typ)/8+1)
 		for i := range v {

@@ -73,9 +73,7 @@ func (g *guarded) slice(n int) []byte {
 	}
 	page := g.pages[g.next]
 	g.next++
-	for i := range page {
-		page[i] = guard.Poison
-	}
+	guard.Fill(page, guard.Poison)
 	if g.mode == guard.Head {
 		return page[:n:n]
 	}
@@ -91,10 +89,8 @@ func (g *guarded) intact(what string, n int, pages ...int) {
 		if g.mode == guard.Head {
 			rest = g.pages[p][n:]
 		}
-		for _, v := range rest {
-			if v != guard.Poison {
-				g.t.Fatalf("%s: a byte outside of a slice of %d bytes was written", what, n)
-			}
+		if guard.Spoiled(rest) >= 0 {
+			g.t.Fatalf("%s: a byte outside of a slice of %d bytes was written", what, n)
 		}
 	}
 }

@@ -46,6 +46,9 @@ touch2:
 	MOVQ       144(DI), R10
 	CMPQ       R10, $0x08
 	JLE        narrow3
+	MOVQ       168(DI), R10
+	MOVQ       192(DI), R15
+	SHLQ       $0x02, R15
 	CMPQ       R13, $0x06
 	JEQ        height5
 	CMPQ       R13, $0x05
@@ -61,6 +64,8 @@ step10:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -74,6 +79,8 @@ step11:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -90,6 +97,8 @@ step12:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -109,6 +118,8 @@ step13:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -131,6 +142,8 @@ step14:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -157,6 +170,8 @@ step15:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -187,104 +202,114 @@ add4:
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS 160(DI), Y13
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y0, Y12
-	VMOVUPS      Y12, (R8)
-	VMOVUPS      32(SI), Y12
-	VFMADD231PS  Y13, Y1, Y12
-	VMOVUPS      Y12, 32(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VBROADCASTSS 160(DI), Y12
+	MOVQ         R13, AX
+	VFMADD213PS  (SI), Y12, Y0
+	VFMADD213PS  32(SI), Y12, Y1
+	DECQ         AX
+	JZ           store16
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y2, Y12
-	VMOVUPS      Y12, (R8)
-	VMOVUPS      32(SI), Y12
-	VFMADD231PS  Y13, Y3, Y12
-	VMOVUPS      Y12, 32(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y2
+	VFMADD213PS  32(SI), Y12, Y3
+	DECQ         AX
+	JZ           store16
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y4, Y12
-	VMOVUPS      Y12, (R8)
-	VMOVUPS      32(SI), Y12
-	VFMADD231PS  Y13, Y5, Y12
-	VMOVUPS      Y12, 32(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y4
+	VFMADD213PS  32(SI), Y12, Y5
+	DECQ         AX
+	JZ           store16
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y6, Y12
-	VMOVUPS      Y12, (R8)
-	VMOVUPS      32(SI), Y12
-	VFMADD231PS  Y13, Y7, Y12
-	VMOVUPS      Y12, 32(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y6
+	VFMADD213PS  32(SI), Y12, Y7
+	DECQ         AX
+	JZ           store16
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y8, Y12
-	VMOVUPS      Y12, (R8)
-	VMOVUPS      32(SI), Y12
-	VFMADD231PS  Y13, Y9, Y12
-	VMOVUPS      Y12, 32(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y8
+	VFMADD213PS  32(SI), Y12, Y9
+	DECQ         AX
+	JZ           store16
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y10, Y12
-	VMOVUPS      Y12, (R8)
-	VMOVUPS      32(SI), Y12
-	VFMADD231PS  Y13, Y11, Y12
-	VMOVUPS      Y12, 32(R8)
-	JMP          done1
+	VFMADD213PS  (SI), Y12, Y10
+	VFMADD213PS  32(SI), Y12, Y11
+
+store16:
+	VMOVUPS Y0, (R8)
+	VMOVUPS Y1, 32(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y2, (R8)
+	VMOVUPS Y3, 32(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y4, (R8)
+	VMOVUPS Y5, 32(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y6, (R8)
+	VMOVUPS Y7, 32(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y8, (R8)
+	VMOVUPS Y9, 32(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y10, (R8)
+	VMOVUPS Y11, 32(R8)
+	JMP     done1
 
 narrow3:
+	MOVQ 168(DI), R10
+	MOVQ 192(DI), R15
+	SHLQ $0x02, R15
 	CMPQ R13, $0x06
-	JEQ  height17
-	CMPQ R13, $0x05
 	JEQ  height18
-	CMPQ R13, $0x04
+	CMPQ R13, $0x05
 	JEQ  height19
-	CMPQ R13, $0x03
+	CMPQ R13, $0x04
 	JEQ  height20
-	CMPQ R13, $0x02
+	CMPQ R13, $0x03
 	JEQ  height21
+	CMPQ R13, $0x02
+	JEQ  height22
 
-step22:
+step23:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step22
-	JMP          add16
+	JNZ          step23
+	JMP          add17
 
-height21:
-step23:
+height22:
+step24:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VBROADCASTSS (SI)(DX*1), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step23
-	JMP          add16
+	JNZ          step24
+	JMP          add17
 
-height20:
-step24:
+height21:
+step25:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VBROADCASTSS (SI)(DX*1), Y14
@@ -293,13 +318,15 @@ step24:
 	VFMADD231PS  Y14, Y12, Y4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step24
-	JMP          add16
+	JNZ          step25
+	JMP          add17
 
-height19:
-step25:
+height20:
+step26:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VBROADCASTSS (SI)(DX*1), Y14
@@ -310,13 +337,15 @@ step25:
 	VFMADD231PS  Y14, Y12, Y6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step25
-	JMP          add16
+	JNZ          step26
+	JMP          add17
 
-height18:
-step26:
+height19:
+step27:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VBROADCASTSS (SI)(DX*1), Y14
@@ -330,13 +359,15 @@ step26:
 	VFMADD231PS  Y14, Y12, Y8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step26
-	JMP          add16
+	JNZ          step27
+	JMP          add17
 
-height17:
-step27:
+height18:
+step28:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VBROADCASTSS (SI)(DX*1), Y14
@@ -352,54 +383,61 @@ step27:
 	VFMADD231PS  Y14, Y12, Y10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step27
+	JNZ          step28
 
-add16:
+add17:
 	MOVQ         72(DI), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS 160(DI), Y13
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y0, Y12
-	VMOVUPS      Y12, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VBROADCASTSS 160(DI), Y12
+	MOVQ         R13, AX
+	VFMADD213PS  (SI), Y12, Y0
+	DECQ         AX
+	JZ           store29
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y2, Y12
-	VMOVUPS      Y12, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y2
+	DECQ         AX
+	JZ           store29
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y4, Y12
-	VMOVUPS      Y12, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y4
+	DECQ         AX
+	JZ           store29
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y6, Y12
-	VMOVUPS      Y12, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y6
+	DECQ         AX
+	JZ           store29
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y8, Y12
-	VMOVUPS      Y12, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Y12, Y8
+	DECQ         AX
+	JZ           store29
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Y12
-	VFMADD231PS  Y13, Y10, Y12
-	VMOVUPS      Y12, (R8)
+	VFMADD213PS  (SI), Y12, Y10
+
+store29:
+	VMOVUPS Y0, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y2, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y4, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y6, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y8, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Y10, (R8)
 
 done1:
 	VZEROUPPER
@@ -415,12 +453,12 @@ TEXT ·tileFloat64AVX2(SB), NOSPLIT, $0-8
 	MOVQ 128(DI), R9
 	SHLQ $0x03, R9
 
-touch29:
+touch31:
 	PREFETCHT0 (R8)
 	PREFETCHT0 63(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch29
+	JNZ        touch31
 	MOVQ       (DI), SI
 	MOVQ       24(DI), BX
 	MOVQ       152(DI), AX
@@ -446,35 +484,42 @@ touch29:
 	VPXOR      Y11, Y11, Y11
 	MOVQ       144(DI), R10
 	CMPQ       R10, $0x04
-	JLE        narrow30
+	JLE        narrow32
+	MOVQ       168(DI), R10
+	MOVQ       192(DI), R15
+	SHLQ       $0x03, R15
 	CMPQ       R13, $0x06
-	JEQ        height32
-	CMPQ       R13, $0x05
-	JEQ        height33
-	CMPQ       R13, $0x04
 	JEQ        height34
-	CMPQ       R13, $0x03
+	CMPQ       R13, $0x05
 	JEQ        height35
-	CMPQ       R13, $0x02
+	CMPQ       R13, $0x04
 	JEQ        height36
+	CMPQ       R13, $0x03
+	JEQ        height37
+	CMPQ       R13, $0x02
+	JEQ        height38
 
-step37:
+step39:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step37
-	JMP          add31
+	JNZ          step39
+	JMP          add33
 
-height36:
-step38:
+height38:
+step40:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
@@ -483,14 +528,16 @@ step38:
 	VFMADD231PD  Y14, Y13, Y3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step38
-	JMP          add31
+	JNZ          step40
+	JMP          add33
 
-height35:
-step39:
+height37:
+step41:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
@@ -502,14 +549,16 @@ step39:
 	VFMADD231PD  Y14, Y13, Y5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step39
-	JMP          add31
+	JNZ          step41
+	JMP          add33
 
-height34:
-step40:
+height36:
+step42:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
@@ -524,14 +573,16 @@ step40:
 	VFMADD231PD  Y14, Y13, Y7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step40
-	JMP          add31
+	JNZ          step42
+	JMP          add33
 
-height33:
-step41:
+height35:
+step43:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
@@ -550,14 +601,16 @@ step41:
 	VFMADD231PD  Y14, Y13, Y9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step41
-	JMP          add31
+	JNZ          step43
+	JMP          add33
 
-height32:
-step42:
+height34:
+step44:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
@@ -579,113 +632,123 @@ step42:
 	VFMADD231PD  Y14, Y13, Y11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step42
+	JNZ          step44
 
-add31:
+add33:
 	MOVQ         72(DI), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD 160(DI), Y13
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y0, Y12
-	VMOVUPD      Y12, (R8)
-	VMOVUPD      32(SI), Y12
-	VFMADD231PD  Y13, Y1, Y12
-	VMOVUPD      Y12, 32(R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VBROADCASTSD 160(DI), Y12
+	MOVQ         R13, AX
+	VFMADD213PD  (SI), Y12, Y0
+	VFMADD213PD  32(SI), Y12, Y1
+	DECQ         AX
+	JZ           store45
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y2, Y12
-	VMOVUPD      Y12, (R8)
-	VMOVUPD      32(SI), Y12
-	VFMADD231PD  Y13, Y3, Y12
-	VMOVUPD      Y12, 32(R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y2
+	VFMADD213PD  32(SI), Y12, Y3
+	DECQ         AX
+	JZ           store45
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y4, Y12
-	VMOVUPD      Y12, (R8)
-	VMOVUPD      32(SI), Y12
-	VFMADD231PD  Y13, Y5, Y12
-	VMOVUPD      Y12, 32(R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y4
+	VFMADD213PD  32(SI), Y12, Y5
+	DECQ         AX
+	JZ           store45
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y6, Y12
-	VMOVUPD      Y12, (R8)
-	VMOVUPD      32(SI), Y12
-	VFMADD231PD  Y13, Y7, Y12
-	VMOVUPD      Y12, 32(R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y6
+	VFMADD213PD  32(SI), Y12, Y7
+	DECQ         AX
+	JZ           store45
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y8, Y12
-	VMOVUPD      Y12, (R8)
-	VMOVUPD      32(SI), Y12
-	VFMADD231PD  Y13, Y9, Y12
-	VMOVUPD      Y12, 32(R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y8
+	VFMADD213PD  32(SI), Y12, Y9
+	DECQ         AX
+	JZ           store45
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y10, Y12
-	VMOVUPD      Y12, (R8)
-	VMOVUPD      32(SI), Y12
-	VFMADD231PD  Y13, Y11, Y12
-	VMOVUPD      Y12, 32(R8)
-	JMP          done28
+	VFMADD213PD  (SI), Y12, Y10
+	VFMADD213PD  32(SI), Y12, Y11
 
-narrow30:
+store45:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y2, (R8)
+	VMOVUPD Y3, 32(R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y4, (R8)
+	VMOVUPD Y5, 32(R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y6, (R8)
+	VMOVUPD Y7, 32(R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y8, (R8)
+	VMOVUPD Y9, 32(R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y10, (R8)
+	VMOVUPD Y11, 32(R8)
+	JMP     done30
+
+narrow32:
+	MOVQ 168(DI), R10
+	MOVQ 192(DI), R15
+	SHLQ $0x03, R15
 	CMPQ R13, $0x06
-	JEQ  height44
-	CMPQ R13, $0x05
-	JEQ  height45
-	CMPQ R13, $0x04
-	JEQ  height46
-	CMPQ R13, $0x03
 	JEQ  height47
-	CMPQ R13, $0x02
+	CMPQ R13, $0x05
 	JEQ  height48
+	CMPQ R13, $0x04
+	JEQ  height49
+	CMPQ R13, $0x03
+	JEQ  height50
+	CMPQ R13, $0x02
+	JEQ  height51
 
-step49:
+step52:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step49
-	JMP          add43
+	JNZ          step52
+	JMP          add46
 
-height48:
-step50:
+height51:
+step53:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VBROADCASTSD (SI)(DX*1), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step50
-	JMP          add43
+	JNZ          step53
+	JMP          add46
 
-height47:
-step51:
+height50:
+step54:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VBROADCASTSD (SI)(DX*1), Y14
@@ -694,13 +757,15 @@ step51:
 	VFMADD231PD  Y14, Y12, Y4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step51
-	JMP          add43
+	JNZ          step54
+	JMP          add46
 
-height46:
-step52:
+height49:
+step55:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VBROADCASTSD (SI)(DX*1), Y14
@@ -711,13 +776,15 @@ step52:
 	VFMADD231PD  Y14, Y12, Y6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step52
-	JMP          add43
+	JNZ          step55
+	JMP          add46
 
-height45:
-step53:
+height48:
+step56:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VBROADCASTSD (SI)(DX*1), Y14
@@ -731,13 +798,15 @@ step53:
 	VFMADD231PD  Y14, Y12, Y8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step53
-	JMP          add43
+	JNZ          step56
+	JMP          add46
 
-height44:
-step54:
+height47:
+step57:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VBROADCASTSD (SI)(DX*1), Y14
@@ -753,55 +822,62 @@ step54:
 	VFMADD231PD  Y14, Y12, Y10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step54
+	JNZ          step57
 
-add43:
+add46:
 	MOVQ         72(DI), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD 160(DI), Y13
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y0, Y12
-	VMOVUPD      Y12, (R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VBROADCASTSD 160(DI), Y12
+	MOVQ         R13, AX
+	VFMADD213PD  (SI), Y12, Y0
+	DECQ         AX
+	JZ           store58
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y2, Y12
-	VMOVUPD      Y12, (R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y2
+	DECQ         AX
+	JZ           store58
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y4, Y12
-	VMOVUPD      Y12, (R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y4
+	DECQ         AX
+	JZ           store58
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y6, Y12
-	VMOVUPD      Y12, (R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y6
+	DECQ         AX
+	JZ           store58
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y8, Y12
-	VMOVUPD      Y12, (R8)
-	DECQ         R13
-	JZ           done28
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Y12, Y8
+	DECQ         AX
+	JZ           store58
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Y12
-	VFMADD231PD  Y13, Y10, Y12
-	VMOVUPD      Y12, (R8)
+	VFMADD213PD  (SI), Y12, Y10
 
-done28:
+store58:
+	VMOVUPD Y0, (R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y2, (R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y4, (R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y6, (R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y8, (R8)
+	DECQ    R13
+	JZ      done30
+	ADDQ    R9, R8
+	VMOVUPD Y10, (R8)
+
+done30:
 	VZEROUPPER
 	RET

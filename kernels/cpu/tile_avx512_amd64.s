@@ -63,6 +63,9 @@ touch2:
 	MOVQ       $-1, R15
 	BZHIQ      R10, R15, R15
 	KMOVW      R15, K1
+	MOVQ       168(DI), R10
+	MOVQ       192(DI), R15
+	SHLQ       $0x02, R15
 	CMPQ       R13, $0x0c
 	JEQ        height5
 	CMPQ       R13, $0x0b
@@ -90,6 +93,8 @@ step16:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -103,6 +108,8 @@ step17:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -119,6 +126,8 @@ step18:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -138,6 +147,8 @@ step19:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -160,6 +171,8 @@ step20:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -186,6 +199,8 @@ step21:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -215,6 +230,8 @@ step22:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -247,6 +264,8 @@ step23:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -282,6 +301,8 @@ step24:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -321,6 +342,8 @@ step25:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -363,6 +386,8 @@ step26:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -408,6 +433,8 @@ step27:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -457,179 +484,189 @@ add4:
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS 160(DI), Z25
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z0, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z1, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VBROADCASTSS 160(DI), Z24
+	MOVQ         R13, AX
+	VFMADD213PS  (SI), Z24, Z0
+	VFMADD213PS  64(SI), Z24, K1, Z1
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z2, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z3, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z2
+	VFMADD213PS  64(SI), Z24, K1, Z3
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z4, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z5, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z4
+	VFMADD213PS  64(SI), Z24, K1, Z5
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z6, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z7, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z6
+	VFMADD213PS  64(SI), Z24, K1, Z7
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z8, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z9, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z8
+	VFMADD213PS  64(SI), Z24, K1, Z9
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z10, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z11, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z10
+	VFMADD213PS  64(SI), Z24, K1, Z11
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z12, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z13, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z12
+	VFMADD213PS  64(SI), Z24, K1, Z13
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z14, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z15, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z14
+	VFMADD213PS  64(SI), Z24, K1, Z15
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z16, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z17, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z16
+	VFMADD213PS  64(SI), Z24, K1, Z17
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z18, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z19, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z18
+	VFMADD213PS  64(SI), Z24, K1, Z19
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z20, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z21, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, Z20
+	VFMADD213PS  64(SI), Z24, K1, Z21
+	DECQ         AX
+	JZ           store28
 	ADDQ         CX, SI
-	VMOVUPS      (SI), Z24
-	VFMADD231PS  Z25, Z22, Z24
-	VMOVUPS      Z24, (R8)
-	VMOVUPS.Z    64(SI), K1, Z24
-	VFMADD231PS  Z25, Z23, Z24
-	VMOVUPS      Z24, K1, 64(R8)
-	JMP          done1
+	VFMADD213PS  (SI), Z24, Z22
+	VFMADD213PS  64(SI), Z24, K1, Z23
+
+store28:
+	VMOVUPS Z0, (R8)
+	VMOVUPS Z1, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z3, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z4, (R8)
+	VMOVUPS Z5, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z6, (R8)
+	VMOVUPS Z7, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z8, (R8)
+	VMOVUPS Z9, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z10, (R8)
+	VMOVUPS Z11, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z12, (R8)
+	VMOVUPS Z13, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z14, (R8)
+	VMOVUPS Z15, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z16, (R8)
+	VMOVUPS Z17, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z18, (R8)
+	VMOVUPS Z19, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z20, (R8)
+	VMOVUPS Z21, K1, 64(R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z22, (R8)
+	VMOVUPS Z23, K1, 64(R8)
+	JMP     done1
 
 narrow3:
 	MOVQ  $-1, R15
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
+	MOVQ  168(DI), R10
+	MOVQ  192(DI), R15
+	SHLQ  $0x02, R15
 	CMPQ  R13, $0x0c
-	JEQ   height29
-	CMPQ  R13, $0x0b
 	JEQ   height30
-	CMPQ  R13, $0x0a
+	CMPQ  R13, $0x0b
 	JEQ   height31
-	CMPQ  R13, $0x09
+	CMPQ  R13, $0x0a
 	JEQ   height32
-	CMPQ  R13, $0x08
+	CMPQ  R13, $0x09
 	JEQ   height33
-	CMPQ  R13, $0x07
+	CMPQ  R13, $0x08
 	JEQ   height34
-	CMPQ  R13, $0x06
+	CMPQ  R13, $0x07
 	JEQ   height35
-	CMPQ  R13, $0x05
+	CMPQ  R13, $0x06
 	JEQ   height36
-	CMPQ  R13, $0x04
+	CMPQ  R13, $0x05
 	JEQ   height37
-	CMPQ  R13, $0x03
+	CMPQ  R13, $0x04
 	JEQ   height38
-	CMPQ  R13, $0x02
+	CMPQ  R13, $0x03
 	JEQ   height39
+	CMPQ  R13, $0x02
+	JEQ   height40
 
-step40:
+step41:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step40
-	JMP          add28
+	JNZ          step41
+	JMP          add29
 
-height39:
-step41:
+height40:
+step42:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
 	VFMADD231PS  Z26, Z24, Z2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step41
-	JMP          add28
+	JNZ          step42
+	JMP          add29
 
-height38:
-step42:
+height39:
+step43:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -638,13 +675,15 @@ step42:
 	VFMADD231PS  Z26, Z24, Z4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step42
-	JMP          add28
+	JNZ          step43
+	JMP          add29
 
-height37:
-step43:
+height38:
+step44:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -655,13 +694,15 @@ step43:
 	VFMADD231PS  Z26, Z24, Z6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step43
-	JMP          add28
+	JNZ          step44
+	JMP          add29
 
-height36:
-step44:
+height37:
+step45:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -675,13 +716,15 @@ step44:
 	VFMADD231PS  Z26, Z24, Z8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step44
-	JMP          add28
+	JNZ          step45
+	JMP          add29
 
-height35:
-step45:
+height36:
+step46:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -697,13 +740,15 @@ step45:
 	VFMADD231PS  Z26, Z24, Z10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step45
-	JMP          add28
+	JNZ          step46
+	JMP          add29
 
-height34:
-step46:
+height35:
+step47:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -721,13 +766,15 @@ step46:
 	VFMADD231PS  Z26, Z24, Z12
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step46
-	JMP          add28
+	JNZ          step47
+	JMP          add29
 
-height33:
-step47:
+height34:
+step48:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -747,13 +794,15 @@ step47:
 	VFMADD231PS  Z26, Z24, Z14
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step47
-	JMP          add28
+	JNZ          step48
+	JMP          add29
 
-height32:
-step48:
+height33:
+step49:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -776,13 +825,15 @@ step48:
 	VFMADD231PS  Z26, Z24, Z16
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step48
-	JMP          add28
+	JNZ          step49
+	JMP          add29
 
-height31:
-step49:
+height32:
+step50:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -807,13 +858,15 @@ step49:
 	VFMADD231PS  Z26, Z24, Z18
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step49
-	JMP          add28
+	JNZ          step50
+	JMP          add29
 
-height30:
-step50:
+height31:
+step51:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -840,13 +893,15 @@ step50:
 	VFMADD231PS  Z26, Z24, Z20
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step50
-	JMP          add28
+	JNZ          step51
+	JMP          add29
 
-height29:
-step51:
+height30:
+step52:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VBROADCASTSS (SI)(DX*1), Z26
@@ -875,96 +930,109 @@ step51:
 	VFMADD231PS  Z26, Z24, Z22
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step51
+	JNZ          step52
 
-add28:
+add29:
 	MOVQ         72(DI), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS 160(DI), Z25
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z0, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VBROADCASTSS 160(DI), Z24
+	MOVQ         R13, AX
+	VFMADD213PS  (SI), Z24, K1, Z0
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z2, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z2
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z4, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z4
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z6, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z6
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z8, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z8
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z10, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z10
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z12, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z12
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z14, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z14
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z16, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z16
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z18, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z18
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z20, Z24
-	VMOVUPS      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done1
-	ADDQ         R9, R8
+	VFMADD213PS  (SI), Z24, K1, Z20
+	DECQ         AX
+	JZ           store53
 	ADDQ         CX, SI
-	VMOVUPS.Z    (SI), K1, Z24
-	VFMADD231PS  Z25, Z22, Z24
-	VMOVUPS      Z24, K1, (R8)
+	VFMADD213PS  (SI), Z24, K1, Z22
+
+store53:
+	VMOVUPS Z0, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z2, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z4, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z6, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z8, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z10, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z12, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z14, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z16, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z18, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z20, K1, (R8)
+	DECQ    R13
+	JZ      done1
+	ADDQ    R9, R8
+	VMOVUPS Z22, K1, (R8)
 
 done1:
 	VZEROUPPER
@@ -980,12 +1048,12 @@ TEXT ·tileFloat64AVX512(SB), NOSPLIT, $0-8
 	MOVQ 128(DI), R9
 	SHLQ $0x03, R9
 
-touch53:
+touch55:
 	PREFETCHT0 (R8)
 	PREFETCHT0 127(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch53
+	JNZ        touch55
 	MOVQ       (DI), SI
 	MOVQ       24(DI), BX
 	MOVQ       152(DI), AX
@@ -1024,51 +1092,58 @@ touch53:
 	VPXORQ     Z23, Z23, Z23
 	MOVQ       144(DI), R10
 	CMPQ       R10, $0x08
-	JLE        narrow54
+	JLE        narrow56
 	SUBQ       $0x08, R10
 	MOVQ       $-1, R15
 	BZHIQ      R10, R15, R15
 	KMOVW      R15, K1
+	MOVQ       168(DI), R10
+	MOVQ       192(DI), R15
+	SHLQ       $0x03, R15
 	CMPQ       R13, $0x0c
-	JEQ        height56
-	CMPQ       R13, $0x0b
-	JEQ        height57
-	CMPQ       R13, $0x0a
 	JEQ        height58
-	CMPQ       R13, $0x09
+	CMPQ       R13, $0x0b
 	JEQ        height59
-	CMPQ       R13, $0x08
+	CMPQ       R13, $0x0a
 	JEQ        height60
-	CMPQ       R13, $0x07
+	CMPQ       R13, $0x09
 	JEQ        height61
-	CMPQ       R13, $0x06
+	CMPQ       R13, $0x08
 	JEQ        height62
-	CMPQ       R13, $0x05
+	CMPQ       R13, $0x07
 	JEQ        height63
-	CMPQ       R13, $0x04
+	CMPQ       R13, $0x06
 	JEQ        height64
-	CMPQ       R13, $0x03
+	CMPQ       R13, $0x05
 	JEQ        height65
-	CMPQ       R13, $0x02
+	CMPQ       R13, $0x04
 	JEQ        height66
+	CMPQ       R13, $0x03
+	JEQ        height67
+	CMPQ       R13, $0x02
+	JEQ        height68
 
-step67:
+step69:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step67
-	JMP          add55
+	JNZ          step69
+	JMP          add57
 
-height66:
-step68:
+height68:
+step70:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1077,14 +1152,16 @@ step68:
 	VFMADD231PD  Z26, Z25, Z3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step68
-	JMP          add55
+	JNZ          step70
+	JMP          add57
 
-height65:
-step69:
+height67:
+step71:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1096,14 +1173,16 @@ step69:
 	VFMADD231PD  Z26, Z25, Z5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step69
-	JMP          add55
+	JNZ          step71
+	JMP          add57
 
-height64:
-step70:
+height66:
+step72:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1118,14 +1197,16 @@ step70:
 	VFMADD231PD  Z26, Z25, Z7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step70
-	JMP          add55
+	JNZ          step72
+	JMP          add57
 
-height63:
-step71:
+height65:
+step73:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1144,14 +1225,16 @@ step71:
 	VFMADD231PD  Z26, Z25, Z9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step71
-	JMP          add55
+	JNZ          step73
+	JMP          add57
 
-height62:
-step72:
+height64:
+step74:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1173,14 +1256,16 @@ step72:
 	VFMADD231PD  Z26, Z25, Z11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step72
-	JMP          add55
+	JNZ          step74
+	JMP          add57
 
-height61:
-step73:
+height63:
+step75:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1205,14 +1290,16 @@ step73:
 	VFMADD231PD  Z26, Z25, Z13
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step73
-	JMP          add55
+	JNZ          step75
+	JMP          add57
 
-height60:
-step74:
+height62:
+step76:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1240,14 +1327,16 @@ step74:
 	VFMADD231PD  Z26, Z25, Z15
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step74
-	JMP          add55
+	JNZ          step76
+	JMP          add57
 
-height59:
-step75:
+height61:
+step77:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1279,14 +1368,16 @@ step75:
 	VFMADD231PD  Z26, Z25, Z17
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step75
-	JMP          add55
+	JNZ          step77
+	JMP          add57
 
-height58:
-step76:
+height60:
+step78:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1321,14 +1412,16 @@ step76:
 	VFMADD231PD  Z26, Z25, Z19
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step76
-	JMP          add55
+	JNZ          step78
+	JMP          add57
 
-height57:
-step77:
+height59:
+step79:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1366,14 +1459,16 @@ step77:
 	VFMADD231PD  Z26, Z25, Z21
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step77
-	JMP          add55
+	JNZ          step79
+	JMP          add57
 
-height56:
-step78:
+height58:
+step80:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
@@ -1414,188 +1509,198 @@ step78:
 	VFMADD231PD  Z26, Z25, Z23
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step78
+	JNZ          step80
 
-add55:
+add57:
 	MOVQ         72(DI), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD 160(DI), Z25
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z0, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z1, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VBROADCASTSD 160(DI), Z24
+	MOVQ         R13, AX
+	VFMADD213PD  (SI), Z24, Z0
+	VFMADD213PD  64(SI), Z24, K1, Z1
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z2, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z3, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z2
+	VFMADD213PD  64(SI), Z24, K1, Z3
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z4, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z5, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z4
+	VFMADD213PD  64(SI), Z24, K1, Z5
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z6, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z7, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z6
+	VFMADD213PD  64(SI), Z24, K1, Z7
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z8, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z9, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z8
+	VFMADD213PD  64(SI), Z24, K1, Z9
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z10, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z11, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z10
+	VFMADD213PD  64(SI), Z24, K1, Z11
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z12, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z13, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z12
+	VFMADD213PD  64(SI), Z24, K1, Z13
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z14, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z15, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z14
+	VFMADD213PD  64(SI), Z24, K1, Z15
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z16, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z17, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z16
+	VFMADD213PD  64(SI), Z24, K1, Z17
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z18, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z19, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z18
+	VFMADD213PD  64(SI), Z24, K1, Z19
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z20, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z21, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, Z20
+	VFMADD213PD  64(SI), Z24, K1, Z21
+	DECQ         AX
+	JZ           store81
 	ADDQ         CX, SI
-	VMOVUPD      (SI), Z24
-	VFMADD231PD  Z25, Z22, Z24
-	VMOVUPD      Z24, (R8)
-	VMOVUPD.Z    64(SI), K1, Z24
-	VFMADD231PD  Z25, Z23, Z24
-	VMOVUPD      Z24, K1, 64(R8)
-	JMP          done52
+	VFMADD213PD  (SI), Z24, Z22
+	VFMADD213PD  64(SI), Z24, K1, Z23
 
-narrow54:
+store81:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z2, (R8)
+	VMOVUPD Z3, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z4, (R8)
+	VMOVUPD Z5, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z6, (R8)
+	VMOVUPD Z7, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z8, (R8)
+	VMOVUPD Z9, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z10, (R8)
+	VMOVUPD Z11, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z12, (R8)
+	VMOVUPD Z13, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z14, (R8)
+	VMOVUPD Z15, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z16, (R8)
+	VMOVUPD Z17, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z18, (R8)
+	VMOVUPD Z19, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z20, (R8)
+	VMOVUPD Z21, K1, 64(R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z22, (R8)
+	VMOVUPD Z23, K1, 64(R8)
+	JMP     done54
+
+narrow56:
 	MOVQ  $-1, R15
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
+	MOVQ  168(DI), R10
+	MOVQ  192(DI), R15
+	SHLQ  $0x03, R15
 	CMPQ  R13, $0x0c
-	JEQ   height80
-	CMPQ  R13, $0x0b
-	JEQ   height81
-	CMPQ  R13, $0x0a
-	JEQ   height82
-	CMPQ  R13, $0x09
 	JEQ   height83
-	CMPQ  R13, $0x08
+	CMPQ  R13, $0x0b
 	JEQ   height84
-	CMPQ  R13, $0x07
+	CMPQ  R13, $0x0a
 	JEQ   height85
-	CMPQ  R13, $0x06
+	CMPQ  R13, $0x09
 	JEQ   height86
-	CMPQ  R13, $0x05
+	CMPQ  R13, $0x08
 	JEQ   height87
-	CMPQ  R13, $0x04
+	CMPQ  R13, $0x07
 	JEQ   height88
-	CMPQ  R13, $0x03
+	CMPQ  R13, $0x06
 	JEQ   height89
-	CMPQ  R13, $0x02
+	CMPQ  R13, $0x05
 	JEQ   height90
+	CMPQ  R13, $0x04
+	JEQ   height91
+	CMPQ  R13, $0x03
+	JEQ   height92
+	CMPQ  R13, $0x02
+	JEQ   height93
 
-step91:
+step94:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step91
-	JMP          add79
+	JNZ          step94
+	JMP          add82
 
-height90:
-step92:
+height93:
+step95:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
 	VFMADD231PD  Z26, Z24, Z2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step92
-	JMP          add79
+	JNZ          step95
+	JMP          add82
 
-height89:
-step93:
+height92:
+step96:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1604,13 +1709,15 @@ step93:
 	VFMADD231PD  Z26, Z24, Z4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step93
-	JMP          add79
+	JNZ          step96
+	JMP          add82
 
-height88:
-step94:
+height91:
+step97:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1621,13 +1728,15 @@ step94:
 	VFMADD231PD  Z26, Z24, Z6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step94
-	JMP          add79
+	JNZ          step97
+	JMP          add82
 
-height87:
-step95:
+height90:
+step98:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1641,13 +1750,15 @@ step95:
 	VFMADD231PD  Z26, Z24, Z8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step95
-	JMP          add79
+	JNZ          step98
+	JMP          add82
 
-height86:
-step96:
+height89:
+step99:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1663,13 +1774,15 @@ step96:
 	VFMADD231PD  Z26, Z24, Z10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step96
-	JMP          add79
+	JNZ          step99
+	JMP          add82
 
-height85:
-step97:
+height88:
+step100:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1687,13 +1800,15 @@ step97:
 	VFMADD231PD  Z26, Z24, Z12
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step97
-	JMP          add79
+	JNZ          step100
+	JMP          add82
 
-height84:
-step98:
+height87:
+step101:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1713,13 +1828,15 @@ step98:
 	VFMADD231PD  Z26, Z24, Z14
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step98
-	JMP          add79
+	JNZ          step101
+	JMP          add82
 
-height83:
-step99:
+height86:
+step102:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1742,13 +1859,15 @@ step99:
 	VFMADD231PD  Z26, Z24, Z16
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step99
-	JMP          add79
+	JNZ          step102
+	JMP          add82
 
-height82:
-step100:
+height85:
+step103:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1773,13 +1892,15 @@ step100:
 	VFMADD231PD  Z26, Z24, Z18
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step100
-	JMP          add79
+	JNZ          step103
+	JMP          add82
 
-height81:
-step101:
+height84:
+step104:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1806,13 +1927,15 @@ step101:
 	VFMADD231PD  Z26, Z24, Z20
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step101
-	JMP          add79
+	JNZ          step104
+	JMP          add82
 
-height80:
-step102:
+height83:
+step105:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VBROADCASTSD (SI)(DX*1), Z26
@@ -1841,97 +1964,110 @@ step102:
 	VFMADD231PD  Z26, Z24, Z22
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step102
+	JNZ          step105
 
-add79:
+add82:
 	MOVQ         72(DI), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD 160(DI), Z25
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z0, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VBROADCASTSD 160(DI), Z24
+	MOVQ         R13, AX
+	VFMADD213PD  (SI), Z24, K1, Z0
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z2, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z2
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z4, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z4
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z6, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z6
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z8, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z8
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z10, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z10
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z12, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z12
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z14, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z14
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z16, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z16
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z18, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z18
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z20, Z24
-	VMOVUPD      Z24, K1, (R8)
-	DECQ         R13
-	JZ           done52
-	ADDQ         R9, R8
+	VFMADD213PD  (SI), Z24, K1, Z20
+	DECQ         AX
+	JZ           store106
 	ADDQ         CX, SI
-	VMOVUPD.Z    (SI), K1, Z24
-	VFMADD231PD  Z25, Z22, Z24
-	VMOVUPD      Z24, K1, (R8)
+	VFMADD213PD  (SI), Z24, K1, Z22
 
-done52:
+store106:
+	VMOVUPD Z0, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z2, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z4, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z6, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z8, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z10, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z12, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z14, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z16, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z18, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z20, K1, (R8)
+	DECQ    R13
+	JZ      done54
+	ADDQ    R9, R8
+	VMOVUPD Z22, K1, (R8)
+
+done54:
 	VZEROUPPER
 	RET

@@ -31,7 +31,7 @@ func (a *tally) Allocate(size int64) (memory.Block, error) {
 	if err != nil {
 		return b, err
 	}
-	garbage(b.Bytes, 0xA5)
+	guard.Fill(b.Bytes, 0xA5)
 	a.live.Add(1)
 	a.mu.Lock()
 	a.bytes += size
@@ -42,18 +42,12 @@ func (a *tally) Allocate(size int64) (memory.Block, error) {
 
 // Free takes a block back and fills it with other garbage.
 func (a *tally) Free(b memory.Block) {
-	garbage(b.Bytes, 0xDD)
+	guard.Fill(b.Bytes, 0xDD)
 	a.live.Add(-1)
 	a.mu.Lock()
 	a.bytes -= b.Size
 	a.mu.Unlock()
 	a.Allocator.Free(b)
-}
-
-func garbage(b []byte, v byte) {
-	for i := range b {
-		b[i] = v
-	}
 }
 
 // settle tells what went wrong behind blocks of a device that were freed.

@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/internal/guard"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -180,7 +181,7 @@ func (s *Suite) texts(t arrow.DataType, n int64, large bool, d Domain) []*memory
 	for i := range lengths {
 		sum -= lengths[i]
 	}
-	garbage(rest[:sum], '?')
+	guard.Fill(rest[:sum], '?')
 	rest = rest[sum:]
 	for _, v := range values {
 		rest = rest[copy(rest, v):]

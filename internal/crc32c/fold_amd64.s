@@ -1,0 +1,77 @@
+#include "textflag.h"
+
+// The four vectors Z0 to Z3 hold 256 bytes that have the remainder of all before them. A
+// turn multiplies them by what moves them on by 256 bytes and adds the next ones. At the
+// end they are moved onto the last 16 bytes, whose remainder the CRC instruction has.
+
+// func fold(p *byte, n int, sum uint32, powers *[6]uint64) uint32
+TEXT ·fold(SB), NOSPLIT, $0-36
+	MOVQ  p+0(FP), SI
+	MOVQ  n+8(FP), CX
+	MOVL  sum+16(FP), AX
+	MOVQ  powers+24(FP), DX
+	VMOVD AX, X8
+	VBROADCASTI32X4 (DX), Z9
+	VMOVDQU64 (SI), Z0
+	VMOVDQU64 64(SI), Z1
+	VMOVDQU64 128(SI), Z2
+	VMOVDQU64 192(SI), Z3
+	VPXORQ    Z8, Z0, Z0
+	ADDQ      $256, SI
+	SUBQ      $256, CX
+	JZ        last
+
+turn:
+	VPCLMULQDQ $0x00, Z9, Z0, Z4
+	VPCLMULQDQ $0x00, Z9, Z1, Z5
+	VPCLMULQDQ $0x00, Z9, Z2, Z6
+	VPCLMULQDQ $0x00, Z9, Z3, Z7
+	VPCLMULQDQ $0x11, Z9, Z0, Z0
+	VPCLMULQDQ $0x11, Z9, Z1, Z1
+	VPCLMULQDQ $0x11, Z9, Z2, Z2
+	VPCLMULQDQ $0x11, Z9, Z3, Z3
+	VPTERNLOGQ $0x96, (SI), Z4, Z0
+	VPTERNLOGQ $0x96, 64(SI), Z5, Z1
+	VPTERNLOGQ $0x96, 128(SI), Z6, Z2
+	VPTERNLOGQ $0x96, 192(SI), Z7, Z3
+	ADDQ $256, SI
+	SUBQ $256, CX
+	JNZ  turn
+
+last:
+	VBROADCASTI32X4 16(DX), Z9
+	VPCLMULQDQ $0x00, Z9, Z0, Z4
+	VPCLMULQDQ $0x11, Z9, Z0, Z0
+	VPTERNLOGQ $0x96, Z0, Z4, Z1
+	VPCLMULQDQ $0x00, Z9, Z1, Z4
+	VPCLMULQDQ $0x11, Z9, Z1, Z1
+	VPTERNLOGQ $0x96, Z1, Z4, Z2
+	VPCLMULQDQ $0x00, Z9, Z2, Z4
+	VPCLMULQDQ $0x11, Z9, Z2, Z2
+	VPTERNLOGQ $0x96, Z2, Z4, Z3
+
+	VBROADCASTI32X4 32(DX), Z9
+	VEXTRACTI64X2 $1, Z3, X1
+	VPCLMULQDQ $0x00, X9, X3, X4
+	VPCLMULQDQ $0x11, X9, X3, X5
+	VPXOR X4, X5, X5
+	VPXOR X5, X1, X1
+	VEXTRACTI64X2 $2, Z3, X2
+	VPCLMULQDQ $0x00, X9, X1, X4
+	VPCLMULQDQ $0x11, X9, X1, X5
+	VPXOR X4, X5, X5
+	VPXOR X5, X2, X2
+	VEXTRACTI64X2 $3, Z3, X6
+	VPCLMULQDQ $0x00, X9, X2, X4
+	VPCLMULQDQ $0x11, X9, X2, X5
+	VPXOR X4, X5, X5
+	VPXOR X5, X6, X6
+
+	XORL AX, AX
+	VMOVQ   X6, BX
+	VPEXTRQ $1, X6, R8
+	CRC32Q  BX, AX
+	CRC32Q  R8, AX
+	VZEROUPPER
+	MOVL AX, ret+32(FP)
+	RET
