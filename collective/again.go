@@ -51,7 +51,7 @@ func (a *again) clock(c *Comm) bool {
 // when it was looked at.
 func (c *Comm) duration(began time.Duration) time.Duration {
 	if began == 0 {
-		began = time.Duration(c.now.since.Load())
+		began = c.now.since()
 	}
 	if began == 0 {
 		return c.again.took

@@ -12,7 +12,7 @@ import (
 func (c *Comm) AllReduce(ctx context.Context, in, out Vector, op Op) error {
 	held, same := c.repeats(algorithm.AllReduce, in, out, op.code, 0)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.allReduce(in, out, op)
 	return c.do(ctx, held, r, err)

@@ -12,7 +12,7 @@ import (
 func (c *Comm) AllToAll(ctx context.Context, in, out Vector) error {
 	held, same := c.repeats(algorithm.AllToAll, in, out, 0, 0)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.allToAll(in, out, nil, nil)
 	return c.do(ctx, held, r, err)

@@ -10,7 +10,7 @@ import (
 func (c *Comm) Barrier(ctx context.Context) error {
 	held, same := c.repeats(algorithm.Barrier, Vector{}, Vector{}, 0, 0)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.request(algorithm.Barrier, Vector{}, Vector{}, Op{}, 0, nil)
 	return c.do(ctx, held, r, err)

@@ -81,7 +81,7 @@ func (c *Comm) Report(f Fault) error {
 	if err := c.ready("report"); err != nil {
 		return err
 	}
-	f.Seq = c.now.seq.Load()
+	f.Seq = c.now.seq()
 	f.Ranks = slices.Clone(f.Ranks)
 	c.watch.report(&f)
 	return c.watch.settled()

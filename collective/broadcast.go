@@ -11,7 +11,7 @@ import (
 func (c *Comm) Broadcast(ctx context.Context, in, out Vector, root int) error {
 	held, same := c.repeats(algorithm.Broadcast, in, out, 0, root)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.broadcast(in, out, root)
 	return c.do(ctx, held, r, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
 )
 
 // The reasons of a choice.
@@ -77,7 +78,7 @@ func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) f
 }
 
 // Explain says which algorithm an operation over a vector of n elements would use and
-// why, whether a tuning table decided it, and what the model makes of the others, a
+// why, how a transport that says so carries messages here, whether a tuning table decided it, and what the model makes of the others, a
 // line each.
 func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	call := &algorithm.Call{Op: op, Size: c.Size(), Count: n}
@@ -90,6 +91,9 @@ func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	fmt.Fprintf(&b, "%s of %d %s on %d ranks over %s:\n", op, n, t, c.Size(), c.Transport())
 	if chosen != nil {
 		fmt.Fprintf(&b, "%s, because %s\n", chosen.Name, why)
+	}
+	if d, ok := c.ends.(transport.Describer); ok {
+		fmt.Fprintln(&b, d.Describe())
 	}
 	if t := c.options.Tuning; t != nil {
 		fmt.Fprintf(&b, "tuning: %s\n", t.Source)

@@ -16,7 +16,7 @@ import (
 // Comm is one rank's membership in a group of ranks that make the same calls.
 type Comm struct {
 	ends    transport.Endpoint
-	idler   transport.Idler // ends, or nil
+	eager   int64 // bytes of payloads that need no flush
 	options Options
 	model   algorithm.Model
 	turns   turns
@@ -103,7 +103,9 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 		c.model = models["tcp"]
 	}
 	c.combine = c.mover.combine
-	c.idler, _ = ends.(transport.Idler)
+	if e, ok := ends.(transport.Eager); ok {
+		c.eager = int64(e.Eager())
+	}
 	c.programs = map[shape]*program{}
 	c.named = map[string]int{}
 	c.turns.init()

@@ -11,7 +11,7 @@ import (
 func (c *Comm) Gather(ctx context.Context, in, out Vector, root int) error {
 	held, same := c.repeats(algorithm.Gather, in, out, 0, root)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.gather(in, out, nil, root)
 	return c.do(ctx, held, r, err)

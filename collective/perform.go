@@ -25,6 +25,8 @@ type program struct {
 	plan    algorithm.Plan
 	rounds  []algorithm.Round // the plan's, where they are few
 	written bool              // rounds are there
+	first   int               // the rank of the first message, -1 where there is none
+	most    int64             // elements of the longest message that is sent, of rounds
 }
 
 // shape tells calls apart whose programs differ. Calls with counts have none.
@@ -53,7 +55,7 @@ func (c *Comm) program(t *task) *program {
 			return p
 		}
 	}
-	p := &program{}
+	p := &program{first: -1}
 	p.with, _ = c.choose(t.call, t.width, t.reduce.orders)
 	p.number = uint8(1 + slices.Index(algorithm.All, p.with))
 	p.plan = p.with.Plan(*t.call)
@@ -75,6 +77,16 @@ func (p *program) write() {
 		if messages > fewMessages {
 			p.rounds = nil
 			return
+		}
+		for i := range r.Sends {
+			p.most = max(p.most, r.Sends[i].From.Len)
+		}
+		switch {
+		case p.first >= 0:
+		case len(r.Sends) > 0:
+			p.first = r.Sends[0].To
+		case len(r.Recvs) > 0:
+			p.first = r.Recvs[0].From
 		}
 		p.rounds = append(p.rounds, algorithm.Round{Local: slices.Clone(r.Local), Late: slices.Clone(r.Late), Sends: slices.Clone(r.Sends), Recvs: slices.Clone(r.Recvs)})
 	}
@@ -99,16 +111,25 @@ func (c *Comm) execute(p *program, in, out []byte, width int64, fold foldFunc, c
 	m.spaces[algorithm.Input], m.spaces[algorithm.Output], m.spaces[algorithm.Scratch] = in, out, c.scratch
 	h := &m.header
 	h.Seq, h.Sum, h.Call = c.seq, 0, call
-	defer m.forget()
-	if p.written {
-		for i := range p.rounds {
-			if err := c.round(&p.rounds[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+	m.eager = p.written && p.most*width <= c.eager
+	err := c.rounds(p)
+	m.forget()
+	return err
+}
+
+func (c *Comm) rounds(p *program) error {
+	if !p.written {
+		return c.walk(&p.plan)
 	}
-	return c.walk(&p.plan)
+	for i := range p.rounds {
+		if i > 0 {
+			c.now.round()
+		}
+		if err := c.round(&p.rounds[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // walk runs a plan of many rounds; a function of its own, since walking needs memory.
@@ -117,6 +138,7 @@ func (c *Comm) walk(p *algorithm.Plan) error {
 		if err := c.round(r); err != nil {
 			return err
 		}
+		c.now.round()
 	}
 	return nil
 }
@@ -128,6 +150,7 @@ type mover struct {
 	fold   foldFunc
 	header transport.Header
 	sink   transport.Sink
+	eager  bool // no message needs a flush
 	// Of the message that is being combined.
 	into, with []byte
 	right      bool
@@ -148,6 +171,7 @@ func (m *mover) combine(off int, part []byte) {
 
 // forget drops the caller's memory.
 func (m *mover) forget() {
+	m.eager = false
 	m.spaces[algorithm.Input], m.spaces[algorithm.Output] = nil, nil // one by one: short operations are many
 	m.into, m.with, m.sink.Into, m.sink.Combine = nil, nil, nil, nil
 }
@@ -156,9 +180,6 @@ func (c *Comm) round(r *algorithm.Round) error {
 	m := &c.mover
 	for i := range r.Local {
 		c.local(&r.Local[i])
-	}
-	if c.idler != nil && len(r.Sends) > 0 {
-		c.idler.Idle(len(r.Recvs)+len(r.Late) == 0)
 	}
 	for i := range r.Sends {
 		s := &r.Sends[i]
@@ -176,11 +197,10 @@ func (c *Comm) round(r *algorithm.Round) error {
 			return err
 		}
 	}
-	if err := c.flush(); err != nil {
-		return err
+	if m.eager {
+		return nil
 	}
-	c.now.round()
-	return nil
+	return c.flush()
 }
 
 func (c *Comm) local(l *algorithm.Local) {
@@ -200,7 +220,7 @@ func (c *Comm) post(to int, h *transport.Header, payload []byte) error {
 	err := c.ends.Post(to, h, payload)
 	if err == nil {
 		c.tally.sent.add(h.Len)
-		if !slices.Contains(c.flushed, to) {
+		if !c.mover.eager && !slices.Contains(c.flushed, to) {
 			c.flushed = append(c.flushed, to)
 		}
 	}
@@ -212,10 +232,10 @@ func (c *Comm) receive(v *algorithm.Recv) error {
 	m.into = m.at(v.Into)
 	m.header.Step, m.header.Len = c.taken[v.From], int64(len(m.into))
 	c.taken[v.From]++
-	m.sink.Into, m.sink.Combine = m.into, nil
+	m.sink.Into, m.sink.Combine, m.sink.Foreign = m.into, nil, false
 	if v.Side != algorithm.Plain {
 		m.with, m.right = m.at(v.With), v.Side == algorithm.Right
-		m.sink.Combine = c.combine
+		m.sink.Combine, m.sink.Foreign = c.combine, m.header.Call.Reduce == userOp
 	}
 	c.now.on(v.From)
 	err := c.ends.Recv(v.From, &m.header, &m.sink)

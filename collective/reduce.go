@@ -11,7 +11,7 @@ import (
 func (c *Comm) Reduce(ctx context.Context, in, out Vector, op Op, root int) error {
 	held, same := c.repeats(algorithm.Reduce, in, out, op.code, root)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.reduce(in, out, op, root)
 	return c.do(ctx, held, r, err)

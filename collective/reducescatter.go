@@ -12,7 +12,7 @@ import (
 func (c *Comm) ReduceScatter(ctx context.Context, in, out Vector, op Op) error {
 	held, same := c.repeats(algorithm.ReduceScatter, in, out, op.code, 0)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.reduceScatter(in, out, op, nil)
 	return c.do(ctx, held, r, err)

@@ -36,30 +36,70 @@ func (c *Comm) hold(ctx context.Context, w work) error {
 	if err := c.ready(op.String()); err != nil {
 		return c.explain(ctx, err)
 	}
-	if ctx.Done() != nil {
+	watched := ctx.Done() != nil
+	if watched {
 		c.watching.begin(c, ctx)
-		defer c.watching.pause()
 	}
+	began := sinceStart()
+	c.again.took = 0
+	c.now.begin(op, c.seq+1, -1, watched, began)
+	defer c.now.end()
 	if ctx.Err() != nil {
+		c.now.end()
 		c.cancel(ctx)
 		return c.explain(ctx, c.watch.settled())
 	}
 	c.seq++
-	var began time.Duration
-	if _, again := w.(*again); !again {
-		c.again.took = 0
-		began = sinceStart()
-	} else if c.again.clock(c) {
-		began = sinceStart()
-	}
-	c.now.begin(op, c.seq, began)
-	defer c.now.end()
 	clear(c.steps)
 	err := w.run(c)
 	c.account(op, began, err)
-	if err == nil {
-		return nil
+	if err != nil {
+		return c.failed(ctx, op, err)
 	}
+	return nil
+}
+
+// repeat is hold for the call that repeats knows. Nothing in it is the user's code, so
+// there is nothing to put right after a panic, and what a short operation need not do is
+// left out.
+func (c *Comm) repeat(ctx context.Context) error {
+	a, done := &c.again, ctx.Done()
+	if c.Fault() != nil || c.closed.Load() || done != nil && done != c.watching.latest {
+		return c.hold(ctx, a)
+	}
+	var began time.Duration
+	if a.clock(c) {
+		began = sinceStart()
+	}
+	c.now.begin(a.what, c.seq+1, a.program.first, done != nil, began)
+	if ended(done) {
+		c.now.end()
+		return c.hold(ctx, a)
+	}
+	c.seq++
+	clear(c.steps)
+	err := a.run(c)
+	c.account(a.what, began, err)
+	if err != nil {
+		err = c.failed(ctx, a.what, err)
+	}
+	c.now.end()
+	c.turns.done()
+	return err
+}
+
+// ended says whether the channel is closed.
+func ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// failed settles with the other ranks what the operation ended with.
+func (c *Comm) failed(ctx context.Context, op algorithm.Op, err error) error {
 	if c.closed.Load() {
 		c.takeBack()
 		return &device.Error{Call: op.String(), Kind: device.ErrClosed, Cause: errClosed}

@@ -11,7 +11,7 @@ import (
 func (c *Comm) Scatter(ctx context.Context, in, out Vector, root int) error {
 	held, same := c.repeats(algorithm.Scatter, in, out, 0, root)
 	if same {
-		return c.hold(ctx, &c.again)
+		return c.repeat(ctx)
 	}
 	r, err := c.scatter(in, out, nil, root)
 	return c.do(ctx, held, r, err)

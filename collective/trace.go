@@ -79,7 +79,7 @@ func (e *traced) Recv(from int, want *transport.Header, sink *transport.Sink) er
 		phase, combine = timeline.Copy, func(off int, part []byte) { copy(into[off:], part) }
 	}
 	last, whole := e.track.Now(), false
-	parts := transport.Sink{Into: sink.Into, Combine: func(off int, part []byte) {
+	parts := transport.Sink{Into: sink.Into, Foreign: sink.Foreign, Combine: func(off int, part []byte) {
 		last = e.track.Message(timeline.Wait, last, m, false)
 		combine(off, part)
 		p := m

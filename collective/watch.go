@@ -55,7 +55,7 @@ const alive = '.'
 
 // beat is this rank's note.
 func (w *watch) beat() []byte {
-	return binary.LittleEndian.AppendUint64([]byte{alive}, w.c.now.seq.Load())
+	return binary.LittleEndian.AppendUint64([]byte{alive}, w.c.now.seq())
 }
 
 func newWatch(c *Comm) *watch {

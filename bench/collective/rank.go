@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/collective"
@@ -22,6 +23,7 @@ import (
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/shm"
 	"github.com/volley-go/volley/collective/transport/tcp"
+	"github.com/volley-go/volley/memory"
 )
 
 // Rank is a process of one of our worlds: what says which, and at which socket it
@@ -133,11 +135,30 @@ func serve(ctx context.Context, ends transport.Endpoint, socket string) (err err
 type rank struct {
 	comm    *collective.Comm
 	in, out []float32
+	buffers [2]*memory.Buffer // of these
+}
+
+// grow makes vectors as columns are made, of the memory that the library gives.
+func (r *rank) grow(n int64) error {
+	for i, v := range []*[]float32{&r.in, &r.out} {
+		b, err := memory.NewZeroed(memory.Heap, n*elementBytes)
+		if err != nil {
+			return err
+		}
+		*v = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b.Bytes()))), n)
+		if r.buffers[i] != nil {
+			r.buffers[i].Release()
+		}
+		r.buffers[i] = b
+	}
+	return nil
 }
 
 func (r *rank) answer(ctx context.Context, c command) (string, error) {
 	if n := r.extent(c); n > int64(len(r.in)) {
-		r.in, r.out = make([]float32, n), make([]float32, n)
+		if err := r.grow(n); err != nil {
+			return "", err
+		}
 	}
 	call := r.prepare(ctx, c)
 	if c.do == "check" {

@@ -25,6 +25,8 @@ type Line struct {
 	AlgBW   float64 `json:"algbw_gb_s"` // of the shortest time
 	BusBW   float64 `json:"busbw_gb_s"`
 	Wrong   int64   `json:"wrong"`
+	// Copy is algbw over what memory permits, of an all-reduce of 32 MiB and more: see limit.
+	Copy float64 `json:"share_of_copy,omitempty"`
 }
 
 // Ratio is how much longer a peer takes than ours, as the geometric mean over sizes
@@ -75,13 +77,17 @@ func (s *summary) add(t *trial, ranks int, to report.Sink) error {
 			l.AlgBW = float64(size) / l.MinS / 1e9
 			l.BusBW = l.AlgBW * t.op.factor(float64(ranks))
 		}
+		limit := s.limit(&l)
+		if limit > 0 {
+			l.Copy = l.AlgBW / limit
+		}
 		s.lines = append(s.lines, l)
 		rec := report.Record{
 			Suite: "collective", Op: t.op.name, Engine: e.name, Version: r.version, Device: e.device, Rows: report.Of(t.count), Ranks: ranks,
 			Way: way, OK: report.Of(r.wrong == 0),
 		}
 		rec.SetTiming(r.Timing)
-		rec.SetBytes(size, s.limit(&l))
+		rec.SetBytes(size, limit)
 		if err := to.Record(rec); err != nil {
 			return err
 		}
@@ -160,6 +166,10 @@ func (s *summary) answers() []report.Answer {
 // table is one row for both places of an engine.
 func (s *summary) table() *report.Grid {
 	half := []string{"median", "min", "algbw", "busbw", "#wrong"}
+	copies := slices.ContainsFunc(s.lines, func(l Line) bool { return l.Copy > 0 })
+	if copies {
+		half = append(half, "of copy")
+	}
 	g := &report.Grid{
 		Title:  "Out of place, then in place; µs and GB/s",
 		Header: append(append([]string{"op", "ranks", "engine", "device", "size", "count", "type", "redop"}, half...), half...),
@@ -176,16 +186,27 @@ func (s *summary) table() *report.Grid {
 				return o.Engine == l.Engine && o.Device == l.Device && o.Ranks == l.Ranks && o.Op == l.Op && o.Size == l.Size && o.InPlace == inPlace
 			})
 			if k < 0 {
-				row = append(row, "–", "–", "–", "–", "–")
+				for range half {
+					row = append(row, "–")
+				}
 				continue
 			}
 			done[k] = true
 			o := s.lines[k]
 			row = append(row, micro(o.MedianS), micro(o.MinS), fmt.Sprintf("%.2f", o.AlgBW), fmt.Sprintf("%.2f", o.BusBW), fmt.Sprint(o.Wrong))
+			switch {
+			case o.Copy > 0:
+				row = append(row, fmt.Sprintf("%.0f %%", 100*o.Copy))
+			case copies:
+				row = append(row, "–")
+			}
 		}
 		g.Add(row...)
 	}
 	g.Note = "algbw and busbw are of the shortest time. An operation that a library has in one place only has – in the other."
+	if copies {
+		g.Note += fmt.Sprintf("\nof copy: algbw over the %.1f GB/s of a copy by (3 ranks - 1), of an all-reduce of 32 MiB and more.", s.o.Limit.CopyGBs)
+	}
 	for _, text := range s.lacks {
 		g.Note += "\n" + text
 	}

@@ -51,10 +51,11 @@ type Event struct {
 // it say.
 var ErrKilled = errors.New("killed")
 
-// Injector holds the endpoints of one group and what happens to them.
+// Injector holds the endpoints of one group, or of one rank of it, and what happens to
+// them.
 type Injector struct {
 	events []Event
-	ends   []*endpoint
+	ends   []*endpoint // by rank; nil where the rank is another process
 	thawed atomic.Bool
 
 	mu     sync.Mutex
@@ -64,12 +65,11 @@ type Injector struct {
 // Wrap puts events between endpoints and those who use them. The endpoints are all
 // of one group, in the order of ranks. Splits of them are not wrapped.
 func Wrap(ends []transport.Endpoint, events ...Event) ([]transport.Endpoint, *Injector) {
-	in := &Injector{events: events, parted: map[[2]int]bool{}}
+	in := &Injector{events: events, ends: make([]*endpoint, len(ends)), parted: map[[2]int]bool{}}
 	wrapped := make([]transport.Endpoint, len(ends))
 	for r, e := range ends {
-		w := &endpoint{Endpoint: e, in: in, notes: make(chan transport.Note, 64), stop: transport.NewStop(), closed: make(chan struct{})}
-		in.ends = append(in.ends, w)
-		wrapped[r] = w
+		in.ends[r] = in.wrap(e)
+		wrapped[r] = in.ends[r]
 	}
 	for _, w := range in.ends {
 		go w.hand()
@@ -77,17 +77,32 @@ func Wrap(ends []transport.Endpoint, events ...Event) ([]transport.Endpoint, *In
 	return wrapped, in
 }
 
+// WrapOne puts events between the endpoint of one rank and who uses it, where the others
+// are other processes. Every process gives the same events, and meets those of its own
+// rank. A rank that is killed leaves, as far as the others can tell.
+func WrapOne(end transport.Endpoint, events ...Event) (transport.Endpoint, *Injector) {
+	in := &Injector{events: events, ends: make([]*endpoint, end.Size()), parted: map[[2]int]bool{}}
+	w := in.wrap(end)
+	in.ends[end.Rank()] = w
+	go w.hand()
+	return w, in
+}
+
+func (in *Injector) wrap(e transport.Endpoint) *endpoint {
+	return &endpoint{Endpoint: e, in: in, notes: make(chan transport.Note, 64), stop: transport.NewStop(), closed: make(chan struct{})}
+}
+
 // Thaw lets frozen ranks go on, with an error, and those that would freeze later.
 func (in *Injector) Thaw() {
 	in.thawed.Store(true)
 	for _, e := range in.ends {
-		if e.frozen.Load() {
+		if e != nil && e.frozen.Load() {
 			e.stop.Set(ErrKilled)
 		}
 	}
 }
 
-// Messages is how many messages a rank has posted.
+// Messages is how many messages a rank of this process has posted.
 func (in *Injector) Messages(rank int) int64 { return in.ends[rank].posted.Load() }
 
 func (in *Injector) cut(a, b int) bool {
@@ -115,7 +130,7 @@ func (e *endpoint) hand() {
 		if e.in.cut(n.From, e.Rank()) || e.frozen.Load() || e.killed.Load() {
 			continue
 		}
-		if from := e.in.ends[n.From]; n.Err != nil && from.killed.Load() {
+		if from := e.in.ends[n.From]; n.Err != nil && from != nil && from.killed.Load() {
 			n.Err = ErrKilled
 		}
 		select {
@@ -209,6 +224,10 @@ func (e *endpoint) Flush(to int) error {
 func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) error {
 	if err := e.gone(); err != nil {
 		return err
+	}
+	if e.in.ends[from] == nil && e.in.cut(from, e.Rank()) { // it does not know, and may have sent
+		<-e.stop.Done()
+		return e.stop.Err()
 	}
 	return e.Endpoint.Recv(from, want, sink)
 }

@@ -53,7 +53,7 @@ func TestFaultMatrix(t *testing.T) {
 }
 
 // transports open the endpoints of a group in this process; those that meet at a file
-// have it in dir. MPI's ranks are processes, which scripts/mpi.sh kills.
+// have it in dir. MPI's ranks are processes: see TestMain.
 func transports(dir string) map[string]func() ([]transport.Endpoint, error) {
 	all := map[string]func() ([]transport.Endpoint, error){"inproc": openInproc, "tcp": openTCP(dir, nil)}
 	if runtime.GOOS == "linux" {
@@ -152,7 +152,7 @@ func trial(plain []transport.Endpoint, op algorithm.Op, name string, events []Ev
 			in.Thaw() // so that frozen ranks end too
 		}
 	}
-	return judge(errs, dead, events, in)
+	return judge(errs, dead, events, in.Messages)
 }
 
 // lost are the ranks whose outcome does not count.
@@ -170,7 +170,7 @@ func lost(events []Event) (dead []int) {
 // judge: the survivors' Faults are one; they name a rank that an event was planted
 // on; and what changes or loses a message for certain is never missed. A survivor
 // whose part was done before may be without one: its results were checked.
-func judge(errs []error, dead []int, events []Event, in *Injector) error {
+func judge(errs []error, dead []int, events []Event, messages func(rank int) int64) error {
 	var first *collective.Fault
 	for r, err := range errs {
 		var f *collective.Fault
@@ -200,7 +200,7 @@ func judge(errs []error, dead []int, events []Event, in *Injector) error {
 	}
 	if first == nil {
 		for _, e := range events { // with a rank gone, the message may have been for it
-			if len(dead) == 0 && (e.Kind == Drop || e.Kind == Corrupt) && in.Messages(e.Rank) > e.N {
+			if len(dead) == 0 && (e.Kind == Drop || e.Kind == Corrupt) && messages(e.Rank) > e.N {
 				return fmt.Errorf("%s of message %d went unseen", e.Kind, e.N)
 			}
 		}

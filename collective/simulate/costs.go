@@ -72,15 +72,18 @@ type Costs struct {
 	// Eager is the longest message whose sender does not wait: a longer one lies where
 	// it is until the receiver has taken it, or the first link has carried it.
 	Eager int64 `json:"eager"`
+	// Whole is the longest message inside a node that its receiver sees only when the
+	// sender has handed over all of it.
+	Whole int64 `json:"whole,omitempty"`
 }
 
 // costs are Costs for one call.
 type costs struct {
 	send, recv, long, latency float64
 	sendByte, recvByte, fold  rate
-	eager                     int64
+	eager, whole              int64
 }
 
 func (c *Costs) at(bytes float64) costs {
-	return costs{c.Send, c.Recv, c.Long, c.Latency, c.SendByte.at(bytes), c.RecvByte.at(bytes), c.Fold.at(bytes), c.Eager}
+	return costs{c.Send, c.Recv, c.Long, c.Latency, c.SendByte.at(bytes), c.RecvByte.at(bytes), c.Fold.at(bytes), c.Eager, c.Whole}
 }

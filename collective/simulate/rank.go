@@ -189,6 +189,9 @@ func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
 		k.held++
 	}
 	if c == &e.inside {
+		if int64(m.bytes) <= c.whole {
+			leaves = k.clock
+		}
 		m.tail += c.latency
 		e.events.push(leaves+c.latency, arrives, i)
 		return

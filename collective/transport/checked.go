@@ -1,8 +1,6 @@
 package transport
 
-import "hash/crc32"
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+import "github.com/volley-go/volley/internal/crc32c"
 
 // checked adds a checksum to every message.
 type checked struct{ Endpoint }
@@ -15,7 +13,7 @@ func Checked(e Endpoint) Endpoint { return checked{e} }
 // Post adds the sum.
 func (c checked) Post(to int, h *Header, payload []byte) error {
 	summed := *h
-	summed.Sum = crc32.Checksum(payload, castagnoli)
+	summed.Sum = crc32c.Checksum(payload)
 	return c.Endpoint.Post(to, &summed, payload)
 }
 
@@ -25,7 +23,7 @@ func (c checked) Recv(from int, want *Header, sink *Sink) error {
 	over := *sink
 	if combine := sink.Combine; combine != nil {
 		over.Combine = func(off int, part []byte) {
-			sum = crc32.Update(sum, castagnoli, part)
+			sum = crc32c.Update(sum, part)
 			combine(off, part)
 		}
 	}
@@ -34,7 +32,7 @@ func (c checked) Recv(from int, want *Header, sink *Sink) error {
 		return err
 	}
 	if sink.Combine == nil {
-		sum = crc32.Checksum(sink.Into, castagnoli)
+		sum = crc32c.Checksum(sink.Into)
 	}
 	if sum != got.Sum {
 		return &Corrupt{From: from, Got: got}

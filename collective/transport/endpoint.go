@@ -33,10 +33,12 @@ type Header struct {
 // in order: off is the part's first byte, and parts but the last are multiples of
 // 64 bytes, so elements stay whole; part is only valid during the call and is
 // aligned as its elements must be. Without Combine the payload goes to Into, which
-// is as long as the message.
+// is as long as the message. Foreign says that Combine calls code of the user, which
+// may never return.
 type Sink struct {
 	Into    []byte
 	Combine func(off int, part []byte)
+	Foreign bool
 }
 
 // Note is a message beside the lanes: small, unordered with them, never blocked by
@@ -86,11 +88,17 @@ type Endpoint interface {
 	Close() error
 }
 
-// Idler is an Endpoint that makes use of knowing what its rank does next.
-type Idler interface {
-	// Idle says whether the rank, between the messages that it posts from now on and their
-	// Flush, has nothing else to do. It is called by who calls Post.
-	Idle(is bool)
+// Eager is an Endpoint that copies short payloads.
+type Eager interface {
+	// Eager is how many bytes a payload may have of which nothing is read any more when
+	// Post has returned, so that it needs no Flush.
+	Eager() int
+}
+
+// Describer is an Endpoint that tells how it carries messages here.
+type Describer interface {
+	// Describe is a line of text.
+	Describe() string
 }
 
 // Mismatch is a message that belongs to another call than its receiver is in.

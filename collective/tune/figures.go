@@ -84,6 +84,9 @@ func per(all []simulate.Point, fixed func(i int) float64, share float64) simulat
 	return c
 }
 
+// oneWrite is what a loopback socket takes as one packet.
+const oneWrite = 64 << 10
+
 // Node is this machine with so many ranks, as the figures say it is. The processors
 // of both sides copy at once what goes by sockets; elsewhere the receiver copies.
 func (f *Figures) Node(ranks int) *simulate.Network {
@@ -111,7 +114,15 @@ func (f *Figures) Node(ranks int) *simulate.Network {
 	one, both := per(f.OneWay, above(a), 1), per(f.BothWays, above(2*each), 1)
 	switch f.Transport {
 	case "tcp":
+		// One write brings a short message, and its receiver reads only then: both sides'
+		// copies are in the time of one way. Of a longer one they are made at once.
+		c.Whole = oneWrite
 		c.SendByte = simulate.Rate{One: one, Two: per(f.BothWays, above(2*each), 2)}
+		for i := range one {
+			if one[i].Bytes <= oneWrite {
+				one[i].Seconds /= 2
+			}
+		}
 		c.RecvByte = c.SendByte
 		c.Eager = math.MaxInt64
 	default:

@@ -11,9 +11,9 @@ import (
 
 // recorded are figures and times of one machine of two processors, by "volley
 // simulate --calibrate --save".
-func recorded(t *testing.T) []*Machine {
+func recorded(t *testing.T, file string) []*Machine {
 	t.Helper()
-	text, err := os.ReadFile("testdata/recorded.json")
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,20 +24,30 @@ func recorded(t *testing.T) []*Machine {
 	return all
 }
 
-// Of the recorded collective operations on 2 and on 4 ranks, none of which the model
-// has seen, at least 85 in 100 are predicted within 30 %, and all together with a
-// factor of 1.25 in the geometric mean.
+// Recorded collective operations on 2 and on 4 ranks, none of which the model has seen,
+// are predicted within 30 %: those of a machine that others used besides, and those of
+// ranks that nothing disturbed. There, 4 ranks on two processors wait for time slices
+// that the model has not got, and the bound is what it reaches.
 func TestPredictions(t *testing.T) {
-	for _, m := range recorded(t) {
-		all, err := m.Predictions(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, ranks := range []int{2, 4} {
+	for _, c := range []struct {
+		file   string
+		ranks  int
+		cases  int
+		share  int     // in 100 within 30 %
+		factor float64 // geometric mean
+	}{
+		{"recorded.json", 2, 85, 85, 1.25}, {"recorded.json", 4, 85, 85, 1.25},
+		{"alone.json", 2, 100, 90, 1.15}, {"alone.json", 4, 100, 60, 1.45},
+	} {
+		for _, m := range recorded(t, c.file) {
+			all, err := m.Predictions(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
 			n, within, sum := 0, 0, 0.0
 			far := ""
 			for _, p := range all {
-				if p.Ranks != ranks {
+				if p.Ranks != c.ranks {
 					continue
 				}
 				n++
@@ -49,9 +59,9 @@ func TestPredictions(t *testing.T) {
 				}
 			}
 			factor := math.Exp(sum / float64(n))
-			t.Logf("%s, %d ranks: %d of %d within 30 %%, factor %.2f", m.Figures.Transport, ranks, within, n, factor)
-			if n != 85 || 100*within < 85*n || factor > 1.25 {
-				t.Errorf("%s, %d ranks: %d of %d within 30 %%, factor %.2f:%s", m.Figures.Transport, ranks, within, n, factor, far)
+			t.Logf("%s, %s, %d ranks: %d of %d within 30 %%, factor %.2f", c.file, m.Figures.Transport, c.ranks, within, n, factor)
+			if n != c.cases || 100*within < c.share*n || factor > c.factor {
+				t.Errorf("%s, %s, %d ranks: %d of %d within 30 %%, factor %.2f:%s", c.file, m.Figures.Transport, c.ranks, within, n, factor, far)
 			}
 		}
 	}

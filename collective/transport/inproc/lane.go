@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"errors"
 	"runtime"
 	"sync/atomic"
 
@@ -20,12 +21,22 @@ const (
 
 // The states of a slot. The sender fills an empty one; the receiver takes a full
 // one, reads the payload and empties it; a sender that is interrupted takes back
-// what is not being read.
+// what is not being read. A receiver that calls the user's code reads a part into
+// memory of its own at a time, and rests between two parts: then it can be taken
+// back from too.
 const (
 	empty uint32 = iota
 	full
 	taken
+	resting
+	revoked
 )
+
+// apart is how many bytes are read before the user's code is called.
+const apart = 64 << 10
+
+// errRevoked is a message whose sender took it back: the operation has failed there.
+var errRevoked = errors.New("the sender took the message back")
 
 type slot struct {
 	state   atomic.Uint32
@@ -43,6 +54,8 @@ type lane struct {
 	writer sleeper
 	reader sleeper
 	crowd  int // ranks of the group
+
+	scratch []byte // the reader's, of what is read apart
 }
 
 // post puts a message into the next slot.
@@ -74,11 +87,8 @@ func (l *lane) flush(stop *transport.Stop) error {
 func (l *lane) revoke() {
 	for i := range l.slots {
 		s := &l.slots[i]
-		if s.state.CompareAndSwap(full, empty) {
-			continue
-		}
-		for s.state.Load() == taken { // a copy that ends by itself
-			runtime.Gosched()
+		for !s.state.CompareAndSwap(full, empty) && !s.state.CompareAndSwap(resting, revoked) && s.state.Load() == taken {
+			runtime.Gosched() // a copy, or a reduction of ours, that ends by itself
 		}
 	}
 }
@@ -99,6 +109,13 @@ func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, s
 	want.Sum = s.header.Sum
 	switch {
 	case err != nil:
+	case sink.Combine != nil && sink.Foreign:
+		if l.readApart(s, sink) {
+			return nil
+		}
+		// What ended the sender's operation reaches this rank too.
+		<-stop.Done()
+		return errors.Join(stop.Err(), errRevoked)
 	case sink.Combine != nil:
 		sink.Combine(0, s.payload)
 	default:
@@ -108,6 +125,31 @@ func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, s
 	s.state.Store(empty)
 	l.writer.wake()
 	return err
+}
+
+// readApart takes a message part by part, each of which is combined when it is not read
+// any more, and says whether it came to the end.
+func (l *lane) readApart(s *slot, sink *transport.Sink) bool {
+	rest := s.payload
+	if l.scratch == nil {
+		l.scratch = make([]byte, apart)
+	}
+	for off := 0; ; {
+		n := copy(l.scratch, rest)
+		if rest = rest[n:]; len(rest) == 0 {
+			s.payload = nil
+			s.state.Store(empty)
+			l.writer.wake()
+			sink.Combine(off, l.scratch[:n])
+			return true
+		}
+		s.state.Store(resting)
+		sink.Combine(off, l.scratch[:n])
+		if !s.state.CompareAndSwap(resting, taken) {
+			return false
+		}
+		off += n
+	}
 }
 
 // sleeper is one rank waiting for a slot to change.

@@ -29,6 +29,8 @@
 // also with -disable-auto-cleanup. A library may end the process by itself, or stay in
 // a call, when a connection breaks. And MPI need not report a failure: an error that
 // it returns is heard at once, silence after the Comm's Deadline.
+// So the death of a process is tried under Open MPI alone; everything else that can go
+// wrong is (package faultinject, every operation by every algorithm) under both.
 // After a failure Finalize returns with its context, since MPI_Finalize would wait
 // for the dead.
 package mpi

@@ -244,11 +244,13 @@ func TestTwiceTheSameRank(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := all(3, address)
 			ctx, cancel := context.WithCancel(within(t, limit))
+			var meeting sync.WaitGroup
+			defer meeting.Wait() // for all to have left the place before it is removed
 			defer cancel()
 			twins := make(chan error, 2)
-			go func() { _, _ = Meet(ctx, w[0], nil, nil) }() // ends with the context
+			meeting.Go(func() { _, _ = Meet(ctx, w[0], nil, nil) }) // ends with the context
 			for range 2 {
-				go func() { _, err := Meet(ctx, w[1], nil, nil); twins <- err }()
+				meeting.Go(func() { _, err := Meet(ctx, w[1], nil, nil); twins <- err })
 			}
 			if err := <-twins; err == nil || !strings.Contains(err.Error(), "rank 1") || ctx.Err() != nil {
 				t.Errorf("one of two ranks 1 gets %v", err)

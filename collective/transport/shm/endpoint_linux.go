@@ -34,7 +34,7 @@ type endpoint struct {
 	scratch []byte // what is combined is read into it
 	crowded bool   // there are more ranks than processors
 	fenced  bool   // see set
-	idle    bool   // see Idle
+	lending []int  // ranks that long messages are under way to, with parts that nobody has begun
 	closed  bool
 }
 
@@ -43,6 +43,7 @@ type ends struct {
 	out, in      *lane
 	posted, read uint32 // messages, counted as the lane counts
 	freed        uint32 // messages that the other rank has taken, when it was last asked
+	ahead        uint32 // messages in a row that were there when they were wanted
 	noted, heard uint64
 	unsent       [][]byte
 	held         [depth][]byte // payloads that the receiver reads where they are, by slot
@@ -54,7 +55,10 @@ type ends struct {
 	from [depth]int
 	// Parts of messages in place that went through the chunks, as the lane counts.
 	helped, taken uint32
-	habits        [16][2]habit // by the messages' length, of those that are combined apart
+	takenThere    uint32        // of helped, those that the reader had taken when it was last asked
+	own           [depth]uint32 // parts that the writer laid, by slot
+	lendFrom      uint32        // the first message that may have parts to lay
+	habits        [16][2]habit  // by the messages' length, of those that are combined apart
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done
@@ -87,9 +91,8 @@ func (e *endpoint) Name() string { return "shm" }
 // Notes has the notes for this rank.
 func (e *endpoint) Notes() <-chan transport.Note { return e.box.Notes() }
 
-// Idle says that this rank has time for what it posts: it copies long messages itself
-// as far as their readers have not begun.
-func (e *endpoint) Idle(is bool) { e.idle = is }
+// Eager is the length of messages that travel in slots and in the ring.
+func (e *endpoint) Eager() int { return medium }
 
 // Interrupt ends what waits.
 func (e *endpoint) Interrupt(err error) {

@@ -8,15 +8,19 @@ import (
 )
 
 // A long message is taken in parts, in order, and two ranks can work on it: the reader
-// reads parts from the writer's memory, and a writer that has nothing to do but wait
-// lays parts into the lane's chunks, from where the reader takes them. Whoever counts
+// reads parts from the writer's memory, and a writer that waits, or takes a message
+// itself, lays parts into the lane's chunks, from where the reader takes them. Whoever counts
 // slot.next on has those parts. A part in the chunks costs two copies, but one of them
 // is made by a processor that was idle, and the other costs no call of the system.
 const (
 	part  = 32 << 10
 	parts = chunks * chunk / part // in the chunks at a time
-	// A reader looks so often whether the writer comes to help.
-	helpLooks = 300
+	// A reader looks so often whether the writer comes to help; one that lays parts of its
+	// own, and so is in step with the writer, for about the time of a part.
+	helpLooks     = 300
+	exchangeLooks = 3000
+	// Parts that a reader reads at a time from a writer that may come to help.
+	helpedMost = 4
 )
 
 // partsOf is how many parts a message of n bytes has.
@@ -28,6 +32,37 @@ func (l *lane) laid(k uint32) []byte {
 	return l.data[at/chunk][at%chunk : at%chunk+part]
 }
 
+// offer is what a writer may still lay of one message: nil where that is nothing.
+func (e *endpoint) offer(l *lane, at *ends, k uint32) (s *slot, payload []byte) {
+	payload, s = at.held[k%depth], &l.slots[k%depth]
+	if payload == nil || s.manner != inPlace || s.next.Load() >= partsOf(len(payload)) {
+		return nil, nil
+	}
+	return s, payload
+}
+
+// roomFor says whether the chunks have room for a part.
+func (at *ends) roomFor(l *lane) bool {
+	if at.helped-at.takenThere >= parts {
+		at.takenThere = l.taken.Load()
+	}
+	return at.helped-at.takenThere < parts
+}
+
+// lay lays the message's next part into the chunks, which have room, unless the reader
+// has begun it.
+func (e *endpoint) lay(l *lane, at *ends, k uint32, s *slot, payload []byte) {
+	next := s.next.Load()
+	if next >= partsOf(len(payload)) || !s.next.CompareAndSwap(next, next+1) {
+		return
+	}
+	from := int(next) * part
+	copy(l.laid(at.helped), payload[from:min(len(payload), from+part)])
+	at.helped++
+	at.own[k%depth]++
+	e.set(l, &l.helped, at.helped)
+}
+
 // help lays parts of the messages that are held into the chunks until none is left
 // that the reader has not begun. Messages that went this way as a whole are not held
 // any more.
@@ -37,41 +72,55 @@ func (e *endpoint) help(l *lane, at *ends) error {
 		return nil
 	}
 	for k := at.heldTo - min(depth, at.heldTo); k != at.heldTo; k++ {
-		payload := at.held[k%depth]
-		s := &l.slots[k%depth]
-		if payload == nil || s.manner != inPlace || s.lent == 0 || int32(l.done.Load()-(k+1)) >= 0 {
-			holding = holding || payload != nil
+		if int32(l.done.Load()-(k+1)) >= 0 {
 			continue
 		}
-		all, own := partsOf(len(payload)), uint32(0)
-		for {
-			if at.helped-l.taken.Load() >= parts {
-				// No room: the reader takes what is there, or parts of its own.
+		for s, payload := e.offer(l, at, k); s != nil; s, payload = e.offer(l, at, k) {
+			if !at.roomFor(l) {
+				// The reader takes what is there, or parts of its own.
 				if err := e.await(l, &l.taken, at.helped-parts+1); err != nil {
 					return err
 				}
-			}
-			next := s.next.Load()
-			if next >= all {
-				break
-			}
-			if !s.next.CompareAndSwap(next, next+1) {
 				continue
 			}
-			from := int(next) * part
-			copy(l.laid(at.helped), payload[from:min(len(payload), from+part)])
-			at.helped++
-			own++
-			e.set(l, &l.helped, at.helped)
+			e.lay(l, at, k, s, payload)
 		}
-		if own == all {
+		if payload := at.held[k%depth]; payload != nil && at.own[k%depth] == partsOf(len(payload)) {
 			at.held[k%depth] = nil
-		} else {
-			holding = true
 		}
+		holding = holding || at.held[k%depth] != nil
 	}
 	at.holding = holding
 	return nil
+}
+
+// exchange lays a part for every rank that a long message is under way to, where there is
+// room, and says whether it did: a rank that takes a message does so between two parts of
+// it, so that two that send to each other need not read each other's memory.
+func (e *endpoint) exchange() bool {
+	laid := false
+	for i := 0; i < len(e.lending); i++ {
+		to := e.lending[i]
+		at := &e.lanes[to]
+		l, more := at.out, false
+		for k := at.lendFrom; k != at.heldTo && l.alone.Load() == 0; k++ {
+			s, payload := e.offer(l, at, k)
+			if s == nil {
+				continue
+			}
+			at.lendFrom, more = k, true
+			if at.roomFor(l) {
+				e.lay(l, at, k, s, payload)
+				laid = true
+			}
+			break
+		}
+		if !more {
+			e.lending = append(e.lending[:i], e.lending[i+1:]...)
+			i--
+		}
+	}
+	return laid
 }
 
 // takeParts takes a message in place.
@@ -84,17 +133,20 @@ func (e *endpoint) takeParts(pid int, s *slot, l *lane, at *ends, sink *transpor
 		h = &at.habits[min(bits.Len32(all), len(at.habits)-1)][1]
 		most = uint32(len(e.scratch) / part)
 	}
-	looks := 0
-	var began time.Time
-	if s.lent != 0 {
-		began = time.Now()
-		if h.together() {
-			looks = helpLooks
-		} else {
-			most = all
-		}
+	together, began := h.together(), time.Now()
+	if together {
+		most = min(most, helpedMost)
+	} else {
+		most = all
 	}
 	for next := uint32(0); next < all; {
+		looks := 0
+		if together {
+			looks = helpLooks
+		}
+		if e.exchange() && together {
+			looks = exchangeLooks
+		}
 		off := int(next) * part
 		take := min(most, all-next)
 		if !seen(&s.next, next+1, looks) && s.next.CompareAndSwap(next, next+take) {
@@ -113,11 +165,9 @@ func (e *endpoint) takeParts(pid int, s *slot, l *lane, at *ends, sink *transpor
 		at.taken++
 		e.set(l, &l.taken, at.taken)
 	}
-	if s.lent != 0 {
-		h.learn(2*laid >= all, time.Since(began).Seconds())
-		if wish := h.wish(); wish != l.alone.Load() {
-			l.alone.Store(wish)
-		}
+	h.learn(2*laid >= all, time.Since(began).Seconds())
+	if wish := h.wish(); wish != l.alone.Load() {
+		l.alone.Store(wish)
 	}
 	return nil
 }

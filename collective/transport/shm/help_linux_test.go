@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"bytes"
 	"errors"
 	"sync"
 	"testing"
@@ -31,7 +32,6 @@ func TestLongMessagesAreShared(t *testing.T) {
 	both.Go(func() {
 		for i := range messages {
 			sent := long(n, i)
-			a.Idle(true)
 			if err := a.Post(1, &transport.Header{Seq: uint64(i), Len: int64(n)}, sent); err != nil {
 				t.Error(err)
 				return
@@ -80,7 +80,6 @@ func TestDropOfSharedMessage(t *testing.T) {
 		return
 	}
 	n := 4 * part
-	a.Idle(true)
 	sent := [][]byte{long(n, 0), long(n, 1)}
 	for i, message := range sent {
 		if err := a.Post(1, &transport.Header{Seq: uint64(i), Len: int64(n)}, message); err != nil {
@@ -105,6 +104,44 @@ func TestDropOfSharedMessage(t *testing.T) {
 		if into[k] != want {
 			t.Fatalf("byte %d is %d, not %d", k, into[k], want)
 		}
+	}
+}
+
+// Two ranks that send to each other lay parts for each other while they take, and both
+// messages arrive whole, also where one way is taken alone.
+func TestExchangeOfLongMessages(t *testing.T) {
+	ends := group(t, 2)
+	n := 3*parts*part + 100 // more than the chunks hold
+	var both sync.WaitGroup
+	for r := range ends {
+		e := ends[r].Endpoint.(*endpoint)
+		both.Go(func() {
+			for i := range 3 * tries {
+				sent, got := long(n, 2*i+r), make([]byte, n)
+				if err := e.Post(1-r, &transport.Header{Seq: uint64(i), Len: int64(n)}, sent); err != nil {
+					t.Error(err)
+					return
+				}
+				if err := e.Recv(1-r, &transport.Header{Seq: uint64(i), Len: int64(n)}, &transport.Sink{Into: got}); err != nil {
+					t.Error(err)
+					return
+				}
+				if err := e.Flush(1 - r); err != nil {
+					t.Error(err)
+					return
+				}
+				clear(sent)
+				if !bytes.Equal(got, long(n, 2*i+1-r)) {
+					t.Errorf("rank %d: message %d is not what was sent", r, i)
+					return
+				}
+			}
+		})
+	}
+	both.Wait()
+	a := ends[0].Endpoint.(*endpoint)
+	if a.seg.rank(1).noread.Load() == 0 && a.lanes[1].helped == 0 {
+		t.Error("no part was laid")
 	}
 }
 

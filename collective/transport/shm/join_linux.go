@@ -128,6 +128,7 @@ func mapped(f *os.File, size int, grow bool) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
+	preferHuge(b)
 	return &segment{bytes: b, n: size}, nil
 }
 

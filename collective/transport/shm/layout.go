@@ -11,8 +11,8 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790003 // "volley", layout 3
-	depth   = 16                 // slots of a lane, a power of two
+	magic   = 0x766f6c6c65790004 // "volley", layout 4
+	depth   = 32                 // slots of a lane, a power of two
 	told    = 8                  // messages in slots that the reader takes before it says so
 	inline  = 1024               // bytes of payload that a slot holds
 	medium  = 16 << 10           // bytes of the longest message that passes through the ring
@@ -75,7 +75,7 @@ type slot struct {
 	claim  atomic.Uint32 // of a message in the ring: the bytes that are there
 	header transport.Header
 	manner uint16
-	lent   uint16        // not 0: the writer helps with a message in place
+	_      uint16
 	next   atomic.Uint32 // of a message in place: the first part that nobody has begun to take
 	data   [inline]byte  // the payload, or its address in the sender's memory or in the ring
 	_      [8]byte

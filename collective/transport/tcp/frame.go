@@ -3,9 +3,9 @@ package tcp
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/internal/crc32c"
 )
 
 const (
@@ -28,9 +28,7 @@ const (
 	goodbye                 // nothing more will come; the text, if any, is why
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
+func checksum(p []byte) uint32 { return crc32c.Checksum(p) }
 
 // frame is a frame's header. On the wire, little-endian:
 //
@@ -112,4 +110,4 @@ func (f *frame) check() error {
 	return fmt.Errorf("frame of unknown kind %d", f.kind)
 }
 
-func updateSum(sum uint32, p []byte) uint32 { return crc32.Update(sum, castagnoli, p) }
+func updateSum(sum uint32, p []byte) uint32 { return crc32c.Update(sum, p) }

@@ -31,6 +31,9 @@ type link struct {
 }
 
 func newLink(conn net.Conn, failed func(error)) (*link, error) {
+	if err := near(conn); err != nil {
+		return nil, err
+	}
 	d, err := newDirect(conn)
 	if err != nil {
 		return nil, err
