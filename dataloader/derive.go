@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -30,13 +31,33 @@ type Column struct {
 // columns that are read must be numbers; a value that an expression cannot make
 // is the error of its batch.
 func Derive(b *kernels.Backend, s Source, columns ...Column) (Source, error) {
+	return derive("dataloader.Derive", b, s, nil, columns)
+}
+
+// DeriveBeside is Derive with the source's own columns, of any type, before the
+// derived ones. Those that a derived one has the name of are left out.
+func DeriveBeside(b *kernels.Backend, s Source, columns ...Column) (Source, error) {
+	const call = "dataloader.DeriveBeside"
+	if s == nil {
+		return nil, device.Errorf(device.ErrMismatch, "", call, "there is no source")
+	}
+	var kept []int
+	for i, f := range s.Schema().Fields() {
+		if !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == f.Name }) {
+			kept = append(kept, i)
+		}
+	}
+	return derive(call, b, s, kept, columns)
+}
+
+func derive(call string, b *kernels.Backend, s Source, kept []int, columns []Column) (Source, error) {
 	if b == nil || s == nil || len(columns) == 0 {
-		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.Derive", "there is no backend, no source or no column")
+		return nil, device.Errorf(device.ErrMismatch, "", call, "there is no backend, no source or no column")
 	}
 	if p := b.Device.Place(); !p.HostAccessible() {
-		return nil, device.Errorf(device.ErrUnsupported, p.String(), "dataloader.Derive", "expressions are evaluated on the host")
+		return nil, device.Errorf(device.ErrUnsupported, p.String(), call, "expressions are evaluated on the host")
 	}
-	d := &derived{Source: s, backend: b}
+	d := &derived{Source: s, backend: b, kept: kept}
 	var all []*expr.Expr
 	for _, c := range columns {
 		all = append(all, c.Expr)
@@ -48,16 +69,21 @@ func Derive(b *kernels.Backend, s Source, columns ...Column) (Source, error) {
 	var fields []arrow.Field
 	for i, c := range columns {
 		if slices.ContainsFunc(columns[:i], func(o Column) bool { return o.Name == c.Name }) {
-			return nil, device.Errorf(device.ErrMismatch, "", "dataloader.Derive", "column %q is named twice", c.Name)
+			return nil, device.Errorf(device.ErrMismatch, "", call, "column %q is named twice", c.Name)
 		}
 		fields = append(fields, arrow.Field{Name: c.Name, Type: d.bound.TypeOf(i), Nullable: true})
 		d.text += c.Expr.String() + ";"
 	}
-	d.schema = arrow.NewSchema(fields, nil)
+	d.made = arrow.NewSchema(fields, nil)
+	var own []arrow.Field
+	for _, i := range kept {
+		own = append(own, s.Schema().Field(i))
+	}
+	d.schema = arrow.NewSchema(append(own, fields...), nil)
 	for _, i := range d.bound.Reads() {
 		f := s.Schema().Field(i)
 		if numberOf(f.Type) == nil || f.Type.ID() == arrow.BOOL {
-			return nil, device.Errorf(device.ErrUnsupported, "", "dataloader.Derive", "column %q is of type %v: expressions of batches are over numbers", f.Name, f.Type)
+			return nil, device.Errorf(device.ErrUnsupported, "", call, "column %q is of type %v: expressions of batches are over numbers", f.Name, f.Type)
 		}
 	}
 	return d, nil
@@ -68,22 +94,35 @@ type derived struct {
 	Source
 	backend *kernels.Backend
 	bound   *expr.Bound
+	kept    []int         // columns of the source, which come first
+	made    *arrow.Schema // of the expressions
 	schema  *arrow.Schema
 	text    string
 }
 
-// Schema is the expressions' names and types.
+// Schema is the kept columns and the expressions' names and types.
 func (d *derived) Schema() *arrow.Schema { return d.schema }
 
 // Fingerprint is that of all columns that are read, and of the expressions.
-func (d *derived) Fingerprint(ctx context.Context, _ []int) (uint32, error) {
-	sum, err := d.Source.Fingerprint(ctx, d.bound.Reads())
+func (d *derived) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
+	reads := slices.Clone(d.bound.Reads())
+	for _, c := range columns {
+		if c < len(d.kept) && !slices.Contains(reads, d.kept[c]) {
+			reads = append(reads, d.kept[c])
+		}
+	}
+	sum, err := d.Source.Fingerprint(ctx, reads)
 	return sum ^ crc32.ChecksumIEEE([]byte(d.text)), err
 }
 
-// Open opens the columns that the expressions read.
+// Open opens the columns that are kept and those that the expressions read, at
+// once: a source may serve one reader.
 func (d *derived) Open(ctx context.Context, m memory.Allocator, parts []Part, spare int64) (Reader, error) {
-	r := &derivedReader{of: d, parts: parts, streams: make(chan device.Stream, 64)}
+	r := &derivedReader{of: d, streams: make(chan device.Stream, 64)}
+	for _, p := range parts {
+		r.split(p)
+	}
+	r.reads = len(r.inner)
 	for _, i := range d.bound.Reads() {
 		r.inner = append(r.inner, Part{Columns: []int{i}, Type: numberOf(d.Source.Schema().Field(i).Type), Mask: true})
 	}
@@ -99,10 +138,13 @@ func (d *derived) Open(ctx context.Context, m memory.Allocator, parts []Part, sp
 type derivedReader struct {
 	Reader
 	of      *derived
+	places  []sides
 	parts   []Part // over the derived columns
-	inner   []Part // the columns that are read
+	inner   []Part // of the source, and from reads on the columns that are read
+	reads   int
 	streams chan device.Stream
-	spent   total // in expressions
+	rooms   sync.Pool // of *derivedRoom
+	spent   total     // in expressions
 }
 
 // stages are those of what is read, and the expressions.
@@ -122,16 +164,59 @@ func (r *derivedReader) Check(ctx context.Context) error {
 
 // Read reads the columns, evaluates, and puts the results in their tensors.
 func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (err error) {
+	if len(to) != len(r.places) {
+		return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.places))
+	}
 	if len(rows) == 0 {
 		return nil
 	}
-	columns, err := r.columns(ctx, rows)
+	room, ok := r.rooms.Get().(*derivedRoom)
+	if !ok {
+		k := len(r.inner) + len(r.parts)
+		room = &derivedRoom{blocks: make([][]byte, k), masks: make([][]byte, k)}
+	}
+	defer r.rooms.Put(room)
+	n := int64(len(rows))
+	inner, made := make([]Tensor, len(r.inner)), make([]Tensor, len(r.parts))
+	for i, h := range r.places {
+		switch { // a part of one half is written in place
+		case h.made < 0:
+			inner[h.inner] = to[i]
+		case h.inner < 0:
+			made[h.made] = to[i]
+		default:
+			inner[h.inner] = room.tensor(h.inner, &r.inner[h.inner], n)
+			made[h.made] = room.tensor(len(r.inner)+h.made, &r.parts[h.made], n)
+		}
+	}
+	if err := r.evaluate(ctx, room, rows, inner, made); err != nil {
+		return err
+	}
+	for i, h := range r.places {
+		if h.made < 0 || h.inner < 0 {
+			continue
+		}
+		for _, run := range h.runs {
+			from := &inner[h.inner]
+			if run.made {
+				from = &made[h.made]
+			}
+			copyColumns(&to[i], from, run.at, run.from, run.n)
+		}
+	}
+	return nil
+}
+
+// evaluate reads what is of the source, evaluates the expressions, and puts their
+// results in the tensors of made.
+func (r *derivedReader) evaluate(ctx context.Context, room *derivedRoom, rows []int64, inner, made []Tensor) (err error) {
+	columns, err := r.columns(ctx, rows, inner)
 	defer func() {
 		for _, c := range columns {
 			c.Release()
 		}
 	}()
-	if err != nil {
+	if err != nil || len(made) == 0 {
 		return err
 	}
 	s, err := r.stream()
@@ -141,11 +226,11 @@ func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (er
 	defer func() { r.giveBack(s) }()
 	defer r.spent.since(time.Now())
 	d := r.of
-	made, err := d.bound.EvalAll(ctx, d.backend, s, int64(len(rows)), columns)
+	results, err := d.bound.EvalAll(ctx, d.backend, s, int64(len(rows)), columns)
 	if err != nil {
 		return err
 	}
-	batch, err := table.NewBatch(d.schema, int64(len(rows)), made)
+	batch, err := table.NewBatch(d.made, int64(len(rows)), results)
 	if err == nil {
 		err = s.Wait(ctx)
 	}
@@ -153,7 +238,7 @@ func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (er
 		batch.Release()
 		return err
 	}
-	t, err := table.NewTable(d.backend, d.schema, []*table.Batch{batch})
+	t, err := table.NewTable(d.backend, d.made, []*table.Batch{batch})
 	if err != nil {
 		return err
 	}
@@ -163,24 +248,23 @@ func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (er
 		return err
 	}
 	defer out.Close()
-	own := make([]int64, len(rows))
-	for i := range own {
-		own[i] = int64(i)
+	for len(room.own) < len(rows) {
+		room.own = append(room.own, int64(len(room.own)))
 	}
-	return out.Read(ctx, own, to)
+	return out.Read(ctx, room.own[:len(rows)], made)
 }
 
-// columns are the rows of the columns that are read; of others nil.
-func (r *derivedReader) columns(ctx context.Context, rows []int64) ([]*memory.Column, error) {
+// columns reads the tensors of the source, and gives the columns that the
+// expressions read; others are nil.
+func (r *derivedReader) columns(ctx context.Context, rows []int64, tensors []Tensor) ([]*memory.Column, error) {
 	n := int64(len(rows))
-	tensors := make([]Tensor, len(r.inner))
 	buffers := make([]*memory.Buffer, len(r.inner))
 	defer func() {
 		for _, b := range buffers {
 			b.Release()
 		}
 	}()
-	for i := range r.inner {
+	for i := r.reads; i < len(r.inner); i++ {
 		data, mask := r.inner[i].bytes(n)
 		var err error
 		if buffers[i], err = memory.New(memory.Heap, data); err != nil {
@@ -192,7 +276,8 @@ func (r *derivedReader) columns(ctx context.Context, rows []int64) ([]*memory.Co
 		return nil, err
 	}
 	columns := make([]*memory.Column, r.of.Source.Schema().NumFields())
-	for i, p := range r.inner {
+	for i := r.reads; i < len(r.inner); i++ {
+		p := r.inner[i]
 		var valid *memory.Buffer
 		if slices.Contains(tensors[i].Valid, 0) {
 			var err error

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -65,5 +66,66 @@ func TestDerive(t *testing.T) {
 		if _, err := Derive(b, FromTable(all), c...); err == nil || want != "does not know" && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+// TestDeriveBeside mixes columns of the source, plain and encoded, with derived
+// ones in the matrices, beside the same query over the table.
+func TestDeriveBeside(t *testing.T) {
+	b, a := onHost(t)
+	const rows = 300
+	x, y, z := make([]float64, rows), make([]int32, rows), make([]string, rows)
+	for i := range x {
+		x[i], y[i], z[i] = float64(i)/3, int32(i%17), string(rune('a'+i%3))
+	}
+	all := made(t, b, table.Column("x", x), table.Column("y", y), table.Column("z", z))
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	if err := storage.WriteParquet(ctx, all, path, storage.ParquetOptions{RowGroupRows: 50}); err != nil {
+		t.Fatal(err)
+	}
+	columns := []Column{{"y", expr.Col("y").Mul(2)}, {"w", expr.Col("x").Add(expr.Col("y"))}}
+	whole, err := all.Query().Select("x", "z", columns[0].Expr.As("y"), columns[1].Expr.As("w")).Collect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Release()
+	var begun atomic.Int64
+	stream, err := FromBatches(b, all.Schema(), rows, pieces(all, 40, &begun), StreamOptions{Piece: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]Source{"table": FromTable(all), "files": opened(t, b, storage.Parquet(path), FileOptions{}), "stream": stream} {
+		d, err := DeriveBeside(b, s, columns...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range []Options{
+			{Features: []string{"w", "z", "x", "y"}}, {Layout: ColumnMajor, Masks: true, Labels: []string{"w", "x"}}, {Layout: Columns},
+			{Features: []string{"x", "y"}, Window: &Window{History: 4, Horizon: 2}, Labels: []string{"w", "x"}},
+		} {
+			o.Encode = map[string]*Encoding{"z": OneHot("c", "b", "a")}
+			o.Batch, o.Epochs, o.Workers, o.Memory, o.Shuffle = 37, 2, i-1, a, name != "stream"
+			l := load(t, d, o)
+			same(t, fmt.Sprint(name, i), l, load(t, FromTable(whole), o))
+			if _, err := l.State(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	other, err := DeriveBeside(b, FromTable(whole), Column{"y", expr.Col("y").Mul(1)}, Column{"w", expr.Col("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := DeriveBeside(b, FromTable(whole), Column{"y", expr.Col("y").Mul(2)}, Column{"w", expr.Col("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Features: []string{"x", "y"}, Batch: 7, Memory: a}
+	state, err := load(t, other, o).State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resume(ctx, kept, o, state); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), "the values") {
+		t.Errorf("another expression: %v", err)
 	}
 }

@@ -50,8 +50,7 @@ type Loader struct {
 	closed bool
 
 	device   *toDevice // nil where there is none
-	pinned   bool      // the ring's memory is that of the device
-	unpinned bool      // or was meant to be, and there was no more
+	unpinned bool      // the ring was meant to be in pinned memory, and there was no more
 
 	meter meter
 	spare int64 // bytes of the reader
@@ -79,7 +78,6 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if s == nil {
 		return nil, device.Errorf(device.ErrMismatch, "", call, "there is no source")
 	}
-	pinned := o.Device != nil && o.Memory == nil
 	if o, err = o.filled(); err != nil {
 		return nil, err
 	}
@@ -127,7 +125,6 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	}
 	l.spare = l.reader.Bytes()
 	l.ctx, l.stop = context.WithCancel(context.Background())
-	l.pinned = pinned
 	if err := l.openDevice(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -64,18 +64,21 @@ func (l *Loader) addDevice(s *slot) (err error) {
 	return err
 }
 
-// ringMemory takes memory for a slot: pinned for the device where there is one,
-// and plain memory, with one warning, where there is no more of that.
+// ringMemory takes memory for a slot: pinned where it was asked for, and plain
+// memory, with one warning, where there is no more of that.
 func (l *Loader) ringMemory(size int64) (*memory.Buffer, error) {
-	b, err := memory.New(l.options.Memory, size)
-	if err == nil || !l.pinned || !errors.Is(err, device.ErrOutOfMemory) {
+	if l.options.Pinned == nil {
+		return memory.New(l.options.Memory, size)
+	}
+	b, err := memory.New(l.options.Pinned, size)
+	if err == nil || !errors.Is(err, device.ErrOutOfMemory) {
 		return b, err
 	}
 	if !l.unpinned {
 		l.unpinned = true
 		l.options.Warn("dataloader: the rest of the ring is in plain memory, from which copies to the device are slower", err)
 	}
-	return memory.New(memory.Heap, size)
+	return memory.New(l.options.Memory, size)
 }
 
 // warn is Options.Warn where there is none.
@@ -142,6 +145,15 @@ func (b Batch) Ready(s device.Stream) error {
 	return s.WaitEvent(slot.device.copied)
 }
 
+// Wait waits until the batch is in the device's memory.
+func (b Batch) Wait(ctx context.Context) error {
+	slot, err := b.onDevice("Wait")
+	if err != nil {
+		return err
+	}
+	return slot.device.copied.Wait(ctx)
+}
+
 func (b Batch) onDevice(call string) (*slot, error) {
 	s, err := b.alive(call)
 	if err != nil {
@@ -188,14 +200,35 @@ func (b Batch) there(t Tensor, err error) (DeviceTensor, error) {
 // reads: its memory there is written anew only when what was given to the stream
 // so far is done. It does not wait.
 func (b Batch) ReleaseAfter(s device.Stream) error {
-	slot, err := b.onDevice("ReleaseAfter")
+	return b.releaseAfter("ReleaseAfter", s.Record)
+}
+
+// ReleaseAfterQueue is ReleaseAfter for work of a queue that another library made
+// in the device's context: a CUstream. Devices without such queues are an
+// ErrUnsupported.
+func (b Batch) ReleaseAfterQueue(queue uintptr) error {
+	const call = "ReleaseAfterQueue"
+	slot, err := b.onDevice(call)
+	if err != nil {
+		return err
+	}
+	d, ok := slot.loader.device.device.(device.Foreign)
+	if !ok {
+		return device.Errorf(device.ErrUnsupported, slot.loader.device.device.Name(), "dataloader.Batch."+call, "the device has no queues of other libraries")
+	}
+	return b.releaseAfter(call, func(e device.Event) error { return d.RecordOn(queue, e) })
+}
+
+// releaseAfter releases a batch whose readers are done where record marks it.
+func (b Batch) releaseAfter(call string, record func(device.Event) error) error {
+	slot, err := b.onDevice(call)
 	if err != nil {
 		return err
 	}
 	if b.made {
 		return b.Release()
 	}
-	if err := s.Record(slot.device.read); err != nil {
+	if err := record(slot.device.read); err != nil {
 		return err
 	}
 	slot.device.waits = true

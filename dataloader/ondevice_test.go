@@ -152,3 +152,58 @@ func TestPinnedRunsOut(t *testing.T) {
 		t.Errorf("the user's own memory runs out: %v", err)
 	}
 }
+
+// TestPinnedAlone has a ring in pinned memory without a device, and goes on in
+// plain memory when there is no more of it.
+func TestPinnedAlone(t *testing.T) {
+	b, a := onHost(t)
+	all := numbers(t, b, 100, 2)
+	pinned := memory.NewTraced(memory.NewLimited(memory.Heap, 300))
+	var warnings []string
+	o := Options{Batch: 10, Prefetch: 5, Epochs: 2, Pinned: pinned, Memory: a, Shuffle: true,
+		Warn: func(text string, err error) { warnings = append(warnings, fmt.Sprint(text, err)) }}
+	l := load(t, FromTable(all), o)
+	if pinned.Check() == nil {
+		t.Error("nothing is in pinned memory")
+	}
+	got := batchesOf(t, l)
+	if o.Pinned = nil; !slices.EqualFunc(got, batchesOf(t, load(t, FromTable(all), o)), slices.Equal) {
+		t.Error("the batches are others")
+	}
+	if len(warnings) != 1 {
+		t.Errorf("%d warnings: %q", len(warnings), warnings)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := pinned.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQueueOfAnother is a batch on a device that has no queues of other libraries.
+func TestQueueOfAnother(t *testing.T) {
+	b, a := onHost(t)
+	far := kerneltest.Remote(memory.Place{Type: memory.CUDA, ID: 9}, cpu.Generic())
+	defer far.Close()
+	l, err := New(ctx, FromTable(numbers(t, b, 100, 2)), Options{Batch: 10, Memory: a, Device: far.Device})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := l.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Wait(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := one.ReleaseAfterQueue(0); !errors.Is(err, device.ErrUnsupported) {
+		t.Error(err)
+	}
+	if err := errors.Join(one.Release(), l.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := one.Wait(ctx); !errors.Is(err, device.ErrClosed) {
+		t.Error(err)
+	}
+}

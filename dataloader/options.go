@@ -84,9 +84,13 @@ type Options struct {
 	// as soon as they are made, so that copies overlap with what the device and its
 	// user do. See Batch.Ready, FeaturesOnDevice and ReleaseAfter.
 	Device device.Device
-	// Memory is where the ring lies; nil means pinned memory of Device, and plain
-	// memory when there is no more of that, or no device. The host must be able to
-	// address it.
+	// Pinned is where the ring lies as long as there is some of it: pinned memory,
+	// as a device's Pinned gives it, from which who takes the batches copies them to
+	// the device. nil means that of Device where there is one and no Memory. When
+	// there is no more the rest of the ring is in plain memory, with a warning.
+	Pinned memory.Allocator
+	// Memory is where the ring lies that is not in Pinned, and what the source lays
+	// out; nil means plain memory. The host must be able to address both.
 	Memory memory.Allocator
 	// Warn takes what is no error and should be known, once each; nil means
 	// slog.Warn.
@@ -129,8 +133,8 @@ func (o Options) filled() (Options, error) {
 		o.Spare = defaultSpare
 	}
 	o.Spare = max(o.Spare, 0)
-	if o.Memory == nil && o.Device != nil {
-		o.Memory = o.Device.Pinned()
+	if o.Pinned == nil && o.Memory == nil && o.Device != nil {
+		o.Pinned = o.Device.Pinned()
 	}
 	if o.Memory == nil {
 		o.Memory = memory.Heap
@@ -138,8 +142,10 @@ func (o Options) filled() (Options, error) {
 	if o.Warn == nil {
 		o.Warn = warn
 	}
-	if p := o.Memory.Place(); !p.HostAccessible() {
-		return fail("the ring cannot lie in %v: the host writes it", p)
+	for _, a := range []memory.Allocator{o.Pinned, o.Memory} {
+		if a != nil && !a.Place().HostAccessible() {
+			return fail("the ring cannot lie in %v: the host writes it", a.Place())
+		}
 	}
 	if o.LabelType == nil {
 		o.LabelType = arrow.PrimitiveTypes.Float32

@@ -14,6 +14,7 @@ import (
 // piece is decoded by one goroutine, however many ask for it.
 type pieceCache struct {
 	limit int64
+	whole int               // of so many pieces there is room at least, if they are larger than size says
 	size  func(i int) int64 // about what a piece takes
 	load  func(ctx context.Context, i int) (heldPiece, int64, error)
 	ctx   context.Context // of the decoding
@@ -104,6 +105,9 @@ func (c *pieceCache) decode(p *cachedPiece) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.reader, p.err = reader, err
+	if c.whole > 0 {
+		c.limit = max(c.limit, min(defaultCache, int64(c.whole)*bytes))
+	}
 	c.bytes += bytes - p.bytes
 	p.bytes = bytes
 	c.shrink(p)

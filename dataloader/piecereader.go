@@ -49,26 +49,25 @@ type pieceScratch struct {
 	masks   [][]byte
 	offsets [blockRows + 1]int64
 	coming  []int64
+	words   []storage.Words
 	gather  scratch
 }
 
 // pieceLoad is how pieces are decoded.
 type pieceLoad struct {
 	table func(ctx context.Context, i int) (*table.Table, error)
-	// rows decodes a piece by rows at once, or gives nil where that cannot be; nil
-	// where it never can.
-	rows   func(ctx context.Context, i int) (*rowReader, error)
+	// words opens a piece of words, and says how many bytes it has, or gives nil where
+	// it is none; nil where none is.
+	words  func(ctx context.Context, i int) (heldPiece, int64, error)
 	byRows bool // tables are laid out by rows
 }
 
 func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int64, load pieceLoad, at func(int) string, check func(context.Context) error) *pieceReader {
 	r := &pieceReader{starts: starts, parts: parts, at: at, check: check, scratch: make(chan *pieceScratch, 64)}
 	r.cache = newPieceCache(cache, r.size, func(ctx context.Context, i int) (heldPiece, int64, error) {
-		if load.rows != nil {
-			if rows, err := load.rows(ctx, i); err != nil {
-				return nil, 0, err
-			} else if rows != nil {
-				return rows, rows.Bytes(), nil
+		if load.words != nil {
+			if piece, bytes, err := load.words(ctx, i); piece != nil || err != nil {
+				return piece, bytes, err
 			}
 		}
 		t, err := load.table(ctx, i)
@@ -110,8 +109,13 @@ func (r *pieceReader) Check(ctx context.Context) error {
 	return r.check(ctx)
 }
 
-// Bytes is the most that the cache holds when nothing is in use.
-func (r *pieceReader) Bytes() int64 { return r.cache.limit }
+// Bytes is the most that the cache holds when nothing is in use, as far as its pieces
+// are known.
+func (r *pieceReader) Bytes() int64 {
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	return r.cache.limit
+}
 
 // stages tells of reading and decoding.
 func (r *pieceReader) stages() stages {

@@ -5,16 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
-	"github.com/volley-go/volley/table/storage"
 )
 
-// decoded reads files that are decoded piece by piece. Numbers of 32 bits are
-// decoded by rows at once; other pieces are laid out by rows where spare is not 0,
-// since rows come at random then.
+// decoded reads files that are decoded piece by piece. Numbers that become words are
+// decoded by rows at once: batch by batch in the order of the data, else a piece at a
+// time. Other pieces are laid out by rows where spare is not 0, since rows come at
+// random then.
 func (f *Files) decoded(names []string, parts []Part, m memory.Allocator, spare int64, c *coming) *pieceReader {
 	load := pieceLoad{
 		table: func(ctx context.Context, i int) (*table.Table, error) {
@@ -27,8 +25,10 @@ func (f *Files) decoded(names []string, parts []Part, m memory.Allocator, spare 
 		byRows: spare > 0 && !slices.ContainsFunc(parts, func(p Part) bool { return p.Encodings != nil }),
 	}
 	rooms := memory.NewCaching(m, keptRooms)
-	if f.words(names, parts) {
-		load.rows = func(ctx context.Context, i int) (*rowReader, error) { return f.rows(ctx, rooms, i, names, parts) }
+	if w := f.words(names, parts); w != nil {
+		load.words = func(ctx context.Context, i int) (heldPiece, int64, error) {
+			return w.open(ctx, rooms, i, c != nil && c.inOrder)
+		}
 	}
 	r := newPieceReader(f.starts, parts, rooms, f.cache, load, f.at, f.pieces.Check)
 	r.end = func() { rooms.Trim() }
@@ -41,7 +41,8 @@ func (f *Files) decoded(names []string, parts []Part, m memory.Allocator, spare 
 	case f.cache == 0:
 		r.cache.limit = defaultCache
 		if c != nil && c.inOrder {
-			r.cache.limit = min(defaultCache, r.largest()*int64(1+processors()))
+			r.cache.whole = 1 + processors()
+			r.cache.limit = min(defaultCache, r.largest()*int64(r.cache.whole))
 		}
 	}
 	return r
@@ -49,48 +50,6 @@ func (f *Files) decoded(names []string, parts []Part, m memory.Allocator, spare 
 
 // keptRooms is how many bytes of pieces that were given back are kept for the next.
 const keptRooms = 64 << 20
-
-// words reports whether all parts are of columns of numbers of 32 bits as they are,
-// each in one place.
-func (f *Files) words(names []string, parts []Part) bool {
-	n := 0
-	for _, p := range parts {
-		n += len(p.Columns)
-		if p.Encodings != nil || p.width() != 4 {
-			return false
-		}
-		for _, c := range p.Columns {
-			if at := f.Schema().FieldIndices(names[c]); !arrow.TypeEqual(f.Schema().Field(at[0]).Type, p.Type) {
-				return false
-			}
-		}
-	}
-	return n == len(names)
-}
-
-// rows decodes a piece by rows; nil where it cannot be.
-func (f *Files) rows(ctx context.Context, m memory.Allocator, i int, names []string, parts []Part) (_ *rowReader, err error) {
-	r := &rowReader{rows: f.pieces.Rows(i)}
-	ok := false
-	defer func() {
-		if !ok {
-			_ = r.Close() // which has nothing to say
-		}
-	}()
-	to := make([]storage.Words, len(names))
-	for k, p := range parts {
-		if err := r.add(m, p, nil); err != nil {
-			return nil, err
-		}
-		for at, c := range p.Columns {
-			to[c] = storage.Words{To: view[uint32](r.parts[k].data.buffer.Bytes())[at:], Stride: int64(len(p.Columns))}
-		}
-	}
-	if ok, err = f.pieces.ReadWords(ctx, i, names, to); !ok {
-		return nil, err
-	}
-	return r, nil
-}
 
 // largest is the size of the largest piece.
 func (r *pieceReader) largest() (most int64) {
@@ -117,7 +76,7 @@ const foreseen = 16
 func (r *pieceReader) foresee(ticket int64) {
 	pieces := int64(len(r.starts) - 1)
 	each := max(1, r.starts[pieces]/pieces/r.coming.most)
-	ahead := min(int64(processors()), r.cache.limit/max(1, r.size(0))-1)
+	ahead := min(int64(processors()), r.Bytes()/max(1, r.size(0))-1)
 	if ticket%max(1, each/4) != 0 || ahead < 1 {
 		return
 	}

@@ -25,8 +25,9 @@ func TestAhead(t *testing.T) {
 	closedLast(t, files)
 	l := load(t, files, Options{Batch: 100, Prefetch: 1, Workers: 1, Epochs: 1, Memory: a})
 	r := l.reader.(*pieceReader)
-	if want := int64(1+processors()) * rows / pieces * columns * 4; r.Bytes() != want {
-		t.Errorf("%d bytes are kept, not %d", r.Bytes(), want)
+	// As their values, or as indices and dictionaries that are no longer than that.
+	if want := int64(1+processors()) * rows / pieces * columns * 4; r.Bytes() < want || r.Bytes() > 2*want {
+		t.Errorf("%d bytes are kept, not %d to twice as many", r.Bytes(), want)
 	}
 	batch, err := l.Next(ctx) // of piece 0, as the one that is lent is all there is
 	if err != nil {
@@ -38,11 +39,13 @@ func TestAhead(t *testing.T) {
 		p := r.cache.pieces[i]
 		return p != nil && p.reader != nil
 	}
-	for wait := time.Millisecond; !there(processors()); wait *= 2 {
-		if wait > time.Minute {
-			t.Fatal("the next pieces are not decoded ahead")
+	for i := 1; i <= processors(); i++ {
+		for wait := time.Millisecond; !there(i); wait *= 2 {
+			if wait > time.Minute {
+				t.Fatal("the next pieces are not decoded ahead, or forgotten before they were read")
+			}
+			time.Sleep(wait)
 		}
-		time.Sleep(wait)
 	}
 	if there(processors() + 1) {
 		t.Error("more is decoded than there is room for")

@@ -33,6 +33,9 @@ type StreamOptions struct {
 	// Fingerprint is a number for the values of the stream, by which Resume knows
 	// whether they are the same. With 0 it looks at the rows' number and types only.
 	Fingerprint uint32
+	// Once is a stream that cannot be begun anew: it serves one epoch
+	// (Options.Epochs 1) of one loader.
+	Once bool
 }
 
 // Stream is record batches that come one after the other, from an iterator or a
@@ -44,7 +47,6 @@ type Stream struct {
 	schema  *arrow.Schema
 	starts  []int64
 	open    func(ctx context.Context) iter.Seq2[*table.Batch, error]
-	once    bool
 	options StreamOptions
 	taken   sync.Mutex // guards used
 	used    bool
@@ -75,7 +77,8 @@ func FromBatches(b *kernels.Backend, schema *arrow.Schema, rows int64, open func
 // FromChannel is FromBatches of what comes over a channel, until it is closed: one
 // epoch (Options.Epochs 1) of one loader, since it cannot be begun anew.
 func FromChannel(b *kernels.Backend, schema *arrow.Schema, rows int64, from <-chan *table.Batch, o StreamOptions) (*Stream, error) {
-	s, err := FromBatches(b, schema, rows, func(ctx context.Context) iter.Seq2[*table.Batch, error] {
+	o.Once = true
+	return FromBatches(b, schema, rows, func(ctx context.Context) iter.Seq2[*table.Batch, error] {
 		return func(yield func(*table.Batch, error) bool) {
 			for {
 				select {
@@ -90,10 +93,6 @@ func FromChannel(b *kernels.Backend, schema *arrow.Schema, rows int64, from <-ch
 			}
 		}
 	}, o)
-	if err == nil {
-		s.once = true
-	}
-	return s, err
 }
 
 // Name says that it is a stream.
@@ -125,11 +124,11 @@ func (s *Stream) Open(ctx context.Context, m memory.Allocator, parts []Part, _ i
 	if p := s.backend.Device.Place(); !p.HostAccessible() {
 		return nil, device.Errorf(device.ErrUnsupported, p.String(), "dataloader", "a stream of a device's batches: bring them to the host")
 	}
-	if s.once {
+	if s.options.Once {
 		s.taken.Lock()
 		defer s.taken.Unlock()
 		if s.used {
-			return nil, device.Errorf(device.ErrClosed, "", "dataloader", "the channel was read: FromChannel serves one loader")
+			return nil, device.Errorf(device.ErrClosed, "", "dataloader", "the stream was read: it cannot be begun anew, and serves one loader")
 		}
 		s.used = true
 	}
@@ -151,33 +150,36 @@ type pull struct {
 	rest   *table.Batch // rows of it that were read already
 	passed map[int]*table.Table
 	order  []int // of passed, those read first at the front
+	failed error // what a stream that is read once has ended with
 	waits  total // for the stream
 }
 
 // load is a piece of the stream. Those before it are kept for who asks next:
 // several pieces are asked for at a time, in any order.
-func (p *pull) load(ctx context.Context, i int) (t *table.Table, err error) {
+func (p *pull) load(ctx context.Context, i int) (*table.Table, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer func() {
-		if fault := recover(); fault != nil {
-			t, err = nil, device.Errorf(device.ErrValue, "", "dataloader", "the stream panicked: %v", fault)
-			p.reset()
-		}
-	}()
 	if t := p.passed[i]; t != nil {
 		delete(p.passed, i)
 		return t, nil
 	}
+	if p.failed != nil {
+		return nil, p.failed
+	}
 	if p.next == nil || p.piece > i {
-		if p.next != nil && p.stream.once {
-			return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "row %d of the channel is over: a channel is read once, in its order", p.stream.starts[i])
+		if p.next != nil && p.stream.options.Once {
+			return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "row %d of the stream is over: it cannot be begun anew, and is read once, in its order", p.stream.starts[i])
 		}
 		p.reset()
-		p.next, p.stop = iter.Pull2(p.stream.open(ctx))
+		p.next, p.stop = pulled(ctx, p.stream.open)
 	}
 	for {
 		t, err := p.take(ctx)
+		if err != nil && p.stream.options.Once { // what was read before is still there for who asks
+			p.failed = err
+			p.stop()
+			return nil, err
+		}
 		if err != nil {
 			p.reset()
 			return nil, err
@@ -263,6 +265,79 @@ func (p *pull) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reset()
+}
+
+// streamed is what a stream gives, or how it ended.
+type streamed struct {
+	batch *table.Batch
+	err   error
+}
+
+// pulled runs a sequence in a goroutine of its own, one batch for each call of
+// next. iter.Pull2 would not do: its coroutines end the process where one is
+// begun by a goroutine that is bound to a thread, as all are that C has called,
+// and gone on with by another. stop ends the sequence and waits until it has; a
+// panic of the sequence is an error of next, and of stop it is none.
+func pulled(ctx context.Context, open func(context.Context) iter.Seq2[*table.Batch, error]) (next func() (*table.Batch, error, bool), stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	wanted, given := make(chan struct{}), make(chan streamed)
+	go func() {
+		defer close(given)
+		defer func() {
+			if fault := recover(); fault != nil {
+				select {
+				case given <- streamed{err: device.Errorf(device.ErrValue, "", "dataloader", "the stream panicked: %v", fault)}:
+				case <-ctx.Done():
+				}
+			}
+		}()
+		await := func() bool {
+			select {
+			case <-wanted:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		if !await() {
+			return
+		}
+		for b, err := range open(ctx) {
+			select {
+			case given <- streamed{batch: b, err: err}:
+			case <-ctx.Done():
+				b.Release()
+				return
+			}
+			if !await() {
+				return
+			}
+		}
+	}()
+	over := false
+	next = func() (*table.Batch, error, bool) {
+		if over {
+			return nil, nil, false
+		}
+		select {
+		case wanted <- struct{}{}:
+		case <-given: // closed: it is over, without anybody having asked
+			over = true
+			return nil, nil, false
+		}
+		one, ok := <-given
+		over = !ok
+		if err := device.Canceled(ctx, "", "dataloader"); !ok && err != nil {
+			return nil, err, true
+		}
+		return one.batch, one.err, ok
+	}
+	return next, func() {
+		cancel()
+		for one := range given { // until it is closed
+			one.batch.Release()
+		}
+	}
 }
 
 // sameFields reports whether two schemas have the same names and types.

@@ -17,4 +17,8 @@ type Foreign interface {
 	// A failure there is the error. When ctx ends first it is an ErrCanceled; the
 	// event is in use until done is called, which may be after the return.
 	Await(ctx context.Context, event uintptr, done func()) error
+	// RecordOn records an event of the device behind the work that a queue of
+	// another library was given so far: a CUstream, of which 0 and 1 are the default
+	// one. Where the driver's queues cannot be that it is an ErrUnsupported.
+	RecordOn(queue uintptr, e Event) error
 }

@@ -33,3 +33,30 @@ func (d *Device) Await(ctx context.Context, event uintptr, done func()) error {
 	}
 	return d.awaitContext(ctx, call, event, done)
 }
+
+// RecordOn records an event on a CUstream of any library.
+func (d *Device) RecordOn(queue uintptr, e device.Event) error {
+	const call = "record"
+	if err := d.alive(call); err != nil {
+		return err
+	}
+	ev, err := d.ours(call, e)
+	if err != nil {
+		return err
+	}
+	p := &point{device: d, issued: make(chan struct{})}
+	p.refs.Store(1) // until the event has it
+	defer p.drop()
+	c := d.in(func() (c code) {
+		if p.event, c = d.timed.get(d.lib.driver); c != success {
+			return c
+		}
+		return d.lib.driver.eventRecord(p.event, handle(queue))
+	})
+	p.number, p.err = pointNumbers.Add(1), d.check(call, c)
+	close(p.issued)
+	if p.err == nil {
+		ev.set(p)
+	}
+	return p.err
+}

@@ -70,3 +70,9 @@ func (d *Device) Await(ctx context.Context, event uintptr, done func()) error {
 		return device.Canceled(ctx, d.Name(), call)
 	}
 }
+
+// RecordOn is not there: an event of a command queue of another library would have
+// to be flushed there.
+func (d *Device) RecordOn(uintptr, device.Event) error {
+	return device.Errorf(device.ErrUnsupported, d.Name(), "record", "a command queue of another library")
+}

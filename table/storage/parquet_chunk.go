@@ -42,6 +42,7 @@ type chunkReader struct {
 	at     int64       // offset in the file of the one at hand
 	packed *memory.Buffer
 	page   *memory.Buffer
+	into   []byte // where pages of data go that are to stay, nil where each may overwrite the one before
 	left   int64  // rows of it yet to take
 	levels hybrid // of it, where optional
 	body   pageValues

@@ -84,8 +84,11 @@ func (c *chunkReader) begin(p *chunkPage, b []byte) error {
 // load reads the body of a page and gives it uncompressed, levels in front,
 // with slack bytes of capacity behind. It is good until the next.
 func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
-	page, err := c.room(&c.page, p.uncompressed)
-	if err != nil {
+	var page []byte
+	var err error
+	if n := p.uncompressed; c.into != nil && p.kind != pageDictionary {
+		page, c.into = c.into[:n:n+slack], c.into[n+slack:]
+	} else if page, err = c.room(&c.page, n); err != nil {
 		return nil, err
 	}
 	in := &until{ctx: ctx, in: c.file.input}

@@ -2,9 +2,15 @@ package storage
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"sort"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
 )
 
 // Words is where the values of a column of 32 bits go: that of row i to element
@@ -14,185 +20,269 @@ type Words struct {
 	Stride int64
 }
 
-// wordRows is how many rows are decoded of one column after the other: in rows of
-// 32 columns they are as much as a first-level cache.
-const wordRows = 256
+const (
+	// wordRows is how many rows are decoded of one column after the other: in rows of
+	// 32 columns they are as much as a first-level cache.
+	wordRows = 256
+	// Where a page's runs stand is remembered every markRows values.
+	markRows = 2048
+)
 
 // errNotWords is what a row group fails of that is to be read as columns.
 var errNotWords = errors.New("its values are not all words")
 
-// words decodes columns of a row group to where they are wanted, without columns
-// between: indices are unpacked, looked up and stored by one loop. It reports false,
-// with some values stored, where a column has nulls, or another encoding or width.
+// WordGroup is a row group whose pages are in memory, uncompressed, and of which any
+// rows can be decoded straight to where they are wanted: indices are unpacked, looked
+// up and stored by one loop. Its Read may be called from any goroutine.
 //
 // It is designed for what the processor does of a value: a quarter of a load for
 // its index, one for the value and a store, which stay in the first-level cache.
-func (r *groupReader) words(ctx context.Context, to []Words) (ok bool, err error) {
+// Types other than that of the words are converted once for each value of a
+// dictionary.
+type WordGroup struct {
+	path, part string
+	rows       int64
+	columns    []wordColumn
+	held       []*memory.Buffer
+}
+
+// wordColumn is a column of a WordGroup.
+type wordColumn struct {
+	name  string
+	dict  []uint32 // with room for as many as the narrowest indices of them tell apart
+	plain toWords
+	width int64 // bytes of a plain value
+	pages []wordPage
+}
+
+// wordPage is a page of data.
+type wordPage struct {
+	first, rows int64
+	offset      int64    // in the file
+	plain       []byte   // nil where there are runs
+	marks       []hybrid // the runs at every markRows-th value
+}
+
+// words opens a row group for columns as they are given in as; nil where a column has
+// nulls, or another encoding or type.
+func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGroup, err error) {
 	defer guard(r.file.path, rowGroup(r.g), &err)
 	leaves, _, err := r.open(ctx)
 	defer r.close()
 	if err != nil || len(leaves) > 0 {
-		return false, err
+		return nil, err
 	}
-	columns := make([]*fixedValues[uint32], len(r.flat))
+	one, ok := &WordGroup{path: r.file.path, part: rowGroup(r.g), rows: r.file.meta.RowGroup(r.g).NumRows()}, false
+	defer func() {
+		if !ok {
+			one.Close()
+		}
+	}()
 	for k, c := range r.flat {
-		v, is := c.values.(*fixedValues[uint32])
-		if !is {
-			return false, nil
-		}
-		columns[k] = v
-	}
-	rows := r.file.meta.RowGroup(r.g).NumRows()
-	for at := int64(0); at < rows; at += wordRows {
 		if err := canceled(ctx, r.file.path); err != nil {
-			return false, err
+			return nil, err
 		}
-		for k, c := range r.flat {
-			err := c.words(ctx, columns[k], min(wordRows, rows-at), to[k].To[at*to[k].Stride:], to[k].Stride)
-			if errors.Is(err, errNotWords) {
-				return false, nil
-			}
-			if err != nil {
-				return false, c.fault(err)
-			}
+		err := one.add(ctx, c, as[k])
+		if errors.Is(err, errNotWords) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, c.fault(err)
 		}
 	}
-	return true, nil
+	ok = true
+	return one, nil
 }
 
-// words stores the next values, as many as that.
-func (c *chunkReader) words(ctx context.Context, v *fixedValues[uint32], rows int64, to []uint32, stride int64) error {
-	for at := int64(0); at < rows; {
-		if c.left == 0 {
-			if err := c.turn(ctx); err != nil {
-				return err
-			}
+// add reads the pages of a column and looks that they have as many values as the
+// group has rows.
+func (g *WordGroup) add(ctx context.Context, c *chunkReader, as arrow.DataType) error {
+	column := wordColumn{name: c.name}
+	_, bools := c.values.(*boolValues)
+	if bools {
+		if column.dict = boolWords(as); column.dict == nil {
+			return errNotWords
+		}
+	} else {
+		column.plain, column.width = toWordsOf(c.typ, as)
+		if column.plain == nil {
+			return errNotWords
+		}
+		c.values = &wordValues{c.values, g, &column, c.from}
+	}
+	size, marks := int64(0), g.rows/markRows
+	for i := range c.pages {
+		if p := &c.pages[i]; p.kind == pageData || p.kind == pageDataV2 {
+			size += p.uncompressed + slack
+			marks++
+		}
+	}
+	pages, err := memory.New(c.from, size)
+	if err != nil {
+		return err
+	}
+	g.held, c.into = append(g.held, pages), pages.Bytes()
+	column.pages = make([]wordPage, 0, len(c.pages))
+	room := make([]hybrid, 0, marks)
+	for at := int64(0); at < g.rows; {
+		c.left = 0
+		if err := c.turn(ctx); err != nil {
+			return err
+		}
+		n := min(c.left, g.rows-at)
+		if n <= 0 {
 			continue
 		}
-		k := min(c.left, rows-at)
 		if c.optional {
-			present, err := c.levels.ones(k)
+			present, err := c.levels.ones(n)
 			if err != nil {
 				return fmt.Errorf("definition levels: %w", err)
 			}
-			if present < k {
+			if present < n {
 				return errNotWords
 			}
 		}
-		if err := v.store(&c.body, to[at*stride:], stride, k); err != nil {
+		p, err := pageOf(&c.body, bools, column.width, n, &room)
+		if err != nil {
 			return err
 		}
-		c.left, at = c.left-k, at+k
+		p.first, p.offset = at, c.at
+		column.pages = append(column.pages, p)
+		at += n
 	}
+	g.columns = append(g.columns, column)
 	return nil
 }
 
-// ones takes n values of one bit and counts the ones, up to the first run that
-// is packed and has others.
-func (h *hybrid) ones(n int64) (ones int64, err error) {
-	for n > 0 {
-		if err := h.run(); err != nil {
-			return ones, err
+// pageOf is a page with n values, whose marks go into room.
+func pageOf(b *pageValues, bools bool, width, n int64, room *[]hybrid) (p wordPage, err error) {
+	p.rows = n
+	runs := b.runs
+	switch {
+	case b.coded:
+	case bools:
+		runs = hybrid{width: 1, packed: b.plain, left: 8 * int64(len(b.plain))}
+	case int64(len(b.plain))/width < n:
+		return p, errValuesEnd
+	default:
+		p.plain = b.plain
+		return p, nil
+	}
+	from := len(*room)
+	for at := int64(0); at < n; at += markRows {
+		*room = append(*room, runs)
+		if err := runs.skip(min(markRows, n-at)); err != nil {
+			return p, err
 		}
-		k := min(n, h.left)
-		if h.packed == nil {
-			ones += k * int64(h.value)
-		} else {
-			for i := h.bit; i < h.bit+k; i++ {
-				ones += int64(h.packed[i>>3] >> (i & 7) & 1)
+	}
+	p.marks = (*room)[from:]
+	return p, nil
+}
+
+// Rows is how many rows there are.
+func (g *WordGroup) Rows() int64 { return g.rows }
+
+// Bytes is the memory that is held.
+func (g *WordGroup) Bytes() (n int64) {
+	for _, b := range g.held {
+		n += b.Len()
+	}
+	return n
+}
+
+// Close gives the pages back. No Read may run.
+func (g *WordGroup) Close() {
+	for _, b := range g.held {
+		b.Release()
+	}
+	g.held, g.columns = nil, nil
+}
+
+// wordCursor is how far a Read is in a column.
+type wordCursor struct {
+	page  int
+	left  int64 // values of it
+	runs  hybrid
+	plain []byte
+}
+
+// cursors are those of a Read, of each column one.
+var cursors = sync.Pool{New: func() any { return new([]wordCursor) }}
+
+// Read decodes n rows from row first on, of each column to its place. An index that
+// the dictionary has not is an ErrFormat that names file, row group and column; some
+// values are stored then.
+func (g *WordGroup) Read(first, n int64, to []Words) (err error) {
+	if len(to) != len(g.columns) || first < 0 || n < 0 || first > g.rows-n {
+		return device.Errorf(device.ErrMismatch, "", "storage", "%d rows from row %d on of %d, into %d columns of %d", n, first, g.rows, len(to), len(g.columns))
+	}
+	for k, w := range to {
+		if n > 0 && (w.Stride < 1 || int64(len(w.To)) < (n-1)*w.Stride+1) {
+			return device.Errorf(device.ErrMismatch, "", "storage", "%d elements, every %d-th of them, for %d rows of column %q", len(w.To), w.Stride, n, g.columns[k].name)
+		}
+	}
+	defer guard(g.path, g.part, &err)
+	room := cursors.Get().(*[]wordCursor)
+	defer cursors.Put(room)
+	if len(*room) < len(to) {
+		*room = make([]wordCursor, len(to))
+	}
+	at := (*room)[:len(to)]
+	defer clear(at) // which hold pages
+	for row := int64(0); row < n; row += wordRows {
+		for k := range g.columns {
+			c := &g.columns[k]
+			if row == 0 {
+				if err := at[k].seek(c, first); err != nil {
+					return g.fault(c, &at[k], err)
+				}
 			}
-			h.bit += k
+			if err := at[k].read(c, to[k].To[row*to[k].Stride:], to[k].Stride, min(wordRows, n-row)); err != nil {
+				return g.fault(c, &at[k], err)
+			}
 		}
-		h.left -= k
-		n -= k
 	}
-	return ones, nil
-}
-
-// store takes n values to every stride-th element.
-func (v *fixedValues[T]) store(p *pageValues, to []T, stride, n int64) error {
-	if p.coded {
-		return v.lookUp(&p.runs, to, stride, n)
-	}
-	if int64(len(p.plain))/4 < n || v.width != 4 {
-		return errValuesEnd
-	}
-	b := p.plain[:4*n]
-	for k := int64(0); len(b) >= 4; k, b = k+stride, b[4:] {
-		to[k] = T(binary.LittleEndian.Uint32(b))
-	}
-	p.plain = p.plain[4*n:]
 	return nil
 }
 
-// lookUp takes n values of the dictionary to every stride-th element.
-func (v *fixedValues[T]) lookUp(h *hybrid, to []T, stride, n int64) error {
-	for n > 0 {
-		if err := h.run(); err != nil {
+func (g *WordGroup) fault(c *wordColumn, at *wordCursor, err error) error {
+	return &Error{Path: g.path, Part: g.part, Name: c.name, Kind: ErrFormat, Text: fmt.Sprintf("page at offset %d", c.pages[at.page].offset), Cause: err}
+}
+
+// seek goes to a row.
+func (at *wordCursor) seek(c *wordColumn, row int64) error {
+	at.page = sort.Search(len(c.pages)-1, func(i int) bool { return c.pages[i+1].first > row })
+	p := &c.pages[at.page]
+	row -= p.first
+	at.left = p.rows - row
+	if at.plain = p.plain; p.plain != nil {
+		at.plain = p.plain[row*c.width:]
+		return nil
+	}
+	at.runs = p.marks[row/markRows]
+	return at.runs.skip(row % markRows)
+}
+
+// read stores the next n values, which are there.
+func (at *wordCursor) read(c *wordColumn, to []uint32, stride, n int64) error {
+	for {
+		k := min(n, at.left)
+		if at.plain != nil {
+			c.plain(to, stride, at.plain, k)
+			at.plain = at.plain[k*c.width:]
+		} else if err := lookUp(&at.runs, c.dict, to, stride, k); err != nil {
 			return err
 		}
-		k := min(n, h.left)
-		switch {
-		case h.packed == nil:
-			if int(h.value) >= len(v.dict) {
-				return errIndex(h.value, len(v.dict))
-			}
-			value := v.dict[h.value]
-			for i := int64(0); i < k*stride; i += stride {
-				to[i] = value
-			}
-		case h.width <= narrow && 1<<h.width <= cap(v.dict):
-			if largest := unpackTo(h, v.dict[:1<<h.width], to, stride, k); int(largest) >= len(v.dict) {
-				return errIndex(largest, len(v.dict))
-			}
-		default:
-			if err := v.lookWide(h, to, stride, k); err != nil {
-				return err
-			}
+		at.left -= k
+		if n -= k; n == 0 {
+			return nil
 		}
-		h.left -= k
-		to, n = to[min(k*stride, int64(len(to))):], n-k
-	}
-	return nil
-}
-
-// lookWide is lookUp of a packed run of any width.
-func (v *fixedValues[T]) lookWide(h *hybrid, to []T, stride, n int64) error {
-	var block [wordRows]uint32
-	for at := int64(0); at < n; at += wordRows {
-		indices := block[:min(wordRows, n-at)]
-		if largest := h.unpack(indices); int(largest) >= len(v.dict) {
-			return errIndex(largest, len(v.dict))
-		}
-		for i, x := range indices {
-			to[(at+int64(i))*stride] = v.dict[x]
+		to = to[k*stride:]
+		at.page++
+		p := &c.pages[at.page]
+		at.left, at.plain = p.rows, p.plain
+		if p.plain == nil {
+			at.runs = p.marks[0]
 		}
 	}
-	return nil
-}
-
-// unpackTo stores the values of a packed run of narrow indices, by a table that has
-// one for each index of that width, and gives the largest index.
-func unpackTo[T stored](h *hybrid, table, to []T, stride, n int64) (largest uint32) {
-	b := h.packed[:len(h.packed)+8]
-	mask, width, bit := uint64(1)<<h.width-1, uint64(h.width), uint64(h.bit)
-	table = table[:mask+1]
-	var l0, l1, l2, l3 uint64
-	k := int64(0)
-	for ; n >= 4; n -= 4 {
-		word := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7)
-		v0, v1, v2, v3 := word&mask, word>>(width&63)&mask, word>>(2*width&63)&mask, word>>(3*width&63)&mask
-		l0, l1, l2, l3 = max(l0, v0), max(l1, v1), max(l2, v2), max(l3, v3)
-		d := to[k : k+3*stride+1]
-		d[0], d[stride], d[2*stride], d[3*stride] = table[v0], table[v1], table[v2], table[v3]
-		k, bit = k+4*stride, bit+4*width
-	}
-	for ; n > 0; n-- {
-		x := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask
-		to[k] = table[x]
-		l0 = max(l0, x)
-		k, bit = k+stride, bit+width
-	}
-	h.bit = int64(bit)
-	return uint32(max(l0, l1, l2, l3))
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -58,16 +61,51 @@ func wordsFile(t *testing.T, rows int, distinct []int, nullable bool, o ...parqu
 	return p, values
 }
 
-func wordsOf(p *parquetFile, from memory.Allocator, columns int, rows int64) (to []uint32, ok bool, err error) {
-	to = make([]uint32, int64(columns)*rows)
-	var into []Words
+// wordsOf reads all rows at once, and then once more in pieces that begin anywhere.
+func wordsOf(t *testing.T, p *parquetFile, from memory.Allocator, as ...arrow.DataType) (to []uint32, ok bool, err error) {
+	t.Helper()
 	var fields []int
-	for k := range columns {
-		into, fields = append(into, Words{to[k:], int64(columns)}), append(fields, k)
+	for k := range p.schema.NumFields() {
+		fields = append(fields, k)
 	}
-	g := groupReader{file: p, from: from, want: p.schema, fields: fields, most: 1 << 20}
-	ok, err = g.words(context.Background(), into)
-	return to, ok, err
+	if as == nil {
+		for _, f := range p.schema.Fields() {
+			as = append(as, f.Type)
+		}
+	}
+	r := groupReader{file: p, from: from, want: p.schema, fields: fields, most: 1 << 20}
+	g, err := r.words(context.Background(), as)
+	if g == nil || err != nil {
+		return nil, false, err
+	}
+	defer g.Close()
+	rows, columns := g.Rows(), int64(len(fields))
+	read := func(to []uint32, first, n int64) error {
+		var into []Words
+		for k := range columns {
+			into = append(into, Words{to[k:], columns})
+		}
+		return g.Read(first, n, into)
+	}
+	to = make([]uint32, columns*rows)
+	if err := read(to, 0, rows); err != nil {
+		return nil, false, err
+	}
+	again, random := make([]uint32, columns*rows), rand.New(rand.NewPCG(5, uint64(rows)))
+	for at := int64(0); at < rows; {
+		n := min(rows-at, 1+random.Int64N(5000))
+		if err := read(again[at*columns:], at, n); err != nil {
+			return nil, false, err
+		}
+		at += n
+	}
+	if !slices.Equal(to, again) {
+		t.Error("rows by pieces are others")
+	}
+	if err := read(make([]uint32, columns*2), rows-1, 2); !errors.Is(err, device.ErrMismatch) {
+		t.Errorf("rows beyond the last: %v", err)
+	}
+	return to, true, nil
 }
 
 // TestWords reads numbers straight to their rows: of pages of both versions,
@@ -84,7 +122,7 @@ func TestWords(t *testing.T) {
 			for _, nullable := range []bool{false, true} {
 				p, values := wordsFile(t, rows, distinct, nullable, o...)
 				counted := memory.NewCounted(memory.Heap)
-				to, ok, err := wordsOf(p, counted, len(distinct), int64(rows))
+				to, ok, err := wordsOf(t, p, counted)
 				if !ok || err != nil {
 					t.Fatalf("%d rows: %v, %v", rows, ok, err)
 				}
@@ -111,9 +149,56 @@ func TestNoWords(t *testing.T) {
 		"text": build(array.NewStringBuilder(arrowmem.DefaultAllocator), func(b *array.StringBuilder) { b.Append("x") }),
 	} {
 		p := fileOf(t, []string{name}, column)
-		if _, ok, err := wordsOf(p, memory.Heap, 1, 3); ok || err != nil {
+		if _, ok, err := wordsOf(t, p, memory.Heap); ok || err != nil {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
+	}
+}
+
+// TestWordsOfNumbers: every number becomes float32, by its dictionary or not.
+func TestWordsOfNumbers(t *testing.T) {
+	alloc := arrowmem.DefaultAllocator
+	stamp := &arrow.TimestampType{Unit: arrow.Microsecond}
+	columns := []arrow.Array{
+		build(array.NewInt8Builder(alloc), func(b *array.Int8Builder) { b.AppendValues([]int8{-128, 127, -1}, nil) }),
+		build(array.NewUint8Builder(alloc), func(b *array.Uint8Builder) { b.AppendValues([]uint8{255, 0, 7}, nil) }),
+		build(array.NewInt16Builder(alloc), func(b *array.Int16Builder) { b.AppendValues([]int16{-32768, 5, 9}, nil) }),
+		build(array.NewUint16Builder(alloc), func(b *array.Uint16Builder) { b.AppendValues([]uint16{65535, 5, 9}, nil) }),
+		build(array.NewInt32Builder(alloc), func(b *array.Int32Builder) { b.AppendValues([]int32{-16777217, 5, 9}, nil) }),
+		build(array.NewUint32Builder(alloc), func(b *array.Uint32Builder) { b.AppendValues([]uint32{4294967295, 5, 9}, nil) }),
+		build(array.NewInt64Builder(alloc), func(b *array.Int64Builder) { b.AppendValues([]int64{-9007199791611905, 5, 9}, nil) }),
+		build(array.NewUint64Builder(alloc), func(b *array.Uint64Builder) { b.AppendValues([]uint64{1<<64 - 1, 5, 9}, nil) }),
+		build(array.NewFloat64Builder(alloc), func(b *array.Float64Builder) { b.AppendValues([]float64{0.1, 1e300, math.Copysign(0, -1)}, nil) }),
+		build(array.NewBooleanBuilder(alloc), func(b *array.BooleanBuilder) { b.AppendValues([]bool{true, false, true}, nil) }),
+		build(array.NewTimestampBuilder(alloc, stamp), func(b *array.TimestampBuilder) { b.AppendValues([]arrow.Timestamp{-5, 978307200000001, 0}, nil) }),
+		build(array.NewDate32Builder(alloc), func(b *array.Date32Builder) { b.AppendValues([]arrow.Date32{-5, 11323, 0}, nil) }),
+	}
+	want := [][3]float32{
+		{-128, 127, -1}, {255, 0, 7}, {-32768, 5, 9}, {65535, 5, 9}, {-16777216, 5, 9}, {4294967296, 5, 9}, {-9007200328482816, 5, 9}, {1 << 64, 5, 9},
+		{0.1, float32(math.Inf(1)), 0}, {1, 0, 1}, {-5, 978307200000001, 0}, {-5, 11323, 0},
+	}
+	var names []string
+	var as []arrow.DataType
+	for k := range columns {
+		names, as = append(names, fmt.Sprint("c", k)), append(as, arrow.PrimitiveTypes.Float32)
+	}
+	p := fileOf(t, names, columns...)
+	to, ok, err := wordsOf(t, p, memory.Heap, as...)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	for k, w := range want {
+		for i, x := range w {
+			if got := math.Float32frombits(to[i*len(want)+k]); got != x {
+				t.Errorf("%v: %v, not %v", columns[k].DataType(), got, x)
+			}
+		}
+	}
+	for k := range as {
+		as[k] = arrow.PrimitiveTypes.Int64
+	}
+	if _, ok, err := wordsOf(t, p, memory.Heap, as...); ok || err != nil {
+		t.Errorf("words of 64 bits: %v, %v", ok, err)
 	}
 }
 
@@ -136,7 +221,7 @@ func TestWordsDamaged(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		_, _, err = wordsOf(f, memory.Heap, 2, 90)
+		_, _, err = wordsOf(t, f, memory.Heap)
 		f.close()
 		if err == nil {
 			continue

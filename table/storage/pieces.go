@@ -27,7 +27,7 @@ type Pieces struct {
 	pieces     []piece
 	compressed bool
 	files      []pieceFile
-	rooms      *memory.Caching // pages and dictionaries of ReadWords, from piece to piece
+	rooms      *memory.Caching // pages and dictionaries of OpenWords, from piece to piece
 }
 
 // keptRooms is how many bytes of pages are kept between pieces.
@@ -40,7 +40,7 @@ type piece struct {
 	rows int64
 	read func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error
 	// words is nil where there is no such way.
-	words func(ctx context.Context, want *arrow.Schema, to []Words) (bool, error)
+	words func(ctx context.Context, want *arrow.Schema, as []arrow.DataType) (*WordGroup, error)
 }
 
 // pieceFile is an open file as it was when it was opened.
@@ -136,30 +136,25 @@ func (p *Pieces) Read(ctx context.Context, i int, columns []string) (batches []*
 	return batches, nil
 }
 
-// ReadWords reads the named columns of a piece, numbers of 32 bits, in the order of
-// the schema, straight to where they are wanted: to has room for each column's
-// rows. It reports false where that is not possible: where the piece is none of
-// Parquet, or a column has nulls, values of another width, or an encoding other
-// than plain ones and dictionaries. What is in to is then undefined, and Read is
-// the way. Errors are those of Read.
-func (p *Pieces) ReadWords(ctx context.Context, i int, columns []string, to []Words) (ok bool, err error) {
+// OpenWords opens a piece for the decoding of the named columns, in the order of the
+// schema, straight to where they are wanted, as numbers of 32 bits of the types given
+// by as. A number becomes float32, or stays as it is. It gives nil where that is not
+// possible: where the piece is none of Parquet, or a column has nulls, another type, or
+// an encoding other than plain ones and dictionaries: Read is the way then. Errors are
+// those of Read. The caller closes the group, before the pieces.
+func (p *Pieces) OpenWords(ctx context.Context, i int, columns []string, as []arrow.DataType) (*WordGroup, error) {
 	one := &p.pieces[i]
 	if one.words == nil {
-		return false, nil
+		return nil, nil
 	}
 	want, err := project(p.name, p.schema, columns)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if len(to) != want.NumFields() {
-		return false, device.Errorf(device.ErrMismatch, "", "storage", "room for %d columns of %d", len(to), want.NumFields())
+	if len(as) != want.NumFields() {
+		return nil, device.Errorf(device.ErrMismatch, "", "storage", "types of %d columns of %d", len(as), want.NumFields())
 	}
-	for k, w := range to {
-		if w.Stride < 1 || int64(len(w.To)) < (one.rows-1)*w.Stride+1 {
-			return false, device.Errorf(device.ErrMismatch, "", "storage", "%d elements, every %d-th of them, for %d rows of column %q", len(w.To), w.Stride, one.rows, want.Field(k).Name)
-		}
-	}
-	return one.words(ctx, want, to)
+	return one.words(ctx, want, as)
 }
 
 // Check is an ErrMismatch that names the first file that is not any more what

@@ -35,9 +35,9 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 				p.pieces = append(p.pieces, piece{rowGroup(g), path, rows, func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
 					scan := &parquetScan{backend: b, want: want}
 					return scan.read(ctx, f, g, fieldsOf(f, want), emit)
-				}, func(ctx context.Context, want *arrow.Schema, to []Words) (bool, error) {
+				}, func(ctx context.Context, want *arrow.Schema, as []arrow.DataType) (*WordGroup, error) {
 					r := groupReader{file: f, g: g, from: p.rooms, want: want, fields: fieldsOf(f, want), most: largestBlock(f.size)}
-					return r.words(ctx, to)
+					return r.words(ctx, as)
 				}})
 			}
 		}
