@@ -149,6 +149,18 @@ int32_t vly_call_body(void* body, void* context, int64_t rows, void* out, void* 
   return status;
 }
 
+int32_t vly_call_decode(void* decode, void* context, const void* value, int64_t size, void* to, int64_t bytes, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, const void*, int64_t, void*, int64_t, char*, int64_t))decode)(context, value, size, to, bytes, message, message_size);
+  message[message_size - 1] = 0;
+  return status;
+}
+
+int32_t vly_call_open(void* open, void* context, struct ArrowArrayStream* out, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, struct ArrowArrayStream*, char*, int64_t))open)(context, out, message, message_size);
+  message[message_size - 1] = 0;
+  return status;
+}
+
 int32_t vly_call_progress(void* progress, void* context, volley_progress* done) {
   return ((int32_t (*)(void*, const volley_progress*))progress)(context, done);
 }

@@ -938,6 +938,13 @@ int32_t volley_loader_open_files(const char* const* paths, int64_t count, const 
   return go_volley_loader_open_files((char* *)paths, count, (volley_file_options*)files, (volley_loader_options*)options, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_loader_open_batches(struct ArrowArrayStream* stream, const volley_batches_options* batches, const volley_loader_options* options, volley_token* token, volley_loader** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_open_batches");
+  if (!out) return vly_null_error("volley_loader_open_batches", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_open_batches(stream, (volley_batches_options*)batches, (volley_loader_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_loader_next(const volley_loader* loader, volley_token* token, volley_batch** out) {
   if (vly_forked) return vly_fork_error("volley_loader_next");
   if (!out) return vly_null_error("volley_loader_next", "out");
@@ -955,6 +962,13 @@ int32_t volley_loader_state(const volley_loader* loader, volley_token* token, ch
 int32_t volley_loader_stats(const volley_loader* loader, volley_loader_figures* out) {
   if (vly_forked) return vly_fork_error("volley_loader_stats");
   return go_volley_loader_stats((uintptr_t)loader, out);
+}
+
+int32_t volley_loader_warning(const volley_loader* loader, char** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_warning");
+  if (!out) return vly_null_error("volley_loader_warning", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_warning((uintptr_t)loader, out);
 }
 
 int32_t volley_loader_free(volley_loader* loader) {
@@ -979,6 +993,11 @@ int32_t volley_batch_to_dlpack_versioned(const volley_batch* batch, int32_t part
   if (!out) return vly_null_error("volley_batch_to_dlpack_versioned", "out");
   memset(out, 0, sizeof *out);
   return go_volley_batch_to_dlpack_versioned((uintptr_t)batch, part, (char*)column, mask, (void**)out);
+}
+
+int32_t volley_batch_used_on(const volley_batch* batch, uint64_t queue) {
+  if (vly_forked) return vly_fork_error("volley_batch_used_on");
+  return go_volley_batch_used_on((uintptr_t)batch, queue);
 }
 
 int32_t volley_batch_free(volley_batch* batch) {

@@ -7,20 +7,35 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"unsafe"
 
 	"github.com/volley-go/volley/dataloader"
+	"github.com/volley-go/volley/device"
 )
 
-// loaderObject is a loader, and the files that it reads or the table that it took, if any. Freeing its handle closes it, whoever waits in it.
+// loaderObject is a loader, and the files or the stream that it reads or the table that it took, if any. Freeing its handle closes it, whoever waits in it.
 type loaderObject struct {
 	unmanaged
-	l     *dataloader.Loader
-	files *dataloader.Files
-	taken *dataloader.Taken
-	once  sync.Once
+	l      *dataloader.Loader
+	device device.Device // that batches are copied to, or nil
+	files  *dataloader.Files
+	taken  *dataloader.Taken
+	given  *batchStream
+	once   sync.Once
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// warn notes what volley_loader_warning tells.
+func (o *loaderObject) warn(text string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.warnings = append(o.warnings, fmt.Sprintf("%s: %v", text, err))
 }
 
 // close closes the loader, and then its files, once.
@@ -31,6 +46,9 @@ func (o *loaderObject) close() (err error) {
 		}
 		if o.files != nil {
 			err = errors.Join(err, o.files.Close())
+		}
+		if o.given != nil {
+			o.given.close()
 		}
 	})
 	return err
@@ -112,6 +130,9 @@ func loaderOptions(p *C.volley_loader_options) (*loaderPlan, error) {
 		return nil, err
 	}
 	plan.take = c.take != 0
+	if err := plan.readMore(&c); err != nil {
+		return nil, err
+	}
 	return plan, plan.readOrder(&c)
 }
 
@@ -128,11 +149,11 @@ func go_volley_loader_open(h C.uintptr_t, p *C.volley_loader_options, t C.uintpt
 		}
 		return func(ctx context.Context) (outcome, error) {
 			if !plan.take {
-				made, err := plan.open(ctx, dataloader.FromTable(from.t), from.t.Query(), nil)
+				made, err := plan.open(ctx, &loaderObject{}, dataloader.FromTable(from.t), from.t.Query())
 				return loaderOutcome(out, made, err)
 			}
 			taken := dataloader.TakeTable(from.t.Retain())
-			made, err := plan.open(ctx, taken, from.t.Query(), nil)
+			made, err := plan.open(ctx, &loaderObject{}, taken, from.t.Query())
 			if err != nil {
 				return outcome{}, errors.Join(err, taken.Close())
 			}
@@ -159,7 +180,7 @@ func go_volley_loader_reopen(h C.uintptr_t, p *C.volley_loader_options, t C.uint
 			return nil, mismatch("weights, stratify, group are columns of the table, which was taken: open the loader without take")
 		}
 		return func(ctx context.Context) (outcome, error) {
-			made, err := plan.open(ctx, from.taken, nil, nil)
+			made, err := plan.open(ctx, &loaderObject{}, from.taken, nil)
 			if err == nil {
 				made.taken = from.taken
 			}
@@ -179,7 +200,7 @@ func go_volley_loader_next(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 			if err != nil {
 				return err
 			}
-			made, err := nextBatch(ctx, o.l)
+			made, err := nextBatch(ctx, o)
 			if made != nil {
 				*out = register(made)
 			}
@@ -191,7 +212,7 @@ func go_volley_loader_next(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 			return nil, err
 		}
 		return func(ctx context.Context) (outcome, error) {
-			made, err := nextBatch(ctx, o.l)
+			made, err := nextBatch(ctx, o)
 			if err != nil || made == nil {
 				return outcome{}, err
 			}
@@ -213,15 +234,15 @@ func contextOf(t C.uintptr_t) (context.Context, error) {
 }
 
 // nextBatch is nil at the end of an epoch.
-func nextBatch(ctx context.Context, l *dataloader.Loader) (*batchObject, error) {
-	b, err := l.Next(ctx)
+func nextBatch(ctx context.Context, o *loaderObject) (*batchObject, error) {
+	b, err := o.l.Next(ctx)
 	if errors.Is(err, io.EOF) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newBatch(b), nil
+	return newBatch(b, o.device), nil
 }
 
 //export go_volley_loader_state
@@ -275,6 +296,20 @@ func fill[T any](name string, out *T, body func(*T)) error {
 	size := min(*(*uint64)(unsafe.Pointer(out)), uint64(unsafe.Sizeof(own)))
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(out)), size), unsafe.Slice((*byte)(unsafe.Pointer(&own)), size))
 	return nil
+}
+
+//export go_volley_loader_warning
+func go_volley_loader_warning(h C.uintptr_t, out **C.char) C.int32_t {
+	return call("volley_loader_warning", func() error {
+		return with("loader", h, func(o *loaderObject) error {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			if len(o.warnings) == 0 {
+				return nil
+			}
+			return giveText(out, strings.Join(o.warnings, "\n"))
+		})
+	})
 }
 
 //export go_volley_loader_free

@@ -4,6 +4,8 @@ package main
 import "C"
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -23,6 +25,9 @@ type batchObject struct {
 	refs  atomic.Int64
 	mu    sync.Mutex
 	taken map[batchPart]bool
+
+	device device.Device           // that the tensors are on, nil is the host
+	queue  atomic.Pointer[uintptr] // that reads them there, nil where nobody has named one
 }
 
 // batchPart is a tensor of a batch.
@@ -33,8 +38,8 @@ type batchPart struct {
 }
 
 // newBatch has one reference, the caller's.
-func newBatch(b dataloader.Batch) *batchObject {
-	o := &batchObject{b: b, taken: make(map[batchPart]bool)}
+func newBatch(b dataloader.Batch, on device.Device) *batchObject {
+	o := &batchObject{b: b, taken: make(map[batchPart]bool), device: on}
 	o.refs.Store(1)
 	return o
 }
@@ -42,9 +47,13 @@ func newBatch(b dataloader.Batch) *batchObject {
 func (o *batchObject) hold() { o.refs.Add(1) }
 
 func (o *batchObject) drop() {
-	if o.refs.Add(-1) == 0 {
-		_ = o.b.Release() // the only one: references are counted
+	if o.refs.Add(-1) != 0 {
+		return
 	}
+	if q := o.queue.Load(); q != nil && o.b.ReleaseAfterQueue(*q) == nil {
+		return
+	}
+	_ = o.b.Release() // the only one: references are counted
 }
 
 func (*batchObject) kind() string { return "batch" }
@@ -65,66 +74,101 @@ func go_volley_batch_describe(h C.uintptr_t, out *C.volley_batch_info) C.int32_t
 	})
 }
 
-// tensor is a part of the batch: the bytes of the elements, their type, shape and strides.
-func (o *batchObject) tensor(p batchPart) (bytes []byte, typ arrow.DataType, shape, strides []int64, err error) {
+// batchTensor is a part of a batch: the elements, their type, shape and strides. release gives b back, where it is not nil.
+type batchTensor struct {
+	b              *memory.Buffer
+	typ            arrow.DataType
+	shape, strides []int64
+}
+
+// tensor is a part of the batch, with a reference to its memory.
+func (o *batchObject) tensor(p batchPart) (made batchTensor, err error) {
 	var t dataloader.Tensor
+	var there dataloader.DeviceTensor
 	switch p.part {
 	case C.VOLLEY_BATCH_ROWS:
 		if p.mask {
-			return nil, nil, nil, nil, mismatch("the numbers of the rows have no mask")
+			return made, mismatch("the numbers of the rows have no mask")
 		}
 		rows, err := o.b.Rows()
 		if err != nil {
-			return nil, nil, nil, nil, err
+			return made, err
 		}
-		return numbersOf(rows)
+		return numbersOf(rows), nil
 	case C.VOLLEY_BATCH_OFFSETS:
 		t, err := o.b.Column(p.column)
 		if err == nil && (t.Offsets == nil || t.Columns > 0 || p.mask) {
 			err = mismatch("column %q: ragged lists alone have offsets, and those no mask", p.column)
 		}
 		if err != nil {
-			return nil, nil, nil, nil, err
+			return made, err
 		}
-		return numbersOf(t.Offsets)
+		return numbersOf(t.Offsets), nil
 	case C.VOLLEY_BATCH_FEATURES:
 		t, err = o.b.Features()
+		there = o.there(o.b.FeaturesOnDevice, &err)
 	case C.VOLLEY_BATCH_LABELS:
 		t, err = o.b.Labels()
+		there = o.there(o.b.LabelsOnDevice, &err)
 	case C.VOLLEY_BATCH_COLUMN:
 		t, err = o.b.Column(p.column)
+		there = o.there(func() (dataloader.DeviceTensor, error) { return o.b.ColumnOnDevice(p.column) }, &err)
 	default:
 		err = mismatch("a batch has no part %d", int32(p.part))
 	}
 	if err != nil {
-		return nil, nil, nil, nil, err
+		return made, err
 	}
-	bytes, typ = t.Data, t.Type
+	bytes, at := t.Data, there.Offset
+	made.typ = t.Type
 	if p.mask {
 		if t.Valid == nil {
-			return nil, nil, nil, nil, mismatch("the loader was not asked for masks")
+			return made, mismatch("the loader was not asked for masks")
 		}
-		bytes, typ = t.Valid, arrow.PrimitiveTypes.Uint8
+		bytes, at, made.typ = t.Valid, there.ValidOffset, arrow.PrimitiveTypes.Uint8
 	}
+	made.shape, made.strides = layoutOf(&t, p.part)
+	if there.Buffer == nil {
+		made.b = memory.Wrap(bytes, nil)
+		return made, nil
+	}
+	made.b, err = there.Buffer.Slice(at, int64(len(bytes)))
+	return made, err
+}
+
+// layoutOf is the shape and the strides of a tensor.
+func layoutOf(t *dataloader.Tensor, part C.int32_t) (shape, strides []int64) {
 	shape = t.Shape()
 	switch {
 	case len(shape) == 1: // ragged
-		return bytes, typ, shape, []int64{1}, nil
+		return shape, []int64{1}
 	case t.Steps > 0:
 		strides = []int64{t.RowStride, t.StepStride, t.ColumnStride}
 	default:
 		strides = []int64{t.RowStride, t.ColumnStride}
 	}
-	if last := len(shape) - 1; p.part == C.VOLLEY_BATCH_COLUMN && t.Columns == 1 && t.Offsets == nil { // a value for each row, or step
-		shape, strides = shape[:last], strides[:last]
+	if last := len(shape) - 1; part == C.VOLLEY_BATCH_COLUMN && t.Columns == 1 && t.Offsets == nil { // a value for each row, or step
+		return shape[:last], strides[:last]
 	}
-	return bytes, typ, shape, strides, nil
+	return shape, strides
+}
+
+// there is a tensor in the device's memory, once it is there; without a Buffer where there is no device, or an error before.
+func (o *batchObject) there(find func() (dataloader.DeviceTensor, error), err *error) (t dataloader.DeviceTensor) {
+	if o.device == nil || *err != nil {
+		return t
+	}
+	if t, *err = find(); *err == nil {
+		*err = o.b.Wait(context.Background())
+	}
+	return t
 }
 
 // numbersOf is a tensor of int64.
-func numbersOf(all []int64) (bytes []byte, typ arrow.DataType, shape, strides []int64, err error) {
+func numbersOf(all []int64) batchTensor {
 	n := int64(len(all))
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), 8*n), arrow.PrimitiveTypes.Int64, []int64{n}, []int64{1}, nil
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), 8*n)
+	return batchTensor{memory.Wrap(bytes, nil), arrow.PrimitiveTypes.Int64, []int64{n}, []int64{1}}
 }
 
 // take marks a tensor as handed out.
@@ -146,15 +190,19 @@ func batchToTensor(name string, h C.uintptr_t, part C.int32_t, column *C.char, m
 		}
 		return with("batch", h, func(o *batchObject) error {
 			p := batchPart{part, called, mask != 0}
-			bytes, typ, shape, strides, err := o.tensor(p)
+			t, err := o.tensor(p)
 			if err != nil {
 				return err
 			}
 			if err := o.take(p); err != nil {
+				t.b.Release()
 				return err
 			}
 			o.hold()
-			made, err := newTensor(versioned, typ, memory.Wrap(bytes, nil), 0, shape, strides, o.drop)
+			made, err := newTensor(versioned, t.typ, t.b, 0, t.shape, t.strides, func() {
+				t.b.Release()
+				o.drop()
+			})
 			if err != nil {
 				return err
 			}
@@ -175,6 +223,31 @@ func go_volley_batch_to_dlpack(h C.uintptr_t, part C.int32_t, column *C.char, ma
 //export go_volley_batch_to_dlpack_versioned
 func go_volley_batch_to_dlpack_versioned(h C.uintptr_t, part C.int32_t, column *C.char, mask C.int32_t, out *unsafe.Pointer) C.int32_t {
 	return batchToTensor("volley_batch_to_dlpack_versioned", h, part, column, mask, true, out)
+}
+
+//export go_volley_batch_used_on
+func go_volley_batch_used_on(h C.uintptr_t, queue C.uint64_t) C.int32_t {
+	return call("volley_batch_used_on", func() error {
+		return with("batch", h, func(o *batchObject) error {
+			if o.device == nil {
+				return mismatch("the loader has no device")
+			}
+			d, ok := o.device.(device.Foreign)
+			if !ok {
+				return device.Errorf(device.ErrUnsupported, o.device.Name(), "used_on", "the device has no queues of other libraries")
+			}
+			e, err := d.NewEvent() // a queue that is none is told now, and not when the memory comes back
+			if err != nil {
+				return err
+			}
+			at := uintptr(queue)
+			if err := errors.Join(d.RecordOn(at, e), e.Close()); err != nil {
+				return err
+			}
+			o.queue.Store(&at)
+			return nil
+		})
+	})
 }
 
 //export go_volley_batch_free

@@ -15,6 +15,7 @@ import (
 
 	"github.com/volley-go/volley/dataloader"
 	"github.com/volley-go/volley/dataloader/order"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
@@ -30,6 +31,9 @@ type loaderPlan struct {
 	take                      bool              // the loader takes its table over
 	buffer, draws             int64
 	weights, stratify, groups string
+	derive                    []dataloader.Column
+	device                    device.Device // nil is none
+	pin                       bool
 }
 
 // readOrder reads how the rows come.
@@ -70,14 +74,20 @@ func (p *loaderPlan) readOrder(c *C.volley_loader_options) (err error) {
 	return nil
 }
 
-// ordered makes the order that the columns of rows, or the blocks of files, tell. files is nil for a table.
-func (p *loaderPlan) ordered(ctx context.Context, rows *table.Query, files *dataloader.Files) (o order.Order, err error) {
+// inBlocks is a source with an order by blocks through a buffer: files, and streams.
+type inBlocks interface {
+	Order(buffer int64, seed uint64) (order.Order, error)
+}
+
+// ordered makes the order that the columns of rows, or the blocks of the source, tell.
+func (p *loaderPlan) ordered(ctx context.Context, s dataloader.Source, rows *table.Query) (o order.Order, err error) {
 	seed := p.options.Seed
+	blocks, can := s.(inBlocks)
 	switch {
-	case p.blocks && files == nil:
-		return nil, mismatch("blocks+buffer is for files: a table in memory is shuffled by rows")
+	case p.blocks && !can:
+		return nil, mismatch("blocks+buffer is for files and streams: a table in memory is shuffled by rows")
 	case p.blocks:
-		return files.Order(p.buffer, seed)
+		return blocks.Order(p.buffer, seed)
 	case p.weights != "":
 		return dataloader.WeightedBy(ctx, rows, p.weights, p.draws, seed)
 	case p.stratify != "":
@@ -88,17 +98,29 @@ func (p *loaderPlan) ordered(ctx context.Context, rows *table.Query, files *data
 	return nil, nil
 }
 
-// open makes the loader. The object takes files over, also where it fails.
-func (p *loaderPlan) open(ctx context.Context, s dataloader.Source, rows *table.Query, files *dataloader.Files) (_ *loaderObject, err error) {
-	made := &loaderObject{files: files}
+// open makes the loader of an object, which has what it reads: that is closed too where it fails.
+func (p *loaderPlan) open(ctx context.Context, made *loaderObject, s dataloader.Source, rows *table.Query) (_ *loaderObject, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, made.close())
 		}
 	}()
 	o := p.options
-	if o.Order, err = p.ordered(ctx, rows, files); err != nil {
+	if o.Order, err = p.ordered(ctx, s, rows); err != nil {
 		return nil, err
+	}
+	if len(p.derive) > 0 {
+		b, err := host()
+		if err != nil {
+			return nil, err
+		}
+		if s, err = dataloader.DeriveBeside(b, s, p.derive...); err != nil {
+			return nil, err
+		}
+	}
+	o.Warn, o.Device, made.device = made.warn, p.device, p.device
+	if p.pin {
+		o.Pinned = p.pinned(made)
 	}
 	if apart := p.weights + p.groups; o.Features == nil && apart != "" {
 		o.Features = featuresBut(s.Schema(), append(slices.Clone(o.Labels), apart))
@@ -223,7 +245,7 @@ func go_volley_loader_open_files(paths **C.char, n C.int64_t, f *C.volley_file_o
 			if err != nil {
 				return outcome{}, err
 			}
-			made, err := plan.open(ctx, files, table.Scan(s).On(b), files)
+			made, err := plan.open(ctx, &loaderObject{files: files}, files, table.Scan(s).On(b))
 			return loaderOutcome(out, made, err)
 		}, nil
 	})

@@ -77,6 +77,44 @@ func hostArrays(p *C.struct_ArrowArrayStream, level C.int64_t) arrays {
 	}
 }
 
+// streamHead is what a stream says of its arrays.
+type streamHead struct {
+	field   foreignField
+	schema  *arrow.Schema
+	structs bool // an array is a batch's columns, else its one column
+}
+
+// head asks a stream for its schema.
+func (a arrays) head() (h streamHead, err error) {
+	given := (*C.struct_ArrowSchema)(C.calloc(1, C.sizeof_struct_ArrowSchema))
+	if given == nil {
+		return h, device.Errorf(device.ErrOutOfMemory, "", "calloc", "a schema")
+	}
+	defer C.free(unsafe.Pointer(given))
+	if code := a.schema(given); code != 0 {
+		return h, a.failed("get_schema", code)
+	}
+	if h.field, err = importField(given); err != nil {
+		return h, err
+	}
+	t, ok := h.field.own.(*arrow.StructType)
+	if !ok { // a stream of arrays, such as a chunked array's: a table of one column
+		t = arrow.StructOf(arrow.Field{Name: h.field.Name, Type: h.field.own, Nullable: true})
+	}
+	metadata := h.field.Metadata
+	h.schema, h.structs = arrow.NewSchema(t.Fields(), &metadata), ok
+	return h, nil
+}
+
+// batch is the next batch of a stream, nil after the last.
+func (a arrays) batch(ctx context.Context, h streamHead) (*table.Batch, error) {
+	c, err := a.next(ctx, h.field)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return batchOf(c, h.schema, h.structs)
+}
+
 // readStream reads a stream to its end. Batches are what its arrays hold, without a copy.
 func readStream(ctx context.Context, from arrays) (_ *arrow.Schema, batches []*table.Batch, err error) {
 	defer func() {
@@ -86,39 +124,20 @@ func readStream(ctx context.Context, from arrays) (_ *arrow.Schema, batches []*t
 			}
 		}
 	}()
-	head := (*C.struct_ArrowSchema)(C.calloc(1, C.sizeof_struct_ArrowSchema))
-	if head == nil {
-		return nil, nil, device.Errorf(device.ErrOutOfMemory, "", "calloc", "a schema")
-	}
-	defer C.free(unsafe.Pointer(head))
-	if code := from.schema(head); code != 0 {
-		return nil, nil, from.failed("get_schema", code)
-	}
-	f, err := importField(head)
+	head, err := from.head()
 	if err != nil {
 		return nil, nil, err
 	}
-	t, ok := f.own.(*arrow.StructType)
-	if !ok { // a stream of arrays, such as a chunked array's: a table of one column
-		name := f.Name
-		t = arrow.StructOf(arrow.Field{Name: name, Type: f.own, Nullable: true})
-	}
-	metadata := f.Metadata
-	schema := arrow.NewSchema(t.Fields(), &metadata)
 	for {
 		if err := device.Canceled(ctx, "", "import"); err != nil {
 			return nil, batches, err
 		}
-		c, err := from.next(ctx, f)
+		b, err := from.batch(ctx, head)
 		if err != nil {
 			return nil, batches, fmt.Errorf("batch %d: %w", len(batches), err)
 		}
-		if c == nil {
-			return schema, batches, nil
-		}
-		b, err := batchOf(c, schema, ok)
-		if err != nil {
-			return nil, batches, fmt.Errorf("batch %d: %w", len(batches), err)
+		if b == nil {
+			return head.schema, batches, nil
 		}
 		batches = append(batches, b)
 	}

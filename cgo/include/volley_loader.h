@@ -16,6 +16,26 @@ typedef struct volley_encoding {
   int64_t lenient;           /* a value that is not listed is -1, or all zeros, and a longer list is cut; else they are errors */
 } volley_encoding;
 
+/*
+ * What a loader makes of a column of bytes or texts, images say, by a function of the program: a tensor of its own (VOLLEY_BATCH_COLUMN), length
+ * elements for each row. decode is given a value of size bytes, writes all bytes at to, and returns VOLLEY_OK, or else something about the failure as
+ * text at message, which has room for message_size bytes: the batch's error names the row, and skip_bad leaves it out. It is called from any thread,
+ * from several at a time where there are workers, and never after volley_loader_free has returned. Nulls are zeros.
+ */
+typedef struct volley_decoder {
+  const char* column;
+  const char* type; /* of the elements: "uint8", "float32" and the other types of numbers */
+  int64_t length;   /* elements of a row */
+  int32_t (*decode)(void* context, const void* value, int64_t size, void* to, int64_t bytes, char* message, int64_t message_size);
+  void* context;
+} volley_decoder;
+
+/* A column that a loader adds: an expression over columns of numbers, evaluated batch by batch on the batch's rows. */
+typedef struct volley_derived {
+  const char* name; /* the name of a column that there is puts the expression in its place */
+  const volley_expr* value;
+} volley_derived;
+
 /* What a loader makes of a table or of files. Only batch must be set. */
 typedef struct volley_loader_options {
   uint64_t size;
@@ -53,7 +73,30 @@ typedef struct volley_loader_options {
   int64_t encodings_count;
   int64_t skip_bad;            /* rows in a part of a file that is damaged are left out, and counted; else they are an error */
   int64_t take;                /* the loader takes the table over: all columns are laid out by rows whatever spare is, and the table given back */
+  const volley_decoder* decoders; /* decoders_count of them */
+  int64_t decoders_count;
+  const volley_derived* derive;   /* derive_count of them, columns like the others */
+  int64_t derive_count;
+  const volley_device* device;    /* where batches are copied to as soon as they are made, on a stream of their own; NULL, and the CPU, is none */
+  int64_t pin;                    /* the ring is in pinned memory, of device or else of CUDA's first one; where there is none it is in plain memory:
+                                     volley_loader_warning */
 } volley_loader_options;
+
+/* How a stream of record batches is read for a loader. */
+typedef struct volley_batches_options {
+  uint64_t size;
+  int64_t rows;         /* how many the stream has: it is an error of the epoch's last batch if it has others */
+  int64_t piece;        /* rows that are kept or dropped together; 0 is 65536 */
+  int64_t cache;        /* bytes of pieces that are kept; 0 is 256 MiB. Less than two pieces have the stream begun anew within an epoch */
+  uint64_t fingerprint; /* a number for the values, by which a state knows whether they are the same; 0: their number and types alone */
+  /*
+   * Begins the stream anew, with the same rows, for the second epoch and each later one, and whenever rows are wanted that went by; NULL where it
+   * cannot: then there is one epoch. Returns VOLLEY_OK, or else something about the failure as text at message, which has room for message_size bytes.
+   * Called from any thread, once at a time, and never after volley_loader_free has returned.
+   */
+  int32_t (*open)(void* context, struct ArrowArrayStream* stream, char* message, int64_t message_size);
+  void* context;
+} volley_batches_options;
 
 /* How files are read for a loader. */
 typedef struct volley_file_options {
@@ -119,6 +162,12 @@ VOLLEY_API int32_t volley_loader_reopen(const volley_loader* loader, const volle
 VOLLEY_API int32_t volley_loader_open_files(const char* const* paths, int64_t count, const volley_file_options* files,
                                             const volley_loader_options* options, volley_token* token, volley_loader** out);
 /*
+ * volley_loader_open over record batches that come one after the other: a stream, whose rows are given in its order, or with "blocks+buffer" shuffled
+ * within a buffer. It is read on threads of the library, piece by piece, ahead of the batches and no further than cache and ring have room.
+ */
+VOLLEY_API int32_t volley_loader_open_batches(struct ArrowArrayStream* stream, const volley_batches_options* batches,
+                                              const volley_loader_options* options, volley_token* token, volley_loader** out);
+/*
  * The next batch; NULL at the end of an epoch, after which the next one begins, unless it was the last. Where all batches of the ring are lent
  * it fails at once with VOLLEY_OUT_OF_MEMORY: give one back, or make prefetch larger.
  */
@@ -127,6 +176,8 @@ VOLLEY_API int32_t volley_loader_next(const volley_loader* loader, volley_token*
 VOLLEY_API int32_t volley_loader_state(const volley_loader* loader, volley_token* token, char** out);
 /* Set out's size first. */
 VOLLEY_API int32_t volley_loader_stats(const volley_loader* loader, volley_loader_figures* out);
+/* What is no error of the loader and should be known, a line each: that there was no pinned memory. NULL where there is nothing. */
+VOLLEY_API int32_t volley_loader_warning(const volley_loader* loader, char** out);
 /* Stops the workers and frees the loader; a volley_loader_next that waits fails with VOLLEY_CLOSED. Batches that are lent stay as they are. */
 VOLLEY_API int32_t volley_loader_free(volley_loader* loader);
 /* Set out's size first. */
@@ -135,11 +186,19 @@ VOLLEY_API int32_t volley_batch_describe(const volley_batch* batch, volley_batch
  * Hands out a tensor of a batch without a copy; who takes it may write to it. With mask not 0 it is the mask: bytes, 0 for null. column is the
  * name of VOLLEY_BATCH_COLUMN. Each tensor is handed out once; a second time is a VOLLEY_CLOSED. The batch's memory comes back to the ring when
  * the batch was freed and all of its tensors were deleted.
+ *
+ * Of a loader with a device features, labels and columns, and their masks, are in the device's memory, and the call waits until they are there.
+ * Delete such a tensor when the work that reads it is done, or name the queue of that work with volley_batch_used_on.
  */
 VOLLEY_API int32_t volley_batch_to_dlpack(const volley_batch* batch, int32_t part, const char* column, int32_t mask,
                                           struct DLManagedTensor** out);
 VOLLEY_API int32_t volley_batch_to_dlpack_versioned(const volley_batch* batch, int32_t part, const char* column, int32_t mask,
                                                     struct DLManagedTensorVersioned** out);
+/*
+ * Names the CUstream that reads the batch's tensors on the device: their memory is written anew only after the work that this queue was given until
+ * the last of them was deleted. 0 is CUDA's default stream. Queues of OpenCL are VOLLEY_UNSUPPORTED.
+ */
+VOLLEY_API int32_t volley_batch_used_on(const volley_batch* batch, uint64_t queue);
 VOLLEY_API int32_t volley_batch_free(volley_batch* batch);
 
 #endif /* VOLLEY_LOADER_H */

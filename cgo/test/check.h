@@ -73,6 +73,12 @@ void test_kernels(void);
 void test_loader(void);
 /* Loaders over files, which are made in the folder. */
 void test_loader_sources(const char* folder);
+/* Loaders over streams of record batches. */
+void test_loader_batches(void);
+/* Functions of the program, derived columns, pinned memory. */
+void test_loader_columns(void);
+/* Batches on a device, by its name. */
+void test_loader_device(const char* name);
 void test_tokens(void);
 void test_bad_input(void);
 void test_threads(void);

@@ -78,6 +78,8 @@ int main(int argc, char** argv) {
   test_kernels();
   test_loader();
   test_loader_sources(argv[1]);
+  test_loader_batches();
+  test_loader_columns();
   test_tokens();
   test_bad_input();
   test_threads();
@@ -85,9 +87,11 @@ int main(int argc, char** argv) {
   test_progress();
   test_comm(argv[1]);
   test_device("cpu");
+  test_loader_device("cpu");
   for (int i = 2; i < argc; i++) {
     test_device(argv[i]);
     test_foreign(argv[i]);
+    test_loader_device(argv[i]);
     for (int j = 2; j < argc; j++) test_between(argv[i], argv[j]);
   }
   OK(volley_column_free(last_column));

@@ -34,8 +34,7 @@ func pythonDeclarations(h *header) []byte {
 		for _, p := range f.parameters {
 			types = append(types, parameterType(h, p))
 		}
-		fmt.Fprintf(&b, "    library.%s.argtypes = [%s]\n", f.name, strings.Join(types, ", "))
-		fmt.Fprintf(&b, "    library.%s.restype = %s\n", f.name, resultType(f))
+		fmt.Fprintf(&b, "    library.%s.argtypes, library.%[1]s.restype = [%s], %s\n", f.name, strings.Join(types, ", "), resultType(f))
 	}
 	return b.Bytes()
 }

@@ -124,3 +124,30 @@ def test_host_protocols_are_not_there(there: vo.Column) -> None:
     assert there.to_pylist()[:2] == [0, 1] and "int64" in repr(there) and "rows" in t._repr_html_()
     with pytest.raises(vo.VolleyError):
         vo.Column([1]).to("cuda:77")
+
+
+def test_loader_on_a_device() -> None:
+    t = vo.Table({"x": np.arange(300, dtype=np.float32), "y": np.arange(300) % 7})
+    with vo.Loader(t, 32, labels="y", shuffle=True, row_numbers=True, device=DEVICE, epochs=2, prefetch=3) as loader:
+        assert loader.device == DEVICE and loader.place == (2, 0)
+        with pytest.raises(vo.Unsupported, match="NumPy"):
+            loader.numpy()
+        seen: list[int] = []
+        for _ in range(2):
+            for batch in loader:
+                assert batch.features.__dlpack_device__() == batch.labels.__dlpack_device__() == (2, 0) and batch.rows.__dlpack_device__() == (1, 0)
+                rows = np.from_dlpack(batch.rows)
+                with pytest.raises(ValueError, match="stream 0"):
+                    batch.features.__dlpack__(stream=0)
+                x, y = vo.Matrix(batch.features), vo.Matrix(batch.labels)
+                assert (x.to("cpu").to_numpy()[:, 0] == rows).all() and (y.to("cpu").to_numpy()[:, 0] == rows % 7).all()
+                seen += rows.tolist()
+        assert sorted(set(seen)) == list(range(300)) and len(seen) >= 600
+        with pytest.raises(BufferError):
+            batch.rows.__dlpack__(stream=1)
+
+
+def test_pinned_memory_is_there() -> None:
+    t = vo.Table({"x": np.arange(300, dtype=np.float32)})
+    with vo.Loader(t, 32, pin_memory=True) as loader:
+        assert loader.numpy().next()[7, 0] == 7

@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 6
+ABI_MINOR = 7
 
 OK = 0
 PENDING = 1
@@ -178,6 +178,23 @@ class volley_encoding(Structure):
     ]
 
 
+class volley_decoder(Structure):
+    _fields_ = [
+        ("column", c_char_p),
+        ("type", c_char_p),
+        ("length", c_int64),
+        ("decode", c_void_p),
+        ("context", c_void_p),
+    ]
+
+
+class volley_derived(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("value", c_void_p),
+    ]
+
+
 class volley_loader_options(Structure):
     _fields_ = [
         ("size", c_uint64),
@@ -214,6 +231,24 @@ class volley_loader_options(Structure):
         ("encodings_count", c_int64),
         ("skip_bad", c_int64),
         ("take", c_int64),
+        ("decoders", c_void_p),
+        ("decoders_count", c_int64),
+        ("derive", c_void_p),
+        ("derive_count", c_int64),
+        ("device", c_void_p),
+        ("pin", c_int64),
+    ]
+
+
+class volley_batches_options(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("rows", c_int64),
+        ("piece", c_int64),
+        ("cache", c_int64),
+        ("fingerprint", c_uint64),
+        ("open", c_void_p),
+        ("context", c_void_p),
     ]
 
 
@@ -256,313 +291,161 @@ class volley_loader_figures(Structure):
 
 def declare(library: CDLL) -> None:
     """Gives the library's functions their types."""
-    library.volley_abi_version.argtypes = []
-    library.volley_abi_version.restype = c_uint32
-    library.volley_last_error.argtypes = []
-    library.volley_last_error.restype = POINTER(volley_error)
-    library.volley_string_free.argtypes = [c_void_p]
-    library.volley_string_free.restype = None
-    library.volley_version.argtypes = [c_void_p]
-    library.volley_version.restype = c_int32
-    library.volley_feature.argtypes = [c_char_p, c_void_p]
-    library.volley_feature.restype = c_int32
-    library.volley_live.argtypes = [c_void_p]
-    library.volley_live.restype = c_int32
-    library.volley_token_new.argtypes = [c_int64, c_void_p]
-    library.volley_token_new.restype = c_int32
-    library.volley_token_cancel.argtypes = [c_void_p]
-    library.volley_token_cancel.restype = c_int32
-    library.volley_token_wait.argtypes = [c_void_p]
-    library.volley_token_wait.restype = c_int32
-    library.volley_token_progress.argtypes = [c_void_p, c_int64, c_void_p, c_void_p]
-    library.volley_token_progress.restype = c_int32
-    library.volley_token_free.argtypes = [c_void_p]
-    library.volley_token_free.restype = c_int32
-    library.volley_devices.argtypes = [c_void_p, c_void_p]
-    library.volley_devices.restype = c_int32
-    library.volley_devices_free.argtypes = [c_void_p, c_int64]
-    library.volley_devices_free.restype = None
-    library.volley_device_open.argtypes = [c_char_p, c_void_p]
-    library.volley_device_open.restype = c_int32
-    library.volley_device_name.argtypes = [c_void_p, c_void_p]
-    library.volley_device_name.restype = c_int32
-    library.volley_device_free.argtypes = [c_void_p]
-    library.volley_device_free.restype = c_int32
-    library.volley_device_context.argtypes = [c_void_p, c_void_p]
-    library.volley_device_context.restype = c_int32
-    library.volley_stream_new.argtypes = [c_void_p, c_void_p]
-    library.volley_stream_new.restype = c_int32
-    library.volley_stream_device.argtypes = [c_void_p, c_void_p]
-    library.volley_stream_device.restype = c_int32
-    library.volley_stream_wait.argtypes = [c_void_p, c_void_p]
-    library.volley_stream_wait.restype = c_int32
-    library.volley_stream_record.argtypes = [c_void_p, c_void_p]
-    library.volley_stream_record.restype = c_int32
-    library.volley_stream_wait_event.argtypes = [c_void_p, c_void_p]
-    library.volley_stream_wait_event.restype = c_int32
-    library.volley_stream_free.argtypes = [c_void_p]
-    library.volley_stream_free.restype = c_int32
-    library.volley_event_new.argtypes = [c_void_p, c_void_p]
-    library.volley_event_new.restype = c_int32
-    library.volley_event_done.argtypes = [c_void_p, c_void_p]
-    library.volley_event_done.restype = c_int32
-    library.volley_event_wait.argtypes = [c_void_p, c_void_p]
-    library.volley_event_wait.restype = c_int32
-    library.volley_event_elapsed.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_event_elapsed.restype = c_int32
-    library.volley_event_free.argtypes = [c_void_p]
-    library.volley_event_free.restype = c_int32
-    library.volley_column_import.argtypes = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p]
-    library.volley_column_import.restype = c_int32
-    library.volley_column_export.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_column_export.restype = c_int32
-    library.volley_column_import_device.argtypes = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p, c_void_p]
-    library.volley_column_import_device.restype = c_int32
-    library.volley_column_export_device.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_column_export_device.restype = c_int32
-    library.volley_column_to.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
-    library.volley_column_to.restype = c_int32
-    library.volley_column_device.argtypes = [c_void_p, c_void_p]
-    library.volley_column_device.restype = c_int32
-    library.volley_column_wrap.argtypes = [POINTER(volley_array), c_void_p, c_void_p, c_void_p]
-    library.volley_column_wrap.restype = c_int32
-    library.volley_column_view.argtypes = [c_void_p, c_void_p]
-    library.volley_column_view.restype = c_int32
-    library.volley_column_from_dlpack.argtypes = [c_void_p, c_void_p]
-    library.volley_column_from_dlpack.restype = c_int32
-    library.volley_column_from_dlpack_versioned.argtypes = [c_void_p, c_void_p]
-    library.volley_column_from_dlpack_versioned.restype = c_int32
-    library.volley_column_to_dlpack.argtypes = [c_void_p, c_void_p]
-    library.volley_column_to_dlpack.restype = c_int32
-    library.volley_column_to_dlpack_versioned.argtypes = [c_void_p, c_void_p]
-    library.volley_column_to_dlpack_versioned.restype = c_int32
-    library.volley_column_length.argtypes = [c_void_p, c_void_p]
-    library.volley_column_length.restype = c_int32
-    library.volley_column_null_count.argtypes = [c_void_p, c_void_p]
-    library.volley_column_null_count.restype = c_int32
-    library.volley_column_type.argtypes = [c_void_p, c_void_p]
-    library.volley_column_type.restype = c_int32
-    library.volley_column_slice.argtypes = [c_void_p, c_int64, c_int64, c_void_p]
-    library.volley_column_slice.restype = c_int32
-    library.volley_column_free.argtypes = [c_void_p]
-    library.volley_column_free.restype = c_int32
-    library.volley_expr_column.argtypes = [c_char_p, c_void_p]
-    library.volley_expr_column.restype = c_int32
-    library.volley_expr_null.argtypes = [c_void_p]
-    library.volley_expr_null.restype = c_int32
-    library.volley_expr_bool.argtypes = [c_int64, c_void_p]
-    library.volley_expr_bool.restype = c_int32
-    library.volley_expr_int64.argtypes = [c_int64, c_void_p]
-    library.volley_expr_int64.restype = c_int32
-    library.volley_expr_uint64.argtypes = [c_uint64, c_void_p]
-    library.volley_expr_uint64.restype = c_int32
-    library.volley_expr_float64.argtypes = [c_double, c_void_p]
-    library.volley_expr_float64.restype = c_int32
-    library.volley_expr_text.argtypes = [c_char_p, c_void_p]
-    library.volley_expr_text.restype = c_int32
-    library.volley_expr_parse.argtypes = [c_char_p, c_void_p]
-    library.volley_expr_parse.restype = c_int32
-    library.volley_expr_call.argtypes = [c_char_p, c_void_p, c_int64, c_void_p]
-    library.volley_expr_call.restype = c_int32
-    library.volley_expr_cast.argtypes = [c_void_p, c_char_p, c_void_p]
-    library.volley_expr_cast.restype = c_int32
-    library.volley_expr_alias.argtypes = [c_void_p, c_char_p, c_void_p]
-    library.volley_expr_alias.restype = c_int32
-    library.volley_expr_format.argtypes = [c_void_p, c_void_p]
-    library.volley_expr_format.restype = c_int32
-    library.volley_expr_free.argtypes = [c_void_p]
-    library.volley_expr_free.restype = c_int32
-    library.volley_table_new.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p]
-    library.volley_table_new.restype = c_int32
-    library.volley_table_import.argtypes = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p, c_void_p]
-    library.volley_table_import.restype = c_int32
-    library.volley_table_export.argtypes = [c_void_p, c_void_p]
-    library.volley_table_export.restype = c_int32
-    library.volley_table_import_device.argtypes = [c_void_p, POINTER(volley_import_options), c_void_p, c_void_p]
-    library.volley_table_import_device.restype = c_int32
-    library.volley_table_export_device.argtypes = [c_void_p, c_void_p]
-    library.volley_table_export_device.restype = c_int32
-    library.volley_table_schema.argtypes = [c_void_p, c_void_p]
-    library.volley_table_schema.restype = c_int32
-    library.volley_table_rows.argtypes = [c_void_p, c_void_p]
-    library.volley_table_rows.restype = c_int32
-    library.volley_table_columns.argtypes = [c_void_p, c_void_p]
-    library.volley_table_columns.restype = c_int32
-    library.volley_table_name.argtypes = [c_void_p, c_int64, c_void_p]
-    library.volley_table_name.restype = c_int32
-    library.volley_table_type.argtypes = [c_void_p, c_int64, c_void_p]
-    library.volley_table_type.restype = c_int32
-    library.volley_table_device.argtypes = [c_void_p, c_void_p]
-    library.volley_table_device.restype = c_int32
-    library.volley_table_column.argtypes = [c_void_p, c_char_p, c_void_p, c_void_p]
-    library.volley_table_column.restype = c_int32
-    library.volley_table_to.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
-    library.volley_table_to.restype = c_int32
-    library.volley_table_format.argtypes = [c_void_p, c_int64, c_int64, c_void_p]
-    library.volley_table_format.restype = c_int32
-    library.volley_table_free.argtypes = [c_void_p]
-    library.volley_table_free.restype = c_int32
-    library.volley_query_table.argtypes = [c_void_p, c_void_p]
-    library.volley_query_table.restype = c_int32
-    library.volley_scan_parquet.argtypes = [c_void_p, c_int64, c_void_p]
-    library.volley_scan_parquet.restype = c_int32
-    library.volley_scan_csv.argtypes = [c_void_p, c_int64, POINTER(volley_csv_options), c_void_p]
-    library.volley_scan_csv.restype = c_int32
-    library.volley_scan_ipc.argtypes = [c_void_p, c_int64, c_void_p]
-    library.volley_scan_ipc.restype = c_int32
-    library.volley_query_on.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_query_on.restype = c_int32
-    library.volley_query_filter.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_query_filter.restype = c_int32
-    library.volley_query_select.argtypes = [c_void_p, c_void_p, c_int64, c_void_p]
-    library.volley_query_select.restype = c_int32
-    library.volley_query_with_column.argtypes = [c_void_p, c_char_p, c_void_p, c_void_p]
-    library.volley_query_with_column.restype = c_int32
-    library.volley_query_drop.argtypes = [c_void_p, c_void_p, c_int64, c_void_p]
-    library.volley_query_drop.restype = c_int32
-    library.volley_query_rename.argtypes = [c_void_p, c_char_p, c_char_p, c_void_p]
-    library.volley_query_rename.restype = c_int32
-    library.volley_query_join.argtypes = [c_void_p, c_void_p, c_char_p, c_void_p, c_void_p, c_int64, POINTER(volley_join_options), c_void_p]
-    library.volley_query_join.restype = c_int32
-    library.volley_query_group_by.argtypes = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_int64, POINTER(volley_group_options), c_void_p]
-    library.volley_query_group_by.restype = c_int32
-    library.volley_query_sort.argtypes = [c_void_p, POINTER(volley_order), c_int64, c_void_p]
-    library.volley_query_sort.restype = c_int32
-    library.volley_query_top_k.argtypes = [c_void_p, c_int64, POINTER(volley_order), c_int64, c_void_p]
-    library.volley_query_top_k.restype = c_int32
-    library.volley_query_slice.argtypes = [c_void_p, c_int64, c_int64, c_void_p]
-    library.volley_query_slice.restype = c_int32
-    library.volley_query_distinct.argtypes = [c_void_p, c_void_p, c_int64, c_void_p]
-    library.volley_query_distinct.restype = c_int32
-    library.volley_query_union.argtypes = [c_void_p, c_void_p, c_int64, c_void_p]
-    library.volley_query_union.restype = c_int32
-    library.volley_query_collect.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_query_collect.restype = c_int32
-    library.volley_query_stream.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_query_stream.restype = c_int32
-    library.volley_query_describe.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_query_describe.restype = c_int32
-    library.volley_query_explain.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_query_explain.restype = c_int32
-    library.volley_query_free.argtypes = [c_void_p]
-    library.volley_query_free.restype = c_int32
-    library.volley_table_write.argtypes = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p]
-    library.volley_table_write.restype = c_int32
-    library.volley_filter.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
-    library.volley_filter.restype = c_int32
-    library.volley_take.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
-    library.volley_take.restype = c_int32
-    library.volley_sort.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p]
-    library.volley_sort.restype = c_int32
-    library.volley_group.argtypes = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_void_p, c_int64, POINTER(volley_group_options), c_void_p, c_void_p, c_void_p]
-    library.volley_group.restype = c_int32
-    library.volley_join.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, POINTER(volley_join_options), c_void_p, c_void_p, c_void_p]
-    library.volley_join.restype = c_int32
-    library.volley_sgemm.argtypes = [c_void_p, c_int32, c_int32, c_int64, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p]
-    library.volley_sgemm.restype = c_int32
-    library.volley_dgemm.argtypes = [c_void_p, c_int32, c_int32, c_int64, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p]
-    library.volley_dgemm.restype = c_int32
-    library.volley_function_register.argtypes = [c_char_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p]
-    library.volley_function_register.restype = c_int32
-    library.volley_apply.argtypes = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p]
-    library.volley_apply.restype = c_int32
-    library.volley_matrix_from_dlpack.argtypes = [c_void_p, c_void_p]
-    library.volley_matrix_from_dlpack.restype = c_int32
-    library.volley_matrix_from_dlpack_versioned.argtypes = [c_void_p, c_void_p]
-    library.volley_matrix_from_dlpack_versioned.restype = c_int32
-    library.volley_matrix_to_dlpack.argtypes = [c_void_p, c_void_p]
-    library.volley_matrix_to_dlpack.restype = c_int32
-    library.volley_matrix_to_dlpack_versioned.argtypes = [c_void_p, c_void_p]
-    library.volley_matrix_to_dlpack_versioned.restype = c_int32
-    library.volley_matrix_shape.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_matrix_shape.restype = c_int32
-    library.volley_matrix_type.argtypes = [c_void_p, c_void_p]
-    library.volley_matrix_type.restype = c_int32
-    library.volley_matrix_to.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p]
-    library.volley_matrix_to.restype = c_int32
-    library.volley_matrix_device.argtypes = [c_void_p, c_void_p]
-    library.volley_matrix_device.restype = c_int32
-    library.volley_matrix_multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]
-    library.volley_matrix_multiply.restype = c_int32
-    library.volley_matrix_free.argtypes = [c_void_p]
-    library.volley_matrix_free.restype = c_int32
-    library.volley_comm_init.argtypes = [POINTER(volley_comm_options), c_void_p, c_void_p]
-    library.volley_comm_init.restype = c_int32
-    library.volley_comm_rank.argtypes = [c_void_p, c_void_p]
-    library.volley_comm_rank.restype = c_int32
-    library.volley_comm_size.argtypes = [c_void_p, c_void_p]
-    library.volley_comm_size.restype = c_int32
-    library.volley_comm_transport.argtypes = [c_void_p, c_void_p]
-    library.volley_comm_transport.restype = c_int32
-    library.volley_comm_split.argtypes = [c_void_p, c_int64, c_int64, c_void_p, c_void_p]
-    library.volley_comm_split.restype = c_int32
-    library.volley_comm_shrink.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_comm_shrink.restype = c_int32
-    library.volley_comm_fault.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p]
-    library.volley_comm_fault.restype = c_int32
-    library.volley_comm_free.argtypes = [c_void_p]
-    library.volley_comm_free.restype = c_int32
-    library.volley_comm_barrier.argtypes = [c_void_p, c_void_p]
-    library.volley_comm_barrier.restype = c_int32
-    library.volley_comm_all_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
-    library.volley_comm_all_reduce.restype = c_int32
-    library.volley_comm_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_int64, c_void_p]
-    library.volley_comm_reduce.restype = c_int32
-    library.volley_comm_broadcast.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
-    library.volley_comm_broadcast.restype = c_int32
-    library.volley_comm_all_gather.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p, c_void_p]
-    library.volley_comm_all_gather.restype = c_int32
-    library.volley_comm_gather.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p, c_int64, c_void_p]
-    library.volley_comm_gather.restype = c_int32
-    library.volley_comm_reduce_scatter.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
-    library.volley_comm_reduce_scatter.restype = c_int32
-    library.volley_comm_scatter.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
-    library.volley_comm_scatter.restype = c_int32
-    library.volley_comm_all_to_all.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_void_p]
-    library.volley_comm_all_to_all.restype = c_int32
-    library.volley_comm_all_to_all_v.argtypes = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_char_p, c_void_p]
-    library.volley_comm_all_to_all_v.restype = c_int32
-    library.volley_comm_send.argtypes = [c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
-    library.volley_comm_send.restype = c_int32
-    library.volley_comm_receive.argtypes = [c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
-    library.volley_comm_receive.restype = c_int32
-    library.volley_comm_start_all_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
-    library.volley_comm_start_all_reduce.restype = c_int32
-    library.volley_comm_start_reduce.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_int64, c_void_p]
-    library.volley_comm_start_reduce.restype = c_int32
-    library.volley_comm_start_broadcast.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p]
-    library.volley_comm_start_broadcast.restype = c_int32
-    library.volley_comm_start_all_gather.argtypes = [c_void_p, c_void_p, c_int64, c_void_p, c_char_p, c_void_p]
-    library.volley_comm_start_all_gather.restype = c_int32
-    library.volley_comm_start_reduce_scatter.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p]
-    library.volley_comm_start_reduce_scatter.restype = c_int32
-    library.volley_comm_start_all_to_all.argtypes = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_void_p]
-    library.volley_comm_start_all_to_all.restype = c_int32
-    library.volley_request_wait.argtypes = [c_void_p, c_void_p]
-    library.volley_request_wait.restype = c_int32
-    library.volley_request_done.argtypes = [c_void_p, c_void_p]
-    library.volley_request_done.restype = c_int32
-    library.volley_request_free.argtypes = [c_void_p]
-    library.volley_request_free.restype = c_int32
-    library.volley_loader_open.argtypes = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p]
-    library.volley_loader_open.restype = c_int32
-    library.volley_loader_reopen.argtypes = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p]
-    library.volley_loader_reopen.restype = c_int32
-    library.volley_loader_open_files.argtypes = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p]
-    library.volley_loader_open_files.restype = c_int32
-    library.volley_loader_next.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_loader_next.restype = c_int32
-    library.volley_loader_state.argtypes = [c_void_p, c_void_p, c_void_p]
-    library.volley_loader_state.restype = c_int32
-    library.volley_loader_stats.argtypes = [c_void_p, c_void_p]
-    library.volley_loader_stats.restype = c_int32
-    library.volley_loader_free.argtypes = [c_void_p]
-    library.volley_loader_free.restype = c_int32
-    library.volley_batch_describe.argtypes = [c_void_p, c_void_p]
-    library.volley_batch_describe.restype = c_int32
-    library.volley_batch_to_dlpack.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
-    library.volley_batch_to_dlpack.restype = c_int32
-    library.volley_batch_to_dlpack_versioned.argtypes = [c_void_p, c_int32, c_char_p, c_int32, c_void_p]
-    library.volley_batch_to_dlpack_versioned.restype = c_int32
-    library.volley_batch_free.argtypes = [c_void_p]
-    library.volley_batch_free.restype = c_int32
+    library.volley_abi_version.argtypes, library.volley_abi_version.restype = [], c_uint32
+    library.volley_last_error.argtypes, library.volley_last_error.restype = [], POINTER(volley_error)
+    library.volley_string_free.argtypes, library.volley_string_free.restype = [c_void_p], None
+    library.volley_version.argtypes, library.volley_version.restype = [c_void_p], c_int32
+    library.volley_feature.argtypes, library.volley_feature.restype = [c_char_p, c_void_p], c_int32
+    library.volley_live.argtypes, library.volley_live.restype = [c_void_p], c_int32
+    library.volley_token_new.argtypes, library.volley_token_new.restype = [c_int64, c_void_p], c_int32
+    library.volley_token_cancel.argtypes, library.volley_token_cancel.restype = [c_void_p], c_int32
+    library.volley_token_wait.argtypes, library.volley_token_wait.restype = [c_void_p], c_int32
+    library.volley_token_progress.argtypes, library.volley_token_progress.restype = [c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_token_free.argtypes, library.volley_token_free.restype = [c_void_p], c_int32
+    library.volley_devices.argtypes, library.volley_devices.restype = [c_void_p, c_void_p], c_int32
+    library.volley_devices_free.argtypes, library.volley_devices_free.restype = [c_void_p, c_int64], None
+    library.volley_device_open.argtypes, library.volley_device_open.restype = [c_char_p, c_void_p], c_int32
+    library.volley_device_name.argtypes, library.volley_device_name.restype = [c_void_p, c_void_p], c_int32
+    library.volley_device_free.argtypes, library.volley_device_free.restype = [c_void_p], c_int32
+    library.volley_device_context.argtypes, library.volley_device_context.restype = [c_void_p, c_void_p], c_int32
+    library.volley_stream_new.argtypes, library.volley_stream_new.restype = [c_void_p, c_void_p], c_int32
+    library.volley_stream_device.argtypes, library.volley_stream_device.restype = [c_void_p, c_void_p], c_int32
+    library.volley_stream_wait.argtypes, library.volley_stream_wait.restype = [c_void_p, c_void_p], c_int32
+    library.volley_stream_record.argtypes, library.volley_stream_record.restype = [c_void_p, c_void_p], c_int32
+    library.volley_stream_wait_event.argtypes, library.volley_stream_wait_event.restype = [c_void_p, c_void_p], c_int32
+    library.volley_stream_free.argtypes, library.volley_stream_free.restype = [c_void_p], c_int32
+    library.volley_event_new.argtypes, library.volley_event_new.restype = [c_void_p, c_void_p], c_int32
+    library.volley_event_done.argtypes, library.volley_event_done.restype = [c_void_p, c_void_p], c_int32
+    library.volley_event_wait.argtypes, library.volley_event_wait.restype = [c_void_p, c_void_p], c_int32
+    library.volley_event_elapsed.argtypes, library.volley_event_elapsed.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_event_free.argtypes, library.volley_event_free.restype = [c_void_p], c_int32
+    library.volley_column_import.argtypes, library.volley_column_import.restype = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p], c_int32
+    library.volley_column_export.argtypes, library.volley_column_export.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_column_import_device.argtypes, library.volley_column_import_device.restype = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p, c_void_p], c_int32
+    library.volley_column_export_device.argtypes, library.volley_column_export_device.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_column_to.argtypes, library.volley_column_to.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_column_device.argtypes, library.volley_column_device.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_wrap.argtypes, library.volley_column_wrap.restype = [POINTER(volley_array), c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_column_view.argtypes, library.volley_column_view.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_from_dlpack.argtypes, library.volley_column_from_dlpack.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_from_dlpack_versioned.argtypes, library.volley_column_from_dlpack_versioned.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_to_dlpack.argtypes, library.volley_column_to_dlpack.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_to_dlpack_versioned.argtypes, library.volley_column_to_dlpack_versioned.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_length.argtypes, library.volley_column_length.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_null_count.argtypes, library.volley_column_null_count.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_type.argtypes, library.volley_column_type.restype = [c_void_p, c_void_p], c_int32
+    library.volley_column_slice.argtypes, library.volley_column_slice.restype = [c_void_p, c_int64, c_int64, c_void_p], c_int32
+    library.volley_column_free.argtypes, library.volley_column_free.restype = [c_void_p], c_int32
+    library.volley_expr_column.argtypes, library.volley_expr_column.restype = [c_char_p, c_void_p], c_int32
+    library.volley_expr_null.argtypes, library.volley_expr_null.restype = [c_void_p], c_int32
+    library.volley_expr_bool.argtypes, library.volley_expr_bool.restype = [c_int64, c_void_p], c_int32
+    library.volley_expr_int64.argtypes, library.volley_expr_int64.restype = [c_int64, c_void_p], c_int32
+    library.volley_expr_uint64.argtypes, library.volley_expr_uint64.restype = [c_uint64, c_void_p], c_int32
+    library.volley_expr_float64.argtypes, library.volley_expr_float64.restype = [c_double, c_void_p], c_int32
+    library.volley_expr_text.argtypes, library.volley_expr_text.restype = [c_char_p, c_void_p], c_int32
+    library.volley_expr_parse.argtypes, library.volley_expr_parse.restype = [c_char_p, c_void_p], c_int32
+    library.volley_expr_call.argtypes, library.volley_expr_call.restype = [c_char_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_expr_cast.argtypes, library.volley_expr_cast.restype = [c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_expr_alias.argtypes, library.volley_expr_alias.restype = [c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_expr_format.argtypes, library.volley_expr_format.restype = [c_void_p, c_void_p], c_int32
+    library.volley_expr_free.argtypes, library.volley_expr_free.restype = [c_void_p], c_int32
+    library.volley_table_new.argtypes, library.volley_table_new.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_table_import.argtypes, library.volley_table_import.restype = [c_void_p, c_void_p, POINTER(volley_import_options), c_void_p, c_void_p], c_int32
+    library.volley_table_export.argtypes, library.volley_table_export.restype = [c_void_p, c_void_p], c_int32
+    library.volley_table_import_device.argtypes, library.volley_table_import_device.restype = [c_void_p, POINTER(volley_import_options), c_void_p, c_void_p], c_int32
+    library.volley_table_export_device.argtypes, library.volley_table_export_device.restype = [c_void_p, c_void_p], c_int32
+    library.volley_table_schema.argtypes, library.volley_table_schema.restype = [c_void_p, c_void_p], c_int32
+    library.volley_table_rows.argtypes, library.volley_table_rows.restype = [c_void_p, c_void_p], c_int32
+    library.volley_table_columns.argtypes, library.volley_table_columns.restype = [c_void_p, c_void_p], c_int32
+    library.volley_table_name.argtypes, library.volley_table_name.restype = [c_void_p, c_int64, c_void_p], c_int32
+    library.volley_table_type.argtypes, library.volley_table_type.restype = [c_void_p, c_int64, c_void_p], c_int32
+    library.volley_table_device.argtypes, library.volley_table_device.restype = [c_void_p, c_void_p], c_int32
+    library.volley_table_column.argtypes, library.volley_table_column.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
+    library.volley_table_to.argtypes, library.volley_table_to.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_table_format.argtypes, library.volley_table_format.restype = [c_void_p, c_int64, c_int64, c_void_p], c_int32
+    library.volley_table_free.argtypes, library.volley_table_free.restype = [c_void_p], c_int32
+    library.volley_query_table.argtypes, library.volley_query_table.restype = [c_void_p, c_void_p], c_int32
+    library.volley_scan_parquet.argtypes, library.volley_scan_parquet.restype = [c_void_p, c_int64, c_void_p], c_int32
+    library.volley_scan_csv.argtypes, library.volley_scan_csv.restype = [c_void_p, c_int64, POINTER(volley_csv_options), c_void_p], c_int32
+    library.volley_scan_ipc.argtypes, library.volley_scan_ipc.restype = [c_void_p, c_int64, c_void_p], c_int32
+    library.volley_query_on.argtypes, library.volley_query_on.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_filter.argtypes, library.volley_query_filter.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_select.argtypes, library.volley_query_select.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_query_with_column.argtypes, library.volley_query_with_column.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
+    library.volley_query_drop.argtypes, library.volley_query_drop.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_query_rename.argtypes, library.volley_query_rename.restype = [c_void_p, c_char_p, c_char_p, c_void_p], c_int32
+    library.volley_query_join.argtypes, library.volley_query_join.restype = [c_void_p, c_void_p, c_char_p, c_void_p, c_void_p, c_int64, POINTER(volley_join_options), c_void_p], c_int32
+    library.volley_query_group_by.argtypes, library.volley_query_group_by.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_int64, POINTER(volley_group_options), c_void_p], c_int32
+    library.volley_query_sort.argtypes, library.volley_query_sort.restype = [c_void_p, POINTER(volley_order), c_int64, c_void_p], c_int32
+    library.volley_query_top_k.argtypes, library.volley_query_top_k.restype = [c_void_p, c_int64, POINTER(volley_order), c_int64, c_void_p], c_int32
+    library.volley_query_slice.argtypes, library.volley_query_slice.restype = [c_void_p, c_int64, c_int64, c_void_p], c_int32
+    library.volley_query_distinct.argtypes, library.volley_query_distinct.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_query_union.argtypes, library.volley_query_union.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_query_collect.argtypes, library.volley_query_collect.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_stream.argtypes, library.volley_query_stream.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_describe.argtypes, library.volley_query_describe.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_explain.argtypes, library.volley_query_explain.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_free.argtypes, library.volley_query_free.restype = [c_void_p], c_int32
+    library.volley_table_write.argtypes, library.volley_table_write.restype = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p], c_int32
+    library.volley_filter.argtypes, library.volley_filter.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_take.argtypes, library.volley_take.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_sort.argtypes, library.volley_sort.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_group.argtypes, library.volley_group.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_void_p, c_int64, POINTER(volley_group_options), c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_join.argtypes, library.volley_join.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, POINTER(volley_join_options), c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_sgemm.argtypes, library.volley_sgemm.restype = [c_void_p, c_int32, c_int32, c_int64, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_dgemm.argtypes, library.volley_dgemm.restype = [c_void_p, c_int32, c_int32, c_int64, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_function_register.argtypes, library.volley_function_register.restype = [c_char_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p], c_int32
+    library.volley_apply.argtypes, library.volley_apply.restype = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_matrix_from_dlpack.argtypes, library.volley_matrix_from_dlpack.restype = [c_void_p, c_void_p], c_int32
+    library.volley_matrix_from_dlpack_versioned.argtypes, library.volley_matrix_from_dlpack_versioned.restype = [c_void_p, c_void_p], c_int32
+    library.volley_matrix_to_dlpack.argtypes, library.volley_matrix_to_dlpack.restype = [c_void_p, c_void_p], c_int32
+    library.volley_matrix_to_dlpack_versioned.argtypes, library.volley_matrix_to_dlpack_versioned.restype = [c_void_p, c_void_p], c_int32
+    library.volley_matrix_shape.argtypes, library.volley_matrix_shape.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_matrix_type.argtypes, library.volley_matrix_type.restype = [c_void_p, c_void_p], c_int32
+    library.volley_matrix_to.argtypes, library.volley_matrix_to.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_matrix_device.argtypes, library.volley_matrix_device.restype = [c_void_p, c_void_p], c_int32
+    library.volley_matrix_multiply.argtypes, library.volley_matrix_multiply.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_matrix_free.argtypes, library.volley_matrix_free.restype = [c_void_p], c_int32
+    library.volley_comm_init.argtypes, library.volley_comm_init.restype = [POINTER(volley_comm_options), c_void_p, c_void_p], c_int32
+    library.volley_comm_rank.argtypes, library.volley_comm_rank.restype = [c_void_p, c_void_p], c_int32
+    library.volley_comm_size.argtypes, library.volley_comm_size.restype = [c_void_p, c_void_p], c_int32
+    library.volley_comm_transport.argtypes, library.volley_comm_transport.restype = [c_void_p, c_void_p], c_int32
+    library.volley_comm_split.argtypes, library.volley_comm_split.restype = [c_void_p, c_int64, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_comm_shrink.argtypes, library.volley_comm_shrink.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_comm_fault.argtypes, library.volley_comm_fault.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_comm_free.argtypes, library.volley_comm_free.restype = [c_void_p], c_int32
+    library.volley_comm_barrier.argtypes, library.volley_comm_barrier.restype = [c_void_p, c_void_p], c_int32
+    library.volley_comm_all_reduce.argtypes, library.volley_comm_all_reduce.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_reduce.argtypes, library.volley_comm_reduce.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_broadcast.argtypes, library.volley_comm_broadcast.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_all_gather.argtypes, library.volley_comm_all_gather.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_gather.argtypes, library.volley_comm_gather.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_reduce_scatter.argtypes, library.volley_comm_reduce_scatter.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_scatter.argtypes, library.volley_comm_scatter.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_all_to_all.argtypes, library.volley_comm_all_to_all.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_void_p], c_int32
+    library.volley_comm_all_to_all_v.argtypes, library.volley_comm_all_to_all_v.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_send.argtypes, library.volley_comm_send.restype = [c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_receive.argtypes, library.volley_comm_receive.restype = [c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_start_all_reduce.argtypes, library.volley_comm_start_all_reduce.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_start_reduce.argtypes, library.volley_comm_start_reduce.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_start_broadcast.argtypes, library.volley_comm_start_broadcast.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_comm_start_all_gather.argtypes, library.volley_comm_start_all_gather.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_start_reduce_scatter.argtypes, library.volley_comm_start_reduce_scatter.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_start_all_to_all.argtypes, library.volley_comm_start_all_to_all.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_void_p], c_int32
+    library.volley_request_wait.argtypes, library.volley_request_wait.restype = [c_void_p, c_void_p], c_int32
+    library.volley_request_done.argtypes, library.volley_request_done.restype = [c_void_p, c_void_p], c_int32
+    library.volley_request_free.argtypes, library.volley_request_free.restype = [c_void_p], c_int32
+    library.volley_loader_open.argtypes, library.volley_loader_open.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
+    library.volley_loader_reopen.argtypes, library.volley_loader_reopen.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
+    library.volley_loader_open_files.argtypes, library.volley_loader_open_files.restype = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
+    library.volley_loader_open_batches.argtypes, library.volley_loader_open_batches.restype = [c_void_p, POINTER(volley_batches_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
+    library.volley_loader_next.argtypes, library.volley_loader_next.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_loader_state.argtypes, library.volley_loader_state.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_loader_stats.argtypes, library.volley_loader_stats.restype = [c_void_p, c_void_p], c_int32
+    library.volley_loader_warning.argtypes, library.volley_loader_warning.restype = [c_void_p, c_void_p], c_int32
+    library.volley_loader_free.argtypes, library.volley_loader_free.restype = [c_void_p], c_int32
+    library.volley_batch_describe.argtypes, library.volley_batch_describe.restype = [c_void_p, c_void_p], c_int32
+    library.volley_batch_to_dlpack.argtypes, library.volley_batch_to_dlpack.restype = [c_void_p, c_int32, c_char_p, c_int32, c_void_p], c_int32
+    library.volley_batch_to_dlpack_versioned.argtypes, library.volley_batch_to_dlpack_versioned.restype = [c_void_p, c_int32, c_char_p, c_int32, c_void_p], c_int32
+    library.volley_batch_used_on.argtypes, library.volley_batch_used_on.restype = [c_void_p, c_uint64], c_int32
+    library.volley_batch_free.argtypes, library.volley_batch_free.restype = [c_void_p], c_int32

@@ -118,19 +118,28 @@ _Next = CFUNCTYPE(c_int, c_void_p, c_void_p)
 _Text = CFUNCTYPE(c_char_p, c_void_p)
 
 
+def said(stream: ArrowArrayStream) -> str:
+    """What a stream says of its failure."""
+    return (_Text(stream.get_last_error)(ctypes.addressof(stream)) or b"the stream ended with an error").decode("utf-8", "replace")
+
+
+def pulled(stream: ArrowArrayStream) -> Iterator[Array]:
+    """The arrays of a stream, which stays its owner's."""
+    while True:
+        array = Array()
+        if _Next(stream.get_next)(ctypes.addressof(stream), ctypes.addressof(array)) != 0:
+            raise Mismatch(said(stream), "mismatch")
+        if not array.release:
+            return
+        yield array
+
+
 def arrays(stream: ArrowArrayStream) -> Iterator[Array]:
     """The arrays of a stream, which is released at its end."""
-    address = ctypes.addressof(stream)
     try:
-        while True:
-            array = Array()
-            if _Next(stream.get_next)(address, ctypes.addressof(array)) != 0:
-                raise Mismatch((_Text(stream.get_last_error)(address) or b"the stream ended with an error").decode(), "mismatch")
-            if not array.release:
-                return
-            yield array
+        yield from pulled(stream)
     finally:
-        _Release(stream.release)(address)
+        _Release(stream.release)(ctypes.addressof(stream))
 
 
 def no_options(options: dict[str, Any]) -> None:
@@ -190,4 +199,4 @@ def destructor(name: bytes, layout: type[Structure]) -> Any:
     return _Destroy(destroy)
 
 
-__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "no_options", "pair", "pointer", "rename", "unwrap", "valid", "wrap"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "no_options", "pair", "pointer", "pulled", "rename", "said", "unwrap", "valid", "wrap"]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import json
+import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _tensor
-from ._library import Handle, call, encode, long_call, long_make, long_text, make, texts
+from ._library import Handle, _read, call, encode, long_call, long_make, long_text, make, texts
+from .device import Device, device_of, place_of
 from .errors import Closed, Mismatch, OutOfMemory, Unsupported
+from .expr import Expr
+from .loader_decode import Decoder, Decoders
 from .loader_encoding import Encodings, Named
 from .loader_source import source_of
-from .query import Paths, Query
 from .table import Table
 
 if TYPE_CHECKING:
@@ -34,6 +39,16 @@ class BatchTensor:
     def __init__(self, batch: Batch, part: int, column: str | None, mask: bool) -> None:
         self._batch, self._part, self._column, self._mask = batch, part, column, mask
 
+    @property
+    def _place(self) -> tuple[int, int]:
+        """Where the tensor is, in DLPack's numbers."""
+        return (1, 0) if self._part in (_abi.BATCH_ROWS, _abi.BATCH_OFFSETS) else self._batch._loader.place
+
+    def used_on(self, stream: int) -> None:
+        """Names the CUDA stream that reads the batch: its memory is written anew behind what that was given until the last tensor was forgotten."""
+        if self._place[0] == 2 and stream != -1:
+            call("volley_batch_used_on", self._batch._handle, stream)
+
     def capsule(self, versioned: bool = False) -> Any:
         """A PyCapsule of DLPack's managed tensor."""
         name = "volley_batch_to_dlpack_versioned" if versioned else "volley_batch_to_dlpack"
@@ -41,11 +56,15 @@ class BatchTensor:
         return _tensor.wrap(make(name, self._batch._handle, self._part, column, int(self._mask)), versioned)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
+        return self._place
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
-        if stream is not None or copy or dl_device is not None and tuple(map(int, dl_device)) != (1, 0):
-            raise BufferError("the batch is in host memory, and is exported as it is")
+        here = self._place
+        if stream is not None and here[0] != 2 or copy or dl_device is not None and tuple(map(int, dl_device)) != here:
+            raise BufferError(f"the batch is in {'host memory' if here[0] == 1 else f'the memory of device {here}'}, and is exported as it is")
+        if stream == 0:
+            raise ValueError("stream 0 means nothing of CUDA: it is 1, 2, an address, or -1 where nothing waits")
+        self.used_on(1 if stream is None else int(stream))
         return self.capsule(max_version is not None and max_version[0] >= 1)
 
 
@@ -133,12 +152,12 @@ class Batch(Handle):
         return (made, convert(self.offsets(name))) if name in self._loader.encodings.ragged and not mask else made
 
     def numpy(self) -> Any:
-        """The parts as NumPy arrays."""
+        """The parts as NumPy arrays, of batches in host memory."""
         return self.parts(_numpy(self._loader))
 
     def torch(self) -> Any:
         """The parts as PyTorch tensors."""
-        return self.parts(_torch())
+        return self.parts(_torch(self._loader))
 
     def jax(self) -> Any:
         """The parts as JAX arrays."""
@@ -152,15 +171,26 @@ class Batch(Handle):
 def _numpy(loader: Loader) -> Callable[[BatchTensor], Any]:
     import numpy as np
 
+    if loader.place[0] != 1:
+        raise Unsupported(f"NumPy's arrays are in host memory, and the batches on {loader.device}", "unsupported")
     if "bfloat16" in (loader.dtype, loader.label_dtype):
         raise Unsupported("NumPy has no bfloat16: take torch, jax or tensorflow, or another dtype", "unsupported")
     return np.from_dlpack
 
 
-def _torch() -> Callable[[BatchTensor], Any]:
+def _torch(loader: Loader) -> Callable[[BatchTensor], Any]:
     from torch.utils.dlpack import from_dlpack
 
-    return lambda t: from_dlpack(t.capsule())
+    kind, number = loader.place
+    if kind != 2:
+        return lambda t: from_dlpack(t.capsule())
+    from torch.cuda import current_stream
+
+    def take(t: BatchTensor) -> Any:
+        t.used_on(current_stream(number).cuda_stream)
+        return from_dlpack(t.capsule())
+
+    return take
 
 
 def _jax() -> Callable[[BatchTensor], Any]:
@@ -187,7 +217,10 @@ class Loader:
     Each loop is over one epoch, or over what is left of it after a break: ``set_epoch`` begins one anew. A batch is lent: its memory comes back
     when all that was made of it is forgotten, and is never written to before. Who holds all ``prefetch`` batches gets OutOfMemory for the next.
 
-    data: a Table; a Query, which is collected; or files of any size: a path, a pattern such as "folder/*.parquet", a folder, or a list of these,
+    data: a Table; a Query, which is collected; record batches (pyarrow's, or of whatever else has Arrow's protocols): an object with
+    ``__arrow_c_stream__``, an iterable of batches, or a function that gives one of these. Without rows they are read into memory; with rows, how many
+    there are, they are read piece by piece as they are used, in their order or shuffled by "blocks+buffer", and for each epoch anew: a generator
+    itself, which is read once, has one epoch. Or files of any size: a path, a pattern such as "folder/*.parquet", a folder, or a list of these,
     all of one format, by their endings or by format: "parquet", "csv", "arrow". csv are arguments of scan_csv, cache is how many bytes of decoded
     parts are kept (0: 256 MiB, -1: none). skip_bad: rows of a part that is damaged are left out, and counted in ``stats()["skipped"]``; else they
     are an error that names file and part.
@@ -207,6 +240,19 @@ class Loader:
     padded to with pad_value; ragged: columns of lists that come as items and offsets, and how long the longest may be. lenient: values that are
     not listed are -1, or all zeros, and longer lists are cut; else they are an error that names the row.
 
+    decode: columns of bytes or texts, images say, by functions of the program: {"image": (function, "uint8", 784)} makes 784 elements of a row, a
+    tensor of its own. function(value, out) is given the value as bytes and sets all of out, a NumPy array where NumPy is imported and a memoryview
+    else, and is called on the workers' threads; one of C (``loader_decode.Decode``, Numba's cfunc) is called without the GIL. An exception is the error of
+    the batch and names the row, which skip_bad leaves out.
+
+    derive: columns by expressions over columns of numbers, evaluated batch by batch, also over files and batches that go by: {"z": "(x - 3) / 2"} or
+    {"z": (col("x") - 3) / 2}. The name of a column that there is puts the expression in its place.
+
+    pin_memory: as DataLoader has it: the ring is in pinned memory, so that ``x.to("cuda", non_blocking=True)`` copies beside other work. Where there is
+    none, without CUDA say, it is in plain memory, with a warning once. device: "cuda:0" has the batches copied there as soon as they are made, and
+    tensors are CUDA's; the numbers of the rows, and offsets, stay on the host. Use them on the stream that was PyTorch's current one, or that was
+    named to ``__dlpack__``, when they were taken: their memory is written anew behind that stream's work.
+
     rank, num_replicas, seed, drop_last: as DistributedSampler has them. Every rank gets as many batches; where the rows cannot be shared equally
     some come twice, or with drop_last those that fill no whole batch on each rank are left out. remainder="uneven" gives each row once.
 
@@ -220,26 +266,33 @@ class Loader:
     no more. A table that others hold too (a mapped file, an Arrow table) stays with them. state: where to go on, from ``state_dict``.
     """
 
-    def __init__(self, data: Table | Query | Paths, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
+    def __init__(self, data: Any, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
                  layout: str = "row_major", dtype: str | None = None, label_dtype: str | None = None, masks: bool = False, row_numbers: bool = False,
                  shuffle: bool | str = False, buffer: int = 0, weights: str | None = None, draws: int = 0, stratify: str | None = None,
                  group: str | None = None, seed: int = 0, categories: Named = (), one_hot: Named = (), pad: Mapping[str, int] | None = None,
                  pad_value: float = 0.0, ragged: Mapping[str, int] | None = None, lenient: bool = False, rank: int = 0, num_replicas: int = 1,
                  drop_last: bool = False, remainder: str | None = None, epochs: int = 0, workers: int | None = None, prefetch: int = 0,
                  spare: int = 0, history: int = 0, horizon: int = 0, stride: int = 1, entity: str | None = None, take: bool = False, skip_bad: bool = False,
-                 format: str | None = None, csv: Mapping[str, Any] | None = None, cache: int = 0,
+                 rows: int | None = None, decode: Mapping[str, Decoder] | None = None, derive: Mapping[str, Expr | str] | None = None,
+                 pin_memory: bool = False, device: Device | str | None = None, format: str | None = None, csv: Mapping[str, Any] | None = None, cache: int = 0,
                  state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self._loader: _Open | None = None
         if layout not in _LAYOUTS:
             raise Mismatch(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}", "mismatch")
-        self.source = source_of(data, format, csv, cache)
+        self.source = source_of(data, format, csv, cache, rows)
         if take and self.source.table is None:
-            raise Mismatch("take is of a table, and not of files", "mismatch")
+            raise Mismatch("take is of a table, and not of files or batches", "mismatch")
+        self._device = device_of(device)
+        self.place = (1, 0) if self._device is None else place_of(self._device)
+        self._derived = {name: _expression(e) for name, e in (derive or {}).items()}
+        self.schema = dict(self.source.schema)
+        if self._derived:
+            self.schema.update(self.source.empty().select(**self._derived).schema)
         self.table = self.source.table  # None of files
         self.labels = [labels] if isinstance(labels, str) else list(labels)
         without = [entity] if history else [*self.labels, entity, weights, group]
-        self.features = [n for n in self.source.schema if n not in without] if features is None else list(features)
-        self.encodings = Encodings(self.source, categories, one_hot, pad or {}, pad_value, ragged or {}, lenient)
+        self.features = [n for n in self.schema if n not in without] if features is None else list(features)
+        self.encodings = Encodings(self.source, categories, one_hot, pad or {}, pad_value, ragged or {}, lenient, Decoders(decode))
         lists = self.encodings.lists(self.features)
         self.matrix = [] if layout == "columns" else [n for n in self.features if n not in lists]
         self.apart = self.features if layout == "columns" else lists
@@ -257,7 +310,7 @@ class Loader:
             "draws": draws, "stratify": text(stratify), "group": text(group), "seed": seed, "rank": rank, "ranks": num_replicas,
             "remainder": text(remainder or ("drop" if drop_last else "pad")), "epochs": epochs, "workers": -1 if workers == 0 else workers or 0,
             "prefetch": prefetch, "spare": spare, "history": history, "horizon": horizon, "stride": stride if history else 0, "entity": text(entity),
-            "skip_bad": skip_bad, "take": take,
+            "skip_bad": skip_bad, "take": take, "pin": pin_memory, "device": None if self._device is None else self._device._handle,
         }  # fmt: skip
         self._open(state)
 
@@ -269,9 +322,14 @@ class Loader:
     def _open(self, state: Mapping[str, Any] | None) -> None:
         lists = [texts(self.features), texts(self.labels)]
         encodings, count, _keep = self.encodings.structures()
+        decoders = self.encodings.decoders.structures()
+        made = [_abi.volley_derived(name=encode(n), value=e._handle) for n, e in self._derived.items()]
+        derived = (_abi.volley_derived * max(1, len(made)))(*made)
         o = _abi.volley_loader_options(
             size=ctypes.sizeof(_abi.volley_loader_options), features=ctypes.addressof(lists[0]), features_count=len(self.features),
             labels=ctypes.addressof(lists[1]), labels_count=len(self.labels), encodings=ctypes.addressof(encodings), encodings_count=count,
+            decoders=ctypes.addressof(decoders), decoders_count=len(self.encodings.decoders), derive=ctypes.addressof(derived),
+            derive_count=len(self._derived),
             state=None if state is None else encode(json.dumps(dict(state))), **self._options,
         )  # fmt: skip
         taken = self.table if self._options["take"] else None
@@ -284,6 +342,13 @@ class Loader:
         if self._loader is not None:
             self._loader.close()
         self._loader = opened
+        opened.keep(self)
+        _warn(opened)
+
+    @property
+    def device(self) -> str:
+        """The name of the device that the batches are on."""
+        return "cpu" if self._device is None else self._device.name
 
     @property
     def _handle(self) -> _Open:
@@ -376,11 +441,12 @@ class Loader:
 
     def types(self) -> dict[str, str]:
         """The types of the features that are tensors of their own: those of the layout "columns", and lists."""
-        return {n: self.dtype or (self._own(n) if self.layout == "columns" else "float32") for n in self.apart}
+        decoded = self.encodings.decoders.types
+        return {n: decoded.get(n) or self.dtype or (self._own(n) if self.layout == "columns" else "float32") for n in self.apart}
 
     def _own(self, name: str) -> str:
         """The type of number that a column's values are, or the items of its lists."""
-        dtype = self.source.items.get(name) or self.source.schema[name]
+        dtype = self.source.items.get(name) or self.schema[name]
         if dtype in _NUMBERS:
             return dtype
         if dtype == "bool" and name not in self.encodings.values:
@@ -389,10 +455,43 @@ class Loader:
 
 
 class _Open(Handle):
-    """A loader of the library."""
+    """A loader of the library, and what its threads call, which must live as long as these."""
 
-    __slots__ = ()
+    __slots__ = ("_kept",)
     _free = "volley_loader_free"
+
+    def keep(self, loader: Loader) -> None:
+        """Keeps the functions of a loader. Its threads are ended before the interpreter, which they need."""
+        self._kept = (loader.encodings.decoders, getattr(loader.source, "keep", None))
+        _running.add(self)
+
+
+_running: weakref.WeakSet[_Open] = weakref.WeakSet()
+
+
+@atexit.register
+def _end() -> None:
+    for opened in list(_running):
+        opened.close()
+
+
+_told: set[str] = set()
+
+
+def _warn(opened: _Open) -> None:
+    """Passes on what a loader has to say, each thing once."""
+    out = c_void_p()
+    call("volley_loader_warning", opened, byref(out))
+    if not out.value:
+        return
+    for text in _read(out).splitlines():
+        if text not in _told:
+            _told.add(text)
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+def _expression(e: Expr | str) -> Expr:
+    return Expr(make("volley_expr_parse", encode(e))) if isinstance(e, str) else e
 
 
 class Batches:

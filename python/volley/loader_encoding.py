@@ -9,6 +9,7 @@ from typing import Any
 from . import _abi
 from ._library import encode, texts
 from .errors import Mismatch
+from .loader_decode import Decoders
 from .loader_source import Source
 
 Named = str | Sequence[str] | Mapping[str, Sequence[Any]]
@@ -18,12 +19,12 @@ class Encodings:
     """The encodings of a loader: their values, found in the data where they are not given, and the structures that tell the library."""
 
     def __init__(self, source: Source, categories: Named, one_hot: Named, pad: Mapping[str, int], pad_value: float, ragged: Mapping[str, int],
-                 lenient: bool) -> None:  # fmt: skip
+                 lenient: bool, decoders: Decoders) -> None:  # fmt: skip
         self.values: dict[str, list[Any]] = {}
         self.one_hot: dict[str, int] = {}
-        self.padded, self.ragged = dict(pad), dict(ragged)
+        self.padded, self.ragged, self.decoders = dict(pad), dict(ragged), decoders
         self._lenient, self._pad = lenient, pad_value
-        twice = [*_columns(categories), *_columns(one_hot), *pad, *ragged]
+        twice = [*_columns(categories), *_columns(one_hot), *pad, *ragged, *decoders.types]
         if len(set(twice)) < len(twice):
             raise Mismatch(f"a column has two encodings: {twice}", "mismatch")
         for given in (categories, one_hot):
@@ -35,7 +36,11 @@ class Encodings:
 
     def lists(self, features: Sequence[str]) -> list[str]:
         """Those features that are tensors of their own in every layout."""
-        return [n for n in features if n in self.padded or n in self.ragged]
+        return [n for n in features if n in self.padded or n in self.ragged or n in self.decoders.types]
+
+    def length(self, name: str) -> int:
+        """How many elements a row of a feature of its own has, 0 where it is one value."""
+        return self.padded.get(name, self.one_hot.get(name, self.decoders.lengths.get(name, 0)))
 
     def width(self, name: str) -> int:
         """How many columns of the matrix a feature is."""

@@ -12,6 +12,7 @@ from typing import Any
 from . import _abi, _capsule
 from ._library import call, encode, long_make, texts
 from .errors import Mismatch
+from .loader_batches import BatchesSource, begins, collected
 from .query import Paths, Query, csv_options, scan_csv, scan_ipc, scan_parquet
 from .table import Table
 
@@ -49,6 +50,10 @@ class TableSource:
         self.table = table.collect() if isinstance(table, Query) else table
         self.schema, self.items = self.table.schema, _items(self.table)
 
+    def empty(self) -> Table:
+        """The columns without their rows."""
+        return self.table.head(0)
+
     def query(self) -> Query:
         """A query over all rows."""
         return self.table.lazy()
@@ -74,7 +79,11 @@ class FileSource:
             raise Mismatch(f"csv is given for files of {self.format or 'no known format'}", "mismatch")
         self._named = format
         empty = self._scan(self.paths[:1]).head(0).collect()
-        self.table, self.schema, self.items = None, empty.schema, _items(empty)
+        self.table, self.schema, self.items, self._empty = None, empty.schema, _items(empty), empty
+
+    def empty(self) -> Table:
+        """The columns without their rows."""
+        return self._empty
 
     def _scan(self, paths: list[str]) -> Query:
         if self.format == "parquet":
@@ -109,13 +118,22 @@ def _files(path: str) -> list[str]:
     return [os.path.join(path, n) for n in names] or [path]
 
 
-Source = TableSource | FileSource
+Source = TableSource | FileSource | BatchesSource
 
 
-def source_of(data: Table | Query | Paths, format: str | None, csv: Mapping[str, Any] | None, cache: int) -> Source:
+def source_of(data: Any, format: str | None, csv: Mapping[str, Any] | None, cache: int, rows: int | None) -> Source:
     """The source of what a Loader is made of."""
-    if isinstance(data, (Table, Query)):
-        if format is not None or csv is not None or cache:
-            raise Mismatch("format, csv and cache are of files", "mismatch")
-        return TableSource(data)
-    return FileSource(data, format, csv, cache)
+    made = None if isinstance(data, (Table, Query)) else begins(data)
+    if made is None and not isinstance(data, (Table, Query)):
+        if rows is not None:
+            raise Mismatch("rows are of record batches: files say themselves how many they have", "mismatch")
+        return FileSource(data, format, csv, cache)
+    if format is not None or csv is not None or cache and rows is None:
+        raise Mismatch("format, csv and cache are of files", "mismatch")
+    if made is not None and rows is not None:
+        source = BatchesSource(*made, rows, cache)
+        source.items = _items(source.empty())
+        return source
+    if rows is not None:
+        raise Mismatch("rows are of record batches: a table has its own", "mismatch")
+    return TableSource(data if made is None else collected(made[0]))

@@ -45,7 +45,7 @@ def _apart(loader: Loader, name: str, past: list[int], dtype: str, mask: bool) -
     if name in of.ragged:
         items = tf.TensorSpec([None], typ)
         return items if mask else (items, tf.TensorSpec([None], tf.int64))
-    width = of.padded.get(name, of.one_hot.get(name, 0))
+    width = of.length(name)
     return tf.TensorSpec([None, *past, *([width] if width else [])], typ)
 
 

@@ -23,7 +23,7 @@ class TorchLoader(IterableDataset):  # type: ignore[misc, type-arg, unused-ignor
     def __init__(self, loader: Loader, transform: Transform | None = None) -> None:
         super().__init__()
         self.loader = loader
-        self._batches = Batches(loader, _torch(), transform)
+        self._batches = Batches(loader, _torch(loader), transform)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._batches)

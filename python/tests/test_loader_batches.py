@@ -1,0 +1,125 @@
+"""The loader over record batches that come one after the other: from streams, iterables, generators and functions."""
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import volley as vo
+from volley import loader_batches
+from volley._library import live
+
+ROWS = 1000
+
+
+def batches(to: int = ROWS, size: int = 70) -> Iterator[pa.RecordBatch]:
+    for at in range(0, to, size):
+        x = np.arange(at, min(at + size, to))
+        yield pa.record_batch({"x": x.astype(np.float32), "y": x % 3})
+
+
+class Stream:
+    """Has Arrow's protocol of a stream and nothing else, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        self.asked += 1
+        return pa.Table.from_batches(list(batches())).__arrow_c_stream__()
+
+
+def read(loader: vo.Loader) -> list[float]:
+    return [float(v) for x, y in loader.numpy() for v, w in zip(x[:, 0], y[:, 0], strict=True) if w == v % 3]
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "generator": batches, "list": lambda: list(batches()), "function": lambda: batches, "stream": Stream, "tables": lambda: [pa.table(b) for b in [pa.Table.from_batches([r]) for r in batches()]],
+    "reader": lambda: pa.RecordBatchReader.from_batches(next(batches()).schema, batches()), "dicts": lambda: [b.to_pydict() for b in batches()],
+    "chunks": lambda: [vo.Table(pa.Table.from_batches(list(batches())))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_of_every_kind(kind: str, workers: int) -> None:
+    with vo.Loader(KINDS[kind](), 64, rows=ROWS, labels="y", workers=workers, epochs=1) as loader:
+        assert loader.schema.keys() == {"x", "y"} and len(loader) == 16 and loader.table is None
+        assert read(loader) == list(range(ROWS))
+        assert read(loader) == []
+    assert not loader_batches._producers
+    with vo.Loader(KINDS[kind](), 64, labels="y", shuffle=True, seed=3, workers=workers) as loader:  # read into memory
+        assert loader.table is not None and sorted(read(loader)) == list(range(ROWS))
+    assert not loader_batches._producers
+
+
+def test_epochs_and_states() -> None:
+    stream = Stream()
+    with vo.Loader(stream, 64, rows=ROWS, labels="y", shuffle="blocks+buffer", buffer=200, seed=5, epochs=3) as loader:
+        first = read(loader)
+        assert sorted(first) == list(range(ROWS)) and first != sorted(first)
+        begun = [float(v) for _ in range(5) if (b := loader.numpy().next()) is not None for v in b[0][:, 0]]
+        state = loader.state_dict()
+        assert state["epoch"] == 1 and state["position"] == 320
+        loader.load_state_dict(state)
+        assert sorted(begun + read(loader)) == list(range(ROWS))
+        loader.set_epoch(0)
+        assert read(loader) == first
+    assert stream.asked >= 3
+    with vo.Loader(batches(), 64, rows=ROWS, labels="y") as loader:
+        with pytest.raises(vo.Closed, match="cannot be had anew"):
+            loader.load_state_dict(loader.state_dict())
+
+
+@pytest.mark.parametrize("repetition", range(10))
+def test_batches_that_fail(repetition: int) -> None:
+    def breaks() -> Iterator[pa.RecordBatch]:
+        yield from batches(490)
+        raise KeyError("the source broke")
+
+    ended: list[str] = []
+
+    def closes() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches()
+        finally:
+            ended.append("closed")
+
+    gc.collect()
+    before = live()
+    for data, error in ((breaks(), "KeyError: 'the source broke'"), (batches(500), "ended after 500 rows of 1000"), (batches(1001), "more rows than 1000")):
+        loader = vo.Loader(data, 64, rows=ROWS, labels="y", workers=repetition % 3)
+        with pytest.raises(vo.VolleyError, match=error):
+            read(loader)
+        loader.close()
+    loader = vo.Loader(closes(), 64, rows=ROWS, labels="y", workers=repetition % 3)
+    for _ in range(repetition % 4):
+        assert loader.numpy().next() is not None
+    loader.close()
+    assert ended in ([], ["closed"]) and not loader_batches._producers
+    del loader
+    gc.collect()
+    assert live() <= before
+
+
+def test_batches_that_are_refused() -> None:
+    with pytest.raises(vo.Mismatch, match="no batch"):
+        vo.Loader(iter([]), 64, rows=0)
+    with pytest.raises(vo.Mismatch, match="has its own"):
+        vo.Loader(vo.Table({"x": [1]}), 1, rows=1)
+    with pytest.raises(vo.Mismatch, match="rows are of record batches"):
+        vo.Loader("nowhere.parquet", 1, rows=1)
+    with pytest.raises(vo.Mismatch, match="blocks\\+buffer"):
+        vo.Loader(batches(), 1, rows=ROWS, shuffle=True)
+    with pytest.raises(vo.Mismatch, match="2 epochs"):
+        vo.Loader(batches(), 1, rows=ROWS, epochs=2)
+    with pytest.raises(vo.Mismatch, match="as a dict"):
+        vo.Loader(batches(), 1, rows=ROWS, categories="y")
+    with pytest.raises(vo.Mismatch, match="no record batches"):
+        vo.Loader(lambda: "path", 1, rows=ROWS)
+    with pytest.raises(TypeError, match="nothing that a Loader reads"):
+        vo.Loader(7, 1)
+    gc.collect()  # what the errors' tracebacks hold
+    assert not loader_batches._producers

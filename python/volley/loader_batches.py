@@ -1,0 +1,232 @@
+"""A loader's source of record batches that come one after the other."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_int, c_int32, c_int64, c_void_p
+from typing import Any
+
+from . import _abi, _capsule
+from ._library import long_make
+from .errors import Closed, Mismatch
+from .query import Query
+from .table import Table
+
+_GetSchema = CFUNCTYPE(c_int, c_void_p, c_void_p)
+_GetText = CFUNCTYPE(c_void_p, c_void_p)
+_Release = CFUNCTYPE(None, c_void_p)
+_Open = CFUNCTYPE(c_int32, c_void_p, c_void_p, POINTER(c_char), c_int64)
+
+_producers: dict[int, _Producer] = {}
+_numbers = itertools.count(1)
+
+
+class _Producer:
+    """A stream of Arrow's over Python's objects: tables, record batches, or what else has Arrow's protocols, or a dict as Table takes it."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self._items = iter(items)
+        self._error = ctypes.create_string_buffer(b"")
+        try:
+            self._first = _arrow(next(self._items))
+        except StopIteration:
+            raise Mismatch("there is no batch, of which the columns would be known", "mismatch") from None
+        self._arrays = self._all()
+
+    def _all(self) -> Iterator[tuple[int, Any]]:
+        for item in itertools.chain([self._first], map(_arrow, self._items)):
+            yield from _arrays_of(item)
+
+    def capsule(self) -> Any:
+        """The stream in a capsule."""
+        number = next(_numbers)
+        _producers[number] = self
+        at = [ctypes.cast(f, c_void_p).value for f in (_schema, _next, _text, _release)]
+        return _capsule.wrap(_capsule.ArrowArrayStream(*at, number))
+
+    def schema(self, out: int) -> None:
+        """Moves a schema out."""
+        if hasattr(self._first, "__arrow_c_array__"):
+            capsule, _ = _capsule.pair(self._first.__arrow_c_array__(), "__arrow_c_array__")
+            _move(_capsule.unwrap(capsule, b"arrow_schema"), out, _capsule.ArrowSchema)
+        else:
+            schema_of(self._first.__arrow_c_stream__(), out)
+
+    def next(self, out: int) -> None:
+        """Moves the next array out."""
+        ctypes.memset(out, 0, ctypes.sizeof(_capsule.ArrowArray))
+        given = next(self._arrays, None)
+        if given is not None:
+            _move(given[0], out, _capsule.ArrowArray)
+
+    def guarded(self, work: Callable[[int], None], out: int) -> int:
+        """Runs a callback of the stream; an exception is its error."""
+        try:
+            work(out)
+        except BaseException as e:
+            self._error = ctypes.create_string_buffer(f"{type(e).__name__}: {e}".encode("utf-8", "replace"))
+            return 22  # EINVAL
+        return 0
+
+    def text(self) -> int:
+        """Where the error's text is."""
+        return ctypes.addressof(self._error)
+
+    def close(self) -> None:
+        """Ends what gives the batches."""
+        for gone in (self._arrays, self._items):
+            if hasattr(gone, "close"):
+                gone.close()
+
+
+def _of(stream: int) -> _Producer:
+    return _producers[_capsule.ArrowArrayStream.from_address(stream).private_data]
+
+
+def _released(stream: int) -> None:
+    structure = _capsule.ArrowArrayStream.from_address(stream)
+    structure.release = None
+    producer = _producers.pop(structure.private_data, None)
+    if producer is not None:
+        producer.close()
+
+
+_schema = _GetSchema(lambda stream, out: _of(stream).guarded(_of(stream).schema, out))
+_next = _GetSchema(lambda stream, out: _of(stream).guarded(_of(stream).next, out))
+_text = _GetText(lambda stream: _of(stream).text())
+_release = _Release(_released)
+
+
+def _move(address: int, out: int, layout: Any) -> None:
+    ctypes.memmove(out, address, ctypes.sizeof(layout))
+    layout.from_address(address).release = None
+
+
+def _arrow(item: Any) -> Any:
+    """What has one of Arrow's protocols."""
+    return item if hasattr(item, "__arrow_c_array__") or hasattr(item, "__arrow_c_stream__") else Table(item)
+
+
+def _arrays_of(item: Any) -> Iterator[tuple[int, Any]]:
+    """The addresses of the arrays of an item, and what keeps them."""
+    if hasattr(item, "__arrow_c_array__"):
+        _, capsule = _capsule.pair(item.__arrow_c_array__(), "__arrow_c_array__")
+        yield _capsule.unwrap(capsule, b"arrow_array"), capsule
+        return
+    capsule = item.__arrow_c_stream__()
+    stream = _capsule.ArrowArrayStream.from_address(_capsule.unwrap(capsule, b"arrow_array_stream"))
+    for array in _capsule.pulled(stream):
+        yield ctypes.addressof(array), (array, capsule)
+
+
+def schema_of(capsule: Any, out: int) -> None:
+    """Has a stream write its schema."""
+    address = _capsule.unwrap(capsule, b"arrow_array_stream")
+    stream = _capsule.ArrowArrayStream.from_address(address)
+    if not stream.release:
+        raise Closed("the stream was read", "closed")
+    if _GetSchema(stream.get_schema)(address, out) != 0:
+        raise Mismatch(_capsule.said(stream), "mismatch")
+
+
+class _Columns:
+    """The columns of a stream without any rows."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        made = _Producer.__new__(_Producer)
+        made._items, made._arrays, made._error = iter(()), iter(()), ctypes.create_string_buffer(b"")
+        made.schema = lambda out: schema_of(self._capsule, out)  # type: ignore[method-assign]
+        return made.capsule()
+
+
+class _Given:
+    """A capsule as an object with Arrow's protocol."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._capsule
+
+
+def begins(data: Any) -> tuple[Callable[[], Any], bool] | None:
+    """What begins a stream of the data, and whether it can more than once; None of what is no stream: names of files."""
+    if isinstance(data, (str, bytes, os.PathLike)):
+        return None
+    if hasattr(data, "__arrow_c_stream__"):
+        return lambda: data.__arrow_c_stream__(), True
+    if callable(data):
+        return lambda: begun(data()), True
+    if isinstance(data, Iterator):
+        return lambda: _Producer(data).capsule(), False
+    if isinstance(data, Iterable):
+        first = next(iter(data), "")
+        return None if isinstance(first, (str, os.PathLike)) else (lambda: _Producer(data).capsule(), True)
+    raise TypeError(f"a {type(data).__name__} is nothing that a Loader reads: no table, files, or record batches")
+
+
+def begun(data: Any) -> Any:
+    """A stream of what a function gave."""
+    made = begins(data)
+    if made is None:
+        raise Mismatch(f"the function gives {data!r}, and no record batches", "mismatch")
+    return made[0]()
+
+
+def collected(begin: Callable[[], Any]) -> Table:
+    """A stream to its end."""
+    return Table(_Given(begin()))
+
+
+class BatchesSource:
+    """Record batches of so many rows. Each epoch is read anew; what can be read once has one epoch."""
+
+    def __init__(self, begin: Callable[[], Any], again: bool, rows: int, cache: int) -> None:
+        self.table = None
+        self.items: dict[str, str] = {}
+        self._begin, self._again, self._rows, self._cache = begin, again, rows, cache
+        self._first: Any = begin()
+        self._empty = Table(_Columns(self._first))
+        self.schema = self._empty.schema
+        self._open = _Open(self._opened)
+        self.keep: list[Any] = [self._open]  # what the library may call
+
+    def empty(self) -> Table:
+        """The columns without their rows."""
+        return self._empty
+
+    def query(self) -> Query:
+        """There is none: the rows go by."""
+        raise Mismatch("record batches go by: give the values of categories and one_hot as a dict", "mismatch")
+
+    def _opened(self, _: Any, out: int, message: Any, room: int) -> int:
+        try:
+            _move(_capsule.unwrap(self._begin(), b"arrow_array_stream"), out, _capsule.ArrowArrayStream)
+        except BaseException as e:
+            text = f"{type(e).__name__}: {e}".encode("utf-8", "replace")[: room - 1]
+            ctypes.memmove(message, text, len(text))
+            return _abi.VALUE
+        return _abi.OK
+
+    def open(self, options: _abi.volley_loader_options) -> int:
+        """The handle of a loader of the library."""
+        stream, self._first = self._first, None
+        if stream is None:
+            if not self._again:
+                raise Closed("the batches were read, and cannot be had anew: give a function that makes them, or a list", "closed")
+            stream = self._begin()
+        o = _abi.volley_batches_options(
+            size=ctypes.sizeof(_abi.volley_batches_options), rows=self._rows, cache=self._cache,
+            open=ctypes.cast(self._open, c_void_p) if self._again else None,
+        )  # fmt: skip
+        address = _capsule.unwrap(stream, b"arrow_array_stream")
+        return long_make("volley_loader_open_batches", address, byref(o), byref(options), free="volley_loader_free")
+
+
+__all__ = ["BatchesSource", "begins", "collected"]
