@@ -2,7 +2,9 @@
 // DataLoader, a gather of whole batches by hand, torchdata, tf.data and pyarrow.
 //
 // Each engine is one long-lived Python process that takes commands through a
-// pipe, ours too, by the Python package: what is timed is an epoch of batches as
+// pipe, ours too, by the Python package; what an engine cannot do is told with the
+// reason. Sets of data are made numbers, flights joined with the places of their
+// airports, and files of the user's. What is timed is an epoch of batches as
 // a framework's contiguous tensors, in an order that is shuffled anew each time.
 // Before any clock runs each engine gives an epoch that is held against the data,
 // every row exactly once. Engines take turns, in an order that moves on by one

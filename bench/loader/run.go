@@ -13,43 +13,82 @@ import (
 	"github.com/volley-go/volley/bench/worker"
 )
 
+// Sets of data that are no files of the user's: made numbers, and the flights joined
+// with the places of their airports, which are of mixed types.
 const (
-	// An engine that took more than slow times as long as the fastest in its first
-	// round is timed in fewRounds rounds only.
-	slow      = 5
-	fewRounds = 2
-	// mostRows is how many rows float32 tells apart.
-	mostRows = 1 << 24
+	Made    = "made"
+	Flights = "flights"
 )
+
+// mostRows is how many rows float32 tells apart.
+const mostRows = 1 << 24
 
 // Options are what to race on and against whom.
 type Options struct {
 	Python  string   // the interpreter that has the engines
 	Engines []string // names as [Engines] lists them
 	Ops     []string // names as [Ops] lists them; nil means all
+	Data    []string // sets: [Made], [Flights], and paths of files or folders whose numbers are taken; nil means Made
 	Rows    int64    // of the data that is made, below 2^24
 	Columns int64    // of it
-	Data    string   // a Parquet file whose numbers are the data instead
+	Flights string   // the folder of flights-1m.parquet and airports.csv
 	Batch   int64    // rows of a batch
 	Rounds  int      // epochs of each engine
 	Threads int      // threads that each may use
 }
 
-// racer is an engine at one operation.
-type racer struct {
-	*engine
-	lacks, wrong string // why it has no time, how its batches are wrong
-	report.Timing
-	first  []float64
-	growth int64
+// Run races the engines at each set of data: from memory, from a Parquet file in
+// its order, and from one shuffled. Each engine's epochs are a record, with OK
+// telling whether every row came exactly once; the ratios are a [report.Answer] at
+// the end. An engine that cannot start, or whose process ends, is noted and the
+// others go on, but for ours, whose error is that of Run. The engines' processes end
+// with ctx.
+func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (err error) {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "volley-loader-")
+	if err != nil {
+		return fmt.Errorf("loader: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := worker.Unpack(programs, dir); err != nil {
+		return fmt.Errorf("loader: %w", err)
+	}
+	var workers []*engine
+	defer func() {
+		for _, w := range workers {
+			if w.Worker != nil {
+				err = errors.Join(err, w.Close())
+			}
+		}
+	}()
+	p.Start("start engines", int64(len(o.Engines)))
+	for _, name := range o.Engines {
+		w, err := worker.Start(ctx, "loader", []string{o.Python, filepath.Join(dir, "worker.py")}, name, o.Threads)
+		one := &engine{Worker: w, name: name}
+		if err := one.gone(ctx, err, o.Engines[0]); err != nil {
+			return err
+		}
+		workers = append(workers, one)
+		p.Add(1)
+	}
+	p.Done()
+	s := &summary{o: o}
+	for _, set := range o.Data {
+		if err := s.set(ctx, set, filepath.Join(dir, "set"), workers, to, p); err != nil {
+			return err
+		}
+	}
+	return to.Answer(s.answer())
 }
 
-// Run races the engines from memory, from a Parquet file in its order, and from
-// one shuffled. Each engine's epochs
-// are a record, with OK telling whether every row came exactly once; the ratios
-// are a [report.Answer] at the end. The engines' processes end with ctx.
-func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (err error) {
-	if o.Data == "" && (o.Rows < 1 || o.Rows >= mostRows || o.Columns < 1) {
+// fill checks the options and fills in what was left out.
+func (o *Options) fill() error {
+	if len(o.Data) == 0 {
+		o.Data = []string{Made}
+	}
+	if slices.Contains(o.Data, Made) && (o.Rows < 1 || o.Rows >= mostRows || o.Columns < 1) {
 		return fmt.Errorf("loader: %d rows of %d columns: from 1 to %d rows are possible", o.Rows, o.Columns, mostRows-1)
 	}
 	if len(o.Engines) == 0 {
@@ -68,117 +107,43 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 			return fmt.Errorf("loader: no operation %q; there are %v", op, Ops())
 		}
 	}
-	dir, err := os.MkdirTemp("", "volley-loader-")
-	if err != nil {
+	return nil
+}
+
+// set races at one set of data, which it makes in a folder.
+func (s *summary) set(ctx context.Context, set, dir string, workers []*engine, to report.Sink, p progress.Progress) (err error) {
+	if err := os.Mkdir(dir, 0o777); err != nil {
 		return fmt.Errorf("loader: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := worker.Unpack(programs, dir); err != nil {
-		return fmt.Errorf("loader: %w", err)
+	o := s.o
+	c := command{Do: "make", Folder: dir}
+	switch set {
+	case Made:
+		c.Rows, c.Columns = o.Rows, o.Columns
+	case Flights:
+		c.Flights = o.Flights
+	default:
+		c.Data = set
 	}
-	var workers []*engine
-	defer func() {
-		for _, w := range workers {
-			err = errors.Join(err, w.Close())
-		}
-	}()
-	p.Start("start engines", int64(len(o.Engines)))
-	for _, name := range o.Engines {
-		w, err := worker.Start(ctx, "loader", []string{o.Python, filepath.Join(dir, "worker.py")}, name, o.Threads)
-		if err != nil {
-			return err
-		}
-		workers = append(workers, &engine{w})
-		p.Add(1)
-	}
-	p.Done()
-	p.Start("make data", 0)
-	made, err := workers[0].call(ctx, command{Do: "make", Folder: dir, Data: o.Data, Rows: o.Rows, Columns: o.Columns})
+	p.Start("make data: "+set, 0)
+	made, err := workers[0].call(ctx, c)
 	p.Done()
 	if err != nil {
 		return err
 	}
-	s := &summary{o: o, rows: made.Rows, columns: made.Columns}
 	for _, op := range o.Ops {
 		var bound *limit
 		if op == "memory" {
 			bound = newLimit(made.Rows, made.Columns, o.Batch, o.Threads)
 		}
-		all, limits, err := race(ctx, op, dir, workers, bound, o, p)
+		all, limits, err := race(ctx, o, set, op, dir, workers, bound, p)
 		if err != nil {
 			return err
 		}
-		if err := s.add(op, all, limits, to); err != nil {
+		if err := s.add(Line{Data: set, Op: op, Rows: made.Rows, Columns: made.Columns}, all, limits, to); err != nil {
 			return err
 		}
 	}
-	return to.Answer(s.answer())
-}
-
-// race runs an operation by all engines, and times the limit, if there is one,
-// beside each round.
-func race(ctx context.Context, op, dir string, workers []*engine, bound *limit, o Options, p progress.Progress) (all []*racer, limits report.Timing, err error) {
-	p.Start(op+", check", int64(len(workers)))
-	defer p.Done()
-	for _, w := range workers {
-		r := &racer{engine: w}
-		all = append(all, r)
-		a, err := w.call(ctx, command{Do: "load", Folder: dir, Op: op, Batch: o.Batch})
-		if r.lacks = a.Lacks; err == nil && r.lacks == "" {
-			a, err = w.call(ctx, command{Do: "check"})
-			r.wrong = a.Wrong
-		}
-		if err := r.failed(err); err != nil {
-			return all, limits, err
-		}
-		p.Add(1)
-	}
-	p.Start(op+", rounds", int64(o.Rounds))
-	for round := range o.Rounds {
-		fastest := 0.0
-		for _, r := range all {
-			if len(r.Seconds) > 0 && (fastest == 0 || r.Seconds[0] < fastest) {
-				fastest = r.Seconds[0]
-			}
-		}
-		if bound != nil {
-			seconds, err := bound.run(ctx)
-			if err != nil {
-				return all, limits, err
-			}
-			limits.Seconds = append(limits.Seconds, seconds)
-		}
-		for i := range all {
-			r := all[(i+round)%len(all)]
-			if r.lacks != "" || round >= fewRounds && r.Seconds[0] > slow*fastest {
-				continue
-			}
-			a, err := r.call(ctx, command{Do: "epoch"})
-			if err := r.failed(err); err != nil {
-				return all, limits, err
-			}
-			if err != nil {
-				continue
-			}
-			r.Seconds, r.growth = append(r.Seconds, a.Seconds), max(r.growth, a.Growth)
-			if a, err = r.call(ctx, command{Do: "first"}); err == nil {
-				r.first = append(r.first, a.Seconds)
-			}
-			if err := r.failed(err); err != nil {
-				return all, limits, err
-			}
-		}
-		p.Add(1)
-	}
-	return all, limits, nil
-}
-
-// failed notes what an engine failed at; an error of anything else is given back.
-func (r *racer) failed(err error) error {
-	var f *worker.Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	r.lacks = "failed: " + f.Text
 	return nil
 }

@@ -2,6 +2,8 @@ package loader
 
 import (
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 
 // Line is what a race at one operation came to. Times are in seconds.
 type Line struct {
+	Data    string           `json:"data"` // made, flights, or a path
 	Op      string           `json:"op"`
 	Rows    int64            `json:"rows"`
 	Columns int64            `json:"columns"`
@@ -32,17 +35,24 @@ type Entry struct {
 
 // summary collects what all operations came to.
 type summary struct {
-	o             Options
-	rows, columns int64
-	lines         []Line
+	o     Options
+	lines []Line
+}
+
+// name is the operation with the set of data before it, unless that was made.
+func (l *Line) name() string {
+	if l.Data == Made {
+		return l.Op
+	}
+	return filepath.Base(l.Data) + " " + l.Op
 }
 
 // add writes the records of an operation.
-func (s *summary) add(op string, all []*racer, limits report.Timing, to report.Sink) error {
-	l := Line{Op: op, Rows: s.rows, Columns: s.columns, Engines: map[string]Entry{}}
+func (s *summary) add(l Line, all []*racer, limits report.Timing, to report.Sink) error {
+	l.Engines = map[string]Entry{}
 	ours := 0.0
 	for _, r := range all {
-		if r.Name == "volley" && len(r.Seconds) > 0 {
+		if r.name == "volley" && len(r.Seconds) > 0 {
 			ours = r.Min()
 		}
 	}
@@ -51,7 +61,7 @@ func (s *summary) add(op string, all []*racer, limits report.Timing, to report.S
 		if ours > 0 {
 			l.Share = l.LimitS / ours
 		}
-		if err := s.record(op, "limit", "", limits, nil, nil, to); err != nil {
+		if err := s.record(&l, "limit", "", limits, nil, nil, to); err != nil {
 			return err
 		}
 	}
@@ -62,11 +72,11 @@ func (s *summary) add(op string, all []*racer, limits report.Timing, to report.S
 			if ours > 0 {
 				e.Ratio = e.MinS / ours
 			}
-			if err := s.record(op, r.Name, r.Version, r.Timing, report.Of(r.wrong == ""), report.Of(r.growth), to); err != nil {
+			if err := s.record(&l, r.name, r.Version, r.Timing, report.Of(r.wrong == ""), report.Of(r.growth), to); err != nil {
 				return err
 			}
 		}
-		l.Engines[r.Name] = e
+		l.Engines[r.name] = e
 	}
 	l.Targets = targetsOf(&l, s.o.Batch)
 	s.lines = append(s.lines, l)
@@ -75,51 +85,62 @@ func (s *summary) add(op string, all []*racer, limits report.Timing, to report.S
 
 // record writes the times of an engine; the bytes are those of the batches, read
 // and written.
-func (s *summary) record(op, engine, version string, t report.Timing, ok *bool, growth *int64, to report.Sink) error {
+func (s *summary) record(l *Line, engine, version string, t report.Timing, ok *bool, growth *int64, to report.Sink) error {
 	r := report.Record{
-		Suite: "loader", Op: op, Engine: engine, Version: version, Device: "cpu", Rows: report.Of(s.rows), Threads: s.o.Threads, OK: ok, GrowthBytes: growth,
+		Suite: "loader", Op: l.name(), Engine: engine, Version: version, Device: "cpu", Rows: report.Of(l.Rows), Threads: s.o.Threads, OK: ok, GrowthBytes: growth,
 	}
 	r.SetTiming(t)
-	r.SetBytes(8*s.rows*s.columns, 0)
+	r.SetBytes(8*l.Rows*l.Columns, 0)
 	return to.Record(r)
 }
 
-// answer is the table of ratios.
+// answer is the table of ratios; engines without times are named with the reason
+// below it.
 func (s *summary) answer() report.Answer {
 	g := &report.Grid{
-		Title:  fmt.Sprintf("Epochs of %s rows of %d columns, batches of %d", report.Count(s.rows), s.columns, s.o.Batch),
-		Header: []string{"from", "engine", "fastest", "median", "first batch", "growth", "over ours"},
-		Left:   []bool{true, true, false, false, false, false, false},
+		Title:  fmt.Sprintf("Epochs of shuffled batches of %d rows", s.o.Batch),
+		Header: []string{"rows", "columns", "from", "engine", "fastest", "median", "first batch", "growth", "over ours"},
+		Left:   []bool{false, false, true, true, false, false, false, false, false},
 	}
 	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for _, l := range s.lines {
+		lacking := map[string][]string{}
 		for _, name := range Engines() {
 			e, known := l.Engines[name]
+			if !known {
+				continue
+			}
+			if e.MinS > 0 {
+				over := ""
+				if e.Ratio > 0 {
+					over = fmt.Sprintf("%.2f", e.Ratio)
+				}
+				g.Add(report.Count(l.Rows), fmt.Sprint(l.Columns), l.name(), name,
+					report.Seconds(e.MinS), report.Seconds(e.MedianS), report.Seconds(e.FirstS), report.Bytes(e.Growth), over)
+			}
 			switch {
-			case !known:
-			case e.MinS == 0 && strings.HasPrefix(e.Missing, "failed: "):
-				notes = append(notes, fmt.Sprintf("%s, %s: %s.", l.Op, name, e.Missing))
-			case e.MinS > 0:
-				g.Add(l.Op, name, report.Seconds(e.MinS), report.Seconds(e.MedianS), report.Seconds(e.FirstS), report.Bytes(e.Growth), fmt.Sprintf("%.2f", e.Ratio))
+			case strings.HasPrefix(e.Missing, "failed: "):
+				note("%s, %s: %s.", l.name(), name, strings.TrimSuffix(e.Missing, "."))
+			case e.Missing != "":
+				lacking[e.Missing] = append(lacking[e.Missing], name)
 			}
 			if e.Wrong != "" {
-				notes = append(notes, fmt.Sprintf("%s, %s: %s.", l.Op, name, e.Wrong))
+				note("%s, %s: wrong: %s.", l.name(), name, e.Wrong)
 			}
 		}
+		for _, why := range slices.Sorted(maps.Keys(lacking)) {
+			note("%s: not raced, since %s: %s.", l.name(), why, strings.Join(lacking[why], ", "))
+		}
 		if l.LimitS > 0 {
-			notes = append(notes, fmt.Sprintf("A plain loop gathers as many random rows from a matrix in %s: ours reaches %.0f %% of that.", report.Seconds(l.LimitS), 100*l.Share))
+			note("%s: a plain loop gathers as many random rows from a matrix in %s: ours reaches %.0f %% of that.", l.name(), report.Seconds(l.LimitS), 100*l.Share)
 		}
 	}
 	for _, l := range s.lines {
 		for _, t := range l.Targets {
-			notes = append(notes, t.String(l.Op))
+			note("%s", t.String(l.name()))
 		}
 	}
-	for _, n := range slices.Compact(notes) {
-		if g.Note != "" {
-			g.Note += "\n"
-		}
-		g.Note += n
-	}
+	g.Note = strings.Join(slices.Compact(notes), "\n")
 	return report.Answer{Suite: "loader", Value: map[string]any{"loaders": s.lines}, Grid: g}
 }

@@ -27,6 +27,7 @@ type command struct {
 	Folder  string `json:"folder,omitempty"`
 	Op      string `json:"op,omitempty"`
 	Data    string `json:"data,omitempty"`
+	Flights string `json:"flights,omitempty"`
 	Rows    int64  `json:"rows,omitempty"`
 	Columns int64  `json:"columns,omitempty"`
 	Batch   int64  `json:"batch,omitempty"`
@@ -43,7 +44,11 @@ type answer struct {
 }
 
 // engine is the process of one.
-type engine struct{ *worker.Worker }
+type engine struct {
+	*worker.Worker // nil where it could not start
+	name           string
+	why            string // there is no process any more, "" where there is
+}
 
 // call sends a command and waits for its answer.
 func (w *engine) call(ctx context.Context, c command) (a answer, err error) {

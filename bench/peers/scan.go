@@ -35,10 +35,25 @@ var scans = []problem{
 		}
 		return query(table.From(o.tables["t"]).Select(e.As("expr"))), nil
 	}},
+	{name: "bitmap_and", inputs: bitmaps, columns: []kind{exact}, order: 1,
+		ours: kernelOver(func(ctx context.Context, b *kernels.Backend, s device.Stream, v []*memory.Column) (columnsOutcome, error) {
+			both, err := b.Logic(ctx, s, kernels.And, v[0], v[1])
+			return columnsOutcome{both}, err
+		})},
+	{name: "bitmap_count", inputs: bitmap, columns: []kind{exact}, ours: reduction(kernels.Sum)},
 }
 
 func values(n int64) map[string]arrow.RecordBatch {
 	return map[string]arrow.RecordBatch{"t": record(column{"v", float64s(floats(1, n))})}
+}
+
+// bitmap is a column of bools, half of them true: a bit a row.
+func bitmap(n int64) map[string]arrow.RecordBatch {
+	return map[string]arrow.RecordBatch{"t": record(column{"a", truths(0, n)})}
+}
+
+func bitmaps(n int64) map[string]arrow.RecordBatch {
+	return map[string]arrow.RecordBatch{"t": record(column{"a", truths(0, n)}, column{"b", truths(1, n)})}
 }
 
 func keysAndValues(n int64) map[string]arrow.RecordBatch {
@@ -55,13 +70,24 @@ func operands(n int64) map[string]arrow.RecordBatch {
 
 // kernel is the way that calls kernels on the first column of "t".
 func kernel(f func(ctx context.Context, b *kernels.Backend, s device.Stream, v *memory.Column) (columnsOutcome, error)) func(*onOurs) ([]ourWay, error) {
+	return kernelOver(func(ctx context.Context, b *kernels.Backend, s device.Stream, v []*memory.Column) (columnsOutcome, error) {
+		return f(ctx, b, s, v[0])
+	})
+}
+
+// kernelOver is the way that calls kernels on the columns of "t".
+func kernelOver(f func(ctx context.Context, b *kernels.Backend, s device.Stream, v []*memory.Column) (columnsOutcome, error)) func(*onOurs) ([]ourWay, error) {
 	return func(o *onOurs) ([]ourWay, error) {
 		s, err := o.backend.NewStream()
 		if err != nil {
 			return nil, err
 		}
 		o.stream = s
-		v := o.tables["t"].Chunks()[0].Column(0)
+		t := o.tables["t"].Chunks()[0]
+		v := make([]*memory.Column, t.NumColumns())
+		for i := range v {
+			v[i] = t.Column(i)
+		}
 		return []ourWay{{"kernel", func(ctx context.Context) (outcome, error) {
 			c, err := f(ctx, o.backend, s, v)
 			if err == nil {

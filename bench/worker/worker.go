@@ -88,6 +88,9 @@ func (w *Worker) Ask(ctx context.Context, do string, command, answer any) error 
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", w.suite, w.Name, err)
 	}
+	if ctx.Err() != nil { // the process may still answer before it is ended
+		return errors.Join(ctx.Err(), context.Cause(ctx))
+	}
 	if _, err := w.in.Write(append(line, '\n')); err != nil {
 		return w.died(ctx, do, err)
 	}

@@ -131,6 +131,7 @@ type collectiveOptions struct {
 type loaderSuite struct {
 	engines []string
 	ops     []string
+	data    []string // names of sets that are no files
 	run     func(ctx context.Context, o loaderOptions, to report.Sink, p progress.Progress) error
 }
 
@@ -139,7 +140,8 @@ type loaderOptions struct {
 	benchOptions
 	Engines, Ops         []string // names that the suite knows
 	Rows, Columns, Batch int64
-	Data, Python         string // a Parquet file; the interpreter that has the engines
+	Data                 []string // names of sets, and paths
+	Flights, Python      string   // the folder of the flights; the interpreter that has the engines
 }
 
 // transferOptions is what the suite "transfer" is told.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,11 @@ func newLoader(d deps, f *benchFlags) *cobra.Command {
 		Long: `loader times epochs of shuffled batches as contiguous tensors, from memory and
 from a Parquet file. With --peers it races PyTorch's DataLoader, gathers by hand,
 torchdata, tf.data and pyarrow: bash scripts/loader_peers.sh installs those, and
-this package.`,
+this package.
+
+Sets of data are "made", --rows of --columns float32; "flights", those of the
+repository joined with the places of their airports, of mixed types; and files or
+folders of Parquet, CSV or Arrow IPC, whose numbers are taken.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -51,6 +56,22 @@ this package.`,
 					return usagef("--ops: unknown or repeated operation %q, known are %s", op, strings.Join(d.loader.ops, ", "))
 				}
 			}
+			for i, name := range o.Data {
+				if name == "" || slices.Contains(o.Data[:i], name) {
+					return usagef("--data: an empty or repeated set %q", name)
+				}
+				look := name
+				switch {
+				case !slices.Contains(d.loader.data, name):
+				case name == "flights":
+					look = filepath.Join(o.Flights, filepath.Base(defaultFlights))
+				default:
+					continue
+				}
+				if _, err := os.Stat(look); err != nil {
+					return usagef("--data %s: %v", name, err)
+				}
+			}
 			if _, err := exec.LookPath(o.Python); err != nil {
 				return usagef("--python %s: there is no such interpreter: make it with bash scripts/loader_peers.sh, or name another", o.Python)
 			}
@@ -64,7 +85,8 @@ this package.`,
 	p.Var(&rows, "rows", "rows of the data that is made")
 	p.Int64Var(&o.Columns, "columns", 32, "`columns` of the data that is made")
 	p.Int64Var(&o.Batch, "batch", 4096, "`rows` of a batch")
-	p.StringVar(&o.Data, "data", "", "Parquet `file` whose columns of numbers are the data instead")
+	p.StringSliceVar(&o.Data, "data", d.loader.data, "`sets` of data: made, flights, files or folders")
+	p.StringVar(&o.Flights, "flights", filepath.Dir(defaultFlights), "`folder` of flights-1m.parquet and airports.csv")
 	p.StringVar(&o.Python, "python", loaderPython, "`interpreter` that has volley and the engines")
 	p.BoolVar(&peers, "peers", false, "race against other loaders: bash scripts/loader_peers.sh installs them")
 	p.StringSliceVar(&o.Ops, "ops", d.loader.ops, "`operations` to race at")

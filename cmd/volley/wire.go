@@ -41,7 +41,7 @@ func wire() deps {
 			ops: collective.Operations(), devices: collective.Devices(), peers: collective.Peers(), run: runCollective, rank: collective.Rank,
 			launched: collective.Launched(), tune: calibrateTransports,
 		},
-		loader:  &loaderSuite{engines: loader.Engines(), ops: loader.Ops(), run: runLoader},
+		loader:  &loaderSuite{engines: loader.Engines(), ops: loader.Ops(), data: []string{loader.Made, loader.Flights}, run: runLoader},
 		convert: &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
 }
@@ -203,7 +203,7 @@ func runCollective(ctx context.Context, o collectiveOptions, to report.Sink, p p
 
 func runLoader(ctx context.Context, o loaderOptions, to report.Sink, p progress.Progress) error {
 	return loader.Run(ctx, loader.Options{
-		Python: o.Python, Engines: o.Engines, Ops: o.Ops, Rows: o.Rows, Columns: o.Columns, Data: o.Data, Batch: o.Batch, Rounds: o.Runs, Threads: o.Threads,
+		Python: o.Python, Engines: o.Engines, Ops: o.Ops, Rows: o.Rows, Columns: o.Columns, Data: o.Data, Flights: o.Flights, Batch: o.Batch, Rounds: o.Runs, Threads: o.Threads,
 	}, to, p)
 }
 

@@ -4,13 +4,19 @@ import warnings
 
 
 class Engine:
-    """load takes the data, open makes the loader over it, epoch gives the batches of one epoch."""
+    """load takes the data, open makes the loader over it, epoch gives the batches of one epoch, unload forgets all that."""
 
     ops = ("memory",)
     why = "it reads no Parquet files"
 
+    held = ()  # the names of what load and open keep
+
     def open(self):
         pass
+
+    def unload(self):
+        for name in self.held:
+            setattr(self, name, None)
 
     def array(self, x):
         import numpy as np
@@ -35,6 +41,11 @@ class Volley(Engine):
         self.data = data
         self.table = self.vo.Table(data.table()) if data.op == "memory" else None
 
+    def unload(self):
+        if self.loader is not None:
+            self.loader.close()
+        self.loader = self.table = None
+
     def open(self):
         if self.loader is not None:
             self.loader.close()
@@ -55,7 +66,7 @@ class Volley(Engine):
 
 
 class Default(Volley):
-    """Ours as it is when nothing is asked for: the table stays as it is, and the loader has 64 MiB beside it."""
+    """Ours as it is when nothing is asked for: the table stays as it is, and the loader has 52 MiB beside it."""
 
     ops = ("memory",)
     why = "it is a way to read from memory"
@@ -67,6 +78,8 @@ class Default(Volley):
 
 
 class Torch(Engine):
+    held = ("loader", "x")
+
     def __init__(self, threads):
         import torch
 
@@ -74,7 +87,7 @@ class Torch(Engine):
         self.torch, self.version = torch, torch.__version__
 
     def load(self, data):
-        self.data, self.x = data, self.torch.from_dlpack(data.x)
+        self.data, self.x = data, self.torch.from_dlpack(data.matrix())
 
     def open(self):
         from torch.utils.data import DataLoader, TensorDataset
@@ -137,6 +150,8 @@ class TorchData(Torch):
 class TFData(Engine):
     """The faster of two ways: row numbers are shuffled, and batches of them gathered."""
 
+    held = ("set", "x")
+
     def __init__(self, threads):
         import tensorflow as tf
 
@@ -145,7 +160,7 @@ class TFData(Engine):
         self.tf, self.version = tf, tf.__version__
 
     def load(self, data):
-        self.data, self.x = data, self.tf.constant(data.x)
+        self.data, self.x = data, self.tf.constant(data.matrix())
 
     def open(self):
         data, x = self.data, self.x
@@ -164,6 +179,7 @@ class PyArrow(Engine):
 
     ops = ("memory", "parquet")
     why = "it shuffles no rows of files"
+    held = ("table",)
 
     def __init__(self, threads):
         import pyarrow as pa
@@ -191,10 +207,10 @@ class PyArrow(Engine):
 
     def tensor(self, columns):
         import numpy as np
+        from data import plain
 
-        plain = [c.cast(self.pa.int64()) if self.pa.types.is_temporal(c.type) else c for c in columns]
-        return self.torch.from_dlpack(np.stack([c.to_numpy(zero_copy_only=False) if isinstance(c, self.pa.Array) else c.to_numpy() for c in plain], 1)
-                                      .astype(np.float32, copy=False))  # fmt: skip
+        arrays = [c.to_numpy(zero_copy_only=False) if isinstance(c, self.pa.Array) else c.to_numpy() for c in map(plain, columns)]
+        return self.torch.from_dlpack(np.stack([a.astype(np.float32, copy=False) for a in arrays], 1))
 
 
 ENGINES = {

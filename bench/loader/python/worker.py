@@ -2,11 +2,13 @@
 
     python worker.py ENGINE THREADS
 
-    make    writes the data into a folder: rows, columns, or data, a Parquet file whose numbers are taken. Answers rows, columns and bytes.
+    make    writes a set of data into a folder, by data.py: rows and columns of made numbers, or data, a file or folder whose numbers are taken, or
+            flights, the folder that has flights and airports. Answers rows and columns.
     load    opens the data: folder, batch, op ("memory"; "parquet", batches of the file in its order; "parquet-shuffled"). Answers lacks if it cannot.
     check   runs an epoch and holds each batch against the data. Answers wrong, "" where every row came exactly once.
     epoch   runs an epoch; answers its seconds, and by how much memory has grown since load that is neither the data's file nor in its stead.
     first   opens the loader anew; answers the seconds until there is a batch.
+    unload  closes the loader and forgets the data.
 
 A command that fails is answered with error. The end of standard input ends the process.
 """
@@ -28,52 +30,18 @@ def resident(table):
     return anonymous + (os.path.getsize(table) if mapped else 0)
 
 
-def numbers_of(path):
-    """The columns of numbers of a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(path)
-    plain = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal)
-    return table.select([f.name for f in table.schema if any(is_(f.type) for is_ in plain)]).combine_chunks()
-
-
-def make(c):
-    """Row i has i in its first column, by which rows are told apart: below 2**24, float32 holds it."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if c.get("data"):
-        t = numbers_of(c["data"])
-        if t.num_rows >= 1 << 24:
-            raise ValueError(f"{c['data']} has {t.num_rows} rows: at most 16777215 are told apart")
-        t = t.add_column(0, "row", pa.array(np.arange(t.num_rows, dtype=np.int64)))
-    else:
-        i = np.arange(c["rows"])
-        columns = [i.astype(np.float32)] + [((i * 31 + k * 7) % 1009).astype(np.float32) for k in range(1, c["columns"])]
-        t = pa.table({f"c{k}": v for k, v in enumerate(columns)})
-    x = np.lib.format.open_memmap(os.path.join(c["folder"], "rows.npy"), "w+", np.float32, (t.num_rows, t.num_columns))
-    for k, column in enumerate(t.columns):
-        if pa.types.is_temporal(column.type):
-            column = column.cast(pa.int64())
-        x[:, k] = column.to_numpy()
-    with pa.OSFile(os.path.join(c["folder"], "table.arrow"), "wb") as f, pa.ipc.new_file(f, t.schema) as w:
-        w.write_table(t, max_chunksize=t.num_rows)
-    pq.write_table(t, os.path.join(c["folder"], "table.parquet"), compression="zstd", row_group_size=1 << 17)
-    return {"rows": t.num_rows, "columns": t.num_columns}
-
-
 class Data:
-    """The data of a folder: x is the matrix of float32, in the pages of its file; table() and parquet are the same as Arrow has them."""
+    """The data of a folder: matrix() is one of float32, in the pages of its file; table() and parquet are the same as Arrow has them."""
 
     def __init__(self, folder, batch, op):
+        self.file, self.arrow, self.parquet = (os.path.join(folder, name) for name in ("rows.npy", "table.arrow", "table.parquet"))
+        self.batch, self.op = batch, op
+        self.rows = len(self.matrix())
+
+    def matrix(self):
         import numpy as np
 
-        self.x = np.load(os.path.join(folder, "rows.npy"), mmap_mode="c")
-        self.arrow = os.path.join(folder, "table.arrow")
-        self.parquet, self.batch, self.op = os.path.join(folder, "table.parquet"), batch, op
-        self.rows = len(self.x)
+        return np.load(self.file, mmap_mode="c")
 
     def table(self):
         import pyarrow as pa
@@ -88,7 +56,9 @@ class Worker:
         self.engine = engines.ENGINES[engine](threads)
 
     def make(self, c):
-        return make(c)
+        import data
+
+        return data.make(c)
 
     def load(self, c):
         self.data = Data(c["folder"], c["batch"], c["op"])
@@ -112,16 +82,22 @@ class Worker:
         self.engine.open()
         return {"seconds": seconds}
 
+    def unload(self, c):
+        self.engine.unload()
+        self.data = None
+        gc.collect()
+        return {}
+
     def check(self, c):
         import numpy as np
 
-        seen = np.zeros(self.data.rows, np.int64)
+        seen, x_of = np.zeros(self.data.rows, np.int64), self.data.matrix()
         for x in self.engine.epoch():
             a = self.engine.array(x)
             if a.dtype != np.float32 or not a.flags.c_contiguous:
                 return {"wrong": f"a batch is of {a.dtype}, contiguous: {a.flags.c_contiguous}"}
             rows = a[:, 0].astype(np.int64)
-            if not (a == self.data.x[rows]).all():
+            if not (a == x_of[rows]).all():
                 return {"wrong": "a batch has other values than its rows"}
             np.add.at(seen, rows, 1)
             del x, a
@@ -158,7 +134,7 @@ def main(engine, threads):
     for line in sys.stdin:
         try:
             c = json.loads(line)
-            if c["do"] not in ("make", "load", "check", "epoch", "first"):
+            if c["do"] not in ("make", "load", "check", "epoch", "first", "unload"):
                 raise ValueError(f"unknown command {c['do']}")
             answer = getattr(worker, c["do"])(c)
         except Exception as e:  # any failure of a library is an answer, not the end

@@ -10,7 +10,7 @@ import sql
 class Engine:
     lacks = {}
     # Partitions are gathered as they are done, where nothing orders them.
-    unordered = {op: ("sql",) for op in ("cumsum", "expr", "csv", "parquet_snappy", "parquet_zstd")}
+    unordered = {op: ("sql",) for op in ("cumsum", "expr", "bitmap_and", "csv", "parquet_snappy", "parquet_zstd")}
 
     def __init__(self, threads):
         self.version = datafusion.__version__

@@ -19,7 +19,7 @@ class Engine:
 
     def load(self, op, inputs, file):
         # Order is kept only where the operation promises one and ORDER BY does not say it.
-        keep = "true" if op in ("cumsum", "expr", "csv") or op.startswith("parquet") else "false"
+        keep = "true" if op in ("cumsum", "expr", "bitmap_and", "csv") or op.startswith("parquet") else "false"
         self.con.execute(f"SET preserve_insertion_order = {keep}")
         if file:
             read = "read_csv" if op == "csv" else "read_parquet"

@@ -22,6 +22,8 @@ class Engine:
         self.version = np.__version__
 
     def load(self, op, inputs, file):
+        if op.startswith("bitmap_"):
+            return bits(op, inputs["t"])
         return operation(op, {n: c.to_numpy() for n, c in zip(inputs["t"].column_names, inputs["t"].columns)})
 
     def unload(self):
@@ -57,6 +59,22 @@ def ordered(c, rows):
 def least(c):
     rows = np.argpartition(c["k"], min(100, len(c["k"]) - 1))[:100]
     return ordered(c, rows[np.argsort(c["k"][rows])])
+
+
+def bits(op, t):
+    """Bools are bytes to NumPy, and their bits Arrow's only at the end; packed ones are eight rows a byte all the time, which NumPy has no type for."""
+    n, columns = len(t), t.combine_chunks().columns
+    packed = [np.frombuffer(c.chunk(0).buffers()[1], np.uint8)[: (n + 7) // 8] for c in columns]
+    flat = [c.to_numpy() for c in columns]
+    if op == "bitmap_and":
+        return {
+            "packed": lambda: pa.table({"and": pa.Array.from_buffers(pa.bool_(), n, [None, pa.py_buffer(packed[0] & packed[1])])}),
+            "bytes": lambda: pa.table({"and": flat[0] & flat[1]}),
+        }
+    return {
+        "packed": lambda: pa.table({"count": [np.bitwise_count(packed[0]).sum()]}),
+        "bytes": lambda: pa.table({"count": [np.count_nonzero(flat[0])]}),
+    }
 
 
 def operation(op, c):

@@ -68,4 +68,8 @@ def operation(op, t):
         return lambda: pd.DataFrame({"k": t.k.unique()})
     if op == "expr":
         return lambda: ((t.a * t.b + t.c > t.d) & t.e).to_frame("expr")
+    if op == "bitmap_and":
+        return lambda: (t.a & t.b).to_frame("and")
+    if op == "bitmap_count":
+        return lambda: one(count=t.a.sum())
     raise KeyError(op)

@@ -66,4 +66,8 @@ def plan(op, f):
         return t.unique(maintain_order=False)
     if op == "expr":
         return t.select(((pl.col("a") * pl.col("b") + pl.col("c")) > pl.col("d")) & pl.col("e"))
+    if op == "bitmap_and":
+        return t.select(pl.col("a") & pl.col("b"))
+    if op == "bitmap_count":
+        return t.select(pl.col("a").sum())
     raise KeyError(op)

@@ -9,7 +9,7 @@ import pyarrow.parquet
 
 class Engine:
     lacks = {}
-    unordered = {"expr": ("acero",)}
+    unordered = {"expr": ("acero",), "bitmap_and": ("acero",)}
 
     def __init__(self, threads):
         self.version = pa.__version__
@@ -90,4 +90,12 @@ def ways(op, t):
             return pa.table({"expr": pc.and_(pc.greater(pc.add(pc.multiply(t["a"], t["b"]), t["c"]), t["d"]), t["e"])})
 
         return {"compute": functions, "acero": lambda: acero(t, ("project", ac.ProjectNodeOptions([field], ["expr"])))}
+    if op == "bitmap_and":
+        both = pc.field("a") & pc.field("b")
+        return {
+            "compute": lambda: pa.table({"and": pc.and_(t["a"], t["b"])}),
+            "acero": lambda: acero(t, ("project", ac.ProjectNodeOptions([both], ["and"]))),
+        }
+    if op == "bitmap_count":
+        return {"compute": lambda: pa.table({"count": [pc.sum(t["a"]).as_py()]})}
     raise KeyError(op)

@@ -26,5 +26,7 @@ OPERATIONS = {
     "topk": "SELECT k, v FROM {t} ORDER BY k LIMIT 100",
     "cumsum": "SELECT sum(v) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS cumsum FROM {t}",
     "distinct": "SELECT DISTINCT k FROM {t}",
+    "bitmap_and": 'SELECT a AND b AS "and" FROM {t}',
+    "bitmap_count": "SELECT count(*) AS count FROM {t} WHERE a",
     "expr": "SELECT (a * b + c) > d AND e AS expr FROM {t}",
 }
