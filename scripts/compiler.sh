@@ -17,8 +17,7 @@ c_compiler() {
 		return 1
 	fi
 	echo "installing gcc and libc6-dev with apt-get: the race detector needs a C compiler"
-	export DEBIAN_FRONTEND=noninteractive
-	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev; } >/dev/null; then
+	if ! apt_install gcc libc6-dev; then
 		why_no_compiler="no C compiler ($cc), and apt-get could not install gcc"
 		return 1
 	fi

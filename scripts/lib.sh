@@ -12,22 +12,39 @@ export GOFLAGS=-buildvcs=false GOWORK=off
 unset GOOS GOARCH GOARM64 GOAMD64
 
 started=$SECONDS
-section_name= section_started=0
+section_name= section_started=0 section_spent=0
+clock=$(mktemp)
 summary=() left_out=()
 
 # section TITLE: ends the section before, if any, and begins one.
 section() {
 	section_end
-	section_name=$1 section_started=$SECONDS
+	times >"$clock"
+	section_name=$1 section_started=$SECONDS section_spent=$(spent)
 	printf '\n== %s\n' "$1"
 }
 
 section_end() {
 	[ -n "$section_name" ] || return 0
+	times >"$clock"
 	local line
-	line=$(printf '%4ds  %s' $((SECONDS - section_started)) "$section_name")
+	line=$(printf '%4ds %5ds of a processor  %s' $((SECONDS - section_started)) $(($(spent) - section_spent)) "$section_name")
 	summary+=("$line")
 	section_name=
+}
+
+# spent prints the seconds of processor time of all commands that have ended so far. In a pipe the shell would ask for its own.
+spent() {
+	awk 'NR == 2 { split($1, u, /[ms]/); split($2, k, /[ms]/); printf "%d", 60 * (u[1] + k[1]) + u[2] + k[2] }' "$clock"
+}
+
+# apt_install PACKAGE...: installs them with apt-get, one caller at a time.
+apt_install() {
+	(
+		flock 9
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"
+	) 9>"${TMPDIR:-/tmp}/volley-apt-get" >/dev/null
 }
 
 # leave_out WHAT WHY: notes a check that cannot be run here. On a build machine (CI=true) that is a failure.
@@ -38,6 +55,41 @@ leave_out() {
 		echo "CI=true: nothing may be left out" >&2
 		exit 1
 	fi
+}
+
+beside_pid= beside_said=
+
+# beside FUNCTION: runs its sections beside those that follow, up to together. Many a section keeps one processor busy only.
+beside() {
+	section_end
+	beside_said=$(mktemp)
+	set -m # a process group of its own, to be ended as one
+	(
+		set +m
+		summary=() left_out=() clock=$beside_said.clock beside_pid=
+		trap on_exit EXIT
+		"$1"
+		section_end
+		printf '%s\n' "${summary[@]}" >"$beside_said.sections"
+		[ ${#left_out[@]} = 0 ] || printf '%s\n' "${left_out[@]}" >"$beside_said.left"
+	) >"$beside_said" 2>&1 </dev/null &
+	beside_pid=$!
+	set +m
+}
+
+# together: waits for the sections that run beside, prints what they said, and fails where they failed.
+together() {
+	section_end
+	local status=0 line
+	wait "$beside_pid" || status=$?
+	beside_pid=
+	cat "$beside_said"
+	if [ $status = 0 ]; then
+		while IFS= read -r line; do summary+=("$line"); done <"$beside_said.sections"
+		[ ! -e "$beside_said.left" ] || while IFS= read -r line; do left_out+=("$line"); done <"$beside_said.left"
+	fi
+	rm -f "$beside_said" "$beside_said".*
+	return $status
 }
 
 # finish: prints how long each section took and what was left out.
@@ -51,6 +103,13 @@ finish() {
 # Says which section failed when the script ends early.
 on_exit() {
 	local status=$?
+	if [ -n "$beside_pid" ]; then
+		kill -- "-$beside_pid" 2>/dev/null || true
+		printf '\n== what ran beside had said\n' >&2
+		cat "$beside_said" >&2
+		rm -f "$beside_said" "$beside_said".*
+	fi
+	rm -f "$clock"
 	if [ $status != 0 ] && [ -n "$section_name" ]; then
 		printf '\n== FAILED in "%s" after %d s\n' "$section_name" $((SECONDS - started)) >&2
 	fi

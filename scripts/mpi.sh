@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # The transport over MPI, as ranks that the libraries' own launchers start: 2 and 4 of them, on Open MPI (shared memory, TCP on the loopback device)
 # and MPICH (by the standard ABI and by its own), with all results checked. On Open MPI also the death of a rank, which the others must survive.
+# Then every operation by every algorithm meets every fault of package faultinject, on both libraries.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
 
 dir=$(mktemp -d)
-trap 'rm -r "$dir"; on_exit' EXIT
+trap 'on_exit; rm -r "$dir"' EXIT
 CGO_ENABLED=0 go test -c -o "$dir/rank" ./collective/transport/mpi
+CGO_ENABLED=0 go test -c -o "$dir/faults" ./collective/faultinject
+program=$dir/rank
 export VOLLEY_ADDRESS=mpi://
 unset VOLLEY_MPI_LIBRARY
 
-# ranks HOW-MANY WORD NAME COMMAND...: each of so many ranks must say the word, within a minute.
+# ranks HOW-MANY WORD NAME COMMAND...: each of so many ranks must say the word, within two minutes.
 ranks() {
 	local want=$1 word=$2 name=$3 status=0 got
 	shift 3
-	timeout -k 5 60 "$@" "$dir/rank" >"$dir/out" 2>"$dir/err" || status=$?
+	timeout -k 5 110 "$@" "$program" >"$dir/out" 2>"$dir/err" || status=$?
 	got=$(grep -c "^rank [0-9]* of [0-9]* $word\$" "$dir/out") || true
 	if [ "$status" != 0 ] || [ "$got" != "$want" ]; then
 		cat "$dir/out" "$dir/err" >&2
@@ -38,3 +41,8 @@ done
 CGO_ENABLED=0 go build -o "$dir/volley" ./cmd/volley
 timeout -k 5 120 "$dir/volley" bench collective --transports mpi --ops allreduce --sizes 8,64K --ranks 2,4 --runs 1 --json
 VOLLEY_MPI_TEST=death ranks 3 survives "Open MPI, a rank killed" "${open[@]}" self,vader --enable-recovery -np 4
+unset VOLLEY_MPI_TEST
+export VOLLEY_FAULTINJECT_TEST=faults
+program=$dir/faults
+ranks 4 agrees "Open MPI, operations by algorithms by faults" "${open[@]}" self,vader -np 4
+VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/libmpi_abi.so.1 ranks 4 agrees "MPICH, operations by algorithms by faults" "${mpich[@]}" -n 4

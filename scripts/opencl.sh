@@ -16,8 +16,7 @@ opencl() {
 		return 1
 	fi
 	echo "installing pocl-opencl-icd, oclgrind and ocl-icd-opencl-dev with apt-get: the tests run OpenCL on the processor"
-	export DEBIAN_FRONTEND=noninteractive
-	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends pocl-opencl-icd oclgrind ocl-icd-opencl-dev; } >/dev/null; then
+	if ! apt_install pocl-opencl-icd oclgrind ocl-icd-opencl-dev; then
 		why_no_opencl="apt-get could not install pocl-opencl-icd, oclgrind and ocl-icd-opencl-dev"
 		return 1
 	fi

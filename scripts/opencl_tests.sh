@@ -5,6 +5,22 @@
 # hundred million pairs, which take a minute and more there and depend neither on the number of devices nor on how the driver is called.
 large_tables='^(TestPeakMemory|TestJoinOfManyPairs)$'
 
+oclgrind_sections() {
+	[ -n "${VOLLEY_REQUIRE:-}" ] || return 0
+	section "OpenCL: two devices"
+	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go test -count=1 ./device/opencl
+
+	section "OpenCL: under Oclgrind"
+	CGO_ENABLED=0 under_oclgrind go test -count=1 ./device/opencl
+	# Fails too where an entry of a kernel's module is launched by none of its cases.
+	CGO_ENABLED=0 under_oclgrind go test -count=1 -timeout 20m -run '^TestEntries$' ./kernels/gpu
+	planted=$(VOLLEY_RACE=planted CGO_ENABLED=0 under_oclgrind go test -count=1 -run '^TestPlantedRace$' ./kernels/opencl 2>&1) && status=0 || status=$?
+	if [ "$status" = 0 ] || [ "${planted/data race/}" = "$planted" ]; then
+		printf '%s\n' "$planted" "Oclgrind does not see a race that was planted" >&2
+		exit 1
+	fi
+}
+
 opencl_sections() {
 	if ! opencl; then
 		leave_out "kernels on OpenCL" "$why_no_opencl"

@@ -16,8 +16,7 @@ packages() {
 		return 1
 	fi
 	echo "installing $* with apt-get"
-	export DEBIAN_FRONTEND=noninteractive
-	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"; } >/dev/null; then
+	if ! apt_install "$@"; then
 		why="apt-get could not install $*"
 		return 1
 	fi

@@ -37,16 +37,21 @@ def main() -> None:
     p.add_argument("--horizon", type=int, default=96)
     p.add_argument("--history", type=int, default=336)
     p.add_argument("--steps", type=int, default=300)
+    p.add_argument("--windows", type=int, default=1024, help="of a step: models with attention want less memory and time with 64")
     a = p.parse_args()
     names = a.models.split(",") if a.models else ALL if a.all else FEW
     frame = long_table(a.columns.split(",")).to_pandas()
     frame["ds"] = frame["ds"].astype("datetime64[ns]")
     for name in names:
         plain = {"enable_progress_bar": False, "logger": False, "enable_checkpointing": False, "accelerator": "cpu"}
-        if name.startswith("Auto") and hasattr(neuralforecast.auto, name):
-            model = getattr(neuralforecast.auto, name)(h=a.horizon, num_samples=2, alias=name)
-        else:
-            model = getattr(nf, name)(h=a.horizon, input_size=a.history, max_steps=a.steps, alias=name, **plain)
+        few = {"windows_batch_size": a.windows, "inference_windows_batch_size": a.windows}
+        if hasattr(nf, name):
+            model = getattr(nf, name)(h=a.horizon, input_size=a.history, max_steps=a.steps, alias=name, **few, **plain)
+        else:  # two trials of what its search would try
+            fixed = {"input_size": a.history, "max_steps": a.steps, **few, **plain}
+            search = getattr(neuralforecast.auto, name)
+            tried = search.get_default_config(a.horizon, "optuna")
+            model = search(h=a.horizon, num_samples=2, alias=name, backend="optuna", config=lambda t, tried=tried, fixed=fixed: {**tried(t), **fixed})
         start = time.perf_counter()
         made = NeuralForecast(models=[model], freq="h").cross_validation(frame, val_size=VALIDATE, test_size=TEST, step_size=a.horizon, n_windows=None)
         said = name if name in made else f"{name}-median"
