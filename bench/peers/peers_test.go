@@ -202,6 +202,52 @@ func TestRetakes(t *testing.T) {
 	}
 }
 
+// Ours alone at two sizes: a record each, and the growth of each order.
+func TestGrow(t *testing.T) {
+	b, err := volley.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	to := &kept{}
+	o := Options{Backend: b, Ops: []string{"groupby_100", "sort"}, Rounds: 2, Threads: 2, gauge: readings{1, 1, 1}}
+	if err := Grow(context.Background(), o, []int64{1000, 3000}, to, progress.Nothing()); err != nil {
+		t.Fatal(err)
+	}
+	if len(to.records) != 6 || len(to.answers) != 1 {
+		t.Fatalf("%d records, %d answers", len(to.records), len(to.answers))
+	}
+	for _, r := range to.records {
+		if r.Engine == "volley-ordered" && (r.OK == nil || !*r.OK) || *r.MinS <= 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	lines := to.answers[0].Value.(map[string]any)["growth"].([]*Grown)
+	if len(lines) != 3 || lines[0].Ordered || !lines[1].Ordered || lines[2].Op != "sort" {
+		t.Fatalf("%+v", lines)
+	}
+	for _, l := range lines {
+		if len(l.Sizes) != 2 || l.Sizes[1].Rows != 3000 || math.Abs(l.Time-l.Sizes[1].NS/l.Sizes[0].NS) > 1e-12 {
+			t.Errorf("%+v", l)
+		}
+	}
+	if g := to.answers[0].Grid; len(g.Rows) != 3 || len(g.Rows[0]) != len(g.Header) {
+		t.Errorf("grid %v", g)
+	}
+	for want, sizes := range map[string][]int64{"no sizes": nil, "0 rows": {10, 0}} {
+		if err := Grow(context.Background(), o, sizes, &kept{}, progress.Nothing()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+	o.Ops = []string{"csv"}
+	if err := Grow(context.Background(), o, []int64{10}, &kept{}, progress.Nothing()); err == nil || !strings.Contains(err.Error(), `no operation "csv" in memory`) {
+		t.Error(err)
+	}
+	if usual := GrowthOperations(); !slices.Contains(usual, "join_str") || slices.Contains(usual, "sort") {
+		t.Errorf("usual %v", usual)
+	}
+}
+
 // Planted differences, and orders that do not matter.
 func TestFingerprint(t *testing.T) {
 	const n = 10_000

@@ -42,6 +42,7 @@ type racer struct {
 	first  float64
 	report.Timing
 	cpu, wall float64
+	leastCPU  float64 // processor seconds of a run, in the turn where they were least
 }
 
 // races reports whether it has a time.
@@ -69,7 +70,7 @@ func (e *race) prepare(ctx context.Context, p *problem, s *stage, note progress.
 	var all []*racer
 	var want *Fingerprint
 	for _, c := range e.contenders {
-		r := &racer{contender: c, first: math.Inf(1)}
+		r := &racer{contender: c, first: math.Inf(1), leastCPU: math.Inf(1)}
 		all = append(all, r)
 		ways, lacks, err := c.load(ctx, p, s)
 		r.lacks = lacks
@@ -178,6 +179,9 @@ func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) er
 			all[k].Seconds = append(all[k].Seconds, t.Seconds...)
 			all[k].cpu += t.CPU
 			all[k].wall += t.Wall
+			if n := len(t.Seconds); n > 0 {
+				all[k].leastCPU = min(all[k].leastCPU, t.CPU/float64(n))
+			}
 		}
 		round++
 		note.Add(1)

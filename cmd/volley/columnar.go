@@ -14,7 +14,7 @@ import (
 )
 
 func newColumnar(d deps, f *benchFlags) *cobra.Command {
-	rows, ops := defaultRows, []string(nil)
+	rows, ops := rowCounts{defaultRows}, []string(nil)
 	var versus peerFlags
 	cmd := &cobra.Command{
 		Use:   "columnar",
@@ -25,11 +25,21 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 				return err
 			}
 			known, run := d.columnar.ops, d.columnar.run
-			if versus.on {
+			usual := known
+			switch {
+			case len(rows) > 1:
+				if err := checkGrowth(d.columnar.growth, f, &versus); err != nil {
+					return err
+				}
+				known, usual = d.columnar.growth.ops, d.columnar.growth.usual
+				run = func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
+					return d.columnar.growth.run(ctx, o, rows.sizes(), to, p)
+				}
+			case versus.on:
 				if err := versus.check(f, d.columnar.peers.names); err != nil {
 					return err
 				}
-				known = d.columnar.peers.ops
+				known, usual = d.columnar.peers.ops, d.columnar.peers.ops
 				run = func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
 					return d.columnar.peers.run(ctx, peerOptions{o, versus.python, versus.against}, to, p)
 				}
@@ -40,14 +50,14 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 				}
 			}
 			if len(ops) == 0 {
-				ops = known
+				ops = usual
 			}
 			return bench(cmd, d, f, "columnar", func(ctx context.Context, o benchOptions, to report.Sink, p progress.Progress) error {
-				return run(ctx, columnarOptions{o, int64(rows), ops}, to, p)
+				return run(ctx, columnarOptions{o, int64(rows[0]), ops}, to, p)
 			})
 		},
 	}
-	cmd.Flags().Var(&rows, "rows", "rows of each input, such as 1000000, 1_000_000 or 1e6")
+	cmd.Flags().Var(&rows, "rows", "rows of each input, such as 1000000, 1_000_000 or 1e6; several, such as 1e6,1e7,1e8, tell how the time a row of groupings and joins grows, on the CPU")
 	usage := "`operations`, all when not given: " + strings.Join(d.columnar.ops, ", ")
 	if d.columnar.peers != nil {
 		usage += "; with --peers: " + strings.Join(d.columnar.peers.ops, ", ")
@@ -55,6 +65,55 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&ops, "ops", nil, usage)
 	return cmd
+}
+
+// checkGrowth finds what is wrong with the flags where there are several sizes.
+func checkGrowth(g *growthSuite, f *benchFlags, versus *peerFlags) error {
+	if g == nil || versus.on {
+		return usagef("--rows: several sizes are run by ours alone, without --peers")
+	}
+	for _, d := range f.devices {
+		if d != "cpu" {
+			return usagef("--device %s: several sizes are run on the CPU", d)
+		}
+	}
+	return nil
+}
+
+// rowCounts is a flag for one number of rows or several.
+type rowCounts []rowCount
+
+// String implements pflag.Value.
+func (r *rowCounts) String() string {
+	names := make([]string, len(*r))
+	for i := range *r {
+		names[i] = (*r)[i].String()
+	}
+	return strings.Join(names, ",")
+}
+
+// Type implements pflag.Value.
+func (r *rowCounts) Type() string { return "n" }
+
+// Set implements pflag.Value: numbers as [rowCount] takes them, with commas between.
+func (r *rowCounts) Set(s string) error {
+	parts := strings.Split(s, ",")
+	all := make(rowCounts, len(parts))
+	for i, part := range parts {
+		if err := all[i].Set(part); err != nil {
+			return err
+		}
+	}
+	*r = all
+	return nil
+}
+
+func (r rowCounts) sizes() []int64 {
+	all := make([]int64, len(r))
+	for i, n := range r {
+		all[i] = int64(n)
+	}
+	return all
 }
 
 // defaultRows is the size of the suites that make their own data.

@@ -65,6 +65,15 @@ type columnarSuite struct {
 	run func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error
 	// peers is the race against other libraries; nil where there is none.
 	peers *peerSuite
+	// growth runs ours at several sizes; nil where there is nothing for it.
+	growth *growthSuite
+}
+
+// growthSuite is how time grows with rows.
+type growthSuite struct {
+	ops   []string // operations that it knows
+	usual []string // those that run if nobody names others
+	run   func(ctx context.Context, o columnarOptions, sizes []int64, to report.Sink, p progress.Progress) error
 }
 
 // peerSuite is a race against other libraries.

@@ -58,6 +58,37 @@ func TestBenchPeers(t *testing.T) {
 	}
 }
 
+func TestBenchGrowth(t *testing.T) {
+	f := &fakes{}
+	d := f.deps()
+	var told []columnarOptions
+	var over [][]int64
+	d.columnar.peers = &peerSuite{names: []string{"duckdb"}, ops: []string{"join"}}
+	d.columnar.growth = &growthSuite{ops: []string{"group", "join", "sort"}, usual: []string{"group", "join"},
+		run: func(_ context.Context, o columnarOptions, sizes []int64, to report.Sink, p progress.Progress) error {
+			told, over = append(told, o), append(over, sizes)
+			return f.suite("columnar", o.Ops, o.benchOptions, o.Rows, to, p)
+		}}
+	call(t, context.Background(), d, "bench", "columnar", "--rows", "1e3,2_000,4e3")
+	call(t, context.Background(), d, "bench", "columnar", "--rows", "1e3,1e4", "--ops", "sort", "--device", "cpu")
+	if len(told) != 2 || len(f.columnar) != 0 || !slices.Equal(over[0], []int64{1000, 2000, 4000}) || !slices.Equal(told[0].Ops, []string{"group", "join"}) ||
+		!slices.Equal(told[1].Ops, []string{"sort"}) {
+		t.Errorf("told %+v over %v", told, over)
+	}
+	for args, want := range map[string]string{
+		"--rows 1e3,1e4 --peers":         "by ours alone, without --peers",
+		"--rows 1e3,1e4 --device cuda:0": "several sizes are run on the CPU",
+		"--rows 1e3,-4":                  "at least 1",
+		"--rows 1e3,":                    "not a whole number",
+		"--rows 1e3,1e4 --ops filter":    `unknown operation "filter", known are group, join, sort`,
+	} {
+		r := call(t, context.Background(), d, append([]string{"bench", "columnar"}, strings.Fields(args)...)...)
+		if r.status != 2 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: status %d: %s", args, r.status, r.stderr)
+		}
+	}
+}
+
 func TestBenchGEMMPeers(t *testing.T) {
 	python, err := os.Executable()
 	if err != nil {

@@ -32,7 +32,8 @@ func wire() deps {
 		flights:   runFlights,
 		columnar: &columnarSuite{
 			ops: columnar.Names(), run: runColumnar,
-			peers: &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers},
+			peers:  &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers},
+			growth: &growthSuite{ops: peers.InMemory(), usual: peers.GrowthOperations(), run: runGrowth},
 		},
 		gemm:      runGEMM,
 		transfer:  runTransfer,
@@ -133,6 +134,16 @@ func runPeers(ctx context.Context, o peerOptions, to report.Sink, p progress.Pro
 	err = peers.Run(ctx, peers.Options{
 		Backend: all[0], Python: []string{o.Python}, Peers: o.Peers, Rows: o.Rows, Ops: o.Ops, Rounds: o.Runs, Threads: o.Threads, Limit: o.Limit,
 	}, to, p)
+	return errors.Join(err, close())
+}
+
+func runGrowth(ctx context.Context, o columnarOptions, sizes []int64, to report.Sink, p progress.Progress) error {
+	o.Devices = []string{"cpu"}
+	all, close, err := backends(o.benchOptions, p)
+	if err != nil {
+		return err
+	}
+	err = peers.Grow(ctx, peers.Options{Backend: all[0], Ops: o.Ops, Rounds: o.Runs, Threads: o.Threads, Limit: o.Limit}, sizes, to, p)
 	return errors.Join(err, close())
 }
 
