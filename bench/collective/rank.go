@@ -15,6 +15,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/volley-go/volley/bench/pin"
 	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/transport"
@@ -72,7 +73,7 @@ func overMPIRank(ctx context.Context, what, meeting, socket string) error {
 			return fmt.Errorf("collective: %q is not among the arguments %q", what, args)
 		}
 		args[at] = strings.Replace(what, anywhere, settled, 1)
-		return become(turn, args)
+		return pin.Become(turn, args)
 	}
 	ends, err := mpi.Join(ctx, rendezvous.World{}, mpi.Options{})
 	if err != nil {

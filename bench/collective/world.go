@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/volley-go/volley/bench/pin"
 )
 
 // meetTime is how long the ranks of a world may take to come.
@@ -54,11 +56,11 @@ func start(ctx context.Context, e *engine, ranks int, dir string) (w *world, err
 		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		c.Stdout, c.Stderr, c.WaitDelay = w.said, w.said, 2*time.Second
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) } // MPI's launchers end their ranks then
-		pin := i
+		turn := i
 		if e.together {
-			pin = everywhere
+			turn = pin.Everywhere
 		}
-		if err := startOn(c, pin); err != nil {
+		if err := pin.Start(c, turn); err != nil {
 			return w, err
 		}
 		w.procs = append(w.procs, c)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/processors"
 )
 
 // look is how often a rank looks at the others' processes and at its notes.
@@ -65,13 +65,9 @@ type ends struct {
 	filled, emptied uint64
 }
 
-// processors is how many the machine has: ranks are mostly pinned, each to others of
-// them, so those of this process say nothing.
-var processors = max(runtime.NumCPU(), online())
-
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
-		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors, fenced: true}
+		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
 	for r := range e.lanes {
 		e.lanes[r].out, e.lanes[r].in = s.lane(rank, r), s.lane(r, rank)
 	}

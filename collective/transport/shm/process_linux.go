@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -45,28 +44,6 @@ const onceRead = 256 << 10
 func readable(pid int, address uint64) bool {
 	var probe [1]byte
 	return readFrom(pid, probe[:], address) == nil
-}
-
-// online is the number of the machine's processors, 0 where the system does not say.
-func online() int {
-	text, err := os.ReadFile("/sys/devices/system/cpu/online")
-	if err != nil {
-		return 0
-	}
-	n := 0
-	for part := range strings.SplitSeq(strings.TrimSpace(string(text)), ",") {
-		from, to, is := strings.Cut(part, "-")
-		if !is {
-			to = from
-		}
-		a, err1 := strconv.Atoi(from)
-		b, err2 := strconv.Atoi(to)
-		if err1 != nil || err2 != nil {
-			return 0
-		}
-		n += b - a + 1
-	}
-	return n
 }
 
 // bornAt is when a process started, in the system's ticks, and whether it runs: a

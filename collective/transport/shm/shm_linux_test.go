@@ -82,9 +82,3 @@ func TestCountPassesOver(t *testing.T) {
 		}
 	}
 }
-
-func TestProcessors(t *testing.T) {
-	if n := online(); n < 1 || processors < n {
-		t.Errorf("%d processors are online, %d are counted", n, processors)
-	}
-}

@@ -14,7 +14,9 @@
 // it; what is left is written by another goroutine. It is read on the goroutine that
 // receives it, straight into its place. Who waits for a message looks at the socket a
 // while before it sleeps, giving way to others between looks: that is what a short
-// message's time depends on. The limit for long ones is what a plain socket carries.
+// message's time depends on. Where a machine has more ranks than processors it sleeps at
+// once, since the sender may need its processor. The limit for long messages is what a
+// plain socket carries.
 //
 // With a secret all connections, those of the meeting too, are TLS 1.3 with both
 // sides authenticated by it (package secret). Without one, everyone who reaches a

@@ -26,6 +26,7 @@ type endpoint struct {
 	once    sync.Once
 	ears    sync.WaitGroup // the goroutines that listen for notes
 	scratch []byte         // a segment on its way to Combine
+	often   looks
 }
 
 func (e *endpoint) Rank() int                    { return e.rank }

@@ -115,7 +115,7 @@ func machine() string {
 func newEndpoint(s *site, key [32]byte, rank int, cards []card, conns [][]net.Conn) (*endpoint, error) {
 	e := &endpoint{
 		site: s, key: key, rank: rank, cards: cards, peers: make([]*peer, len(cards)),
-		stop: transport.NewStop(), notes: transport.NewMailbox(),
+		stop: transport.NewStop(), notes: transport.NewMailbox(), often: looksAmong(cards, cards[rank].Machine),
 	}
 	for r, links := range conns {
 		if r == rank {

@@ -9,15 +9,34 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/processors"
 )
 
-// How often who waits looks at the socket before it sleeps: for a message some tens of
-// microseconds, about what sleeping and the way back would cost; for the rest of one
-// less, since what comes meanwhile comes in one piece then.
-const (
-	looksForMessage = 64
-	looksForRest    = 8
+// looks is how often who waits looks at the socket before it sleeps.
+type looks struct{ message, rest int }
+
+// For a message some tens of microseconds, about what sleeping and the way back would
+// cost; for the rest of one less, since what comes meanwhile comes in one piece then.
+// Where ranks are more than processors whoever is to send may wait for this very
+// processor: then nobody looks again.
+var (
+	patient = looks{message: 64, rest: 8}
+	crowded = looks{}
 )
+
+// looksAmong is how ranks wait that are known by these cards, one of them own.
+func looksAmong(cards []card, own string) looks {
+	here := 0
+	for i := range cards {
+		if cards[i].Machine == own {
+			here++
+		}
+	}
+	if here > processors.Count {
+		return crowded
+	}
+	return patient
+}
 
 // verdict is how long an ended data connection waits for the one with the notes to
 // say why.
@@ -30,7 +49,7 @@ type link struct {
 	out  *outgoing
 }
 
-func newLink(conn net.Conn, failed func(error)) (*link, error) {
+func newLink(conn net.Conn, often looks, failed func(error)) (*link, error) {
 	if err := near(conn); err != nil {
 		return nil, err
 	}
@@ -44,9 +63,9 @@ func newLink(conn net.Conn, failed func(error)) (*link, error) {
 			return conn.Read(p)
 		}
 		if wait {
-			return d.read(p, looksForMessage)
+			return d.read(p, often.message)
 		}
-		return d.read(p, looksForRest)
+		return d.read(p, often.rest)
 	}
 	return l, nil
 }
@@ -68,7 +87,7 @@ func newPeer(e *endpoint, rank int, conns []net.Conn) (*peer, error) {
 		if i > 0 {
 			failed = p.broken
 		}
-		l, err := newLink(c, failed)
+		l, err := newLink(c, e.often, failed)
 		if err != nil {
 			return nil, err
 		}

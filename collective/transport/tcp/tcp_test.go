@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/volley-go/volley/collective/transport/processors"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/transporttest"
 )
@@ -78,4 +79,21 @@ func TestTransport(t *testing.T) {
 	t.Run("Plain", suite(Options{}))
 	t.Run("Striped", suite(Options{Connections: 4}))
 	t.Run("Secret", suite(Options{Secret: testSecret}))
+}
+
+// Ranks look again only where each of those on their machine has a processor.
+func TestLooks(t *testing.T) {
+	all := make([]card, processors.Count+2)
+	for r := range all {
+		all[r].Machine = "a"
+	}
+	all[0].Machine = "b"
+	if often := looksAmong(all, "a"); often != crowded {
+		t.Errorf("%d ranks on %d processors look %+v", len(all)-1, processors.Count, often)
+	}
+	for own, some := range map[string][]card{"a": all[:processors.Count+1], "b": all} {
+		if often := looksAmong(some, own); often != patient {
+			t.Errorf("of %d ranks those on machine %s look %+v", len(some), own, often)
+		}
+	}
 }

@@ -1,4 +1,5 @@
-package collective
+// Package pin places the processes of a measurement on processors.
+package pin
 
 import (
 	"fmt"
@@ -9,18 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// everywhere is the place of a process that may use all processors.
-const everywhere = -1
+// Everywhere is the place of a process that may use all processors.
+const Everywhere = -1
 
-// startOn starts a process on the processor whose turn it is: a new process has the
+// Start starts a process on the processor whose turn it is: a new process has the
 // affinity of the thread that makes it.
-func startOn(c *exec.Cmd, turn int) error {
-	if turn == everywhere {
+func Start(c *exec.Cmd, turn int) error {
+	if turn == Everywhere {
 		return c.Start()
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	all, err := pin(turn)
+	all, err := put(turn)
 	if err != nil {
 		return err
 	}
@@ -31,8 +32,8 @@ func startOn(c *exec.Cmd, turn int) error {
 	return err
 }
 
-// pin puts the calling thread, which had all, on the processor whose turn it is.
-func pin(turn int) (all unix.CPUSet, err error) {
+// put puts the calling thread, which had all, on the processor whose turn it is.
+func put(turn int) (all unix.CPUSet, err error) {
 	var own unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
 		return all, fmt.Errorf("processors of this process: %w", err)
@@ -52,16 +53,16 @@ func pin(turn int) (all unix.CPUSet, err error) {
 	return all, nil
 }
 
-// become begins this process anew with other arguments, on the processor whose turn it
+// Become begins this process anew with other arguments, on the processor whose turn it
 // is: one that runs has threads elsewhere already.
-func become(turn int, args []string) error {
+func Become(turn int, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if _, err := pin(turn); err != nil {
+	if _, err := put(turn); err != nil {
 		return err
 	}
 	return fmt.Errorf("beginning anew: %w", unix.Exec(self, args, os.Environ()))

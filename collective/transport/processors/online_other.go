@@ -1,0 +1,6 @@
+//go:build !linux
+
+package processors
+
+// online is empty: runtime.NumCPU counts.
+func online() string { return "" }
