@@ -151,7 +151,7 @@ func (c *Comm) blame(err error) *Fault {
 	case errors.As(err, &bad):
 		f.Cause, f.Ranks = Corrupt, []int{bad.From}
 	case errors.Is(err, transport.ErrLeft):
-		f.Cause = Left
+		f.Cause, f.Text = Left, "it has closed its Comm"
 	}
 	if f.Ranks == nil {
 		f.Ranks = []int{max(peer, 0)}
@@ -159,5 +159,5 @@ func (c *Comm) blame(err error) *Fault {
 	return f
 }
 
-// pause is how long a rank that is gone may still have messages on their way.
+// pause is how long a rank that is lost may still have messages on their way.
 const pause = 50 * time.Millisecond

@@ -332,8 +332,9 @@ func (w *watch) stall(s snapshot, now time.Time) {
 	if s.waiting < 0 {
 		return
 	}
-	if why := w.gone[s.waiting]; why != "" && now.Sub(w.moved) >= pause {
-		w.report(&Fault{Cause: why, Ranks: []int{s.waiting}, Text: goneText(why, o.Deadline)})
+	// Of a rank that has left the lane tells, behind the last message that it sent.
+	if w.gone[s.waiting] == Lost && now.Sub(w.moved) >= pause {
+		w.report(&Fault{Cause: Lost, Ranks: []int{s.waiting}, Text: "its connection ended, or it was silent for " + o.Deadline.String()})
 		return
 	}
 	if o.Timeout > 0 && s.elapsed > o.Timeout {
@@ -358,11 +359,4 @@ func (w *watch) absent(seq uint64) (ranks []int) {
 		}
 	}
 	return ranks
-}
-
-func goneText(why Cause, deadline time.Duration) string {
-	if why == Left {
-		return "it has closed its Comm"
-	}
-	return "its connection ended, or it was silent for " + deadline.String()
 }

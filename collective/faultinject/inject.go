@@ -130,14 +130,20 @@ func (e *endpoint) hand() {
 		if e.in.cut(n.From, e.Rank()) || e.frozen.Load() || e.killed.Load() {
 			continue
 		}
-		if from := e.in.ends[n.From]; n.Err != nil && from != nil && from.killed.Load() {
-			n.Err = ErrKilled
-		}
+		n.Err = e.named(n.From, n.Err)
 		select {
 		case e.notes <- n:
 		case <-e.closed:
 		}
 	}
+}
+
+// named is an error of another rank, of one that was killed not that it left.
+func (e *endpoint) named(rank int, err error) error {
+	if other := e.in.ends[rank]; errors.Is(err, transport.ErrLeft) && other != nil && other.killed.Load() {
+		return ErrKilled
+	}
+	return err
 }
 
 // Notes are those of the endpoint that get through.
@@ -198,7 +204,7 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	}
 	for range times {
 		if err := e.Endpoint.Post(to, h, payload); err != nil {
-			return err
+			return e.named(to, err)
 		}
 	}
 	return nil
@@ -217,7 +223,7 @@ func (e *endpoint) Flush(to int) error {
 	if err := e.gone(); err != nil {
 		return err
 	}
-	return e.Endpoint.Flush(to)
+	return e.named(to, e.Endpoint.Flush(to))
 }
 
 // Recv of a frozen rank waits.
@@ -229,7 +235,7 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 		<-e.stop.Done()
 		return e.stop.Err()
 	}
-	return e.Endpoint.Recv(from, want, sink)
+	return e.named(from, e.Endpoint.Recv(from, want, sink))
 }
 
 // Interrupt reaches delayed messages too, but not a frozen rank.

@@ -76,12 +76,7 @@ func overMPI(ctx context.Context) error {
 	if lerr != nil {
 		return errors.Join(err, lerr)
 	}
-	err = errors.Join(err, last.Barrier(ctx))
-	for _, c := range controls.all {
-		err = errors.Join(err, c.Close())
-	}
-	time.Sleep(time.Second) // the barrier's last message is read
-	if err = errors.Join(err, last.Close()); err != nil {
+	if err = errors.Join(err, last.Barrier(ctx), last.Close()); err != nil {
 		return err
 	}
 	if err := mpi.Finalize(ctx); err != nil {
@@ -111,22 +106,11 @@ func launchedCase(ctx context.Context, ends transport.Endpoint, op algorithm.Op,
 		if err != nil {
 			return err
 		}
-		controls.Lock()
-		controls.all = append(controls.all, control)
-		controls.Unlock()
-		err = launchedTrial(ctx, control, groups[0], op, name, e, deadline)
+		err = errors.Join(launchedTrial(ctx, control, groups[0], op, name, e, deadline), control.Close())
 		if !errors.Is(err, errLate) || 8*deadline > limit {
 			return err
 		}
 	}
-}
-
-// controls are the Comms that outcomes were gathered by. They are closed when all ranks are
-// through: on a busy machine one that leaves before the others have read their last
-// message would be a fault there.
-var controls struct {
-	sync.Mutex
-	all []*collective.Comm
 }
 
 // outcome is what a rank saw.

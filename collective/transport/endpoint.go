@@ -61,14 +61,15 @@ type Endpoint interface {
 	Name() string
 	// Post hands a message over. The payload must not change before Flush returned.
 	// It may wait for room on the lane, never for the receiver to ask for this
-	// message while the lane has room: at least 8 messages always have.
+	// message while the lane has room: at least 8 messages always have. Post and Flush
+	// that would wait for a rank which has left may return ErrLeft.
 	Post(to int, h *Header, payload []byte) error
 	// Flush waits until all payloads posted to a rank may be changed.
 	Flush(to int) error
 	// Recv takes the next message of a lane, which must be want: everything in the
 	// header but Sum is compared before the payload is touched, and a message that is
 	// another one is dropped and gives a *Mismatch. want.Sum is set to the sum that
-	// came.
+	// came. Behind the last message of a rank that has left comes ErrLeft.
 	Recv(from int, want *Header, sink *Sink) error
 	// Signal sends a note. It does not wait for the receiver.
 	Signal(to int, text []byte) error
@@ -84,7 +85,8 @@ type Endpoint interface {
 	// split of these ranks has. It meets the others, so all of them call it; ranks that
 	// are not listed do not.
 	Split(ctx context.Context, name string, members []int) (Endpoint, error)
-	// Close leaves the transport: other ranks get a note with an error.
+	// Close leaves the transport: other ranks get a note with an error. What was posted
+	// and flushed before still arrives.
 	Close() error
 }
 

@@ -12,6 +12,7 @@ import (
 type world struct {
 	lanes [][]lane // [from][to]
 	notes []*transport.Mailbox
+	left  []*transport.Stop // comes with ErrLeft when the rank has closed its endpoint
 
 	mu     sync.Mutex
 	splits map[string]*meeting
@@ -36,11 +37,15 @@ func New(n int) []transport.Endpoint {
 }
 
 func newWorld(n int) *world {
-	w := &world{lanes: make([][]lane, n), notes: make([]*transport.Mailbox, n), splits: map[string]*meeting{}}
+	w := &world{lanes: make([][]lane, n), notes: make([]*transport.Mailbox, n), left: make([]*transport.Stop, n), splits: map[string]*meeting{}}
+	for r := range n {
+		w.left[r] = transport.NewStop()
+	}
 	for r := range n {
 		w.lanes[r] = make([]lane, n)
 		for to := range n {
 			w.lanes[r][to].crowd = n
+			w.lanes[r][to].reader.other, w.lanes[r][to].writer.other = w.left[r], w.left[to]
 			w.lanes[r][to].reader.signal = make(chan struct{}, 1)
 			w.lanes[r][to].writer.signal = make(chan struct{}, 1)
 		}
@@ -81,6 +86,7 @@ func (e *endpoint) Interrupt(err error) { e.stop.Set(err) }
 func (e *endpoint) Close() error {
 	e.once.Do(func() {
 		e.stop.Set(transport.ErrLeft)
+		e.w.left[e.rank].Set(transport.ErrLeft)
 		for r, box := range e.w.notes {
 			if r != e.rank {
 				box.Put(transport.Note{From: e.rank, Err: transport.ErrLeft})

@@ -156,6 +156,7 @@ func (l *lane) readApart(s *slot, sink *transport.Sink) bool {
 type sleeper struct {
 	asleep atomic.Bool
 	signal chan struct{}
+	other  *transport.Stop // the rank at the lane's other end has left
 }
 
 func (p *sleeper) wake() {
@@ -164,8 +165,9 @@ func (p *sleeper) wake() {
 	}
 }
 
-// wait returns when the state is the wanted one, or with the interruption. crowd is
-// the number of ranks.
+// wait returns when the state is the wanted one, or with the interruption, or, where the
+// other rank has left and the state will never be that, with ErrLeft. crowd is the number
+// of ranks.
 func (p *sleeper) wait(state *atomic.Uint32, want uint32, crowd int, stop *transport.Stop) error {
 	if crowd <= runtime.GOMAXPROCS(0) {
 		for range busyLooks {
@@ -185,12 +187,19 @@ func (p *sleeper) wait(state *atomic.Uint32, want uint32, crowd int, stop *trans
 	}
 	for {
 		p.asleep.Store(true)
+		left := p.other.Err() // before the look: what it did before it left is there by then
 		if state.Load() == want {
 			p.up()
 			return stop.Err()
 		}
+		if left != nil {
+			p.up()
+			return left
+		}
 		select {
 		case <-p.signal:
+		case <-p.other.Done():
+			p.up()
 		case <-stop.Done():
 			p.up()
 			return stop.Err()

@@ -40,6 +40,7 @@ type endpoint struct {
 
 // ends are this rank's sides of the lanes to and from one other rank.
 type ends struct {
+	peer         *rankBlock
 	out, in      *lane
 	posted, read uint32 // messages, counted as the lane counts
 	freed        uint32 // messages that the other rank has taken, when it was last asked
@@ -69,7 +70,7 @@ func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
 		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
 	for r := range e.lanes {
-		e.lanes[r].out, e.lanes[r].in = s.lane(rank, r), s.lane(r, rank)
+		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)
 	}
 	e.done.Go(e.listen)
 	return e

@@ -78,7 +78,7 @@ func (e *endpoint) help(l *lane, at *ends) error {
 		for s, payload := e.offer(l, at, k); s != nil; s, payload = e.offer(l, at, k) {
 			if !at.roomFor(l) {
 				// The reader takes what is there, or parts of its own.
-				if err := e.await(l, &l.taken, at.helped-parts+1); err != nil {
+				if err := e.await(at, l, &l.taken, at.helped-parts+1); err != nil {
 					return err
 				}
 				continue
@@ -156,7 +156,7 @@ func (e *endpoint) takeParts(pid int, s *slot, l *lane, at *ends, sink *transpor
 			}
 			continue
 		}
-		if err := e.await(l, &l.helped, at.taken+1); err != nil {
+		if err := e.await(at, l, &l.helped, at.taken+1); err != nil {
 			return err
 		}
 		deliver(sink, off, l.laid(at.taken)[:min(part, n-off)])
@@ -243,7 +243,7 @@ func (e *endpoint) drop(s *slot, l *lane, at *ends) {
 		return
 	}
 	laid := s.next.Swap(1 << 30)
-	if e.await(l, &l.helped, at.taken+laid) == nil {
+	if e.await(at, l, &l.helped, at.taken+laid) == nil {
 		at.taken += laid
 		e.set(l, &l.taken, at.taken)
 	}

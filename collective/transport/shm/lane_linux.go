@@ -28,9 +28,9 @@ const (
 	nap         = time.Millisecond
 )
 
-// await returns when a word has come to the number wanted, or with the interruption.
-// Numbers grow by less than half of their type's range while somebody waits.
-func (e *endpoint) await(l *lane, word *atomic.Uint32, want uint32) error {
+// await returns when a word has come to the number wanted, or with the interruption, or,
+// where the other rank has left and so will never write it, with ErrLeft. Numbers grow by less than half of their type's range while somebody waits.
+func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) error {
 	crowded := e.crowded
 	looks := busyLooks
 	if crowded {
@@ -54,6 +54,11 @@ func (e *endpoint) await(l *lane, word *atomic.Uint32, want uint32) error {
 		case i < yieldLooks || !crowded && i < turns+yieldLooks:
 			yield()
 			runtime.Gosched()
+		case at.peer.left.Load() != 0:
+			if seen(word, want, 1) { // it wrote first and left then
+				return e.stop.Err()
+			}
+			return transport.ErrLeft
 		default:
 			l.sleepers.Add(1)
 			if !e.fenced {
@@ -78,7 +83,7 @@ func seen(word *atomic.Uint32, want uint32, times int) bool {
 }
 
 // awaitEmpty waits for a chunk to be emptied.
-func (e *endpoint) awaitEmpty(l *lane, state *atomic.Uint32) error {
+func (e *endpoint) awaitEmpty(at *ends, l *lane, state *atomic.Uint32) error {
 	for i := 0; ; i++ {
 		if err := e.stop.Err(); err != nil {
 			return err
@@ -90,6 +95,9 @@ func (e *endpoint) awaitEmpty(l *lane, state *atomic.Uint32) error {
 			yield()
 			runtime.Gosched()
 			continue
+		}
+		if at.peer.left.Load() != 0 {
+			return transport.ErrLeft
 		}
 		l.sleepers.Add(1)
 		if !e.fenced {
@@ -123,7 +131,7 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	at := &e.lanes[to]
 	l, k := at.out, at.posted
 	if k-at.freed >= depth {
-		if err := e.await(l, &l.done, k-depth+1); err != nil {
+		if err := e.await(at, l, &l.done, k-depth+1); err != nil {
 			return err
 		}
 		at.freed = l.done.Load()
@@ -209,7 +217,7 @@ func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
 			at.next += skip + n
 			return off, nil
 		}
-		if err := e.await(l, &l.done, at.freed+1); err != nil {
+		if err := e.await(at, l, &l.done, at.freed+1); err != nil {
 			return 0, err
 		}
 	}
@@ -224,7 +232,7 @@ func (at *ends) hold(k uint32, payload []byte) {
 func (e *endpoint) pump(l *lane, at *ends, payload []byte) {
 	for len(payload) > 0 {
 		k := at.filled % chunks
-		if e.awaitEmpty(l, &l.fill[k].state) != nil {
+		if e.awaitEmpty(at, l, &l.fill[k].state) != nil {
 			return
 		}
 		at.filled++
@@ -245,7 +253,7 @@ func (e *endpoint) Flush(to int) error {
 	}
 	err := e.help(l, at)
 	if err == nil && at.holding {
-		err = e.await(l, &l.done, at.heldTo)
+		err = e.await(at, l, &l.done, at.heldTo)
 	}
 	if err != nil {
 		e.revoke(l, at)
@@ -292,7 +300,7 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 		}
 	} else {
 		at.ahead = 0
-		if err := e.await(l, &s.flag, k+1); err != nil {
+		if err := e.await(at, l, &s.flag, k+1); err != nil {
 			return err
 		}
 	}
@@ -320,8 +328,8 @@ var errRevoked = errors.New("taken back")
 
 // interrupted waits for what ended the sender's operation to reach this rank.
 func (e *endpoint) interrupted(from int) error {
-	l := e.lanes[from].in
-	return e.await(l, &l.slots[e.lanes[from].read%depth].flag, e.lanes[from].read+2)
+	at := &e.lanes[from]
+	return e.await(at, at.in, &at.in.slots[at.read%depth].flag, at.read+2)
 }
 
 func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Sink) error {
@@ -349,7 +357,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 			return fmt.Errorf("shm: a message of rank %d lies at %d of its ring and has %d bytes", from, off, n)
 		}
 		for done := 0; done < n; {
-			if err := e.await(l, &s.claim, uint32(min(n, done+piece))); err != nil {
+			if err := e.await(at, l, &s.claim, uint32(min(n, done+piece))); err != nil {
 				return err
 			}
 			there := min(n, int(s.claim.Load()))
@@ -360,7 +368,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 	}
 	for off := 0; off < n; {
 		k := &l.fill[at.emptied%chunks]
-		if err := e.await(l, &k.state, full); err != nil {
+		if err := e.await(at, l, &k.state, full); err != nil {
 			return err
 		}
 		m := min(int(k.len), chunk, n-off)

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T, n int) []End) {
 	t.Run("Mismatch", func(t *testing.T) { mismatch(t, open(t, 2)) })
 	t.Run("Ahead", func(t *testing.T) { ahead(t, open(t, 2)) })
 	t.Run("AfterInterrupt", func(t *testing.T) { afterInterrupt(t, open(t, 3)) })
+	t.Run("Leave", func(t *testing.T) { leave(t, open(t, 2)) })
 	t.Run("Interrupt", func(t *testing.T) { interrupt(t, open(t, 3)) })
 	t.Run("Notes", func(t *testing.T) { notes(t, open(t, 3)) })
 	t.Run("Split", func(t *testing.T) { split(t, open(t, 4)) })
