@@ -146,11 +146,11 @@ assembly() {
 	made=$(mktemp -d)
 	CGO_ENABLED=0 go run -C internal/asmgen . -out "$made"
 	local f
-	for f in kernels/cpu/*_avx2_amd64.* kernels/cpu/*_avx512_amd64.*; do
-		[ -e "$made/${f##*/}" ] || { echo "$f is written by no stem of internal/asmgen" >&2; return 1; }
+	for f in $(git ls-files '*_avx2_amd64.*' '*_avx512_amd64.*'); do
+		[ -e "$made/$f" ] || { echo "$f is written by no stem of internal/asmgen" >&2; return 1; }
 	done
-	for f in "$made"/*; do
-		diff -u "kernels/cpu/${f##*/}" "$f" || { echo "run scripts/asm.sh generate and commit what it makes" >&2; return 1; }
+	for f in "$made"/*/*/*; do
+		diff -u "${f#"$made"/}" "$f" || { echo "run scripts/asm.sh generate and commit what it makes" >&2; return 1; }
 	done
 	rm -r "$made"
 }

@@ -1,5 +1,5 @@
-// Command asmgen writes the assembly of kernels/cpu and the Go declarations
-// that go with it: for each stem and tier <stem>_<tier>_amd64.s and .go.
+// Command asmgen writes the assembly of kernels/cpu and internal/bitpack and the Go
+// declarations that go with it: for each stem and tier <stem>_<tier>_amd64.s and .go.
 //
 //	go generate ./kernels/cpu        # makes them again
 //	bash scripts/asm.sh check        # fails where they differ from what is made
@@ -8,8 +8,8 @@
 //
 // A stem is a file of this folder with a function that takes a *gen, and a line
 // in stems (stems.go). The function says what each assembly function does by
-// the plain Go loop it equals, which stands in kernels/cpu/loops_<stem>.go and
-// is its documentation and its oracle. Generated functions take slices, look at
+// the plain Go loop it equals, which stands in kernels/cpu/loops_<stem>.go, or in
+// internal/bitpack/loops.go, and is its documentation and its oracle. Generated functions take slices, look at
 // no processor feature, and work on whole steps only: that the lengths fit is
 // the caller's work, who does what is left over by the Go loop. So no load
 // reaches beyond a slice.

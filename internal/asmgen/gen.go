@@ -20,7 +20,7 @@ type tier struct {
 	bytes  int    // of a vector register
 }
 
-// tiers are those of kernels/cpu above generic. avx2 stands for AVX2, FMA, BMI1,
+// tiers are those above generic. avx2 stands for AVX2, FMA, BMI1,
 // BMI2 and POPCNT, avx512 for these and F, BW, DQ, VL and CD: what a function
 // may use. See kernels/cpu/tiers_amd64.go.
 var tiers = []tier{
@@ -105,8 +105,8 @@ func (g *gen) leave() {
 	g.RET()
 }
 
-// print is the assembly and the Go declarations.
-func (g *gen) print() (text, stubs []byte, err error) {
+// print is the assembly and the Go declarations, of a package.
+func (g *gen) print(pkg string) (text, stubs []byte, err error) {
 	f, err := g.Result()
 	if err != nil {
 		return nil, nil, err
@@ -114,7 +114,7 @@ func (g *gen) print() (text, stubs []byte, err error) {
 	if err := pass.Compile.Execute(f); err != nil {
 		return nil, nil, err
 	}
-	c := printer.Config{Argv: []string{"go", "generate", "./kernels/cpu"}, Pkg: "cpu"}
+	c := printer.Config{Argv: []string{"go", "generate", "./kernels/cpu"}, Pkg: pkg}
 	if text, err = printer.NewGoAsm(c).Print(f); err != nil {
 		return nil, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"log"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -11,7 +12,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("asmgen: ")
 	flags := flag.NewFlagSet("asmgen", flag.ExitOnError) // avo has flags of its own in the common set
-	out := flags.String("out", "../../kernels/cpu", "folder to write to")
+	out := flags.String("out", "../..", "folder below which the stems' folders are")
 	_ = flags.Parse(os.Args[1:]) // it exits on an error
 	for _, s := range stems {
 		for _, t := range tiers {
@@ -30,11 +31,14 @@ func write(folder string, s stem, t tier) error {
 	if g.functions == 0 {
 		return nil
 	}
-	text, stubs, err := g.print()
+	text, stubs, err := g.print(path.Base(s.folder))
 	if err != nil {
 		return err
 	}
-	base := filepath.Join(folder, s.name+"_"+t.name+"_amd64")
+	base := filepath.Join(folder, s.folder, s.name+"_"+t.name+"_amd64")
+	if err := os.MkdirAll(filepath.Dir(base), 0o777); err != nil {
+		return err
+	}
 	if err := os.WriteFile(base+".s", text, 0o666); err != nil {
 		return err
 	}

@@ -1,27 +1,35 @@
 package main
 
-// stem is a family of loops: one file here, one in kernels/cpu.
+// stem is a family of loops: one file here, one in the folder that it is for.
 type stem struct {
-	name string
-	make func(*gen)
+	folder string
+	name   string
+	make   func(*gen)
 }
+
+const (
+	kernels = "kernels/cpu"
+	packed  = "internal/bitpack"
+)
 
 // stems are all families, by name.
 var stems = []stem{
-	{"arithmetic", arithmetic},
-	{"axpy", axpyLoops},
-	{"bitmap", bitmap},
-	{"choose", choose},
-	{"compare", compare},
-	{"convert", convert},
-	{"filter", filter},
-	{"hash", hash},
-	{"network", network},
-	{"pairs", pairs},
-	{"peak", peak},
-	{"reduce", reduce},
-	{"textwords", textWords},
-	{"tile", tileLoops},
-	{"turn", turnLoops},
-	{"unary", unary},
+	{kernels, "arithmetic", arithmetic},
+	{kernels, "axpy", axpyLoops},
+	{kernels, "bitmap", bitmap},
+	{packed, "bits", bitsLoops},
+	{kernels, "choose", choose},
+	{kernels, "compare", compare},
+	{kernels, "convert", convert},
+	{kernels, "filter", filter},
+	{kernels, "hash", hash},
+	{kernels, "network", network},
+	{kernels, "pairs", pairs},
+	{kernels, "peak", peak},
+	{kernels, "reduce", reduce},
+	{packed, "rows", rowsLoop},
+	{kernels, "textwords", textWords},
+	{kernels, "tile", tileLoops},
+	{kernels, "turn", turnLoops},
+	{kernels, "unary", unary},
 }

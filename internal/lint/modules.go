@@ -18,7 +18,7 @@ var Modules = []Module{
 	{Path: "github.com/apache/arrow-go/v18", In: []string{"memory", "device/...", "kernels/...", "expr", "table/...", "matrix", "flow",
 		"collective/columns", "collective/ondevice", "distributed", "dataloader", "interop/...", "cgo", "bench/...", "cmd/volley", "examples/...", ".", "internal/guard"}},
 	{Path: "github.com/apache/arrow/go/v15", In: []string{"interop/arrow15"}},
-	{Path: "golang.org/x/sys", In: []string{"memory", "device/...", "collective/transport/...", "internal/crc32c", "internal/dl", "internal/guard", "internal/numa", "kernels/cpu", "bench/...", "cmd/volley"}},
+	{Path: "golang.org/x/sys", In: []string{"memory", "device/...", "collective/transport/...", "internal/bitpack", "internal/crc32c", "internal/dl", "internal/guard", "internal/numa", "kernels/cpu", "bench/...", "cmd/volley"}},
 	{Path: "github.com/klauspost/cpuid/v2", In: []string{"device/host", "kernels/cpu"}},
 	{Path: "github.com/ebitengine/purego", In: []string{"internal/dl"}},
 	{Path: "github.com/go-gl/cl", In: []string{"device/opencl"}},

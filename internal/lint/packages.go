@@ -30,6 +30,7 @@ var Packages = []Package{
 	{Path: "internal/release"},
 	{Path: "internal/numa"},
 	{Path: "internal/capigen"},
+	{Path: "internal/bitpack"},
 
 	// Bytes, and the machines that they live on.
 	{Path: "memory"},
@@ -61,7 +62,7 @@ var Packages = []Package{
 	// Expressions, tables, matrices.
 	{Path: "expr", May: columns, Tests: theCPU},
 	{Path: "table", May: join(columns, []string{"expr"}), Tests: theCPU},
-	{Path: "table/storage", May: join(columns, []string{"expr", "table"}), Tests: theCPU},
+	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "expr", "table"}), Tests: theCPU},
 	{Path: "matrix", May: columns, Tests: theCPU},
 
 	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/volley-go/volley/internal/bitpack"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -20,8 +21,8 @@ type hybrid struct {
 }
 
 // slack is how many bytes may be read behind the end of a page's values, so
-// that loops may load whole words there.
-const slack = 64
+// that loops may load whole registers there.
+const slack = bitpack.Slack
 
 var (
 	errRunsEnd   = errors.New("its runs end before its values do")
@@ -88,33 +89,10 @@ func (h *hybrid) read(to []uint32) (largest uint32, err error) {
 	return largest, nil
 }
 
-// narrow is the width of values of which a word has four, behind the seven bits
-// that may stand before them.
-const narrow = 14
-
-// unpack loads a word for each value, seven bits before it and the 32 of the
-// widest fit, or for four narrow ones.
+// unpack takes values of a packed run and gives the largest.
 func (h *hybrid) unpack(to []uint32) (largest uint32) {
-	b := h.packed[:len(h.packed)+8]
-	mask, width, bit := uint64(1)<<h.width-1, uint64(h.width), uint64(h.bit)
-	if width <= narrow {
-		var l0, l1, l2, l3 uint32
-		for len(to) >= 4 {
-			word := binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7)
-			v0, v1, v2, v3 := uint32(word&mask), uint32(word>>(width&63)&mask), uint32(word>>(2*width&63)&mask), uint32(word>>(3*width&63)&mask)
-			l0, l1, l2, l3 = max(l0, v0), max(l1, v1), max(l2, v2), max(l3, v3)
-			to[0], to[1], to[2], to[3] = v0, v1, v2, v3
-			to, bit = to[4:], bit+4*width
-		}
-		largest = max(l0, l1, l2, l3)
-	}
-	for i := range to {
-		v := uint32(binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask)
-		to[i] = v
-		largest = max(largest, v)
-		bit += width
-	}
-	h.bit = int64(bit)
+	largest = bitpack.Best().Unpack(to, h.packed, h.bit, h.width)
+	h.bit += int64(len(to)) * int64(h.width)
 	return largest
 }
 

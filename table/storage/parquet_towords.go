@@ -10,8 +10,8 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// toWords stores n values, as PLAIN has them in b, to every stride-th element.
-type toWords func(to []uint32, stride int64, b []byte, n int64)
+// toWords stores as many values as there is room for, of those that PLAIN has in b.
+type toWords func(to []uint32, b []byte)
 
 // toWordsOf is how values of a type become words of another, and how many bytes
 // one has in the file; nil where they do not. A type becomes itself where it has 32
@@ -62,31 +62,31 @@ func boolWords(as arrow.DataType) []uint32 {
 	return nil
 }
 
-func sameWords(to []uint32, stride int64, b []byte, n int64) {
-	b = b[:4*n]
-	for k := int64(0); len(b) >= 4; k, b = k+stride, b[4:] {
-		to[k] = binary.LittleEndian.Uint32(b)
+func sameWords(to []uint32, b []byte) {
+	b = b[:4*len(to)]
+	for k := range to {
+		to[k] = binary.LittleEndian.Uint32(b[4*k:])
 	}
 }
 
-func narrowWords[S int8 | int16 | int32 | uint8 | uint16 | uint32](to []uint32, stride int64, b []byte, n int64) {
-	b = b[:4*n]
-	for k := int64(0); len(b) >= 4; k, b = k+stride, b[4:] {
-		to[k] = math.Float32bits(float32(S(binary.LittleEndian.Uint32(b))))
+func narrowWords[S int8 | int16 | int32 | uint8 | uint16 | uint32](to []uint32, b []byte) {
+	b = b[:4*len(to)]
+	for k := range to {
+		to[k] = math.Float32bits(float32(S(binary.LittleEndian.Uint32(b[4*k:]))))
 	}
 }
 
-func wideWords[S int64 | uint64](to []uint32, stride int64, b []byte, n int64) {
-	b = b[:8*n]
-	for k := int64(0); len(b) >= 8; k, b = k+stride, b[8:] {
-		to[k] = math.Float32bits(float32(S(binary.LittleEndian.Uint64(b))))
+func wideWords[S int64 | uint64](to []uint32, b []byte) {
+	b = b[:8*len(to)]
+	for k := range to {
+		to[k] = math.Float32bits(float32(S(binary.LittleEndian.Uint64(b[8*k:]))))
 	}
 }
 
-func doubleWords(to []uint32, stride int64, b []byte, n int64) {
-	b = b[:8*n]
-	for k := int64(0); len(b) >= 8; k, b = k+stride, b[8:] {
-		to[k] = math.Float32bits(float32(math.Float64frombits(binary.LittleEndian.Uint64(b))))
+func doubleWords(to []uint32, b []byte) {
+	b = b[:8*len(to)]
+	for k := range to {
+		to[k] = math.Float32bits(float32(math.Float64frombits(binary.LittleEndian.Uint64(b[8*k:]))))
 	}
 }
 
@@ -103,13 +103,13 @@ func (v *wordValues) dictionary(b []byte, n int64) error {
 		return errValuesEnd
 	}
 	// There is room for as many values as the narrowest indices of them tell apart:
-	// unpackTo looks up without a comparison.
+	// lookUp needs no comparison of each.
 	held, err := memory.NewZeroed(v.from, 4<<bits.Len64(uint64(max(n, 1)-1)))
 	if err != nil {
 		return err
 	}
 	v.group.held = append(v.group.held, held)
 	v.column.dict = memory.View[uint32](held)[:n]
-	v.column.plain(v.column.dict, 1, b, n)
+	v.column.plain(v.column.dict, b)
 	return nil
 }

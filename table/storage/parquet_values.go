@@ -72,7 +72,7 @@ func (v *fixedValues[T]) dictionary(b []byte, n int64) (err error) {
 		return errValuesEnd
 	}
 	// There is room for as many values as the narrowest indices of them tell apart:
-	// unpackTo looks up without a comparison.
+	// lookUp needs no comparison of each.
 	if v.held, err = memory.NewZeroed(v.from, v.wide<<bits.Len64(uint64(max(n, 1)-1))); err != nil {
 		return err
 	}
@@ -125,6 +125,9 @@ func (v *fixedValues[T]) take(p *pageValues, at, rows, present int64, valid memo
 
 // look takes values of the dictionary.
 func (v *fixedValues[T]) look(runs *hybrid, to []T) error {
+	if words, ok := any(v.dict).([]uint32); ok {
+		return lookUp(runs, words, any(to).([]uint32))
+	}
 	var block [1024]uint32
 	for len(to) > 0 {
 		indices := block[:min(len(to), len(block))]

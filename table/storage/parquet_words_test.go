@@ -237,3 +237,65 @@ func TestWordsDamaged(t *testing.T) {
 		t.Error("no flip made an index that is too large")
 	}
 }
+
+// TestWordLayouts: columns go to rows, to places of their own and to rows in another
+// order, where they lie beside each other only in part, and slices that end with the
+// last value of their column.
+func TestWordLayouts(t *testing.T) {
+	const rows, columns = 700, 20
+	var distinct []int
+	for k := range columns {
+		distinct = append(distinct, 1+k*k*3)
+	}
+	p, values := wordsFile(t, rows, distinct, false)
+	var fields []int
+	var as []arrow.DataType
+	for k := range columns {
+		fields, as = append(fields, k), append(as, arrow.PrimitiveTypes.Int32)
+	}
+	r := groupReader{file: p, from: memory.Heap, want: p.schema, fields: fields, most: 1 << 20}
+	g, err := r.words(context.Background(), as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for name, place := range map[string]func(k int) (at, stride int){
+		"rows":              func(k int) (int, int) { return k, columns },
+		"wider rows":        func(k int) (int, int) { return k, columns + 3 },
+		"columns":           func(k int) (int, int) { return k * rows, 1 },
+		"rows, the last on": func(k int) (int, int) { return columns - 1 - k, columns },
+		"rows of seven":     func(k int) (int, int) { return k/7*7*rows + k%7, 7 },
+	} {
+		for _, n := range []int64{1, 15, 300, rows - 1} {
+			const unset = 1<<32 - 1
+			to, into := slices.Repeat([]uint32{unset}, rows*(columns+4)), make([]Words, columns)
+			for k := range into {
+				at, stride := place(k)
+				end := at + (int(n)-1)*stride + 1
+				into[k] = Words{to[at:end:end], int64(stride)}
+			}
+			if err := g.Read(1, n, into); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for k := range into {
+				for i := range n {
+					if got, want := into[k].To[i*into[k].Stride], uint32(values[k][i+1]); got != want {
+						t.Fatalf("%s, %d rows: column %d, row %d: %d, not %d", name, n, k, i, got, want)
+					}
+				}
+			}
+			if set := len(to) - count(to, unset); set != int(n)*columns {
+				t.Errorf("%s, %d rows: %d values are stored", name, n, set)
+			}
+		}
+	}
+}
+
+func count(v []uint32, x uint32) (n int) {
+	for _, y := range v {
+		if y == x {
+			n++
+		}
+	}
+	return n
+}

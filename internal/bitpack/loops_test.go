@@ -1,0 +1,176 @@
+package bitpack
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/volley-go/volley/internal/guard"
+)
+
+// arena gives slices that end, or begin, where unmapped memory does.
+type arena struct {
+	t     *testing.T
+	alloc *guard.Allocator
+}
+
+// eachTier runs f for the loops of every tier, those in Go too.
+func eachTier(t *testing.T, f func(t *testing.T, l *Loops, r *rand.Rand, mem arena)) {
+	for _, l := range Tiers() {
+		for _, mode := range []guard.Mode{guard.Tail, guard.Head} {
+			t.Run(l.Name+"/"+mode.String(), func(t *testing.T) {
+				f(t, l, rand.New(rand.NewPCG(1, 2)), arena{t, guard.New(mode)})
+			})
+		}
+	}
+}
+
+// bytes is n bytes against unmapped memory, for use.
+func (a arena) bytes(n int, use func(b []byte)) {
+	a.t.Helper()
+	block, err := a.alloc.Allocate(int64(n))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	b := block.Bytes[:n:cap(block.Bytes)]
+	use(b)
+	a.alloc.Free(block)
+}
+
+// words is bytes of numbers.
+func (a arena) words(n int, use func(v []uint32)) {
+	a.t.Helper()
+	a.bytes(4*n, func(b []byte) { use(unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(b))), n)) })
+}
+
+func (a arena) close() {
+	a.t.Helper()
+	if err := a.alloc.Close(); err != nil {
+		a.t.Error(err)
+	}
+}
+
+// pack writes numbers of so many bits from a bit on.
+func pack(b []byte, values []uint32, bit int, width uint) {
+	for i, v := range values {
+		for k := range width {
+			at := bit + i*int(width) + int(k)
+			b[at/8] = b[at/8]&^(1<<(at%8)) | byte(v>>k&1)<<(at%8)
+		}
+	}
+}
+
+// TestPacked: numbers of every width, from anywhere on and of every length up to some
+// steps, are what was packed, looked up too, and nothing beyond is read or written.
+func TestPacked(t *testing.T) {
+	random := make([]uint32, 1<<Widest)
+	for i := range random {
+		random[i] = uint32(i+1) * 2654435761 // which no other has
+	}
+	eachTier(t, func(t *testing.T, l *Loops, r *rand.Rand, mem arena) {
+		defer mem.close()
+		for width := range uint(33) {
+			table := random[:1<<min(width, Widest)]
+			for n := range 70 {
+				values, largest := make([]uint32, n), uint32(0)
+				for i := range values {
+					values[i] = uint32(r.Uint64() & (1<<width - 1) >> r.IntN(3))
+					largest = max(largest, values[i])
+				}
+				bit := r.IntN(30) * int(width)
+				last := bit + max(0, n-1)*int(width)
+				mem.bytes(last/8+Slack, func(b []byte) {
+					pack(b, values, bit, width)
+					mem.words(n, func(to []uint32) {
+						if got := l.Unpack(to, b, int64(bit), width); got != largest || !slices.Equal(to, values) {
+							t.Fatalf("%d numbers of %d bits from bit %d on: %v, the largest %d; want %v, %d", n, width, bit, to, got, values, largest)
+						}
+					})
+					if width == 0 || width > Widest {
+						return
+					}
+					mem.words(n, func(to []uint32) {
+						got := l.LookUp(to, table, b, int64(bit), width)
+						for i, v := range values {
+							if to[i] != table[v] || got != largest {
+								t.Fatalf("%d numbers of %d bits from bit %d on: number %d is looked up wrongly, or %d not the largest", n, width, bit, i, got)
+							}
+						}
+					})
+				})
+			}
+		}
+	})
+}
+
+// TestLookUpTable: the table is read nowhere beyond its end.
+func TestLookUpTable(t *testing.T) {
+	eachTier(t, func(t *testing.T, l *Loops, r *rand.Rand, mem arena) {
+		defer mem.close()
+		for width := uint(1); width <= 12; width++ {
+			packed, to := make([]byte, 200*int(width)/8+Slack), make([]uint32, 200)
+			for i := range packed {
+				packed[i] = byte(r.Uint32()) | byte(r.Uint32())
+			}
+			mem.words(1<<width, func(table []uint32) {
+				for i := range table {
+					table[i] = uint32(i)
+				}
+				if got := l.LookUp(to, table, packed, 0, width); got != slices.Max(to) {
+					t.Errorf("%d bits: the largest is %d, not %d", width, slices.Max(to), got)
+				}
+			})
+		}
+	})
+}
+
+// TestRows: any number of columns and rows is laid by rows, wider ones than there are
+// columns too, whose rest stays.
+func TestRows(t *testing.T) {
+	eachTier(t, func(t *testing.T, l *Loops, r *rand.Rand, mem arena) {
+		defer mem.close()
+		for columns := 1; columns <= 40; columns++ {
+			for _, n := range []int{0, 1, 7, 8, 15, 16, 17, 33, 64} {
+				line, stride := n+r.IntN(3), columns+r.IntN(3)
+				if n == 0 {
+					l.Rows(nil, stride, nil, line, columns, n)
+					continue
+				}
+				mem.words((columns-1)*line+n, func(from []uint32) {
+					for i := range from {
+						from[i] = uint32(i)
+					}
+					mem.words((n-1)*stride+columns, func(to []uint32) {
+						for i := range to {
+							to[i] = 1 << 31
+						}
+						l.Rows(to, stride, from, line, columns, n)
+						for i, x := range to {
+							want := uint32(1 << 31)
+							if i%stride < columns {
+								want = from[i%stride*line+i/stride]
+							}
+							if x != want {
+								t.Fatalf("%d columns of %d rows, %d apart: element %d is %d, not %d", columns, n, stride, i, x, want)
+							}
+						}
+					})
+				})
+			}
+		}
+	})
+}
+
+// TestNamed: a name chooses a tier, and one that there is not the best.
+func TestNamed(t *testing.T) {
+	all := Tiers()
+	for _, l := range all {
+		if got := named(all, l.Name); got != l {
+			t.Errorf("%s chooses %s", l.Name, got.Name)
+		}
+	}
+	if got := named(all, "x"); got != all[len(all)-1] {
+		t.Errorf("no name chooses %s", got.Name)
+	}
+}
