@@ -39,8 +39,8 @@ func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
 			return rounds(q-1, (q-1)*n, 0)
 		case Reduce:
 			return rounds(q-1, (q-1)*n, (q-1)*n)
-		case AllToAll:
-			return rounds(q-1, part, 0)
+		case AllToAll: // all messages are under way at once: one more is half of one that is waited for
+			return rounds(q/2, part, 0)
 		}
 		return rounds(q-1, part, 0)
 	case "direct":

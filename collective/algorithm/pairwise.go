@@ -27,9 +27,21 @@ func allToAll(c *Call, rounds bool) Plan {
 		for i := 1; i < c.Size; i++ {
 			to, from := (c.Rank+i)%c.Size, (c.Rank+c.Size-i)%c.Size
 			f.send(to, in.block(Input, to))
-			f.recv(from, out.block(Output, from))
 			if rounds {
+				f.recv(from, out.block(Output, from))
 				f.next()
+			}
+		}
+		if rounds {
+			return
+		}
+		// Ranks that share a processor, which is those of even distance where each of two
+		// has every other rank, have to take turns: they are waited for first, and what the
+		// rest sends comes meanwhile.
+		for _, first := range [...]int{2, 1} {
+			for i := first; i < c.Size; i += 2 {
+				from := (c.Rank + c.Size - i) % c.Size
+				f.recv(from, out.block(Output, from))
 			}
 		}
 	})

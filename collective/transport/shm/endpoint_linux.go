@@ -12,8 +12,14 @@ import (
 	"github.com/volley-go/volley/collective/transport/processors"
 )
 
-// look is how often a rank looks at the others' processes and at its notes.
-const look = 20 * time.Millisecond
+// A rank looks at its notes every glance, at the others' processes every look. It does not
+// sleep on a futex in between: a goroutine in a call of the system holds the processor that
+// its process may have alone, and the one that runs an operation would wait for some
+// microseconds to ten milliseconds until the Go runtime has it back.
+const (
+	glance = 5 * time.Millisecond
+	look   = 20 * time.Millisecond
+)
 
 // errGone is the error of the note about a process that ended without Close.
 var errGone = errors.New("its process is gone")
@@ -94,7 +100,6 @@ func (e *endpoint) Eager() int { return medium }
 // Interrupt ends what waits.
 func (e *endpoint) Interrupt(err error) {
 	e.stop.Set(err)
-	wake(&e.seg.rank(e.rank).bell)
 }
 
 // Split joins a new segment.
@@ -122,13 +127,8 @@ func (e *endpoint) Close() error {
 		e.closed = true
 		e.mu.Unlock()
 		close(e.quit)
-		own := e.seg.rank(e.rank)
-		wake(&own.bell)
 		e.done.Wait()
-		own.left.Store(1)
-		for r := range e.seg.n {
-			ring(e.seg.rank(r))
-		}
+		e.seg.rank(e.rank).left.Store(1)
 		e.box.Close()
 		// The segment stays mapped until the process ends: a call of this rank that was
 		// interrupted may still look at it.
@@ -138,31 +138,29 @@ func (e *endpoint) Close() error {
 
 // listen takes notes and looks after the other ranks.
 func (e *endpoint) listen() {
-	own := e.seg.rank(e.rank)
 	gone := make([]bool, e.seg.n)
 	gone[e.rank] = true
 	next := time.Now()
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
 	for {
 		select {
 		case <-e.quit:
 			return
-		default:
+		case <-tick.C:
 		}
-		rung := own.bell.Load()
 		e.takeNotes()
 		e.sendAll()
 		if now := time.Now(); !now.Before(next) {
 			next = now.Add(look)
 			e.lookAfter(gone)
 		}
-		sleep(&own.bell, rung, look)
 	}
 }
 
 func (e *endpoint) takeNotes() {
 	for from := range e.seg.n {
 		l, at := e.seg.lane(from, e.rank), &e.lanes[from]
-		before := at.heard
 		for {
 			n := &l.notes[at.heard%noteMax]
 			if n.state.Load() != full {
@@ -171,9 +169,6 @@ func (e *endpoint) takeNotes() {
 			e.box.Put(transport.Note{From: from, Text: append([]byte(nil), n.text[:min(n.len, noteLen)]...)})
 			n.state.Store(empty)
 			at.heard++
-		}
-		if at.heard != before {
-			ring(e.seg.rank(from)) // there is room again
 		}
 	}
 }
@@ -208,11 +203,6 @@ func (e *endpoint) lookAfter(gone []bool) {
 	}
 }
 
-func ring(r *rankBlock) {
-	r.bell.Add(1)
-	wake(&r.bell)
-}
-
 // Signal sends a note, or keeps it until the receiver has taken earlier ones.
 func (e *endpoint) Signal(to int, text []byte) error {
 	if len(text) > noteLen {
@@ -236,7 +226,7 @@ const unsentMax = 4096
 // send puts what is kept for a rank into its lane as far as there is room; e.mu is
 // held.
 func (e *endpoint) send(to int) {
-	at, sent := &e.lanes[to], false
+	at := &e.lanes[to]
 	if e.closed || e.seg.rank(to).left.Load() != 0 {
 		at.unsent = nil
 	}
@@ -249,10 +239,6 @@ func (e *endpoint) send(to int) {
 		n.state.Store(full)
 		at.unsent = at.unsent[1:]
 		at.noted++
-		sent = true
-	}
-	if sent {
-		ring(e.seg.rank(to))
 	}
 }
 

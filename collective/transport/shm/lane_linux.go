@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/processors"
 	"github.com/volley-go/volley/internal/release"
 )
 
@@ -18,12 +19,13 @@ import (
 // two looks, for about a millisecond, then other processes; then it sleeps for nap at
 // most. Who gives its processor away gets it back after the other's time slice, which
 // is longer than most operations; but where ranks are more than processors what it
-// waits for may be one of those who have none.
+// waits for may be one of those who have none: see patience.
 const (
 	busyLooks   = 4000
 	sharedLooks = 64 // between two goroutines' turns
 	turns       = 4000
 	crowdLooks  = 50
+	crossLooks  = 12000
 	yieldLooks  = 200
 	nap         = time.Millisecond
 )
@@ -32,11 +34,7 @@ const (
 // where the other rank has left and so will never write it, with ErrLeft. Numbers grow by less than half of their type's range while somebody waits.
 func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) error {
 	crowded := e.crowded
-	looks := busyLooks
-	if crowded {
-		looks = crowdLooks
-	}
-	if seen(word, want, looks) {
+	if seen(word, want, 1) || seen(word, want, e.patience(at)) {
 		return e.stop.Err()
 	}
 	for i := 0; ; i++ {
@@ -53,7 +51,9 @@ func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) er
 			seen(word, want, sharedLooks)
 		case i < yieldLooks || !crowded && i < turns+yieldLooks:
 			yield()
-			runtime.Gosched()
+			if i%16 == 15 {
+				runtime.Gosched()
+			}
 		case at.peer.left.Load() != 0:
 			if seen(word, want, 1) { // it wrote first and left then
 				return e.stop.Err()
@@ -70,6 +70,28 @@ func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) er
 			l.sleepers.Add(-1)
 		}
 	}
+}
+
+// patience is how often a rank looks for what another one does before it gives its
+// processor away. Where there are more ranks than processors, one that was last seen on the
+// same processor does nothing until then, so the switch is made at once. One on another
+// processor is worth some microseconds, twice what a switch and the way back take, if ranks
+// that share processors come to their messages at the same time: where two share each.
+func (e *endpoint) patience(at *ends) int {
+	if !e.crowded {
+		return busyLooks
+	}
+	own, here := e.seg.rank(e.rank), 1+processor()
+	if own.on.Load() != here {
+		own.on.Store(here)
+	}
+	switch {
+	case at.peer.on.Load() == here:
+		return 0
+	case e.seg.n <= 2*processors.Count:
+		return crossLooks
+	}
+	return crowdLooks
 }
 
 // seen looks so many times.

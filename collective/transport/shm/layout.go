@@ -11,7 +11,7 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790004 // "volley", layout 4
+	magic   = 0x766f6c6c65790005 // "volley", layout 5
 	depth   = 32                 // slots of a lane, a power of two
 	told    = 8                  // messages in slots that the reader takes before it says so
 	inline  = 1024               // bytes of payload that a slot holds
@@ -39,8 +39,8 @@ type rankBlock struct {
 	left   atomic.Uint32
 	noread atomic.Uint32 // it may not read others' memory
 	fenced atomic.Uint32 // its words must be stored with a fence: see set
-	bell   atomic.Uint32 // rung when there is something for this rank
 	probe  atomic.Uint64 // an address in the rank's memory, to try whether it can be read
+	on     atomic.Uint32 // 1 + the processor that it was on when it waited last
 	_      [84]byte
 }
 

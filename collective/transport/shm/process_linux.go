@@ -46,6 +46,13 @@ func readable(pid int, address uint64) bool {
 	return readFrom(pid, probe[:], address) == nil
 }
 
+// processor is the number of the one that this thread is on.
+func processor() uint32 {
+	var cpu uint32
+	_, _, _ = unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0) // 0 where there is no such call: then all ranks share one
+	return cpu
+}
+
 // bornAt is when a process started, in the system's ticks, and whether it runs: a
 // zombie does not. With the number it tells a process from a later one of the same
 // number.
