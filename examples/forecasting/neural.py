@@ -38,7 +38,9 @@ def main() -> None:
     p.add_argument("--history", type=int, default=336)
     p.add_argument("--steps", type=int, default=300)
     p.add_argument("--windows", type=int, default=1024, help="of a step: models with attention want less memory and time with 64")
+    p.add_argument("--set", default="", help="whole numbers for the models, by neuralforecast's names, with commas: hidden_size=16,top_k=2")
     a = p.parse_args()
+    given = {name: int(value) for name, value in (one.split("=") for one in a.set.split(",") if one)}
     names = a.models.split(",") if a.models else ALL if a.all else FEW
     frame = long_table(a.columns.split(",")).to_pandas()
     frame["ds"] = frame["ds"].astype("datetime64[ns]")
@@ -46,7 +48,7 @@ def main() -> None:
         plain = {"enable_progress_bar": False, "logger": False, "enable_checkpointing": False, "accelerator": "cpu"}
         few = {"windows_batch_size": a.windows, "inference_windows_batch_size": a.windows}
         if hasattr(nf, name):
-            model = getattr(nf, name)(h=a.horizon, input_size=a.history, max_steps=a.steps, alias=name, **few, **plain)
+            model = getattr(nf, name)(h=a.horizon, input_size=a.history, max_steps=a.steps, alias=name, **few, **plain, **given)
         else:  # two trials of what its search would try
             fixed = {"input_size": a.history, "max_steps": a.steps, **few, **plain}
             search = getattr(neuralforecast.auto, name)
