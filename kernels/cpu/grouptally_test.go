@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -24,11 +25,16 @@ type countedRows struct {
 
 // keyOf is row i of keys as a text.
 func keyOf(keys []*memory.Column, i int64) string {
-	text := ""
+	var text []byte
 	for _, k := range keys {
-		text += kernels.ScalarAt(k, i).String() + "|"
+		if k.Type().ID() == arrow.INT64 && !k.IsNull(i) {
+			text = strconv.AppendInt(text, memory.Values[int64](k)[i], 10)
+		} else {
+			text = append(text, kernels.ScalarAt(k, i).String()...)
+		}
+		text = append(text, '|')
 	}
-	return text
+	return string(text)
 }
 
 // checkTallies groups in any order, with 1, 2 and 7 threads, and holds the
@@ -196,7 +202,11 @@ func floatsWithNulls(t *testing.T, n int) *memory.Column {
 }
 
 func wholeInts(t *testing.T, n int) *memory.Column {
-	return makeColumn(t, arrow.PrimitiveTypes.Int64, n, func(i int) kernels.Scalar { return kernels.Int64(int64(i) * 31) })
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = int64(i) * 31
+	}
+	return fixedColumn(t, arrow.PrimitiveTypes.Int64, values)
 }
 
 // numberedInOrder are shapes that are numbered where the order of first appearance
@@ -212,7 +222,11 @@ func TestTallyShapes(t *testing.T) {
 		shape := shapes[name]
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
-			keys := makeColumn(t, arrow.PrimitiveTypes.Int64, manyRows, func(i int) kernels.Scalar { return kernels.Int64(shape(r, int64(i))) })
+			rows := make([]int64, manyRows)
+			for i := range rows {
+				rows[i] = shape(r, int64(i))
+			}
+			keys := fixedColumn(t, arrow.PrimitiveTypes.Int64, rows)
 			k := at % 2
 			// Words of 64 bits have none to spare for a null of the values.
 			full := name == "wide" && k == 0
