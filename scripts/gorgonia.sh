@@ -42,7 +42,7 @@ else
 	section "gorgonia.org/cu: vet"
 	go vet -tags gorgonia_cu ./device/cuda
 	section "gorgonia.org/cu: build of the tests"
-	go test -tags gorgonia_cu -c -o "$home/cuda.test" ./device/cuda
+	go test -vet=off -tags gorgonia_cu -c -o "$home/cuda.test" ./device/cuda
 	section "gorgonia.org/cu: tests on the emulated driver"
 	if command -v g++ >/dev/null; then
 		variables=$(CGO_ENABLED=0 go run ./internal/cuemu/build)
@@ -50,7 +50,7 @@ else
 		# What the tests set for the emulator comes too late here: it starts with the program.
 		export CUEMU_DEVICES=2 CUEMU_MEMORY=268435456
 		LD_LIBRARY_PATH=$(dirname "$VOLLEY_CUDA_LIBRARY") VOLLEY_CUDA_LIBRARY=libcuda.so.1 \
-			go test -tags gorgonia_cu -count=1 -timeout 10m ./device/cuda
+			go test -vet=off -tags gorgonia_cu -count=1 -timeout 10m ./device/cuda
 	else
 		leave_out "tests of gorgonia.org/cu" "no g++ to build the emulated driver with"
 	fi

@@ -14,6 +14,8 @@ opencl_suite() {
 	opencl || return 0 # opencl_sections says why
 	section "OpenCL: the conformance suite"
 	CGO_ENABLED=0 VOLLEY_REQUIRE=opencl go test -count=1 -timeout 20m ./device/opencl ./kernels/opencl
+	c_compiler || return 0 # opencl_sections says why
+	CGO_ENABLED=1 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./device/opencl ./kernels/opencl
 }
 
 check_section() {

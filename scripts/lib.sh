@@ -57,38 +57,39 @@ leave_out() {
 	fi
 }
 
-beside_pid= beside_said=
+declare -A lane_pid=() lane_said=()
 
-# beside FUNCTION: runs its sections beside those that follow, up to together. Many a section keeps one processor busy only.
+# beside FUNCTION: runs its sections beside those that follow, up to together FUNCTION. Many a section keeps one processor busy only, or waits for a network.
 beside() {
 	section_end
-	beside_said=$(mktemp)
+	local said
+	said=$(mktemp)
 	set -m # a process group of its own, to be ended as one
 	(
 		set +m
-		summary=() left_out=() clock=$beside_said.clock beside_pid=
+		summary=() left_out=() clock=$said.clock lane_pid=() lane_said=()
 		trap on_exit EXIT
 		"$1"
 		section_end
-		printf '%s\n' "${summary[@]}" >"$beside_said.sections"
-		[ ${#left_out[@]} = 0 ] || printf '%s\n' "${left_out[@]}" >"$beside_said.left"
-	) >"$beside_said" 2>&1 </dev/null &
-	beside_pid=$!
+		printf '%s\n' "${summary[@]}" >"$said.sections"
+		[ ${#left_out[@]} = 0 ] || printf '%s\n' "${left_out[@]}" >"$said.left"
+	) >"$said" 2>&1 </dev/null &
+	lane_pid[$1]=$! lane_said[$1]=$said
 	set +m
 }
 
-# together: waits for the sections that run beside, prints what they said, and fails where they failed.
+# together FUNCTION: waits for the sections that run beside, prints what they said, and fails where they failed.
 together() {
 	section_end
-	local status=0 line
-	wait "$beside_pid" || status=$?
-	beside_pid=
-	cat "$beside_said"
+	local status=0 line said=${lane_said[$1]}
+	wait "${lane_pid[$1]}" || status=$?
+	unset "lane_pid[$1]" "lane_said[$1]"
+	cat "$said"
 	if [ $status = 0 ]; then
-		while IFS= read -r line; do summary+=("$line"); done <"$beside_said.sections"
-		[ ! -e "$beside_said.left" ] || while IFS= read -r line; do left_out+=("$line"); done <"$beside_said.left"
+		while IFS= read -r line; do summary+=("$line"); done <"$said.sections"
+		[ ! -e "$said.left" ] || while IFS= read -r line; do left_out+=("$line"); done <"$said.left"
 	fi
-	rm -f "$beside_said" "$beside_said".*
+	rm -f "$said" "$said".*
 	return $status
 }
 
@@ -103,12 +104,13 @@ finish() {
 # Says which section failed when the script ends early.
 on_exit() {
 	local status=$?
-	if [ -n "$beside_pid" ]; then
-		kill -- "-$beside_pid" 2>/dev/null || true
-		printf '\n== what ran beside had said\n' >&2
-		cat "$beside_said" >&2
-		rm -f "$beside_said" "$beside_said".*
-	fi
+	local lane
+	for lane in "${!lane_pid[@]}"; do
+		kill -- "-${lane_pid[$lane]}" 2>/dev/null || true
+		printf '\n== what ran beside (%s) had said\n' "$lane" >&2
+		cat "${lane_said[$lane]}" >&2
+		rm -f "${lane_said[$lane]}" "${lane_said[$lane]}".*
+	done
 	rm -f "$clock"
 	if [ $status != 0 ] && [ -n "$section_name" ]; then
 		printf '\n== FAILED in "%s" after %d s\n' "$section_name" $((SECONDS - started)) >&2

@@ -42,8 +42,8 @@ opencl_sections() {
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench flights --json
 
 	if c_compiler; then
+		# Kernels are called with cgo under the race detector (test.sh), or by gpu.sh.
 		section "OpenCL: with cgo"
-		CGO_ENABLED=1 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./device/opencl ./kernels/opencl
 		CGO_ENABLED=1 VOLLEY_BACKEND=opencl go test -count=1 -short -skip "$large_tables" -timeout 20m ./expr ./table ./table/storage
 		CGO_ENABLED=1 go run ./cmd/volley bench flights --device opencl:0 --json
 	else

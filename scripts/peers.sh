@@ -12,5 +12,5 @@ fi
 command -v python3 >/dev/null || { echo "peers.sh: python3 is not installed or not on PATH" >&2; exit 2; }
 [ -x .venv/bin/python ] || { echo "makes .venv"; python3 -m venv .venv; }
 echo "installs $wanted into .venv"
-.venv/bin/python -m pip install -q --disable-pip-version-check $wanted
+.venv/bin/python -m pip install -q --no-compile --disable-pip-version-check $wanted
 printf '%s\n' "$wanted" >.venv/peers

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The Python package: builds the wheel and tests it. Alone in an empty environment: the tests that want nothing else, and README's Python part.
-# With NumPy, pyarrow, pandas, Polars and DuckDB, which scripts/peers.sh installs into .venv, nanoarrow, narwhals, JAX, TensorFlow and Numba from
+# The Python package: builds the wheel and tests it; `python.sh environment` only installs what that wants.
+# Alone in an empty environment: the tests that want nothing else, and README's Python part.
+# With NumPy, pyarrow, pandas, Polars and DuckDB, which scripts/peers.sh installs into .venv, nanoarrow, narwhals, JAX, TensorFlow, Numba and torchdata from
 # PyPI and Debian's PyTorch for processors (python3-torch, 1.5 GB with what it needs; see packages.sh): the protocols between them and volley.
 # Makes out/python/alone and out/python/venv, and installs from PyPI into the second one those, pytest, mypy, and what builds the wheel: ziglang and
 # auditwheel; 1.5 GB in all.
@@ -10,6 +11,7 @@
 out=$PWD/out/python
 mkdir -p "$out"
 installed="pytest==8.4.2 mypy==1.18.2 ziglang==0.17.1 auditwheel==6.8.2 numpy==2.4.6 nanoarrow==0.9.0 narwhals==2.29.0 jax[cpu]==0.10.2 tensorflow-cpu==2.21.0 numba==0.68.1"
+beside_torch=torchdata==0.11.0
 
 section "Python: environment"
 bash scripts/peers.sh
@@ -23,11 +25,13 @@ elif [ "$(/usr/bin/python3 -c "$version")" != "$(.venv/bin/python -c "$version")
 else
 	base=/usr/bin/python3 options=--system-site-packages
 fi
-if [ "$(cat "$out/venv/installed" 2>/dev/null)" != "$base $installed" ]; then
+if [ "$(cat "$out/venv/installed" 2>/dev/null)" != "$base $installed $beside_torch" ]; then
 	rm -rf "$out/venv"
 	$base -m venv $options "$out/venv"
-	"$out/venv/bin/python" -m pip install -q --disable-pip-version-check $installed
-	echo "$base $installed" >"$out/venv/installed"
+	"$out/venv/bin/python" -m pip install -q --no-compile --disable-pip-version-check $installed
+	# Beside Debian's PyTorch, not in place of it.
+	[ "$base" = python3 ] || "$out/venv/bin/python" -m pip install -q --no-compile --no-deps --disable-pip-version-check $beside_torch
+	echo "$base $installed $beside_torch" >"$out/venv/installed"
 fi
 # The partners of .venv, without installing them again.
 "$out/venv/bin/python" - "$PWD/.venv" <<'PYTHON'
@@ -35,6 +39,7 @@ import pathlib, sys, sysconfig
 version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 pathlib.Path(sysconfig.get_path("purelib"), "partners.pth").write_text(f"{sys.argv[1]}/lib/{version}/site-packages\n")
 PYTHON
+[ "${1:-}" != environment ] || exit 0
 
 section "Python: wheel"
 rm -rf "$out"/*.whl "$out/alone"
@@ -70,8 +75,10 @@ done
 # An epoch by every loader that is here: the program fails where a row does not come exactly once.
 section "Python: loaders beside each other"
 if [ "$base" = /usr/bin/python3 ]; then
-	raced=$(CGO_ENABLED=0 go run ./cmd/volley bench loader --peers --python "$out/venv/bin/python" --rows 2e4 --runs 1 \
-		--against torch-loader-0,torch-loader-2,torch-batch,torch-gather,tfdata,pyarrow)
+	loaders() { CGO_ENABLED=0 go run ./cmd/volley bench loader --peers --python "$out/venv/bin/python" --rows 2e4 --runs 1 "$@"; }
+	raced=$(loaders --against torch-batch,torch-gather,tfdata,pyarrow)
+	# These ask for a row at a time, of a tensor that those before them had as well: the million flights would take them minutes.
+	raced+=$'\n'$(loaders --data made --against torch-loader-0,torch-loader-2,torchdata)
 	printf '%s\n' "$raced"
 	case $raced in
 	*': failed: '*)

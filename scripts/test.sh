@@ -5,7 +5,7 @@
 # Installs: Go modules into Go's module cache; with apt-get gcc, libc6-dev, g++, PoCL and oclgrind where they are missing (see compiler.sh,
 # opencl.sh, cuda.sh); from PyPI NVIDIA's compilers and headers into .cuda/ (see cuda.sh, gorgonia.sh).
 # Libraries to compare results with, from PyPI into .venv and with apt-get (see peers.sh, collective_peers.sh).
-# What needs one processor for long runs beside the rest (see beside, in lib.sh): its output comes when both are through.
+# What needs one processor for long runs beside the rest, and so does what is downloaded (see beside, in lib.sh): its output comes when both are through.
 # CI=true makes leaving anything out a failure.
 . "$(dirname "$0")/lib.sh"
 . scripts/compiler.sh
@@ -14,7 +14,33 @@
 . scripts/opencl_tests.sh
 . scripts/cuda.sh
 
+against=openmpi,mpich
+if [ "${CI:-}" = true ] || /usr/bin/python3 -c 'import torch' 2>/dev/null; then
+	against=$against,gloo
+fi
+
+# What is missing is downloaded while Go compiles. A section that finds it missing all the same tries again, and says why.
+libraries() {
+	section "downloads: compilers, OpenCL, NVIDIA's compilers"
+	opencl || true
+	c_compiler || true
+	packages g++ g++ || true
+	wheel nvidia/cuda_nvrtc/lib/libnvrtc.so.12 nvidia-cuda-nvrtc-cu12==12.0.140 || true
+	wheel nvidia/cu13/bin/ptxas nvidia-cuda-nvcc==13.0.88 || true
+	intel_opencl || true
+}
+partners() {
+	section "downloads: libraries to compare with"
+	bash scripts/peers.sh || true
+	bash scripts/collective_peers.sh "$against" || true
+	bash scripts/python.sh environment || true
+	packages valgrind valgrind || true
+	packages pkg-config pkg-config || true
+	packages cmake cmake make || true
+}
 go version
+beside libraries
+beside partners
 house_rules
 vet
 staticcheck
@@ -27,7 +53,7 @@ for target in linux/arm64 darwin/arm64 windows/amd64; do
 done
 
 section "build with the tag purego: no assembly"
-CGO_ENABLED=0 go vet -tags purego ./kernels/cpu
+CGO_ENABLED=0 go vet -tags purego ./kernels/cpu ./internal/release
 CGO_ENABLED=0 go test -tags purego -run '^(TestTiers|TestTierByName)' ./kernels/cpu
 
 section "build with the tag cpuonly: a program that needs no library"
@@ -40,6 +66,10 @@ fi
 rm "$program"
 CGO_ENABLED=0 go test -tags cpuonly ./internal/dl ./device/...
 
+# Everything has been vetted above. What has other files elsewhere, by a tag or with cgo, says so: see gogl.sh, gorgonia.sh and capi.sh.
+export GOFLAGS="$GOFLAGS -vet=off"
+
+together libraries
 section "OpenCL on this machine's processor"
 if opencl; then
 	export VOLLEY_REQUIRE=opencl # a test that finds no OpenCL fails
@@ -49,22 +79,23 @@ fi
 
 packages g++ g++ || true # emulator_sections says when it is missing
 
-section "tests"
-# Kernels are compared on one processor mostly: one package more than there are processors keeps these busy.
-CGO_ENABLED=0 go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) -timeout 20m ./...
-
 # What is about devices has mostly one thread, and goes beside the rest.
 devices() {
+	emulator_sections
 	oclgrind_sections
 	section "CUDA through gorgonia.org/cu"
 	bash scripts/gorgonia.sh
 	section "OpenCL through go-gl/cl"
 	bash scripts/gogl.sh
 	opencl_sections
-	emulator_sections
 	ptx_sections
 }
 beside devices
+
+section "tests"
+# The longest go first, so that none of them is left for the end.
+longest='/kernels/(cuda|cpu|gpu|opencl)$|/table(/storage)?$|/dataloader$|/expr$|/collective$'
+CGO_ENABLED=0 go test -timeout 20m $(go list ./... | grep -E "$longest") $(go list ./... | grep -v -E "$longest")
 
 section "tests under the race detector"
 if c_compiler; then
@@ -94,6 +125,7 @@ case $answers in
 	;;
 esac
 
+together partners
 section "C interface and Python package"
 if c_compiler && packages g++ g++; then
 	bash scripts/capi.sh
@@ -118,15 +150,11 @@ else
 fi
 
 # Ranks wait for each other by looking: they want the processors for themselves.
-together
+together devices
 
 # A few sizes by every library: the program fails where a result is wrong. On a build machine (CI=true) all three must be there; elsewhere Gloo,
 # which comes with PyTorch (1.5 GB), is asked where that is installed.
 section "collective operations: results equal"
-against=openmpi,mpich
-if [ "${CI:-}" = true ] || /usr/bin/python3 -c 'import torch' 2>/dev/null; then
-	against=$against,gloo
-fi
 if bash scripts/collective_peers.sh "$against"; then
 	CGO_ENABLED=0 go run ./cmd/volley bench collective --peers --against "$against" --sizes 8,4K,1M --ranks 2 --runs 1
 
