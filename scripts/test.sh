@@ -93,9 +93,10 @@ devices() {
 beside devices
 
 section "tests"
-# The longest go first, so that none of them is left for the end.
-longest='/kernels/(cuda|cpu|gpu|opencl)$|/table(/storage)?$|/dataloader$|/expr$|/collective$'
-CGO_ENABLED=0 go test -timeout 20m $(go list ./... | grep -E "$longest") $(go list ./... | grep -v -E "$longest")
+# The longest go first, so that none of them is left for the end; kernels/gpu well ahead of kernels/opencl, which finds its compiled programs.
+longest=$(printf "$(go list -m)/%s\n" kernels/{gpu,cuda,cpu} table/storage kernels/kerneltest dataloader table expr kernels/opencl collective)
+ordered=$longest$'\n'$(go list ./... | grep -v -x -F "$longest")
+CGO_ENABLED=0 go test -timeout 20m $ordered
 
 section "tests under the race detector"
 if c_compiler; then
@@ -105,10 +106,15 @@ if c_compiler; then
 	# Loops in assembly it cannot see, and wrong answers, which kerneltest plants to be found, are not what it is about. Products of matrices, the million
 	# flights and the simulator's command are minutes of arithmetic that the tests of their kernels, tables and loader have run under it already; the
 	# matrix of faults is the same goroutines as random faults over the same transports. What a batch allocates it cannot tell: it makes pools forget.
-	CGO_ENABLED=1 go test -race -timeout 40m -skip 'Loops$|^TestPlanted|^TestSuiteOnReference$/^Planted$|^(TestGEMM|TestMillion|TestSimulate|TestFaultMatrix|TestSteady)$' $(go list ./... |
-		grep -v -e '/kernels/opencl$' -e '/kernels/cuda$' -e '/collective/algorithm$' -e '/table$' -e '/table/storage$')
+	# A race is told when it happens. The second that each program would wait at its end, for goroutines that are still running, is one for each of a
+	# hundred processes that tests start and kill.
+	export GORACE=atexit_sleep_ms=10
+	CGO_ENABLED=1 go test -race -timeout 40m -skip 'Loops$|^TestPlanted|^TestSuiteOnReference$/^Planted$|^(TestGEMM|TestMillion|TestSimulate|TestFaultMatrix|TestSteady)$' $(
+		grep -v -e '/kernels/opencl$' -e '/kernels/cuda$' -e '/collective/algorithm$' -e '/table$' -e '/table/storage$' <<<"$ordered"
+	)
 	CGO_ENABLED=1 go test -race -short -skip "$large_tables" -timeout 40m ./table ./table/storage
 	VOLLEY_KERNELTEST=tiny CGO_ENABLED=1 go test -race -timeout 40m ./kernels/opencl
+	unset GORACE
 else
 	leave_out "tests under the race detector" "$why_no_compiler"
 fi
