@@ -222,7 +222,8 @@ func TestCancel(t *testing.T) {
 			time.AfterFunc(30*time.Millisecond, func() { cancel(why) })
 			return c.AllReduce(ctx, Of(v), Of(v), Sum)
 		case 3:
-			time.Sleep(200 * time.Millisecond) // it comes late
+			<-ctx.Done() // it comes late, so that nothing can be through before
+			time.Sleep(50 * time.Millisecond)
 		}
 		return c.AllReduce(context.Background(), Of(v), Of(v), Sum)
 	})

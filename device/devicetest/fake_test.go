@@ -141,7 +141,7 @@ func TestFakeLosesTheDevice(t *testing.T) {
 
 func TestFakeDelaysCopies(t *testing.T) {
 	f, s := open(t)
-	f.DelayCopies(50 * time.Millisecond)
+	f.DelayCopies(500 * time.Millisecond)
 	x := buffer(t, f.Memory(), 8)
 	x.Bytes()[0] = 7
 	from, to := time.Now(), time.Time{}
@@ -159,7 +159,7 @@ func TestFakeDelaysCopies(t *testing.T) {
 	if err := s.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if x.Bytes()[1] != 7 || to.Sub(from) < 50*time.Millisecond {
+	if x.Bytes()[1] != 7 || to.Sub(from) < 500*time.Millisecond {
 		t.Fatalf("%v after %s", x.Bytes(), to.Sub(from))
 	}
 	x.Release()
