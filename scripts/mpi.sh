@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The transport over MPI, as ranks that the libraries' own launchers start: 2 and 4 of them, on Open MPI (shared memory, TCP on the loopback device)
-# and MPICH (by the standard ABI and by its own), with all results checked. On Open MPI also the death of a rank, which the others must survive.
+# and MPICH (by the standard ABI and by its own), with all results checked, calls that do not match and a rank that is stopped, which the others must
+# be told of within the deadline. On Open MPI also the death of a rank, which the others must survive.
 # Then every operation by every algorithm meets every fault of package faultinject, on both libraries.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
@@ -30,12 +31,16 @@ ranks() {
 open=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl_tcp_if_include lo --mca btl)
 # MPICH's launcher (5.0.2) kills the other ranks as soon as the first one has ended, also after MPI_Finalize, unless it is told to let them live.
 mpich=(.venv/bin/mpiexec -disable-auto-cleanup -bind-to none)
+# A test and the word that its ranks say: all results; calls that do not match; a rank that is stopped (SIGSTOP), and wakes when the others went on.
 for n in 2 4; do
-	export VOLLEY_MPI_TEST=work
-	ranks $n works "Open MPI, shared memory" "${open[@]}" self,vader -np $n
-	ranks $n works "Open MPI, TCP" "${open[@]}" self,tcp -np $n
-	for library in libmpi_abi.so.1 libmpi.so.12; do
-		VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/$library ranks $n works "MPICH, $library" "${mpich[@]}" -n $n
+	for test in work:works mismatch:agrees stopped:survives; do
+		export VOLLEY_MPI_TEST=${test%:*}
+		word=${test#*:}
+		ranks $n "$word" "Open MPI, shared memory, $VOLLEY_MPI_TEST" "${open[@]}" self,vader -np $n
+		ranks $n "$word" "Open MPI, TCP, $VOLLEY_MPI_TEST" "${open[@]}" self,tcp -np $n
+		for library in libmpi_abi.so.1 libmpi.so.12; do
+			VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/$library ranks $n "$word" "MPICH, $library, $VOLLEY_MPI_TEST" "${mpich[@]}" -n $n
+		done
 	done
 done
 CGO_ENABLED=0 go build -o "$dir/volley" ./cmd/volley

@@ -65,8 +65,8 @@ func engines(ctx context.Context, o *Options, dir string) (all []*engine, err er
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, launched(p, "shm", mpi, "-np", append(slices.Clone(openMPI), "self,vader")),
-				launched(p, "tcp", mpi, "-np", append(slices.Clone(openMPI), "self,tcp", "--mca", "btl_tcp_if_include", "lo")))
+			all = append(all, wanted(o.Devices, launched(p, "shm", mpi, "-np", append(slices.Clone(openMPI), "self,vader")),
+				launched(p, "tcp", mpi, "-np", append(slices.Clone(openMPI), "self,tcp", "--mca", "btl_tcp_if_include", "lo")))...)
 		case "mpich":
 			mpi, err := compiled(ctx, dir, p, filepath.Join(o.Places.MPICH, "mpicc"))
 			if err != nil {
@@ -89,6 +89,15 @@ func engines(ctx context.Context, o *Options, dir string) (all []*engine, err er
 		}
 	}
 	return all, nil
+}
+
+// wanted are those of a peer's engines whose transport is timed with ours too, or all where
+// none is.
+func wanted(devices []string, all ...*engine) []*engine {
+	if some := slices.DeleteFunc(slices.Clone(all), func(e *engine) bool { return !slices.Contains(devices, e.device) }); len(some) > 0 {
+		return some
+	}
+	return all
 }
 
 // openMPI begins the commands of Open MPI's launcher; what carries the messages follows.

@@ -13,9 +13,11 @@ import (
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 )
 
-// The test program is a rank of the launcher's job when this variable is set, to "work"
-// or, where the launcher lets the others live, to "death": see scripts/mpi.sh.
+// The test program is a rank of the launcher's job when this variable is set, to one of
+// the modes, to "death" only where the launcher lets the others live: see scripts/mpi.sh.
 const asRank = "VOLLEY_MPI_TEST"
+
+var modes = map[string]func(ctx context.Context) error{"work": work, "death": death}
 
 func TestMain(m *testing.M) {
 	mode := os.Getenv(asRank)
@@ -24,9 +26,10 @@ func TestMain(m *testing.M) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
-	run := work
-	if mode == "death" {
-		run = death
+	run := modes[mode]
+	if run == nil {
+		fmt.Fprintf(os.Stderr, "%s=%s is not known\n", asRank, mode)
+		os.Exit(2)
 	}
 	if err := run(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", mode, err)
