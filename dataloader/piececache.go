@@ -14,7 +14,7 @@ import (
 // piece is decoded by one goroutine, however many ask for it.
 type pieceCache struct {
 	limit int64
-	whole int               // of so many pieces there is room at least, if they are larger than size says
+	whole int               // where pieces are read one after the other: so many are kept, of which there is room also if they are larger than size says; else 0
 	size  func(i int) int64 // about what a piece takes
 	load  func(ctx context.Context, i int) (heldPiece, int64, error)
 	ctx   context.Context // of the decoding
@@ -41,7 +41,7 @@ type heldPiece interface {
 }
 
 // cachedPiece is a piece that is decoded or will be. All but done is guarded by
-// the cache's mu until done is closed; uses and last always.
+// the cache's mu until done is closed; uses, taken and last always.
 type cachedPiece struct {
 	number int
 	done   chan struct{}
@@ -49,6 +49,7 @@ type cachedPiece struct {
 	err    error
 	bytes  int64
 	uses   int
+	taken  bool // at least once
 	last   int64
 }
 
@@ -114,16 +115,22 @@ func (c *pieceCache) decode(p *cachedPiece) {
 }
 
 // shrink drops pieces that nobody uses, those first that were not used for the
-// longest time, and never the newest. The lock is held.
+// longest time, and never the newest; where pieces come one after the other, those
+// that were read and are more than are kept, too. The lock is held.
 func (c *pieceCache) shrink(newest *cachedPiece) {
-	for c.bytes > c.limit {
+	for {
+		full := c.bytes > c.limit
+		held := 0
 		var oldest *cachedPiece
 		for _, p := range c.pieces {
-			if p != newest && p.uses == 0 && p.reader != nil && (oldest == nil || p.last < oldest.last) {
+			if p.bytes > 0 {
+				held++
+			}
+			if p != newest && p.uses == 0 && p.reader != nil && (full || p.taken) && (oldest == nil || p.last < oldest.last) {
 				oldest = p
 			}
 		}
-		if oldest == nil {
+		if oldest == nil || !full && (c.whole == 0 || held <= c.whole) {
 			return
 		}
 		c.drop(oldest)
@@ -150,6 +157,7 @@ func (c *pieceCache) take(ctx context.Context, i int) (*cachedPiece, error) {
 		return nil, closedError()
 	}
 	p.uses++
+	p.taken = true
 	c.mu.Unlock()
 	begin := time.Now()
 	select {

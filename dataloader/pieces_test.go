@@ -70,6 +70,9 @@ func TestAhead(t *testing.T) {
 	if r.cache.bytes > r.cache.limit {
 		t.Errorf("%d bytes of %d are kept at the end", r.cache.bytes, r.cache.limit)
 	}
+	if n := len(r.cache.pieces); n > 1+processors() {
+		t.Errorf("%d pieces of %d are kept at the end", n, pieces)
+	}
 	if s := l.Stats(); s.Read <= 0 || s.Decode <= 0 || s.Bound == "" {
 		t.Errorf("%+v", s)
 	}

@@ -87,7 +87,7 @@ func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 	var page []byte
 	var err error
 	if n := p.uncompressed; c.into != nil && p.kind != pageDictionary {
-		page, c.into = c.into[:n:n+slack], c.into[n+slack:]
+		page = c.into(n + slack)[:n]
 	} else if page, err = c.room(&c.page, n); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package storage
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -95,21 +94,15 @@ type wordValues struct {
 	flatValues
 	group  *WordGroup
 	column *wordColumn
-	from   memory.Allocator
 }
 
 func (v *wordValues) dictionary(b []byte, n int64) error {
 	if int64(len(b))/v.column.width < n {
 		return errValuesEnd
 	}
-	// There is room for as many values as the narrowest indices of them tell apart:
-	// lookUp needs no comparison of each.
-	held, err := memory.NewZeroed(v.from, 4<<bits.Len64(uint64(max(n, 1)-1)))
-	if err != nil {
-		return err
-	}
-	v.group.held = append(v.group.held, held)
-	v.column.dict = memory.View[uint32](held)[:n]
+	table := memory.View[uint32](memory.Wrap(v.group.take(tableBytes(n)), nil))
+	v.column.dict = table[:n]
 	v.column.plain(v.column.dict, b)
+	clear(table[n:])
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"sort"
 	"sync"
 
@@ -46,7 +47,8 @@ type WordGroup struct {
 	path, part string
 	rows       int64
 	columns    []wordColumn
-	held       []*memory.Buffer
+	held       *memory.Buffer // pages and dictionaries, all in one: groups of a file are as large, so that one can have the memory of another
+	room       []byte         // of it, yet to use
 }
 
 // wordColumn is a column of a WordGroup.
@@ -81,6 +83,14 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 			one.Close()
 		}
 	}()
+	size := int64(0)
+	for _, c := range r.flat {
+		size += c.wordsSize()
+	}
+	if one.held, err = memory.New(r.from, size); err != nil {
+		return nil, inFile(one.path, one.part, err, nil)
+	}
+	one.room = one.held.Bytes()
 	for k, c := range r.flat {
 		if err := canceled(ctx, r.file.path); err != nil {
 			return nil, err
@@ -92,9 +102,34 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 		if err != nil {
 			return nil, c.fault(err)
 		}
+		c.close() // so that the next has its room
 	}
 	ok = true
 	return one, nil
+}
+
+// wordsSize is the room that a WordGroup needs for a column.
+func (c *chunkReader) wordsSize() (size int64) {
+	for i := range c.pages {
+		switch p := &c.pages[i]; p.kind {
+		case pageData, pageDataV2:
+			size += memory.Padded(p.uncompressed + slack)
+		case pageDictionary: // which has four bytes of a value at least
+			size += memory.Padded(tableBytes(min(p.values, p.uncompressed/4)))
+		}
+	}
+	return size
+}
+
+// tableBytes is the size of a dictionary of n words with room for as many as the
+// narrowest indices of them tell apart: lookUp needs no comparison of each.
+func tableBytes(n int64) int64 { return 4 << bits.Len64(uint64(max(n, 1)-1)) }
+
+// take gives n bytes of the room.
+func (g *WordGroup) take(n int64) []byte {
+	b := g.room[:n:n]
+	g.room = g.room[memory.Padded(n):]
+	return b
 }
 
 // add reads the pages of a column and looks that they have as many values as the
@@ -111,22 +146,11 @@ func (g *WordGroup) add(ctx context.Context, c *chunkReader, as arrow.DataType) 
 		if column.plain == nil {
 			return errNotWords
 		}
-		c.values = &wordValues{c.values, g, &column, c.from}
+		c.values = &wordValues{c.values, g, &column}
 	}
-	size, marks := int64(0), g.rows/markRows
-	for i := range c.pages {
-		if p := &c.pages[i]; p.kind == pageData || p.kind == pageDataV2 {
-			size += p.uncompressed + slack
-			marks++
-		}
-	}
-	pages, err := memory.New(c.from, size)
-	if err != nil {
-		return err
-	}
-	g.held, c.into = append(g.held, pages), pages.Bytes()
+	c.into = g.take
 	column.pages = make([]wordPage, 0, len(c.pages))
-	room := make([]hybrid, 0, marks)
+	room := make([]hybrid, 0, g.rows/markRows+int64(len(c.pages)))
 	for at := int64(0); at < g.rows; {
 		c.left = 0
 		if err := c.turn(ctx); err != nil {
@@ -186,19 +210,12 @@ func pageOf(b *pageValues, bools bool, width, n int64, room *[]hybrid) (p wordPa
 func (g *WordGroup) Rows() int64 { return g.rows }
 
 // Bytes is the memory that is held.
-func (g *WordGroup) Bytes() (n int64) {
-	for _, b := range g.held {
-		n += b.Len()
-	}
-	return n
-}
+func (g *WordGroup) Bytes() int64 { return g.held.Len() }
 
 // Close gives the pages back. No Read may run.
 func (g *WordGroup) Close() {
-	for _, b := range g.held {
-		b.Release()
-	}
-	g.held, g.columns = nil, nil
+	g.held.Release()
+	g.held, g.room, g.columns = nil, nil, nil
 }
 
 // wordCursor is how far a Read is in a column.
