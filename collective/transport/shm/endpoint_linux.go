@@ -40,6 +40,7 @@ type endpoint struct {
 	scratch []byte // what is combined is read into it
 	crowded bool   // there are more ranks than processors
 	fenced  bool   // see set
+	medium  int    // bytes of the longest message that passes through the ring
 	lending []int  // ranks that long messages are under way to, with parts that nobody has begun
 	closed  bool
 }
@@ -74,7 +75,10 @@ type ends struct {
 
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
-		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
+		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true, medium: medium}
+	if e.crowded {
+		e.medium = crowdMedium
+	}
 	for r := range e.lanes {
 		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)
 	}
@@ -95,7 +99,7 @@ func (e *endpoint) Name() string { return "shm" }
 func (e *endpoint) Notes() <-chan transport.Note { return e.box.Notes() }
 
 // Eager is the length of messages that travel in slots and in the ring.
-func (e *endpoint) Eager() int { return medium }
+func (e *endpoint) Eager() int { return e.medium }
 
 // Interrupt ends what waits.
 func (e *endpoint) Interrupt(err error) {

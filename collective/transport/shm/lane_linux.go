@@ -169,7 +169,7 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	case len(payload) <= inline:
 		s.manner = inSlot
 		put(s.data[:], payload)
-	case len(payload) <= medium:
+	case len(payload) <= e.medium:
 		s.manner = inRing
 		off, err := e.place(l, at, k, len(payload))
 		if err != nil {
@@ -375,7 +375,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 	}
 	if s.manner == inRing {
 		off := *s.address()
-		if n > medium || off > room-uint64(n) {
+		if n > crowdMedium || off > room-uint64(n) {
 			return fmt.Errorf("shm: a message of rank %d lies at %d of its ring and has %d bytes", from, off, n)
 		}
 		for done := 0; done < n; {

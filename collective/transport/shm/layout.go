@@ -11,17 +11,19 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790005 // "volley", layout 5
-	depth   = 32                 // slots of a lane, a power of two
-	told    = 8                  // messages in slots that the reader takes before it says so
-	inline  = 1024               // bytes of payload that a slot holds
-	medium  = 16 << 10           // bytes of the longest message that passes through the ring
-	room    = 512 << 10          // bytes of a lane's ring: eight messages, at the least
-	piece   = 8 << 10            // bytes of a message in the ring that are shown at a time
-	chunk   = 128 << 10          // bytes of a chunk of a long message that cannot be read in place
-	chunks  = 4                  // of a lane
-	noteLen = 8192               // bytes of the longest note
-	noteMax = 8                  // notes of a lane
+	magic  = 0x766f6c6c65790006 // "volley", layout 6
+	depth  = 32                 // slots of a lane, a power of two
+	told   = 8                  // messages in slots that the reader takes before it says so
+	inline = 1024               // bytes of payload that a slot holds
+	medium = 16 << 10           // bytes of the longest message that passes through the ring,
+	// where ranks share processors: to wait for its reader would be to give the processor away
+	crowdMedium = 64 << 10
+	room        = 640 << 10 // bytes of a lane's ring: eight messages, at the least, and what is left out at its end
+	piece       = 8 << 10   // bytes of a message in the ring that are shown at a time
+	chunk       = 128 << 10 // bytes of a chunk of a long message that cannot be read in place
+	chunks      = 4         // of a lane
+	noteLen     = 8192      // bytes of the longest note
+	noteMax     = 8         // notes of a lane
 )
 
 type head struct {

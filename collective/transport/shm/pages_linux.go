@@ -42,7 +42,7 @@ func (e *endpoint) Describe() string {
 			pages = fmt.Sprintf("%d MiB of it in huge pages", n>>20)
 		}
 	}
-	return fmt.Sprintf("shared memory: messages above %d KiB are read %s; the segment has %d MiB, %s", medium>>10, way, len(e.seg.bytes)>>20, pages)
+	return fmt.Sprintf("shared memory: messages above %d KiB are read %s; the segment has %d MiB, %s", e.medium>>10, way, len(e.seg.bytes)>>20, pages)
 }
 
 // hugeBytes are those of a mapping, by the text of smaps, that huge pages hold; ok says
