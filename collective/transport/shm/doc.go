@@ -1,14 +1,15 @@
 // Package shm is the transport between processes of one machine, for Linux. The
 // ranks map one segment of shared memory, in which every ordered pair has a lane
-// of slots. A message of up to 1 KiB travels in its slot, one of up to 16 KiB in the
-// lane's ring, which the sender fills without waiting for anybody. Of a longer one the
-// slot has the address only, and the receiver copies or combines straight from the
-// sender's memory (process_vm_readv), so its bytes are copied once; a sender that has
-// nothing to do but wait copies a part of it into chunks of the segment, where that was
-// found to be faster. Where the system does not permit reading another process's
+// of slots. A message of up to 1 KiB travels in its slot, one of up to 16 KiB (64 KiB where
+// ranks share processors) in the lane's ring, which the sender fills without waiting for
+// anybody. Of a longer one the slot has the address only, and the receiver copies or
+// combines straight from the sender's memory (process_vm_readv), so its bytes are copied
+// once; a sender that has nothing to do but wait copies a part of it into chunks of the
+// segment, where that was found to be faster. Where the system does not permit reading another process's
 // memory, all of a long message passes through the chunks, one copy in and one out.
 //
-// A rank that waits looks at the slot for some microseconds, gives way to other
-// processes, and sleeps on a futex at last. Every rank watches the others'
-// processes, so a crash is seen within a tenth of a second, without heartbeats.
+// A rank that waits looks at the slot for some microseconds (not at all where the awaited
+// rank is on its processor), gives way to other processes, and sleeps on a futex at last.
+// Every rank watches the others' processes, so a crash is seen within a tenth of a second,
+// without heartbeats.
 package shm
