@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/rowcopy"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -111,10 +112,7 @@ func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first,
 // of 128 bytes are a quarter of a first-level cache.
 const touchRows = 64
 
-// copyTo writes rows into a tensor from its row at on. The lines of some rows
-// are read first in a loop that does nothing else: as many loads as the
-// processor bears are then under way, which a loop that also stores does not get
-// to. What it read is returned so that the loop is not left out.
+// copyTo writes rows into a tensor from its row at on.
 func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
 	bytes, w := t.buffer.Bytes(), t.width
 	e := w / t.columns
@@ -122,6 +120,20 @@ func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
 		copy(to.Data[at*w:][:int64(len(rows))*w], bytes[rows[0]*w:])
 		return 0
 	}
+	if to.ColumnStride == 1 {
+		step := to.RowStride * e
+		rowcopy.Copy(to.Data[at*step:], int(step), bytes, int(w), rows)
+		return 0
+	}
+	return t.turnTo(to, at, rows)
+}
+
+// turnTo is copyTo into columns. The lines of some rows are read first in a loop that
+// does nothing else: as many loads as the processor bears are then under way, which a
+// loop that also stores far apart does not get to. What it read is returned so that
+// the loop is not left out.
+func (t *tile) turnTo(to *Tensor, at int64, rows []int64) (touched byte) {
+	bytes, w := t.buffer.Bytes(), t.width
 	for len(rows) > 0 {
 		n := min(touchRows, len(rows))
 		for _, r := range rows[:n] {
@@ -129,17 +141,12 @@ func (t *tile) copyTo(to *Tensor, at int64, rows []int64) (touched byte) {
 				touched ^= bytes[k]
 			}
 		}
-		switch {
-		case to.ColumnStride == 1:
-			for i, r := range rows[:n] {
-				k := (at + int64(i)) * to.RowStride * e
-				copy(to.Data[k:k+w], bytes[r*w:(r+1)*w])
-			}
-		case e == 1:
+		switch w / t.columns {
+		case 1:
 			turn[uint8](to.Data[at:], to.ColumnStride, bytes, t.columns, rows[:n])
-		case e == 2:
+		case 2:
 			turn[uint16](view[uint16](to.Data)[at:], to.ColumnStride, view[uint16](bytes), t.columns, rows[:n])
-		case e == 4:
+		case 4:
 			turn[uint32](view[uint32](to.Data)[at:], to.ColumnStride, view[uint32](bytes), t.columns, rows[:n])
 		default:
 			turn[uint64](view[uint64](to.Data)[at:], to.ColumnStride, view[uint64](bytes), t.columns, rows[:n])

@@ -11,6 +11,12 @@ const (
 	smallWidth = 16 // bits, up to which there are many
 )
 
+// What rounds multiply by, before their keys change it.
+const (
+	evenFactor = 0xa0761d6478bd642f
+	oddFactor  = 0xe7037ed1a0b428db
+)
+
 // Permutation is a pseudo-random order of the numbers [0, n) that is computed
 // and not stored: it takes no memory, and any position of it is found at once.
 //
@@ -74,26 +80,88 @@ func (p *Permutation) once(x uint64) uint64 {
 	mask, low := uint64(1)<<p.left-1, uint64(1)<<p.right-1
 	l, r := x>>p.right, x&low
 	for keys := p.keys[:p.rounds]; len(keys) > 1; keys = keys[2:] {
-		hi, lo := bits.Mul64(r^keys[0], 0xa0761d6478bd642f^keys[0]>>1)
+		hi, lo := bits.Mul64(r^keys[0], evenFactor^keys[0]>>1)
 		l ^= (hi ^ lo) & mask
-		hi, lo = bits.Mul64(l^keys[1], 0xe7037ed1a0b428db^keys[1]>>1)
+		hi, lo = bits.Mul64(l^keys[1], oddFactor^keys[1]>>1)
 		r ^= (hi ^ lo) & low
 	}
 	return l<<p.right | r
 }
 
+// together is how many numbers Fill puts through the network at a time.
+const together = 512
+
 // Fill writes the numbers at the positions from on into dst; after the last
-// position comes the first again. Of no numbers it writes nothing.
+// position comes the first again. Of no numbers it writes nothing. Numbers go
+// through the network side by side, in vectors where the processor has them, and
+// those that come out outside of [0, Len()) together once more.
 func (p *Permutation) Fill(dst []int64, from int64) {
 	if p.n == 0 {
 		return
 	}
 	at := from
-	for i := range dst {
-		if at >= int64(p.n) {
-			at %= int64(p.n)
+	if at >= int64(p.n) {
+		at %= int64(p.n)
+	}
+	if len(dst) < step {
+		for i := range dst {
+			dst[i] = p.At(at)
+			at = p.after(at)
 		}
-		dst[i] = p.At(at)
-		at++
+		return
+	}
+	net := p.network()
+	for len(dst) > 0 {
+		d := dst[:min(together, len(dst))]
+		dst = dst[len(d):]
+		for i := range d {
+			d[i] = at
+			at = p.after(at)
+		}
+		p.pass(net, d)
+		p.walk(net, d)
+	}
+}
+
+// after is the position after one.
+func (p *Permutation) after(at int64) int64 {
+	if at++; at == int64(p.n) {
+		return 0
+	}
+	return at
+}
+
+// outside is 1 for what the network gave outside of [0, Len()), else 0.
+func (p *Permutation) outside(x int64) int { return int(uint64(int64(p.n-1)-x) >> 63) }
+
+// walk puts those of up to together numbers in again that are outside.
+func (p *Permutation) walk(net *network, d []int64) {
+	var places [together]int16
+	var again [together]int64
+	n := 0
+	for i, x := range d {
+		places[n&(together-1)] = int16(i)
+		n += p.outside(x)
+	}
+	for n > 0 {
+		for k, i := range places[:n] {
+			again[k] = d[i]
+		}
+		p.pass(net, again[:n])
+		left := 0
+		for k, i := range places[:n] {
+			d[i] = again[k]
+			places[left] = i
+			left += p.outside(again[k])
+		}
+		n = left
+	}
+}
+
+// pass is once of each of some numbers.
+func (p *Permutation) pass(net *network, d []int64) {
+	k := vectors(net, d)
+	for i, x := range d[k:] {
+		d[k+i] = int64(p.once(uint64(x)))
 	}
 }

@@ -78,3 +78,22 @@ func TestPermutationScatters(t *testing.T) {
 		t.Errorf("steps are %.0f long on average, %d are 1", mean, kept)
 	}
 }
+
+// TestFillIsAt holds Fill, in vectors and not, to At: at all lengths about a vector's and
+// a block's, from all places, around the end, for orders of every width.
+func TestFillIsAt(t *testing.T) {
+	for _, n := range []int64{1, 2, 3, 17, 1000, 1 << 16, 1<<16 + 1, 1_000_000, 1<<31 + 12_345, 1<<40 + 7, 1<<62 + 1, 1<<63 - 1} {
+		p := NewPermutation(n, uint64(n)*3, 5)
+		for _, length := range []int{0, 1, step - 1, step, step + 1, 3*step + 5, together - 1, together, together + 1, 3*together + step + 3} {
+			for _, from := range []int64{0, n / 3, n - 1} {
+				got := make([]int64, length)
+				p.Fill(got, from)
+				for i, x := range got {
+					if at := int64((uint64(from) + uint64(i)) % uint64(n)); x != p.At(at) {
+						t.Fatalf("of %d numbers, %d from %d: position %d is %d and not %d", n, length, from, i, x, p.At(at))
+					}
+				}
+			}
+		}
+	}
+}

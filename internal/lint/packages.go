@@ -29,6 +29,7 @@ var Packages = []Package{
 	{Path: "internal/crc32c"},
 	{Path: "internal/release"},
 	{Path: "internal/numa"},
+	{Path: "internal/rowcopy"},
 	{Path: "internal/capigen"},
 	{Path: "internal/bitpack"},
 
@@ -85,7 +86,7 @@ var Packages = []Package{
 	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: theCPU},
 	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: theCPU},
 	{Path: "dataloader/order", May: []string{"device"}},
-	{Path: "dataloader", May: join(tables, []string{"matrix", "dataloader/order"}), Tests: theCPU},
+	{Path: "dataloader", May: join(tables, []string{"internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
 
 	// Neighbours: each knows one foreign format or library.
 	{Path: "interop/arrow15", May: []string{"memory"}},

@@ -1,0 +1,213 @@
+#include "textflag.h"
+
+// DI is where the next row goes, R13 the step; SI is the first row, CX their width. R8
+// is at the number of the next row, R9 counts the rows whose numbers stand R10 bytes
+// before those of others, which are asked for. A row's last byte is asked for too: it
+// may be in a line more than its width has.
+
+#define ARGUMENTS \
+	MOVQ to+0(FP), DI    \
+	MOVQ step+8(FP), R13 \
+	MOVQ from+16(FP), SI \
+	MOVQ width+24(FP), CX \
+	MOVQ rows+32(FP), R8 \
+	MOVQ n+40(FP), R9    \
+	MOVQ ahead+48(FP), R10 \
+	SUBQ R10, R9
+
+// func copyWide(to *byte, step int, from *byte, width int, rows *int64, n, ahead int)
+TEXT ·copyWide(SB), NOSPLIT, $0-56
+	ARGUMENTS
+	LEAQ -32(CX), R12
+	MOVQ R10, R11
+	MOVQ R8, R14
+
+first:
+	MOVQ  (R14), AX
+	IMULQ CX, AX
+	ADDQ  SI, AX
+	LEAQ  -1(AX)(CX*1), DX
+
+firstline:
+	PREFETCHT0 (AX)
+	ADDQ       $64, AX
+	CMPQ       AX, DX
+	JLS        firstline
+	PREFETCHT0 (DX)
+	ADDQ       $8, R14
+	DECQ       R11
+	JNZ        first
+	TESTQ      R9, R9
+	JZ         rest
+
+row:
+	MOVQ  (R8)(R10*8), AX
+	IMULQ CX, AX
+	ADDQ  SI, AX
+	LEAQ  -1(AX)(CX*1), DX
+
+line:
+	PREFETCHT0 (AX)
+	ADDQ       $64, AX
+	CMPQ       AX, DX
+	JLS        line
+	PREFETCHT0 (DX)
+	MOVQ       (R8), AX
+	IMULQ      CX, AX
+	ADDQ       SI, AX
+	XORQ       DX, DX
+	CMPQ       DX, R12
+	JGE        end
+
+part:
+	VMOVDQU (AX)(DX*1), Y0
+	VMOVDQU Y0, (DI)(DX*1)
+	ADDQ    $32, DX
+	CMPQ    DX, R12
+	JLT     part
+
+end:
+	VMOVDQU (AX)(R12*1), Y0
+	VMOVDQU Y0, (DI)(R12*1)
+	ADDQ    R13, DI
+	ADDQ    $8, R8
+	DECQ    R9
+	JNZ     row
+
+rest:
+	MOVQ  (R8), AX
+	IMULQ CX, AX
+	ADDQ  SI, AX
+	XORQ  DX, DX
+	CMPQ  DX, R12
+	JGE   restend
+
+restpart:
+	VMOVDQU (AX)(DX*1), Y0
+	VMOVDQU Y0, (DI)(DX*1)
+	ADDQ    $32, DX
+	CMPQ    DX, R12
+	JLT     restpart
+
+restend:
+	VMOVDQU (AX)(R12*1), Y0
+	VMOVDQU Y0, (DI)(R12*1)
+	ADDQ    R13, DI
+	ADDQ    $8, R8
+	DECQ    R10
+	JNZ     rest
+	VZEROUPPER
+	RET
+
+// ASK asks for the row whose number is in AX.
+#define ASK \
+	IMULQ      CX, AX          \
+	ADDQ       SI, AX          \
+	PREFETCHT0 (AX)            \
+	PREFETCHT0 -1(AX)(CX*1)
+
+#define NARROW \
+	MOVQ   (R8), AX             \
+	IMULQ  CX, AX               \
+	ADDQ   SI, AX               \
+	MOVOU  (AX), X0             \
+	MOVOU  -16(AX)(CX*1), X1    \
+	MOVOU  X0, (DI)             \
+	MOVOU  X1, -16(DI)(CX*1)    \
+	ADDQ   R13, DI              \
+	ADDQ   $8, R8
+
+// func copyNarrow(to *byte, step int, from *byte, width int, rows *int64, n, ahead int)
+TEXT ·copyNarrow(SB), NOSPLIT, $0-56
+	ARGUMENTS
+	MOVQ R10, R11
+	MOVQ R8, R14
+
+narrowfirst:
+	MOVQ  (R14), AX
+	ASK
+	ADDQ  $8, R14
+	DECQ  R11
+	JNZ   narrowfirst
+	TESTQ R9, R9
+	JZ    narrowrest
+
+narrow:
+	MOVQ (R8)(R10*8), AX
+	ASK
+	NARROW
+	DECQ R9
+	JNZ  narrow
+
+narrowrest:
+	NARROW
+	DECQ R10
+	JNZ  narrowrest
+	RET
+
+#define SLIM(move, size) \
+	MOVQ  (R8), AX             \
+	IMULQ CX, AX               \
+	ADDQ  SI, AX               \
+	move  (AX), DX             \
+	move  -size(AX)(CX*1), BX  \
+	move  DX, (DI)             \
+	move  BX, -size(DI)(CX*1)  \
+	ADDQ  R13, DI              \
+	ADDQ  $8, R8
+
+// func copyEights(to *byte, step int, from *byte, width int, rows *int64, n, ahead int)
+TEXT ·copyEights(SB), NOSPLIT, $0-56
+	ARGUMENTS
+	MOVQ R10, R11
+	MOVQ R8, R14
+
+eightsfirst:
+	MOVQ (R14), AX
+	ASK
+	ADDQ $8, R14
+	DECQ R11
+	JNZ  eightsfirst
+	TESTQ R9, R9
+	JZ    eightsrest
+
+eights:
+	MOVQ (R8)(R10*8), AX
+	ASK
+	SLIM(MOVQ, 8)
+	DECQ R9
+	JNZ  eights
+
+eightsrest:
+	SLIM(MOVQ, 8)
+	DECQ R10
+	JNZ  eightsrest
+	RET
+
+// func copyFours(to *byte, step int, from *byte, width int, rows *int64, n, ahead int)
+TEXT ·copyFours(SB), NOSPLIT, $0-56
+	ARGUMENTS
+	MOVQ R10, R11
+	MOVQ R8, R14
+
+foursfirst:
+	MOVQ (R14), AX
+	ASK
+	ADDQ $8, R14
+	DECQ R11
+	JNZ  foursfirst
+	TESTQ R9, R9
+	JZ    foursrest
+
+fours:
+	MOVQ (R8)(R10*8), AX
+	ASK
+	SLIM(MOVL, 4)
+	DECQ R9
+	JNZ  fours
+
+foursrest:
+	SLIM(MOVL, 4)
+	DECQ R10
+	JNZ  foursrest
+	RET

@@ -1,0 +1,78 @@
+package rowcopy
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/volley-go/volley/internal/guard"
+)
+
+// TestCopy holds Copy to the plain loop, for rows of all widths, which lie against
+// unmapped memory, and for rooms that are wider than the rows.
+func TestCopy(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for width := 1; width <= 330; width++ {
+		for _, n := range []int{1, 2, 3, mostAhead - 1, mostAhead, mostAhead + 1, 300} {
+			for _, mode := range []guard.Mode{guard.Tail, guard.Head} {
+				const rows = 64 // so that all of them end where the block does
+				a := guard.New(mode)
+				from, err := a.Allocate(int64(rows * width))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range from.Bytes {
+					from.Bytes[i] = byte(r.Uint32())
+				}
+				step := width + r.IntN(2)*r.IntN(70)
+				to, err := a.Allocate(int64((n-1)*step + width))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, numbers := bytes.Clone(to.Bytes), make([]int64, n)
+				for i := range numbers {
+					numbers[i] = r.Int64N(rows)
+				}
+				numbers[0], numbers[n-1] = rows-1, 0
+				plain(want, step, from.Bytes, width, numbers)
+				if Copy(to.Bytes, step, from.Bytes, width, numbers); !bytes.Equal(to.Bytes, want) {
+					t.Fatalf("%d rows of %d bytes, %d apart: other bytes than the plain loop's", n, width, step)
+				}
+				a.Free(from)
+				a.Free(to)
+				if err := a.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkCopy(b *testing.B) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, width := range []int{4, 44, 128, 512} {
+		n := (128 << 20) / width
+		from, to, rows := make([]byte, n*width), make([]byte, 4096*width), make([]int64, n)
+		for i := range from {
+			from[i] = byte(i)
+		}
+		for i := range rows {
+			rows[i] = int64(i)
+		}
+		r.Shuffle(n, func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		for name, run := range map[string]func([]byte, int, []byte, int, []int64){"ahead": Copy, "plain": plain} {
+			b.Run(fmt.Sprintf("width=%d/%s", width, name), func(b *testing.B) {
+				b.SetBytes(int64(4096 * width))
+				at := 0
+				for b.Loop() {
+					if at+4096 > n {
+						at = 0
+					}
+					run(to, width, from, width, rows[at:at+4096])
+					at += 4096
+				}
+			})
+		}
+	}
+}
