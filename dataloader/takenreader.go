@@ -13,7 +13,7 @@ type takenReader struct {
 	of    *Taken
 	parts []Part
 	lent  int          // loans that are not closed; guarded by of.mu
-	whole *table.Table // nil once it is laid out; guarded by of.mu
+	whole *table.Table // nil once it is laid out and summed; guarded by of.mu
 
 	rows *rowReader
 	mu   sync.RWMutex // held for reading by who reads from
@@ -23,39 +23,45 @@ type takenReader struct {
 	stop   context.CancelFunc
 }
 
-// lay begins to lay the rows out. The columns are gone when that is done and they
-// are summed.
+// lay begins to lay the rows out. Batches are made of them as soon as they all lie
+// there; the columns are gone when they are summed too.
 func (r *takenReader) lay() {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
+	from := r.from
 	r.laying.Go(func() {
-		for i := range r.from.parts {
-			p, to := &r.from.parts[i], &r.rows.parts[i]
-			if r.from.fill(ctx, to.data, p, 0) != nil {
+		for i := range from.parts {
+			p, to := &from.parts[i], &r.rows.parts[i]
+			if from.fill(ctx, to.data, p, 0) != nil {
 				return
 			}
 			if to.valid != nil {
 				fillMask(ctx, to.valid, to.data.buffer.Bytes(), p, 0, r.rows.rows)
 			}
 		}
-		sums := map[int]taken{}
-		for _, p := range r.parts {
-			for _, c := range p.Columns {
-				values, nulls, err := (&tableSource{r.whole}).column(ctx, c)
-				if err != nil {
-					return
-				}
-				sums[c] = taken{values, nulls}
-			}
+		if ctx.Err() != nil {
+			return
 		}
-		if ctx.Err() == nil {
-			r.laid(sums)
-		}
+		r.mu.Lock()
+		r.from = nil
+		r.mu.Unlock()
+		_ = from.Close() // which has nothing to say
+		r.sum(ctx)
 	})
 }
 
-// laid gives the columns back.
-func (r *takenReader) laid(sums map[int]taken) {
+// sum sums the columns and gives them back.
+func (r *takenReader) sum(ctx context.Context) {
+	sums := map[int]taken{}
+	for _, p := range r.parts {
+		for _, c := range p.Columns {
+			values, nulls, err := (&tableSource{r.whole}).column(ctx, c)
+			if err != nil {
+				return
+			}
+			sums[c] = taken{values, nulls}
+		}
+	}
 	r.of.mu.Lock()
 	for c, sum := range sums {
 		r.of.remember(c, sum)
@@ -63,11 +69,6 @@ func (r *takenReader) laid(sums map[int]taken) {
 	whole := r.whole
 	r.whole = nil
 	r.of.mu.Unlock()
-	r.mu.Lock()
-	from := r.from
-	r.from = nil
-	r.mu.Unlock()
-	_ = from.Close() // which has nothing to say
 	whole.Release()
 }
 
@@ -107,6 +108,8 @@ func (l *takenLoan) Close() error {
 	r.laying.Wait()
 	if r.from != nil {
 		_ = r.from.Close() // which has nothing to say
+	}
+	if r.whole != nil {
 		r.whole.Release()
 	}
 	return r.rows.Close()

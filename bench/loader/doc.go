@@ -10,5 +10,5 @@
 // every row exactly once. Engines take turns, in an order that moves on by one
 // each round. Beside them a plain loop of Go gathers the same number of rows from
 // a matrix at random on all threads, with an order that is there already: the
-// limit.
+// limit; and so does a loop that asks for rows ahead, the most that memory gives.
 package loader

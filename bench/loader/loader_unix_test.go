@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s has times", name)
 		}
 	}
-	if len(got) != 6 {
+	if len(got) != 7 {
 		t.Errorf("%d records of %v", len(got), got)
 	}
 	lines := k.answer.Value.(map[string]any)["loaders"].([]Line)
@@ -119,7 +119,7 @@ func TestSets(t *testing.T) {
 		got[r.Op+" "+r.Engine] = true
 	}
 	lines := k.answer.Value.(map[string]any)["loaders"].([]Line)
-	if len(got) != 3*4 || len(lines) != 3*3 || lines[3].Data != Flights || lines[8].Data != "x/taxi.parquet" {
+	if len(got) != 3*5 || len(lines) != 3*3 || lines[3].Data != Flights || lines[8].Data != "x/taxi.parquet" {
 		t.Errorf("%v, %+v", got, lines)
 	}
 	for _, want := range []string{"memory volley", "flights memory limit", "flights parquet volley", "taxi.parquet parquet-shuffled volley"} {
@@ -149,13 +149,18 @@ func TestRunFails(t *testing.T) {
 }
 
 func TestLimitStops(t *testing.T) {
-	l := newLimit(10_000, 3, 100, 3)
-	if s, err := l.run(context.Background()); err != nil || s <= 0 {
-		t.Errorf("%v s, %v", s, err)
+	l, err := newLimit(10_000, 3, 100, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	var of limits
+	if err := l.run(context.Background(), &of); err != nil || of.plain[0] <= 0 || of.ahead[0] <= 0 {
+		t.Errorf("%v s, %v", of, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := l.run(ctx); err == nil {
+	if err := l.run(ctx, &of); err == nil {
 		t.Error("it went on")
 	}
 }

@@ -29,7 +29,7 @@ type racer struct {
 // race runs an operation by all engines, and times the limit, if there is one,
 // beside each round.
 func race(ctx context.Context, o Options, set, op, dir string, workers []*engine, bound *limit, p progress.Progress) (
-	all []*racer, limits report.Timing, err error,
+	all []*racer, of limits, err error,
 ) {
 	p.Start(set+", "+op+", check", int64(len(workers)))
 	defer p.Done()
@@ -45,7 +45,7 @@ func race(ctx context.Context, o Options, set, op, dir string, workers []*engine
 			r.wrong = a.Wrong
 		}
 		if err := r.failed(ctx, err, o.Engines[0]); err != nil {
-			return all, limits, err
+			return all, of, err
 		}
 		p.Add(1)
 	}
@@ -58,11 +58,9 @@ func race(ctx context.Context, o Options, set, op, dir string, workers []*engine
 			}
 		}
 		if bound != nil {
-			seconds, err := bound.run(ctx)
-			if err != nil {
-				return all, limits, err
+			if err := bound.run(ctx, &of); err != nil {
+				return all, of, err
 			}
-			limits.Seconds = append(limits.Seconds, seconds)
 		}
 		for i := range all {
 			r := all[(i+round)%len(all)]
@@ -70,7 +68,7 @@ func race(ctx context.Context, o Options, set, op, dir string, workers []*engine
 				continue
 			}
 			if err := r.failed(ctx, r.turn(ctx), o.Engines[0]); err != nil {
-				return all, limits, err
+				return all, of, err
 			}
 		}
 		p.Add(1)
@@ -79,12 +77,12 @@ func race(ctx context.Context, o Options, set, op, dir string, workers []*engine
 		if r.why == "" {
 			if _, err := r.call(ctx, command{Do: "unload"}); err != nil {
 				if err := r.failed(ctx, err, o.Engines[0]); err != nil {
-					return all, limits, err
+					return all, of, err
 				}
 			}
 		}
 	}
-	return all, limits, nil
+	return all, of, nil
 }
 
 // turn times an epoch and then the first batch of a loader made anew.

@@ -135,13 +135,18 @@ func (s *summary) set(ctx context.Context, set, dir string, workers []*engine, t
 	for _, op := range o.Ops {
 		var bound *limit
 		if op == "memory" {
-			bound = newLimit(made.Rows, made.Columns, o.Batch, o.Threads)
+			if bound, err = newLimit(made.Rows, made.Columns, o.Batch, o.Threads); err != nil {
+				return err
+			}
 		}
-		all, limits, err := race(ctx, o, set, op, dir, workers, bound, p)
+		all, of, err := race(ctx, o, set, op, dir, workers, bound, p)
+		if bound != nil {
+			bound.close()
+		}
 		if err != nil {
 			return err
 		}
-		if err := s.add(Line{Data: set, Op: op, Rows: made.Rows, Columns: made.Columns}, all, limits, to); err != nil {
+		if err := s.add(Line{Data: set, Op: op, Rows: made.Rows, Columns: made.Columns}, all, of, to); err != nil {
 			return err
 		}
 	}

@@ -28,8 +28,8 @@ type round struct {
 	sum   uint64
 }
 
-func (p *Permutation) network() *network {
-	net := &network{right: uint64(p.right), mask: 1<<p.left - 1, low: 1<<p.right - 1, pairs: uint64(p.rounds / 2)}
+func (p *Permutation) network() (net network) {
+	net.right, net.mask, net.low, net.pairs = uint64(p.right), 1<<p.left-1, 1<<p.right-1, uint64(p.rounds/2)
 	for i, key := range p.keys[:p.rounds] {
 		factor := uint64(evenFactor)
 		if i%2 == 1 {

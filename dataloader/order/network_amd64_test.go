@@ -37,7 +37,8 @@ func TestNetworkInVectors(t *testing.T) {
 					x[i] = int64(r.Uint64() >> (64 - bits))
 					want = append(want, p.once(uint64(x[i])))
 				}
-				loop.run(unsafe.SliceData(x), len(x), p.network())
+				net := p.network()
+				loop.run(unsafe.SliceData(x), len(x), &net)
 				for i := range x {
 					if uint64(x[i]) != want[i] {
 						t.Fatalf("%s: of %d numbers, %d: %d is %d and not %d", name, n, length, i, x[i], want[i])

@@ -118,8 +118,8 @@ func (p *Permutation) Fill(dst []int64, from int64) {
 			d[i] = at
 			at = p.after(at)
 		}
-		p.pass(net, d)
-		p.walk(net, d)
+		p.pass(&net, d)
+		p.walk(&net, d)
 	}
 }
 
