@@ -79,6 +79,7 @@ void test_loader_batches(void);
 void test_loader_columns(void);
 /* Batches on a device, by its name. */
 void test_loader_device(const char* name);
+void test_loader_batches_device(const char* name);
 void test_tokens(void);
 void test_bad_input(void);
 void test_threads(void);

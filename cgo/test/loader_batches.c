@@ -275,3 +275,41 @@ void test_loader_batches(void) {
   test_epochs();
   test_faults();
 }
+
+/* On a device too, of which the memory may be another, a batch of a stream has the values of its rows. */
+void test_loader_batches_device(const char* name) {
+  volley_loader_options o = {.size = sizeof o, .batch = BATCH, .workers = 2, .pin = 1};
+  volley_batches_options from = {.size = sizeof from, .rows = ROWS, .piece = 100};
+  struct ArrowArrayStream s = stream_of(ROWS, 0, 0);
+  volley_device *d, *cpu;
+  volley_loader* l;
+  volley_batch* b;
+  int64_t n = 0;
+  OK(volley_device_open(name, &d));
+  OK(volley_device_open("cpu", &cpu));
+  o.device = d;
+  OK(volley_loader_open_batches(&s, &from, &o, NULL, &l));
+  for (;;) {
+    struct DLManagedTensorVersioned* x;
+    volley_matrix *m, *here;
+    OK(volley_loader_next(l, NULL, &b));
+    if (!b) break;
+    OK(volley_batch_to_dlpack_versioned(b, VOLLEY_BATCH_FEATURES, NULL, 0, &x));
+    OK(volley_batch_free(b));
+    CHECK((x->t.device_type == 1) == (strcmp(name, "cpu") == 0));
+    OK(volley_matrix_from_dlpack_versioned(x, &m));
+    OK(volley_matrix_to(m, cpu, NULL, &here));
+    OK(volley_matrix_free(m));
+    OK(volley_matrix_to_dlpack_versioned(here, &x));
+    OK(volley_matrix_free(here));
+    for (int64_t i = 0; i < x->t.shape[0]; i++, n++) {
+      CHECK(((const float*)((const char*)x->t.data + x->t.byte_offset))[i * x->t.strides[0]] == (float)n);
+    }
+    x->deleter(x);
+  }
+  CHECK(n == ROWS);
+  OK(volley_loader_free(l));
+  OK(volley_device_free(d));
+  OK(volley_device_free(cpu));
+  nothing_open();
+}

@@ -88,10 +88,12 @@ int main(int argc, char** argv) {
   test_comm(argv[1]);
   test_device("cpu");
   test_loader_device("cpu");
+  test_loader_batches_device("cpu");
   for (int i = 2; i < argc; i++) {
     test_device(argv[i]);
     test_foreign(argv[i]);
     test_loader_device(argv[i]);
+    test_loader_batches_device(argv[i]);
     for (int j = 2; j < argc; j++) test_between(argv[i], argv[j]);
   }
   OK(volley_column_free(last_column));
