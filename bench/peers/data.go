@@ -9,6 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/volley-go/volley/memory"
 )
 
 // groups is how many distinct keys "1e5" stands for.
@@ -61,9 +63,20 @@ func holes(i uint64, n int64, share float64) (valid []byte, nulls int) {
 	return valid, nulls
 }
 
+// room is n numbers in memory as the host's device gives it, where a table lies
+// that was read from a file: large blocks are of huge pages where the system has
+// them. Nobody frees it; the collector does.
+func room[T int64 | float64](n int64) []T {
+	block, err := memory.Heap.Allocate(n * int64(unsafe.Sizeof(T(0))))
+	if err != nil { // more than the machine has: Go says so
+		return make([]T, n)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(block.Bytes))), n)
+}
+
 // draws are n numbers below limit.
 func draws(i uint64, n, limit int64) []int64 {
-	r, v := source(i), make([]int64, n)
+	r, v := source(i), room[int64](n)
 	for k := range v {
 		v[k] = r.Int64N(limit)
 	}
@@ -72,7 +85,7 @@ func draws(i uint64, n, limit int64) []int64 {
 
 // permutation are the numbers below n, shuffled.
 func permutation(i uint64, n int64) []int64 {
-	r, v := source(i), make([]int64, n)
+	r, v := source(i), room[int64](n)
 	for k := range v { // the inside-out shuffle
 		j := r.Int64N(int64(k) + 1)
 		v[k] = v[j]
@@ -91,7 +104,7 @@ func spread(v []int64) []int64 {
 
 // anywhere are n numbers of all the type.
 func anywhere(i uint64, n int64) []int64 {
-	r, v := source(i), make([]int64, n)
+	r, v := source(i), room[int64](n)
 	for k := range v {
 		v[k] = int64(r.Uint64())
 	}
@@ -101,7 +114,7 @@ func anywhere(i uint64, n int64) []int64 {
 // zipf are n numbers below a million of which the k-th is drawn 1/(k+1)^1.1 as
 // often as the first.
 func zipf(i uint64, n int64) []int64 {
-	z, v := rand.NewZipf(source(i), 1.1, 1, 999_999), make([]int64, n)
+	z, v := rand.NewZipf(source(i), 1.1, 1, 999_999), room[int64](n)
 	for k := range v {
 		v[k] = int64(z.Uint64())
 	}
@@ -110,7 +123,7 @@ func zipf(i uint64, n int64) []int64 {
 
 // floats are n numbers in [0, 1).
 func floats(i uint64, n int64) []float64 {
-	r, v := source(i), make([]float64, n)
+	r, v := source(i), room[float64](n)
 	for k := range v {
 		v[k] = r.Float64()
 	}

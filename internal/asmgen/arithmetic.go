@@ -85,11 +85,7 @@ len(dst) is a multiple of 256 bytes; slices are no shorter.`)
 		for at0 := 0; at0 < arithmeticStep; at0 += g.bytes {
 			v, r := value, g.vector()
 			if f != left {
-				g.ahead(a, at0)
 				v = g.loaded(at(a, at0))
-			}
-			if f != right {
-				g.ahead(b, at0)
 			}
 			if f == right {
 				op.apply(g, e, value, v, r)

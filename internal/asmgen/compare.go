@@ -75,9 +75,8 @@ for a dst of zeros, whatever it holds. len(a) is a multiple of 64.`)
 	}
 	g.SHRQ(operand.U8(6), n)
 	g.count(n, func() {
-		for at0 := 0; !scalar && at0 < compareStep*e.size; at0 += g.bytes {
+		for at0 := 0; scalar && at0 < compareStep*e.size; at0 += g.bytes {
 			g.ahead(a, at0)
-			g.ahead(b, at0)
 		}
 		if g.wide() {
 			for at0 := 0; at0 < compareStep*e.size; at0 += g.bytes {

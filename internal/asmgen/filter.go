@@ -13,10 +13,17 @@ func filter(g *gen) {
 		filterLoop(g, size)
 	}
 	compressLoop(g)
+	if !g.wide() { // the stores of half registers are as fast
+		pastLoop(g)
+	}
 }
 
 // filterStep is the rows that a filter takes at a time.
 const filterStep = 64
+
+// filterAhead is how far ahead a filter asks for what it reads: the loop waits for
+// a bit count with each register, so that less of what follows is under way.
+const filterAhead = 2048
 
 // filterLoop stores whole registers, of which the next store overwrites what is
 // too much, and so stops 64 values before the end of dst. Wide registers are
@@ -58,6 +65,9 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	g.MOVQ(at(mask, 0), word)
 	g.TESTQ(word, word)
 	g.JZ(operand.LabelRef(none))
+	for line := 0; line < filterStep*size; line += 64 {
+		g.aheadBy(filterAhead, src, line)
+	}
 	if g.wide() {
 		filterWide(g, size, dst, src, mask)
 	} else {
@@ -169,5 +179,23 @@ end; those above become 0. mask is no shorter than v.`)
 		g.MOVQ(w, at(v, 0))
 		g.advance(8, v, mask)
 	})
+	g.RET()
+}
+
+// pastLoop copies lines past the caches.
+func pastLoop(g *gen) {
+	g.function("copyPast", "(dst, src []byte)", `is copy(dst, src) with stores past the caches. len(dst) is a multiple
+of 64, and dst aligned to as much. What others do with dst is to come after fencePast.`)
+	dst, n, src := g.base("dst"), g.length("dst"), g.base("src")
+	g.SHRQ(operand.U8(6), n)
+	g.count(n, func() {
+		low, high := g.loaded(at(src, 0)), g.loaded(at(src, 32))
+		g.VMOVNTDQ(low, at(dst, 0))
+		g.VMOVNTDQ(high, at(dst, 32))
+		g.advance(64, dst, src)
+	})
+	g.leave()
+	g.function("fencePast", "()", `waits until what was stored past the caches is seen by all.`)
+	g.SFENCE()
 	g.RET()
 }

@@ -116,15 +116,19 @@ func (g *gen) loaded(from operand.Mem) reg.VecVirtual {
 	return v
 }
 
-// aheadBytes is how far ahead of what they read loops ask for memory: beyond a
-// block of a program's rows (evalRows of kernels/cpu), in whose next one the
-// processor's own prefetching, which ends with each page, begins anew otherwise.
-const aheadBytes = 8192
+// aheadBytes is how far ahead of what they read loops over a long run ask for
+// memory: the next small page, in which the processor's own prefetching, which
+// ends with each page, begins anew otherwise. Zen 5 reads 80 MB in small pages in
+// 1.30 ms so, and in 1.68 without; in huge pages it makes no difference.
+const aheadBytes = 4096
 
 // ahead asks for the line that a loop reads aheadBytes later, into the
 // second-level cache. It may lie beyond the slice: a prefetch never faults.
-func (g *gen) ahead(p reg.Register, offset int) {
+func (g *gen) ahead(p reg.Register, offset int) { g.aheadBy(aheadBytes, p, offset) }
+
+// aheadBy is ahead by another distance.
+func (g *gen) aheadBy(bytes int, p reg.Register, offset int) {
 	if offset%64 == 0 {
-		g.PREFETCHT1(at(p, offset+aheadBytes))
+		g.PREFETCHT1(at(p, offset+bytes))
 	}
 }

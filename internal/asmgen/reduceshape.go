@@ -48,6 +48,7 @@ func (g *gen) blockLoop(blocks, v, bitmap reg.Register, begin func(), body func(
 		g.MOVQ(operand.U64(blockRows/blockStep), steps)
 		g.count(steps, func() {
 			for row := 0; row < blockStep; row += g.bytes / 8 {
+				g.ahead(v, row*8)
 				body(at(v, row*8), row)
 			}
 			g.advance(8*blockStep, v)

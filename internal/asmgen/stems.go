@@ -28,6 +28,7 @@ var stems = []stem{
 	{kernels, "peak", peak},
 	{kernels, "reduce", reduce},
 	{packed, "rows", rowsLoop},
+	{kernels, "scan", scan},
 	{kernels, "textwords", textWords},
 	{kernels, "tile", tileLoops},
 	{kernels, "turn", turnLoops},

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func equalScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -18,25 +18,26 @@ TEXT ·equalScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end2
 
 loop1:
-	VMOVDQU   (CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop1
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop1
 
 end2:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt8AVX2(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -47,28 +48,26 @@ TEXT ·equalColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	JZ    end4
 
 loop3:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQB   (BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQB   32(BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop3
+	VMOVDQU   (CX), Y0
+	VPCMPEQB  (BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQB  32(BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop3
 
 end4:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -81,27 +80,28 @@ TEXT ·notEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end6
 
 loop5:
-	VMOVDQU   (CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop5
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop5
 
 end6:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt8AVX2(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -112,30 +112,28 @@ TEXT ·notEqualColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	JZ    end8
 
 loop7:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQB   (BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQB   32(BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop7
+	VMOVDQU   (CX), Y0
+	VPCMPEQB  (BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQB  32(BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop7
 
 end8:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -148,25 +146,26 @@ TEXT ·lessScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end10
 
 loop9:
-	VMOVDQU   (CX), Y1
-	VPCMPGTB  Y1, Y0, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTB  Y1, Y0, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop9
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTB   Y1, Y0, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTB   Y1, Y0, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop9
 
 end10:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt8AVX2(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -177,30 +176,28 @@ TEXT ·lessColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	JZ    end12
 
 loop11:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTB   Y0, Y1, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VMOVDQU    32(BX), Y1
-	VPCMPGTB   Y0, Y1, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop11
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTB  Y0, Y1, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VMOVDQU   32(BX), Y1
+	VPCMPGTB  Y0, Y1, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop11
 
 end12:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -213,27 +210,28 @@ TEXT ·lessEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end14
 
 loop13:
-	VMOVDQU   (CX), Y1
-	VPCMPGTB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop13
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop13
 
 end14:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt8AVX2(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -244,32 +242,30 @@ TEXT ·lessEqualColumnsInt8AVX2(SB), NOSPLIT, $0-72
 	JZ    end16
 
 loop15:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTB   Y1, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VMOVDQU    32(BX), Y1
-	VPCMPGTB   Y1, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop15
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTB  Y1, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VMOVDQU   32(BX), Y1
+	VPCMPGTB  Y1, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop15
 
 end16:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -282,25 +278,26 @@ TEXT ·greaterScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end18
 
 loop17:
-	VMOVDQU   (CX), Y1
-	VPCMPGTB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop17
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop17
 
 end18:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt8AVX2(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -313,27 +310,28 @@ TEXT ·greaterEqualScalarInt8AVX2(SB), NOSPLIT, $0-49
 	JZ           end20
 
 loop19:
-	VMOVDQU   (CX), Y1
-	VPCMPGTB  Y1, Y0, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTB  Y1, Y0, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop19
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTB   Y1, Y0, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTB   Y1, Y0, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop19
 
 end20:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -346,33 +344,35 @@ TEXT ·equalScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end22
 
 loop21:
-	VMOVDQU   (CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop21
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop21
 
 end22:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt16AVX2(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -383,38 +383,34 @@ TEXT ·equalColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	JZ    end24
 
 loop23:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQW   (BX), Y0, Y0
-	VMOVDQU    32(CX), Y1
-	VPCMPEQW   32(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQW   64(BX), Y0, Y0
-	VMOVDQU    96(CX), Y1
-	VPCMPEQW   96(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop23
+	VMOVDQU   (CX), Y0
+	VPCMPEQW  (BX), Y0, Y0
+	VMOVDQU   32(CX), Y1
+	VPCMPEQW  32(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQW  64(BX), Y0, Y0
+	VMOVDQU   96(CX), Y1
+	VPCMPEQW  96(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop23
 
 end24:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -427,35 +423,37 @@ TEXT ·notEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end26
 
 loop25:
-	VMOVDQU   (CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop25
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop25
 
 end26:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt16AVX2(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -466,40 +464,36 @@ TEXT ·notEqualColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	JZ    end28
 
 loop27:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQW   (BX), Y0, Y0
-	VMOVDQU    32(CX), Y1
-	VPCMPEQW   32(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQW   64(BX), Y0, Y0
-	VMOVDQU    96(CX), Y1
-	VPCMPEQW   96(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop27
+	VMOVDQU   (CX), Y0
+	VPCMPEQW  (BX), Y0, Y0
+	VMOVDQU   32(CX), Y1
+	VPCMPEQW  32(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQW  64(BX), Y0, Y0
+	VMOVDQU   96(CX), Y1
+	VPCMPEQW  96(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop27
 
 end28:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -512,33 +506,35 @@ TEXT ·lessScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end30
 
 loop29:
-	VMOVDQU   (CX), Y1
-	VPCMPGTW  Y1, Y0, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPGTW  Y2, Y0, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTW  Y1, Y0, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPGTW  Y2, Y0, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop29
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTW   Y1, Y0, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPGTW   Y2, Y0, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTW   Y1, Y0, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPGTW   Y2, Y0, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop29
 
 end30:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt16AVX2(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -549,42 +545,38 @@ TEXT ·lessColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	JZ    end32
 
 loop31:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTW   Y0, Y1, Y0
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPCMPGTW   Y1, Y2, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VMOVDQU    64(BX), Y1
-	VPCMPGTW   Y0, Y1, Y0
-	VMOVDQU    96(CX), Y1
-	VMOVDQU    96(BX), Y2
-	VPCMPGTW   Y1, Y2, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop31
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTW  Y0, Y1, Y0
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPCMPGTW  Y1, Y2, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VMOVDQU   64(BX), Y1
+	VPCMPGTW  Y0, Y1, Y0
+	VMOVDQU   96(CX), Y1
+	VMOVDQU   96(BX), Y2
+	VPCMPGTW  Y1, Y2, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop31
 
 end32:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -597,35 +589,37 @@ TEXT ·lessEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end34
 
 loop33:
-	VMOVDQU   (CX), Y1
-	VPCMPGTW  Y0, Y1, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPGTW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTW  Y0, Y1, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPGTW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop33
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTW   Y0, Y1, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPGTW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTW   Y0, Y1, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPGTW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop33
 
 end34:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt16AVX2(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -636,44 +630,40 @@ TEXT ·lessEqualColumnsInt16AVX2(SB), NOSPLIT, $0-72
 	JZ    end36
 
 loop35:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTW   Y1, Y0, Y0
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPCMPGTW   Y2, Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VMOVDQU    64(BX), Y1
-	VPCMPGTW   Y1, Y0, Y0
-	VMOVDQU    96(CX), Y1
-	VMOVDQU    96(BX), Y2
-	VPCMPGTW   Y2, Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop35
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTW  Y1, Y0, Y0
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPCMPGTW  Y2, Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VMOVDQU   64(BX), Y1
+	VPCMPGTW  Y1, Y0, Y0
+	VMOVDQU   96(CX), Y1
+	VMOVDQU   96(BX), Y2
+	VPCMPGTW  Y2, Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop35
 
 end36:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -686,33 +676,35 @@ TEXT ·greaterScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end38
 
 loop37:
-	VMOVDQU   (CX), Y1
-	VPCMPGTW  Y0, Y1, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPGTW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTW  Y0, Y1, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPGTW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop37
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTW   Y0, Y1, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPGTW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTW   Y0, Y1, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPGTW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop37
 
 end38:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt16AVX2(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -725,35 +717,37 @@ TEXT ·greaterEqualScalarInt16AVX2(SB), NOSPLIT, $0-50
 	JZ           end40
 
 loop39:
-	VMOVDQU   (CX), Y1
-	VPCMPGTW  Y1, Y0, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPGTW  Y2, Y0, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTW  Y1, Y0, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPGTW  Y2, Y0, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop39
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTW   Y1, Y0, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPGTW   Y2, Y0, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTW   Y1, Y0, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPGTW   Y2, Y0, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop39
 
 end40:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -766,49 +760,53 @@ TEXT ·equalScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end42
 
 loop41:
-	VMOVDQU   (CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop41
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop41
 
 end42:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt32AVX2(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -819,58 +817,50 @@ TEXT ·equalColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	JZ    end44
 
 loop43:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQD   (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQD   32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQD   64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VPCMPEQD   96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQD   128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VPCMPEQD   160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQD   192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VPCMPEQD   224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop43
+	VMOVDQU   (CX), Y0
+	VPCMPEQD  (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQD  32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQD  64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VPCMPEQD  96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQD  128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VPCMPEQD  160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQD  192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VPCMPEQD  224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop43
 
 end44:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -883,57 +873,61 @@ TEXT ·notEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end46
 
 loop45:
-	VMOVDQU   (CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop45
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop45
 
 end46:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt32AVX2(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -944,66 +938,58 @@ TEXT ·notEqualColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	JZ    end48
 
 loop47:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQD   (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQD   32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQD   64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VPCMPEQD   96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQD   128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VPCMPEQD   160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQD   192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VPCMPEQD   224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop47
+	VMOVDQU   (CX), Y0
+	VPCMPEQD  (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQD  32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQD  64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VPCMPEQD  96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQD  128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VPCMPEQD  160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQD  192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VPCMPEQD  224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop47
 
 end48:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1016,49 +1002,53 @@ TEXT ·lessScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end50
 
 loop49:
-	VMOVDQU   (CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop49
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop49
 
 end50:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt32AVX2(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1069,66 +1059,58 @@ TEXT ·lessColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	JZ    end52
 
 loop51:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VMOVDQU    32(BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VMOVDQU    64(BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VMOVDQU    96(BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VMOVDQU    128(BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VMOVDQU    160(BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VMOVDQU    192(BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VMOVDQU    224(BX), Y1
-	VPCMPGTD   Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop51
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VMOVDQU   32(BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VMOVDQU   64(BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VMOVDQU   96(BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VMOVDQU   128(BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VMOVDQU   160(BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VMOVDQU   192(BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VMOVDQU   224(BX), Y1
+	VPCMPGTD  Y0, Y1, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop51
 
 end52:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1141,57 +1123,61 @@ TEXT ·lessEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end54
 
 loop53:
-	VMOVDQU   (CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop53
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop53
 
 end54:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt32AVX2(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1202,74 +1188,66 @@ TEXT ·lessEqualColumnsInt32AVX2(SB), NOSPLIT, $0-72
 	JZ    end56
 
 loop55:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VMOVDQU    32(BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VMOVDQU    64(BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VMOVDQU    96(BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VMOVDQU    128(BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VMOVDQU    160(BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VMOVDQU    192(BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VMOVDQU    224(BX), Y1
-	VPCMPGTD   Y1, Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop55
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VMOVDQU   32(BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VMOVDQU   64(BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VMOVDQU   96(BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VMOVDQU   128(BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VMOVDQU   160(BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VMOVDQU   192(BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VMOVDQU   224(BX), Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop55
 
 end56:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1282,49 +1260,53 @@ TEXT ·greaterScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end58
 
 loop57:
-	VMOVDQU   (CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPGTD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop57
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPGTD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop57
 
 end58:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt32AVX2(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1337,57 +1319,61 @@ TEXT ·greaterEqualScalarInt32AVX2(SB), NOSPLIT, $0-52
 	JZ           end60
 
 loop59:
-	VMOVDQU   (CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPGTD  Y1, Y0, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop59
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPGTD   Y1, Y0, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop59
 
 end60:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1400,89 +1386,97 @@ TEXT ·equalScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end62
 
 loop61:
-	VMOVDQU   (CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop61
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop61
 
 end62:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt64AVX2(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1493,106 +1487,90 @@ TEXT ·equalColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	JZ    end64
 
 loop63:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQQ   (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VPCMPEQQ   32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQQ   64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VPCMPEQQ   96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQQ   128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VPCMPEQQ   160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQQ   192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VPCMPEQQ   224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VPCMPEQQ   256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VPCMPEQQ   288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VPCMPEQQ   320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VPCMPEQQ   352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VPCMPEQQ   384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VPCMPEQQ   416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VPCMPEQQ   448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VPCMPEQQ   480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop63
+	VMOVDQU   (CX), Y0
+	VPCMPEQQ  (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VPCMPEQQ  32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQQ  64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VPCMPEQQ  96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQQ  128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VPCMPEQQ  160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQQ  192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VPCMPEQQ  224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VPCMPEQQ  256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VPCMPEQQ  288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VPCMPEQQ  320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VPCMPEQQ  352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VPCMPEQQ  384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VPCMPEQQ  416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VPCMPEQQ  448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VPCMPEQQ  480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop63
 
 end64:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1605,97 +1583,105 @@ TEXT ·notEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end66
 
 loop65:
-	VMOVDQU   (CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop65
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop65
 
 end66:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt64AVX2(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1706,114 +1692,98 @@ TEXT ·notEqualColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	JZ    end68
 
 loop67:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQQ   (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VPCMPEQQ   32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQQ   64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VPCMPEQQ   96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQQ   128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VPCMPEQQ   160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQQ   192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VPCMPEQQ   224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VPCMPEQQ   256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VPCMPEQQ   288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VPCMPEQQ   320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VPCMPEQQ   352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VPCMPEQQ   384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VPCMPEQQ   416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VPCMPEQQ   448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VPCMPEQQ   480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop67
+	VMOVDQU   (CX), Y0
+	VPCMPEQQ  (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VPCMPEQQ  32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQQ  64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VPCMPEQQ  96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQQ  128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VPCMPEQQ  160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQQ  192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VPCMPEQQ  224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VPCMPEQQ  256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VPCMPEQQ  288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VPCMPEQQ  320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VPCMPEQQ  352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VPCMPEQQ  384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VPCMPEQQ  416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VPCMPEQQ  448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VPCMPEQQ  480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop67
 
 end68:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1826,89 +1796,97 @@ TEXT ·lessScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end70
 
 loop69:
-	VMOVDQU   (CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop69
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop69
 
 end70:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt64AVX2(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1919,122 +1897,106 @@ TEXT ·lessColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	JZ    end72
 
 loop71:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VMOVDQU    32(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VMOVDQU    64(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VMOVDQU    96(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VMOVDQU    128(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VMOVDQU    160(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VMOVDQU    192(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VMOVDQU    224(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VMOVDQU    256(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VMOVDQU    288(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VMOVDQU    320(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VMOVDQU    352(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VMOVDQU    384(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VMOVDQU    416(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VMOVDQU    448(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VMOVDQU    480(BX), Y1
-	VPCMPGTQ   Y0, Y1, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop71
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VMOVDQU   32(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VMOVDQU   64(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VMOVDQU   96(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VMOVDQU   128(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VMOVDQU   160(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VMOVDQU   192(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VMOVDQU   224(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VMOVDQU   256(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VMOVDQU   288(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VMOVDQU   320(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VMOVDQU   352(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VMOVDQU   384(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VMOVDQU   416(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VMOVDQU   448(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VMOVDQU   480(BX), Y1
+	VPCMPGTQ  Y0, Y1, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop71
 
 end72:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2047,97 +2009,105 @@ TEXT ·lessEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end74
 
 loop73:
-	VMOVDQU   (CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop73
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop73
 
 end74:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt64AVX2(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2148,130 +2118,114 @@ TEXT ·lessEqualColumnsInt64AVX2(SB), NOSPLIT, $0-72
 	JZ    end76
 
 loop75:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VMOVDQU    (BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VMOVDQU    32(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VMOVDQU    64(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VMOVDQU    96(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VMOVDQU    128(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VMOVDQU    160(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VMOVDQU    192(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VMOVDQU    224(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VMOVDQU    256(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VMOVDQU    288(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VMOVDQU    320(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VMOVDQU    352(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VMOVDQU    384(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VMOVDQU    416(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VMOVDQU    448(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VMOVDQU    480(BX), Y1
-	VPCMPGTQ   Y1, Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop75
+	VMOVDQU   (CX), Y0
+	VMOVDQU   (BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VMOVDQU   32(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VMOVDQU   64(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VMOVDQU   96(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VMOVDQU   128(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VMOVDQU   160(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VMOVDQU   192(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VMOVDQU   224(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VMOVDQU   256(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VMOVDQU   288(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VMOVDQU   320(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VMOVDQU   352(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VMOVDQU   384(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VMOVDQU   416(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VMOVDQU   448(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VMOVDQU   480(BX), Y1
+	VPCMPGTQ  Y1, Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop75
 
 end76:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2284,89 +2238,97 @@ TEXT ·greaterScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end78
 
 loop77:
-	VMOVDQU   (CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPGTQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop77
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPGTQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop77
 
 end78:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt64AVX2(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2379,97 +2341,105 @@ TEXT ·greaterEqualScalarInt64AVX2(SB), NOSPLIT, $0-56
 	JZ           end80
 
 loop79:
-	VMOVDQU   (CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPGTQ  Y1, Y0, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop79
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPGTQ   Y1, Y0, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop79
 
 end80:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2482,25 +2452,26 @@ TEXT ·equalScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end82
 
 loop81:
-	VMOVDQU   (CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop81
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop81
 
 end82:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint8AVX2(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2511,28 +2482,26 @@ TEXT ·equalColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	JZ    end84
 
 loop83:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQB   (BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQB   32(BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop83
+	VMOVDQU   (CX), Y0
+	VPCMPEQB  (BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQB  32(BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop83
 
 end84:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2545,27 +2514,28 @@ TEXT ·notEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end86
 
 loop85:
-	VMOVDQU   (CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQB  Y0, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop85
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQB   Y0, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop85
 
 end86:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint8AVX2(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2576,30 +2546,28 @@ TEXT ·notEqualColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	JZ    end88
 
 loop87:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQB   (BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQB   32(BX), Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop87
+	VMOVDQU   (CX), Y0
+	VPCMPEQB  (BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQB  32(BX), Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop87
 
 end88:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2616,27 +2584,28 @@ TEXT ·lessScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end90
 
 loop89:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y2, Y1, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y2, Y1, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop89
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y2, Y1, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y2, Y1, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop89
 
 end90:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint8AVX2(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2650,34 +2619,32 @@ TEXT ·lessColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	JZ           end92
 
 loop91:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTB   Y1, Y2, Y1
-	VPMOVMSKB  Y1, SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTB   Y1, Y2, Y1
-	VPMOVMSKB  Y1, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop91
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTB  Y1, Y2, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTB  Y1, Y2, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop91
 
 end92:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2694,29 +2661,30 @@ TEXT ·lessEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end94
 
 loop93:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y1, Y2, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y1, Y2, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop93
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y1, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y1, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop93
 
 end94:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint8AVX2(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2730,36 +2698,34 @@ TEXT ·lessEqualColumnsUint8AVX2(SB), NOSPLIT, $0-72
 	JZ           end96
 
 loop95:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTB   Y2, Y1, Y1
-	VPMOVMSKB  Y1, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTB   Y2, Y1, Y1
-	VPMOVMSKB  Y1, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop95
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTB  Y2, Y1, Y1
+	VPMOVMSKB Y1, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTB  Y2, Y1, Y1
+	VPMOVMSKB Y1, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop95
 
 end96:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2776,27 +2742,28 @@ TEXT ·greaterScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end98
 
 loop97:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y1, Y2, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y1, Y2, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop97
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y1, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y1, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop97
 
 end98:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint8AVX2(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2813,29 +2780,30 @@ TEXT ·greaterEqualScalarUint8AVX2(SB), NOSPLIT, $0-49
 	JZ           end100
 
 loop99:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y2, Y1, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTB  Y2, Y1, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop99
+	PREFETCHT1 4096(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y2, Y1, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTB   Y2, Y1, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop99
 
 end100:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2848,33 +2816,35 @@ TEXT ·equalScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end102
 
 loop101:
-	VMOVDQU   (CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop101
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop101
 
 end102:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint16AVX2(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2885,38 +2855,34 @@ TEXT ·equalColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	JZ    end104
 
 loop103:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQW   (BX), Y0, Y0
-	VMOVDQU    32(CX), Y1
-	VPCMPEQW   32(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQW   64(BX), Y0, Y0
-	VMOVDQU    96(CX), Y1
-	VPCMPEQW   96(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop103
+	VMOVDQU   (CX), Y0
+	VPCMPEQW  (BX), Y0, Y0
+	VMOVDQU   32(CX), Y1
+	VPCMPEQW  32(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQW  64(BX), Y0, Y0
+	VMOVDQU   96(CX), Y1
+	VPCMPEQW  96(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop103
 
 end104:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2929,35 +2895,37 @@ TEXT ·notEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end106
 
 loop105:
-	VMOVDQU   (CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   32(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQW  Y0, Y1, Y1
-	VMOVDQU   96(CX), Y2
-	VPCMPEQW  Y0, Y2, Y2
-	VPACKSSWB Y2, Y1, Y1
-	VPERMQ    $0xd8, Y1, Y1
-	VPMOVMSKB Y1, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop105
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    32(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQW   Y0, Y1, Y1
+	VMOVDQU    96(CX), Y2
+	VPCMPEQW   Y0, Y2, Y2
+	VPACKSSWB  Y2, Y1, Y1
+	VPERMQ     $0xd8, Y1, Y1
+	VPMOVMSKB  Y1, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop105
 
 end106:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint16AVX2(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2968,40 +2936,36 @@ TEXT ·notEqualColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	JZ    end108
 
 loop107:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQW   (BX), Y0, Y0
-	VMOVDQU    32(CX), Y1
-	VPCMPEQW   32(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQW   64(BX), Y0, Y0
-	VMOVDQU    96(CX), Y1
-	VPCMPEQW   96(BX), Y1, Y1
-	VPACKSSWB  Y1, Y0, Y0
-	VPERMQ     $0xd8, Y0, Y0
-	VPMOVMSKB  Y0, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop107
+	VMOVDQU   (CX), Y0
+	VPCMPEQW  (BX), Y0, Y0
+	VMOVDQU   32(CX), Y1
+	VPCMPEQW  32(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQW  64(BX), Y0, Y0
+	VMOVDQU   96(CX), Y1
+	VPCMPEQW  96(BX), Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMOVMSKB Y0, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop107
 
 end108:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3018,37 +2982,39 @@ TEXT ·lessScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end110
 
 loop109:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y2, Y1, Y2
-	VMOVDQU   32(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y3, Y1, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y2, Y1, Y2
-	VMOVDQU   96(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y3, Y1, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop109
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y2, Y1, Y2
+	VMOVDQU    32(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y3, Y1, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y2, Y1, Y2
+	VMOVDQU    96(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y3, Y1, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop109
 
 end110:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint16AVX2(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3062,50 +3028,46 @@ TEXT ·lessColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	JZ           end112
 
 loop111:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTW   Y1, Y2, Y1
-	VMOVDQU    32(CX), Y2
-	VMOVDQU    32(BX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y2, Y3, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y1
-	VMOVDQU    64(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTW   Y1, Y2, Y1
-	VMOVDQU    96(CX), Y2
-	VMOVDQU    96(BX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y2, Y3, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop111
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTW  Y1, Y2, Y1
+	VMOVDQU   32(CX), Y2
+	VMOVDQU   32(BX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y2, Y3, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y1
+	VMOVDQU   64(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTW  Y1, Y2, Y1
+	VMOVDQU   96(CX), Y2
+	VMOVDQU   96(BX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y2, Y3, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop111
 
 end112:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3122,39 +3084,41 @@ TEXT ·lessEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end114
 
 loop113:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y1, Y2, Y2
-	VMOVDQU   32(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y1, Y3, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y1, Y2, Y2
-	VMOVDQU   96(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y1, Y3, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop113
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y1, Y2, Y2
+	VMOVDQU    32(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y1, Y3, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y1, Y2, Y2
+	VMOVDQU    96(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y1, Y3, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop113
 
 end114:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint16AVX2(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3168,52 +3132,48 @@ TEXT ·lessEqualColumnsUint16AVX2(SB), NOSPLIT, $0-72
 	JZ           end116
 
 loop115:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTW   Y2, Y1, Y1
-	VMOVDQU    32(CX), Y2
-	VMOVDQU    32(BX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y3, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, SI
-	NOTL       SI
-	MOVL       SI, (AX)
-	VMOVDQU    64(CX), Y1
-	VMOVDQU    64(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTW   Y2, Y1, Y1
-	VMOVDQU    96(CX), Y2
-	VMOVDQU    96(BX), Y3
-	VPXOR      Y0, Y3, Y3
-	VPXOR      Y0, Y2, Y2
-	VPCMPGTW   Y3, Y2, Y2
-	VPACKSSWB  Y2, Y1, Y1
-	VPERMQ     $0xd8, Y1, Y1
-	VPMOVMSKB  Y1, SI
-	NOTL       SI
-	MOVL       SI, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop115
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTW  Y2, Y1, Y1
+	VMOVDQU   32(CX), Y2
+	VMOVDQU   32(BX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y3, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, SI
+	NOTL      SI
+	MOVL      SI, (AX)
+	VMOVDQU   64(CX), Y1
+	VMOVDQU   64(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTW  Y2, Y1, Y1
+	VMOVDQU   96(CX), Y2
+	VMOVDQU   96(BX), Y3
+	VPXOR     Y0, Y3, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTW  Y3, Y2, Y2
+	VPACKSSWB Y2, Y1, Y1
+	VPERMQ    $0xd8, Y1, Y1
+	VPMOVMSKB Y1, SI
+	NOTL      SI
+	MOVL      SI, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop115
 
 end116:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3230,37 +3190,39 @@ TEXT ·greaterScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end118
 
 loop117:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y1, Y2, Y2
-	VMOVDQU   32(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y1, Y3, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y1, Y2, Y2
-	VMOVDQU   96(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y1, Y3, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop117
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y1, Y2, Y2
+	VMOVDQU    32(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y1, Y3, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y1, Y2, Y2
+	VMOVDQU    96(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y1, Y3, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop117
 
 end118:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint16AVX2(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3277,39 +3239,41 @@ TEXT ·greaterEqualScalarUint16AVX2(SB), NOSPLIT, $0-50
 	JZ           end120
 
 loop119:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y2, Y1, Y2
-	VMOVDQU   32(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y3, Y1, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTW  Y2, Y1, Y2
-	VMOVDQU   96(CX), Y3
-	VPXOR     Y0, Y3, Y3
-	VPCMPGTW  Y3, Y1, Y3
-	VPACKSSWB Y3, Y2, Y2
-	VPERMQ    $0xd8, Y2, Y2
-	VPMOVMSKB Y2, BX
-	NOTL      BX
-	MOVL      BX, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop119
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y2, Y1, Y2
+	VMOVDQU    32(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y3, Y1, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTW   Y2, Y1, Y2
+	VMOVDQU    96(CX), Y3
+	VPXOR      Y0, Y3, Y3
+	VPCMPGTW   Y3, Y1, Y3
+	VPACKSSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VPMOVMSKB  Y2, BX
+	NOTL       BX
+	MOVL       BX, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop119
 
 end120:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3322,49 +3286,53 @@ TEXT ·equalScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end122
 
 loop121:
-	VMOVDQU   (CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop121
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop121
 
 end122:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint32AVX2(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3375,58 +3343,50 @@ TEXT ·equalColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	JZ    end124
 
 loop123:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQD   (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQD   32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQD   64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VPCMPEQD   96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQD   128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VPCMPEQD   160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQD   192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VPCMPEQD   224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop123
+	VMOVDQU   (CX), Y0
+	VPCMPEQD  (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQD  32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQD  64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VPCMPEQD  96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQD  128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VPCMPEQD  160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQD  192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VPCMPEQD  224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop123
 
 end124:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3439,57 +3399,61 @@ TEXT ·notEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end126
 
 loop125:
-	VMOVDQU   (CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop125
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VPCMPEQD   Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop125
 
 end126:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint32AVX2(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3500,66 +3464,58 @@ TEXT ·notEqualColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	JZ    end128
 
 loop127:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQD   (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VPCMPEQD   32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQD   64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VPCMPEQD   96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQD   128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VPCMPEQD   160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQD   192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VPCMPEQD   224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop127
+	VMOVDQU   (CX), Y0
+	VPCMPEQD  (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VPCMPEQD  32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQD  64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VPCMPEQD  96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQD  128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VPCMPEQD  160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQD  192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VPCMPEQD  224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop127
 
 end128:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3576,57 +3532,61 @@ TEXT ·lessScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end130
 
 loop129:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop129
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop129
 
 end130:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint32AVX2(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3640,82 +3600,74 @@ TEXT ·lessColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	JZ           end132
 
 loop131:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VMOVDQU    64(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VMOVDQU    96(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VMOVDQU    128(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VMOVDQU    160(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VMOVDQU    192(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VMOVDQU    224(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y1, Y2, Y1
-	VMOVMSKPS  Y1, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop131
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VMOVDQU   64(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VMOVDQU   96(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VMOVDQU   128(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VMOVDQU   160(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VMOVDQU   192(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VMOVDQU   224(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y1, Y2, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop131
 
 end132:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3732,65 +3684,69 @@ TEXT ·lessEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end134
 
 loop133:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop133
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop133
 
 end134:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint32AVX2(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3804,90 +3760,82 @@ TEXT ·lessEqualColumnsUint32AVX2(SB), NOSPLIT, $0-72
 	JZ           end136
 
 loop135:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y1
-	VMOVDQU    64(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y1
-	VMOVDQU    96(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y1
-	VMOVDQU    128(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y1
-	VMOVDQU    160(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y1
-	VMOVDQU    192(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y1
-	VMOVDQU    224(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTD   Y2, Y1, Y1
-	VMOVMSKPS  Y1, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop135
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y1
+	VMOVDQU   64(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y1
+	VMOVDQU   96(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y1
+	VMOVDQU   128(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y1
+	VMOVDQU   160(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y1
+	VMOVDQU   192(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y1
+	VMOVDQU   224(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTD  Y2, Y1, Y1
+	VMOVMSKPS Y1, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop135
 
 end136:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3904,57 +3852,61 @@ TEXT ·greaterScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end138
 
 loop137:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y1, Y2, Y2
-	VMOVMSKPS Y2, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop137
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y1, Y2, Y2
+	VMOVMSKPS  Y2, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop137
 
 end138:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint32AVX2(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3971,65 +3923,69 @@ TEXT ·greaterEqualScalarUint32AVX2(SB), NOSPLIT, $0-52
 	JZ           end140
 
 loop139:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y2
-	VMOVMSKPS Y2, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop139
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTD   Y2, Y1, Y2
+	VMOVMSKPS  Y2, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop139
 
 end140:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·equalScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4042,89 +3998,97 @@ TEXT ·equalScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end142
 
 loop141:
-	VMOVDQU   (CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop141
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop141
 
 end142:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint64AVX2(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·equalColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -4135,106 +4099,90 @@ TEXT ·equalColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	JZ    end144
 
 loop143:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQQ   (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VPCMPEQQ   32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQQ   64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VPCMPEQQ   96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQQ   128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VPCMPEQQ   160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQQ   192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VPCMPEQQ   224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VPCMPEQQ   256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VPCMPEQQ   288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VPCMPEQQ   320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VPCMPEQQ   352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VPCMPEQQ   384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VPCMPEQQ   416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VPCMPEQQ   448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VPCMPEQQ   480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop143
+	VMOVDQU   (CX), Y0
+	VPCMPEQQ  (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VPCMPEQQ  32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQQ  64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VPCMPEQQ  96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQQ  128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VPCMPEQQ  160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQQ  192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VPCMPEQQ  224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VPCMPEQQ  256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VPCMPEQQ  288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VPCMPEQQ  320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VPCMPEQQ  352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VPCMPEQQ  384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VPCMPEQQ  416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VPCMPEQQ  448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VPCMPEQQ  480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop143
 
 end144:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·notEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4247,97 +4195,105 @@ TEXT ·notEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end146
 
 loop145:
-	VMOVDQU   (CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VPCMPEQQ  Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop145
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VPCMPEQQ   Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop145
 
 end146:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint64AVX2(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·notEqualColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -4348,114 +4304,98 @@ TEXT ·notEqualColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	JZ    end148
 
 loop147:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VPCMPEQQ   (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VPCMPEQQ   32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VPCMPEQQ   64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VPCMPEQQ   96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VPCMPEQQ   128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VPCMPEQQ   160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VPCMPEQQ   192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VPCMPEQQ   224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VPCMPEQQ   256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VPCMPEQQ   288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VPCMPEQQ   320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VPCMPEQQ   352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VPCMPEQQ   384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VPCMPEQQ   416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VPCMPEQQ   448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VPCMPEQQ   480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop147
+	VMOVDQU   (CX), Y0
+	VPCMPEQQ  (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VPCMPEQQ  32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VPCMPEQQ  64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VPCMPEQQ  96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VPCMPEQQ  128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VPCMPEQQ  160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VPCMPEQQ  192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VPCMPEQQ  224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VPCMPEQQ  256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VPCMPEQQ  288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VPCMPEQQ  320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VPCMPEQQ  352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VPCMPEQQ  384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VPCMPEQQ  416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VPCMPEQQ  448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VPCMPEQQ  480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop147
 
 end148:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4472,105 +4412,113 @@ TEXT ·lessScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end150
 
 loop149:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   288(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   352(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   416(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   480(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop149
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    288(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    352(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    416(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    480(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop149
 
 end150:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint64AVX2(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4584,154 +4532,138 @@ TEXT ·lessColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	JZ           end152
 
 loop151:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y1
-	VMOVDQU    64(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    96(CX), Y1
-	VMOVDQU    96(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VMOVDQU    128(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    160(CX), Y1
-	VMOVDQU    160(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VMOVDQU    192(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    224(CX), Y1
-	VMOVDQU    224(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VMOVDQU    256(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    288(CX), Y1
-	VMOVDQU    288(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VMOVDQU    320(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    352(CX), Y1
-	VMOVDQU    352(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VMOVDQU    384(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    416(CX), Y1
-	VMOVDQU    416(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VMOVDQU    448(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    480(CX), Y1
-	VMOVDQU    480(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y1, Y2, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop151
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y1
+	VMOVDQU   64(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   96(CX), Y1
+	VMOVDQU   96(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VMOVDQU   128(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   160(CX), Y1
+	VMOVDQU   160(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VMOVDQU   192(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   224(CX), Y1
+	VMOVDQU   224(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VMOVDQU   256(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   288(CX), Y1
+	VMOVDQU   288(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VMOVDQU   320(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   352(CX), Y1
+	VMOVDQU   352(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VMOVDQU   384(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   416(CX), Y1
+	VMOVDQU   416(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VMOVDQU   448(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   480(CX), Y1
+	VMOVDQU   480(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y1, Y2, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop151
 
 end152:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lessEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4748,113 +4680,121 @@ TEXT ·lessEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end154
 
 loop153:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   288(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   352(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   416(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   480(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop153
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    288(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    352(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    416(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    480(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop153
 
 end154:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint64AVX2(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX2, MMX+
+// Requires: AVX, AVX2
 TEXT ·lessEqualColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -4868,162 +4808,146 @@ TEXT ·lessEqualColumnsUint64AVX2(SB), NOSPLIT, $0-72
 	JZ           end156
 
 loop155:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y1
-	VMOVDQU    (BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    32(CX), Y1
-	VMOVDQU    32(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y1
-	VMOVDQU    64(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    96(CX), Y1
-	VMOVDQU    96(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y1
-	VMOVDQU    128(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    160(CX), Y1
-	VMOVDQU    160(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y1
-	VMOVDQU    192(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    224(CX), Y1
-	VMOVDQU    224(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y1
-	VMOVDQU    256(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    288(CX), Y1
-	VMOVDQU    288(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y1
-	VMOVDQU    320(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    352(CX), Y1
-	VMOVDQU    352(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y1
-	VMOVDQU    384(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    416(CX), Y1
-	VMOVDQU    416(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y1
-	VMOVDQU    448(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, SI
-	VMOVDQU    480(CX), Y1
-	VMOVDQU    480(BX), Y2
-	VPXOR      Y0, Y2, Y2
-	VPXOR      Y0, Y1, Y1
-	VPCMPGTQ   Y2, Y1, Y1
-	VMOVMSKPD  Y1, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	NOTL       SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop155
+	VMOVDQU   (CX), Y1
+	VMOVDQU   (BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   32(CX), Y1
+	VMOVDQU   32(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y1
+	VMOVDQU   64(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   96(CX), Y1
+	VMOVDQU   96(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y1
+	VMOVDQU   128(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   160(CX), Y1
+	VMOVDQU   160(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y1
+	VMOVDQU   192(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   224(CX), Y1
+	VMOVDQU   224(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y1
+	VMOVDQU   256(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   288(CX), Y1
+	VMOVDQU   288(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y1
+	VMOVDQU   320(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   352(CX), Y1
+	VMOVDQU   352(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y1
+	VMOVDQU   384(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   416(CX), Y1
+	VMOVDQU   416(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y1
+	VMOVDQU   448(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, SI
+	VMOVDQU   480(CX), Y1
+	VMOVDQU   480(BX), Y2
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y0, Y1, Y1
+	VPCMPGTQ  Y2, Y1, Y1
+	VMOVMSKPD Y1, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	NOTL      SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop155
 
 end156:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5040,105 +4964,113 @@ TEXT ·greaterScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end158
 
 loop157:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   288(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   352(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   416(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   480(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y1, Y2, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop157
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    288(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    352(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    416(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    480(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y1, Y2, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop157
 
 end158:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint64AVX2(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·greaterEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5155,113 +5087,121 @@ TEXT ·greaterEqualScalarUint64AVX2(SB), NOSPLIT, $0-56
 	JZ           end160
 
 loop159:
-	VMOVDQU   (CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   32(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   96(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   160(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   224(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   288(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   352(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   416(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, BX
-	VMOVDQU   480(CX), Y2
-	VPXOR     Y0, Y2, Y2
-	VPCMPGTQ  Y2, Y1, Y2
-	VMOVMSKPD Y2, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	NOTL      BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop159
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    32(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    96(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    160(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    224(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    288(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    352(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    416(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, BX
+	VMOVDQU    480(CX), Y2
+	VPXOR      Y0, Y2, Y2
+	VPCMPGTQ   Y2, Y1, Y2
+	VMOVMSKPD  Y2, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	NOTL       BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop159
 
 end160:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2, MMX+, SSE
 TEXT ·equalScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5273,49 +5213,53 @@ TEXT ·equalScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end162
 
 loop161:
-	VMOVDQU   (CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop161
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VCMPPS     $0x00, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop161
 
 end162:
 	VZEROUPPER
 	RET
 
 // func equalColumnsFloat32AVX2(dst []byte, a []float32, b []float32)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·equalColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -5326,58 +5270,50 @@ TEXT ·equalColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	JZ    end164
 
 loop163:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPS     $0x00, (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VCMPPS     $0x00, 32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPS     $0x00, 64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VCMPPS     $0x00, 96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPS     $0x00, 128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VCMPPS     $0x00, 160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPS     $0x00, 192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VCMPPS     $0x00, 224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop163
+	VMOVDQU   (CX), Y0
+	VCMPPS    $0x00, (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VCMPPS    $0x00, 32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPS    $0x00, 64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VCMPPS    $0x00, 96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPS    $0x00, 128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VCMPPS    $0x00, 160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPS    $0x00, 192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VCMPPS    $0x00, 224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop163
 
 end164:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2, MMX+, SSE
 TEXT ·notEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5389,49 +5325,53 @@ TEXT ·notEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end166
 
 loop165:
-	VMOVDQU   (CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop165
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VCMPPS     $0x04, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop165
 
 end166:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsFloat32AVX2(dst []byte, a []float32, b []float32)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·notEqualColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -5442,58 +5382,50 @@ TEXT ·notEqualColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	JZ    end168
 
 loop167:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPS     $0x04, (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VCMPPS     $0x04, 32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPS     $0x04, 64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VCMPPS     $0x04, 96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPS     $0x04, 128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VCMPPS     $0x04, 160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPS     $0x04, 192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VCMPPS     $0x04, 224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop167
+	VMOVDQU   (CX), Y0
+	VCMPPS    $0x04, (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VCMPPS    $0x04, 32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPS    $0x04, 64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VCMPPS    $0x04, 96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPS    $0x04, 128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VCMPPS    $0x04, 160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPS    $0x04, 192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VCMPPS    $0x04, 224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop167
 
 end168:
 	VZEROUPPER
 	RET
 
 // func lessScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2, MMX+, SSE
 TEXT ·lessScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5505,49 +5437,53 @@ TEXT ·lessScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end170
 
 loop169:
-	VMOVDQU   (CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop169
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop169
 
 end170:
 	VZEROUPPER
 	RET
 
 // func lessColumnsFloat32AVX2(dst []byte, a []float32, b []float32)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·lessColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -5558,58 +5494,50 @@ TEXT ·lessColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	JZ    end172
 
 loop171:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPS     $0x11, (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VCMPPS     $0x11, 32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPS     $0x11, 64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VCMPPS     $0x11, 96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPS     $0x11, 128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VCMPPS     $0x11, 160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPS     $0x11, 192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VCMPPS     $0x11, 224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop171
+	VMOVDQU   (CX), Y0
+	VCMPPS    $0x11, (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VCMPPS    $0x11, 32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPS    $0x11, 64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VCMPPS    $0x11, 96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPS    $0x11, 128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VCMPPS    $0x11, 160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPS    $0x11, 192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VCMPPS    $0x11, 224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop171
 
 end172:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2, MMX+, SSE
 TEXT ·lessEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5621,49 +5549,53 @@ TEXT ·lessEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end174
 
 loop173:
-	VMOVDQU   (CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop173
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VCMPPS     $0x12, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop173
 
 end174:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsFloat32AVX2(dst []byte, a []float32, b []float32)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·lessEqualColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -5674,58 +5606,50 @@ TEXT ·lessEqualColumnsFloat32AVX2(SB), NOSPLIT, $0-72
 	JZ    end176
 
 loop175:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPS     $0x12, (BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, (AX)
-	VMOVDQU    32(CX), Y0
-	VCMPPS     $0x12, 32(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPS     $0x12, 64(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    96(CX), Y0
-	VCMPPS     $0x12, 96(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPS     $0x12, 128(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    160(CX), Y0
-	VCMPPS     $0x12, 160(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPS     $0x12, 192(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    224(CX), Y0
-	VCMPPS     $0x12, 224(BX), Y0, Y0
-	VMOVMSKPS  Y0, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop175
+	VMOVDQU   (CX), Y0
+	VCMPPS    $0x12, (BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, (AX)
+	VMOVDQU   32(CX), Y0
+	VCMPPS    $0x12, 32(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPS    $0x12, 64(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   96(CX), Y0
+	VCMPPS    $0x12, 96(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPS    $0x12, 128(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   160(CX), Y0
+	VCMPPS    $0x12, 160(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPS    $0x12, 192(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   224(CX), Y0
+	VCMPPS    $0x12, 224(BX), Y0, Y0
+	VMOVMSKPS Y0, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop175
 
 end176:
 	VZEROUPPER
 	RET
 
 // func greaterScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2, MMX+, SSE
 TEXT ·greaterScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5737,49 +5661,53 @@ TEXT ·greaterScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end178
 
 loop177:
-	VMOVDQU   (CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop177
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VCMPPS     $0x1e, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop177
 
 end178:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat32AVX2(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX2, SSE
+// Requires: AVX, AVX2, MMX+, SSE
 TEXT ·greaterEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5791,49 +5719,53 @@ TEXT ·greaterEqualScalarFloat32AVX2(SB), NOSPLIT, $0-52
 	JZ           end180
 
 loop179:
-	VMOVDQU   (CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, (AX)
-	VMOVDQU   32(CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   96(CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   160(CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   224(CX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop179
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, (AX)
+	VMOVDQU    32(CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    96(CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    160(CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    224(CX), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y1
+	VMOVMSKPS  Y1, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop179
 
 end180:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2, MMX+, SSE2
 TEXT ·equalScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -5845,89 +5777,97 @@ TEXT ·equalScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end182
 
 loop181:
-	VMOVDQU   (CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop181
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VCMPPD     $0x00, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop181
 
 end182:
 	VZEROUPPER
 	RET
 
 // func equalColumnsFloat64AVX2(dst []byte, a []float64, b []float64)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·equalColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -5938,106 +5878,90 @@ TEXT ·equalColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	JZ    end184
 
 loop183:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPD     $0x00, (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VCMPPD     $0x00, 32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPD     $0x00, 64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VCMPPD     $0x00, 96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPD     $0x00, 128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VCMPPD     $0x00, 160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPD     $0x00, 192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VCMPPD     $0x00, 224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VCMPPD     $0x00, 256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VCMPPD     $0x00, 288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VCMPPD     $0x00, 320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VCMPPD     $0x00, 352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VCMPPD     $0x00, 384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VCMPPD     $0x00, 416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VCMPPD     $0x00, 448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VCMPPD     $0x00, 480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop183
+	VMOVDQU   (CX), Y0
+	VCMPPD    $0x00, (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VCMPPD    $0x00, 32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPD    $0x00, 64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VCMPPD    $0x00, 96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPD    $0x00, 128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VCMPPD    $0x00, 160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPD    $0x00, 192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VCMPPD    $0x00, 224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VCMPPD    $0x00, 256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VCMPPD    $0x00, 288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VCMPPD    $0x00, 320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VCMPPD    $0x00, 352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VCMPPD    $0x00, 384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VCMPPD    $0x00, 416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VCMPPD    $0x00, 448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VCMPPD    $0x00, 480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop183
 
 end184:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2, MMX+, SSE2
 TEXT ·notEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6049,89 +5973,97 @@ TEXT ·notEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end186
 
 loop185:
-	VMOVDQU   (CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop185
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VCMPPD     $0x04, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop185
 
 end186:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsFloat64AVX2(dst []byte, a []float64, b []float64)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·notEqualColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -6142,106 +6074,90 @@ TEXT ·notEqualColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	JZ    end188
 
 loop187:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPD     $0x04, (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VCMPPD     $0x04, 32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPD     $0x04, 64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VCMPPD     $0x04, 96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPD     $0x04, 128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VCMPPD     $0x04, 160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPD     $0x04, 192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VCMPPD     $0x04, 224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VCMPPD     $0x04, 256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VCMPPD     $0x04, 288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VCMPPD     $0x04, 320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VCMPPD     $0x04, 352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VCMPPD     $0x04, 384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VCMPPD     $0x04, 416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VCMPPD     $0x04, 448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VCMPPD     $0x04, 480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop187
+	VMOVDQU   (CX), Y0
+	VCMPPD    $0x04, (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VCMPPD    $0x04, 32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPD    $0x04, 64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VCMPPD    $0x04, 96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPD    $0x04, 128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VCMPPD    $0x04, 160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPD    $0x04, 192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VCMPPD    $0x04, 224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VCMPPD    $0x04, 256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VCMPPD    $0x04, 288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VCMPPD    $0x04, 320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VCMPPD    $0x04, 352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VCMPPD    $0x04, 384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VCMPPD    $0x04, 416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VCMPPD    $0x04, 448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VCMPPD    $0x04, 480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop187
 
 end188:
 	VZEROUPPER
 	RET
 
 // func lessScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2, MMX+, SSE2
 TEXT ·lessScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6253,89 +6169,97 @@ TEXT ·lessScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end190
 
 loop189:
-	VMOVDQU   (CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop189
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VCMPPD     $0x11, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop189
 
 end190:
 	VZEROUPPER
 	RET
 
 // func lessColumnsFloat64AVX2(dst []byte, a []float64, b []float64)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·lessColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -6346,106 +6270,90 @@ TEXT ·lessColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	JZ    end192
 
 loop191:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPD     $0x11, (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VCMPPD     $0x11, 32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPD     $0x11, 64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VCMPPD     $0x11, 96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPD     $0x11, 128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VCMPPD     $0x11, 160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPD     $0x11, 192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VCMPPD     $0x11, 224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VCMPPD     $0x11, 256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VCMPPD     $0x11, 288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VCMPPD     $0x11, 320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VCMPPD     $0x11, 352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VCMPPD     $0x11, 384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VCMPPD     $0x11, 416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VCMPPD     $0x11, 448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VCMPPD     $0x11, 480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop191
+	VMOVDQU   (CX), Y0
+	VCMPPD    $0x11, (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VCMPPD    $0x11, 32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPD    $0x11, 64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VCMPPD    $0x11, 96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPD    $0x11, 128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VCMPPD    $0x11, 160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPD    $0x11, 192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VCMPPD    $0x11, 224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VCMPPD    $0x11, 256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VCMPPD    $0x11, 288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VCMPPD    $0x11, 320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VCMPPD    $0x11, 352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VCMPPD    $0x11, 384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VCMPPD    $0x11, 416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VCMPPD    $0x11, 448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VCMPPD    $0x11, 480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop191
 
 end192:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2, MMX+, SSE2
 TEXT ·lessEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6457,89 +6365,97 @@ TEXT ·lessEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end194
 
 loop193:
-	VMOVDQU   (CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop193
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VCMPPD     $0x12, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop193
 
 end194:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsFloat64AVX2(dst []byte, a []float64, b []float64)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·lessEqualColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -6550,106 +6466,90 @@ TEXT ·lessEqualColumnsFloat64AVX2(SB), NOSPLIT, $0-72
 	JZ    end196
 
 loop195:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU    (CX), Y0
-	VCMPPD     $0x12, (BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    32(CX), Y0
-	VCMPPD     $0x12, 32(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, (AX)
-	VMOVDQU    64(CX), Y0
-	VCMPPD     $0x12, 64(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    96(CX), Y0
-	VCMPPD     $0x12, 96(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 1(AX)
-	VMOVDQU    128(CX), Y0
-	VCMPPD     $0x12, 128(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    160(CX), Y0
-	VCMPPD     $0x12, 160(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 2(AX)
-	VMOVDQU    192(CX), Y0
-	VCMPPD     $0x12, 192(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    224(CX), Y0
-	VCMPPD     $0x12, 224(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 3(AX)
-	VMOVDQU    256(CX), Y0
-	VCMPPD     $0x12, 256(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    288(CX), Y0
-	VCMPPD     $0x12, 288(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 4(AX)
-	VMOVDQU    320(CX), Y0
-	VCMPPD     $0x12, 320(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    352(CX), Y0
-	VCMPPD     $0x12, 352(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 5(AX)
-	VMOVDQU    384(CX), Y0
-	VCMPPD     $0x12, 384(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    416(CX), Y0
-	VCMPPD     $0x12, 416(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 6(AX)
-	VMOVDQU    448(CX), Y0
-	VCMPPD     $0x12, 448(BX), Y0, Y0
-	VMOVMSKPD  Y0, SI
-	VMOVDQU    480(CX), Y0
-	VCMPPD     $0x12, 480(BX), Y0, Y0
-	VMOVMSKPD  Y0, DI
-	SHLL       $0x04, DI
-	ORL        DI, SI
-	MOVB       SI, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop195
+	VMOVDQU   (CX), Y0
+	VCMPPD    $0x12, (BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   32(CX), Y0
+	VCMPPD    $0x12, 32(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, (AX)
+	VMOVDQU   64(CX), Y0
+	VCMPPD    $0x12, 64(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   96(CX), Y0
+	VCMPPD    $0x12, 96(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 1(AX)
+	VMOVDQU   128(CX), Y0
+	VCMPPD    $0x12, 128(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   160(CX), Y0
+	VCMPPD    $0x12, 160(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 2(AX)
+	VMOVDQU   192(CX), Y0
+	VCMPPD    $0x12, 192(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   224(CX), Y0
+	VCMPPD    $0x12, 224(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 3(AX)
+	VMOVDQU   256(CX), Y0
+	VCMPPD    $0x12, 256(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   288(CX), Y0
+	VCMPPD    $0x12, 288(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 4(AX)
+	VMOVDQU   320(CX), Y0
+	VCMPPD    $0x12, 320(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   352(CX), Y0
+	VCMPPD    $0x12, 352(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 5(AX)
+	VMOVDQU   384(CX), Y0
+	VCMPPD    $0x12, 384(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   416(CX), Y0
+	VCMPPD    $0x12, 416(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 6(AX)
+	VMOVDQU   448(CX), Y0
+	VCMPPD    $0x12, 448(BX), Y0, Y0
+	VMOVMSKPD Y0, SI
+	VMOVDQU   480(CX), Y0
+	VCMPPD    $0x12, 480(BX), Y0, Y0
+	VMOVMSKPD Y0, DI
+	SHLL      $0x04, DI
+	ORL       DI, SI
+	MOVB      SI, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop195
 
 end196:
 	VZEROUPPER
 	RET
 
 // func greaterScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2, MMX+, SSE2
 TEXT ·greaterScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6661,89 +6561,97 @@ TEXT ·greaterScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end198
 
 loop197:
-	VMOVDQU   (CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop197
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VCMPPD     $0x1e, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop197
 
 end198:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat64AVX2(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2, MMX+, SSE2
 TEXT ·greaterEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -6755,82 +6663,90 @@ TEXT ·greaterEqualScalarFloat64AVX2(SB), NOSPLIT, $0-56
 	JZ           end200
 
 loop199:
-	VMOVDQU   (CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   32(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, (AX)
-	VMOVDQU   64(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   96(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 1(AX)
-	VMOVDQU   128(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   160(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 2(AX)
-	VMOVDQU   192(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   224(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 3(AX)
-	VMOVDQU   256(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   288(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 4(AX)
-	VMOVDQU   320(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   352(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 5(AX)
-	VMOVDQU   384(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   416(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 6(AX)
-	VMOVDQU   448(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	VMOVDQU   480(CX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, SI
-	SHLL      $0x04, SI
-	ORL       SI, BX
-	MOVB      BL, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop199
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU    (CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    32(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, (AX)
+	VMOVDQU    64(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    96(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 1(AX)
+	VMOVDQU    128(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    160(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 2(AX)
+	VMOVDQU    192(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    224(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 3(AX)
+	VMOVDQU    256(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    288(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 4(AX)
+	VMOVDQU    320(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    352(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 5(AX)
+	VMOVDQU    384(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    416(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 6(AX)
+	VMOVDQU    448(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, BX
+	VMOVDQU    480(CX), Y1
+	VCMPPD     $0x1d, Y0, Y1, Y1
+	VMOVMSKPD  Y1, SI
+	SHLL       $0x04, SI
+	ORL        SI, BX
+	MOVB       BL, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop199
 
 end200:
 	VZEROUPPER

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func equalScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·equalScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -18,20 +18,21 @@ TEXT ·equalScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end2
 
 loop1:
-	VMOVDQU64 (CX), Z1
-	VPCMPB    $0x00, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop1
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPB     $0x00, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop1
 
 end2:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt8AVX512(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -42,23 +43,21 @@ TEXT ·equalColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	JZ    end4
 
 loop3:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPB     $0x00, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop3
+	VMOVDQU64 (CX), Z0
+	VPCMPB    $0x00, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop3
 
 end4:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·notEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -71,20 +70,21 @@ TEXT ·notEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end6
 
 loop5:
-	VMOVDQU64 (CX), Z1
-	VPCMPB    $0x04, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop5
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPB     $0x04, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop5
 
 end6:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt8AVX512(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -95,23 +95,21 @@ TEXT ·notEqualColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	JZ    end8
 
 loop7:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPB     $0x04, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop7
+	VMOVDQU64 (CX), Z0
+	VPCMPB    $0x04, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop7
 
 end8:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -124,20 +122,21 @@ TEXT ·lessScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end10
 
 loop9:
-	VMOVDQU64 (CX), Z1
-	VPCMPB    $0x01, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop9
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPB     $0x01, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop9
 
 end10:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt8AVX512(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -148,23 +147,21 @@ TEXT ·lessColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	JZ    end12
 
 loop11:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPB     $0x01, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop11
+	VMOVDQU64 (CX), Z0
+	VPCMPB    $0x01, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop11
 
 end12:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -177,20 +174,21 @@ TEXT ·lessEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end14
 
 loop13:
-	VMOVDQU64 (CX), Z1
-	VPCMPB    $0x02, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop13
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPB     $0x02, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop13
 
 end14:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt8AVX512(dst []byte, a []int8, b []int8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -201,23 +199,21 @@ TEXT ·lessEqualColumnsInt8AVX512(SB), NOSPLIT, $0-72
 	JZ    end16
 
 loop15:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPB     $0x02, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop15
+	VMOVDQU64 (CX), Z0
+	VPCMPB    $0x02, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop15
 
 end16:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -230,20 +226,21 @@ TEXT ·greaterScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end18
 
 loop17:
-	VMOVDQU64 (CX), Z1
-	VPCMPB    $0x06, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop17
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPB     $0x06, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop17
 
 end18:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt8AVX512(dst []byte, a []int8, b int8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -256,20 +253,21 @@ TEXT ·greaterEqualScalarInt8AVX512(SB), NOSPLIT, $0-49
 	JZ           end20
 
 loop19:
-	VMOVDQU64 (CX), Z1
-	VPCMPB    $0x05, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop19
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPB     $0x05, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop19
 
 end20:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·equalScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -282,23 +280,25 @@ TEXT ·equalScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end22
 
 loop21:
-	VMOVDQU64 (CX), Z1
-	VPCMPW    $0x00, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPW    $0x00, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop21
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPW     $0x00, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPW     $0x00, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop21
 
 end22:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt16AVX512(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -309,28 +309,24 @@ TEXT ·equalColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	JZ    end24
 
 loop23:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPW     $0x00, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPW     $0x00, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop23
+	VMOVDQU64 (CX), Z0
+	VPCMPW    $0x00, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPW    $0x00, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop23
 
 end24:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·notEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -343,23 +339,25 @@ TEXT ·notEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end26
 
 loop25:
-	VMOVDQU64 (CX), Z1
-	VPCMPW    $0x04, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPW    $0x04, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop25
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPW     $0x04, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPW     $0x04, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop25
 
 end26:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt16AVX512(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -370,28 +368,24 @@ TEXT ·notEqualColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	JZ    end28
 
 loop27:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPW     $0x04, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPW     $0x04, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop27
+	VMOVDQU64 (CX), Z0
+	VPCMPW    $0x04, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPW    $0x04, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop27
 
 end28:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -404,23 +398,25 @@ TEXT ·lessScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end30
 
 loop29:
-	VMOVDQU64 (CX), Z1
-	VPCMPW    $0x01, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPW    $0x01, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop29
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPW     $0x01, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPW     $0x01, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop29
 
 end30:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt16AVX512(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -431,28 +427,24 @@ TEXT ·lessColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	JZ    end32
 
 loop31:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPW     $0x01, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPW     $0x01, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop31
+	VMOVDQU64 (CX), Z0
+	VPCMPW    $0x01, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPW    $0x01, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop31
 
 end32:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -465,23 +457,25 @@ TEXT ·lessEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end34
 
 loop33:
-	VMOVDQU64 (CX), Z1
-	VPCMPW    $0x02, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPW    $0x02, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop33
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPW     $0x02, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPW     $0x02, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop33
 
 end34:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt16AVX512(dst []byte, a []int16, b []int16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -492,28 +486,24 @@ TEXT ·lessEqualColumnsInt16AVX512(SB), NOSPLIT, $0-72
 	JZ    end36
 
 loop35:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPW     $0x02, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPW     $0x02, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop35
+	VMOVDQU64 (CX), Z0
+	VPCMPW    $0x02, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPW    $0x02, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop35
 
 end36:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -526,23 +516,25 @@ TEXT ·greaterScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end38
 
 loop37:
-	VMOVDQU64 (CX), Z1
-	VPCMPW    $0x06, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPW    $0x06, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop37
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPW     $0x06, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPW     $0x06, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop37
 
 end38:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt16AVX512(dst []byte, a []int16, b int16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -555,23 +547,25 @@ TEXT ·greaterEqualScalarInt16AVX512(SB), NOSPLIT, $0-50
 	JZ           end40
 
 loop39:
-	VMOVDQU64 (CX), Z1
-	VPCMPW    $0x05, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPW    $0x05, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop39
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPW     $0x05, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPW     $0x05, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop39
 
 end40:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·equalScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -584,29 +578,33 @@ TEXT ·equalScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end42
 
 loop41:
-	VMOVDQU64 (CX), Z1
-	VPCMPD    $0x00, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPD    $0x00, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPD    $0x00, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPD    $0x00, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop41
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPD     $0x00, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPD     $0x00, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPD     $0x00, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPD     $0x00, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop41
 
 end42:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt32AVX512(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·equalColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -617,38 +615,30 @@ TEXT ·equalColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	JZ    end44
 
 loop43:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPD     $0x00, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPD     $0x00, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPD     $0x00, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPD     $0x00, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop43
+	VMOVDQU64 (CX), Z0
+	VPCMPD    $0x00, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPD    $0x00, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPD    $0x00, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPD    $0x00, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop43
 
 end44:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·notEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -661,29 +651,33 @@ TEXT ·notEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end46
 
 loop45:
-	VMOVDQU64 (CX), Z1
-	VPCMPD    $0x04, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPD    $0x04, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPD    $0x04, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPD    $0x04, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop45
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPD     $0x04, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPD     $0x04, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPD     $0x04, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPD     $0x04, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop45
 
 end46:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt32AVX512(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·notEqualColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -694,38 +688,30 @@ TEXT ·notEqualColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	JZ    end48
 
 loop47:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPD     $0x04, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPD     $0x04, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPD     $0x04, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPD     $0x04, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop47
+	VMOVDQU64 (CX), Z0
+	VPCMPD    $0x04, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPD    $0x04, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPD    $0x04, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPD    $0x04, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop47
 
 end48:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·lessScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -738,29 +724,33 @@ TEXT ·lessScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end50
 
 loop49:
-	VMOVDQU64 (CX), Z1
-	VPCMPD    $0x01, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPD    $0x01, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPD    $0x01, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPD    $0x01, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop49
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPD     $0x01, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPD     $0x01, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPD     $0x01, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPD     $0x01, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop49
 
 end50:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt32AVX512(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -771,38 +761,30 @@ TEXT ·lessColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	JZ    end52
 
 loop51:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPD     $0x01, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPD     $0x01, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPD     $0x01, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPD     $0x01, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop51
+	VMOVDQU64 (CX), Z0
+	VPCMPD    $0x01, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPD    $0x01, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPD    $0x01, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPD    $0x01, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop51
 
 end52:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·lessEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -815,29 +797,33 @@ TEXT ·lessEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end54
 
 loop53:
-	VMOVDQU64 (CX), Z1
-	VPCMPD    $0x02, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPD    $0x02, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPD    $0x02, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPD    $0x02, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop53
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPD     $0x02, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPD     $0x02, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPD     $0x02, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPD     $0x02, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop53
 
 end54:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt32AVX512(dst []byte, a []int32, b []int32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessEqualColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -848,38 +834,30 @@ TEXT ·lessEqualColumnsInt32AVX512(SB), NOSPLIT, $0-72
 	JZ    end56
 
 loop55:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPD     $0x02, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPD     $0x02, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPD     $0x02, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPD     $0x02, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop55
+	VMOVDQU64 (CX), Z0
+	VPCMPD    $0x02, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPD    $0x02, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPD    $0x02, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPD    $0x02, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop55
 
 end56:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·greaterScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -892,29 +870,33 @@ TEXT ·greaterScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end58
 
 loop57:
-	VMOVDQU64 (CX), Z1
-	VPCMPD    $0x06, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPD    $0x06, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPD    $0x06, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPD    $0x06, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop57
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPD     $0x06, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPD     $0x06, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPD     $0x06, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPD     $0x06, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop57
 
 end58:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt32AVX512(dst []byte, a []int32, b int32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·greaterEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -927,29 +909,33 @@ TEXT ·greaterEqualScalarInt32AVX512(SB), NOSPLIT, $0-52
 	JZ           end60
 
 loop59:
-	VMOVDQU64 (CX), Z1
-	VPCMPD    $0x05, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPD    $0x05, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPD    $0x05, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPD    $0x05, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop59
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPD     $0x05, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPD     $0x05, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPD     $0x05, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPD     $0x05, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop59
 
 end60:
 	VZEROUPPER
 	RET
 
 // func equalScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·equalScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -962,41 +948,49 @@ TEXT ·equalScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end62
 
 loop61:
-	VMOVDQU64 (CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPQ    $0x00, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop61
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPQ     $0x00, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop61
 
 end62:
 	VZEROUPPER
 	RET
 
 // func equalColumnsInt64AVX512(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·equalColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1007,58 +1001,42 @@ TEXT ·equalColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	JZ    end64
 
 loop63:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPQ     $0x00, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPQ     $0x00, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPQ     $0x00, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPQ     $0x00, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPQ     $0x00, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPQ     $0x00, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPQ     $0x00, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPQ     $0x00, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop63
+	VMOVDQU64 (CX), Z0
+	VPCMPQ    $0x00, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPQ    $0x00, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPQ    $0x00, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPQ    $0x00, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPQ    $0x00, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPQ    $0x00, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPQ    $0x00, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPQ    $0x00, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop63
 
 end64:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·notEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1071,41 +1049,49 @@ TEXT ·notEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end66
 
 loop65:
-	VMOVDQU64 (CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPQ    $0x04, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop65
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPQ     $0x04, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop65
 
 end66:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsInt64AVX512(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·notEqualColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1116,58 +1102,42 @@ TEXT ·notEqualColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	JZ    end68
 
 loop67:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPQ     $0x04, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPQ     $0x04, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPQ     $0x04, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPQ     $0x04, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPQ     $0x04, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPQ     $0x04, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPQ     $0x04, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPQ     $0x04, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop67
+	VMOVDQU64 (CX), Z0
+	VPCMPQ    $0x04, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPQ    $0x04, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPQ    $0x04, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPQ    $0x04, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPQ    $0x04, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPQ    $0x04, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPQ    $0x04, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPQ    $0x04, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop67
 
 end68:
 	VZEROUPPER
 	RET
 
 // func lessScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·lessScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1180,41 +1150,49 @@ TEXT ·lessScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end70
 
 loop69:
-	VMOVDQU64 (CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPQ    $0x01, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop69
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPQ     $0x01, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop69
 
 end70:
 	VZEROUPPER
 	RET
 
 // func lessColumnsInt64AVX512(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1225,58 +1203,42 @@ TEXT ·lessColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	JZ    end72
 
 loop71:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPQ     $0x01, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPQ     $0x01, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPQ     $0x01, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPQ     $0x01, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPQ     $0x01, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPQ     $0x01, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPQ     $0x01, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPQ     $0x01, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop71
+	VMOVDQU64 (CX), Z0
+	VPCMPQ    $0x01, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPQ    $0x01, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPQ    $0x01, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPQ    $0x01, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPQ    $0x01, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPQ    $0x01, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPQ    $0x01, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPQ    $0x01, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop71
 
 end72:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·lessEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1289,41 +1251,49 @@ TEXT ·lessEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end74
 
 loop73:
-	VMOVDQU64 (CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPQ    $0x02, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop73
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPQ     $0x02, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop73
 
 end74:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsInt64AVX512(dst []byte, a []int64, b []int64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessEqualColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1334,58 +1304,42 @@ TEXT ·lessEqualColumnsInt64AVX512(SB), NOSPLIT, $0-72
 	JZ    end76
 
 loop75:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPQ     $0x02, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPQ     $0x02, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPQ     $0x02, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPQ     $0x02, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPQ     $0x02, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPQ     $0x02, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPQ     $0x02, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPQ     $0x02, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop75
+	VMOVDQU64 (CX), Z0
+	VPCMPQ    $0x02, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPQ    $0x02, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPQ    $0x02, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPQ    $0x02, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPQ    $0x02, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPQ    $0x02, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPQ    $0x02, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPQ    $0x02, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop75
 
 end76:
 	VZEROUPPER
 	RET
 
 // func greaterScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·greaterScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1398,41 +1352,49 @@ TEXT ·greaterScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end78
 
 loop77:
-	VMOVDQU64 (CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPQ    $0x06, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop77
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPQ     $0x06, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop77
 
 end78:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarInt64AVX512(dst []byte, a []int64, b int64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·greaterEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1445,41 +1407,49 @@ TEXT ·greaterEqualScalarInt64AVX512(SB), NOSPLIT, $0-56
 	JZ           end80
 
 loop79:
-	VMOVDQU64 (CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPQ    $0x05, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop79
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPQ     $0x05, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop79
 
 end80:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·equalScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1492,20 +1462,21 @@ TEXT ·equalScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end82
 
 loop81:
-	VMOVDQU64 (CX), Z1
-	VPCMPUB   $0x00, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop81
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUB    $0x00, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop81
 
 end82:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint8AVX512(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1516,23 +1487,21 @@ TEXT ·equalColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	JZ    end84
 
 loop83:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUB    $0x00, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop83
+	VMOVDQU64 (CX), Z0
+	VPCMPUB   $0x00, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop83
 
 end84:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·notEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1545,20 +1514,21 @@ TEXT ·notEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end86
 
 loop85:
-	VMOVDQU64 (CX), Z1
-	VPCMPUB   $0x04, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop85
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUB    $0x04, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop85
 
 end86:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint8AVX512(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1569,23 +1539,21 @@ TEXT ·notEqualColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	JZ    end88
 
 loop87:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUB    $0x04, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop87
+	VMOVDQU64 (CX), Z0
+	VPCMPUB   $0x04, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop87
 
 end88:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1598,20 +1566,21 @@ TEXT ·lessScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end90
 
 loop89:
-	VMOVDQU64 (CX), Z1
-	VPCMPUB   $0x01, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop89
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUB    $0x01, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop89
 
 end90:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint8AVX512(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1622,23 +1591,21 @@ TEXT ·lessColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	JZ    end92
 
 loop91:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUB    $0x01, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop91
+	VMOVDQU64 (CX), Z0
+	VPCMPUB   $0x01, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop91
 
 end92:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1651,20 +1618,21 @@ TEXT ·lessEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end94
 
 loop93:
-	VMOVDQU64 (CX), Z1
-	VPCMPUB   $0x02, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop93
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUB    $0x02, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop93
 
 end94:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint8AVX512(dst []byte, a []uint8, b []uint8)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1675,23 +1643,21 @@ TEXT ·lessEqualColumnsUint8AVX512(SB), NOSPLIT, $0-72
 	JZ    end96
 
 loop95:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUB    $0x02, (BX), Z0, K1
-	KMOVQ      K1, (AX)
-	ADDQ       $0x00000040, CX
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop95
+	VMOVDQU64 (CX), Z0
+	VPCMPUB   $0x02, (BX), Z0, K1
+	KMOVQ     K1, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop95
 
 end96:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1704,20 +1670,21 @@ TEXT ·greaterScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end98
 
 loop97:
-	VMOVDQU64 (CX), Z1
-	VPCMPUB   $0x06, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop97
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUB    $0x06, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop97
 
 end98:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint8AVX512(dst []byte, a []uint8, b uint8)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1730,20 +1697,21 @@ TEXT ·greaterEqualScalarUint8AVX512(SB), NOSPLIT, $0-49
 	JZ           end100
 
 loop99:
-	VMOVDQU64 (CX), Z1
-	VPCMPUB   $0x05, Z0, Z1, K1
-	KMOVQ     K1, (AX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop99
+	PREFETCHT1 4096(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUB    $0x05, Z0, Z1, K1
+	KMOVQ      K1, (AX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop99
 
 end100:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·equalScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1756,23 +1724,25 @@ TEXT ·equalScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end102
 
 loop101:
-	VMOVDQU64 (CX), Z1
-	VPCMPUW   $0x00, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUW   $0x00, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop101
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUW    $0x00, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUW    $0x00, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop101
 
 end102:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint16AVX512(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·equalColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1783,28 +1753,24 @@ TEXT ·equalColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	JZ    end104
 
 loop103:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUW    $0x00, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUW    $0x00, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop103
+	VMOVDQU64 (CX), Z0
+	VPCMPUW   $0x00, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUW   $0x00, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop103
 
 end104:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·notEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1817,23 +1783,25 @@ TEXT ·notEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end106
 
 loop105:
-	VMOVDQU64 (CX), Z1
-	VPCMPUW   $0x04, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUW   $0x04, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop105
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUW    $0x04, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUW    $0x04, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop105
 
 end106:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint16AVX512(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·notEqualColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1844,28 +1812,24 @@ TEXT ·notEqualColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	JZ    end108
 
 loop107:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUW    $0x04, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUW    $0x04, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop107
+	VMOVDQU64 (CX), Z0
+	VPCMPUW   $0x04, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUW   $0x04, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop107
 
 end108:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1878,23 +1842,25 @@ TEXT ·lessScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end110
 
 loop109:
-	VMOVDQU64 (CX), Z1
-	VPCMPUW   $0x01, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUW   $0x01, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop109
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUW    $0x01, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUW    $0x01, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop109
 
 end110:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint16AVX512(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1905,28 +1871,24 @@ TEXT ·lessColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	JZ    end112
 
 loop111:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUW    $0x01, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUW    $0x01, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop111
+	VMOVDQU64 (CX), Z0
+	VPCMPUW   $0x01, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUW   $0x01, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop111
 
 end112:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·lessEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -1939,23 +1901,25 @@ TEXT ·lessEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end114
 
 loop113:
-	VMOVDQU64 (CX), Z1
-	VPCMPUW   $0x02, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUW   $0x02, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop113
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUW    $0x02, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUW    $0x02, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop113
 
 end114:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint16AVX512(dst []byte, a []uint16, b []uint16)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·lessEqualColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -1966,28 +1930,24 @@ TEXT ·lessEqualColumnsUint16AVX512(SB), NOSPLIT, $0-72
 	JZ    end116
 
 loop115:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUW    $0x02, (BX), Z0, K1
-	KMOVD      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUW    $0x02, 64(BX), Z0, K1
-	KMOVD      K1, 4(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000080, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop115
+	VMOVDQU64 (CX), Z0
+	VPCMPUW   $0x02, (BX), Z0, K1
+	KMOVD     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUW   $0x02, 64(BX), Z0, K1
+	KMOVD     K1, 4(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop115
 
 end116:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2000,23 +1960,25 @@ TEXT ·greaterScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end118
 
 loop117:
-	VMOVDQU64 (CX), Z1
-	VPCMPUW   $0x06, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUW   $0x06, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop117
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUW    $0x06, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUW    $0x06, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop117
 
 end118:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint16AVX512(dst []byte, a []uint16, b uint16)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·greaterEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2029,23 +1991,25 @@ TEXT ·greaterEqualScalarUint16AVX512(SB), NOSPLIT, $0-50
 	JZ           end120
 
 loop119:
-	VMOVDQU64 (CX), Z1
-	VPCMPUW   $0x05, Z0, Z1, K1
-	KMOVD     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUW   $0x05, Z0, Z1, K1
-	KMOVD     K1, 4(AX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop119
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUW    $0x05, Z0, Z1, K1
+	KMOVD      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUW    $0x05, Z0, Z1, K1
+	KMOVD      K1, 4(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop119
 
 end120:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·equalScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2058,29 +2022,33 @@ TEXT ·equalScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end122
 
 loop121:
-	VMOVDQU64 (CX), Z1
-	VPCMPUD   $0x00, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUD   $0x00, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUD   $0x00, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUD   $0x00, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop121
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUD    $0x00, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUD    $0x00, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUD    $0x00, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUD    $0x00, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop121
 
 end122:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint32AVX512(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·equalColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2091,38 +2059,30 @@ TEXT ·equalColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	JZ    end124
 
 loop123:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUD    $0x00, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUD    $0x00, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUD    $0x00, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUD    $0x00, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop123
+	VMOVDQU64 (CX), Z0
+	VPCMPUD   $0x00, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUD   $0x00, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUD   $0x00, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUD   $0x00, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop123
 
 end124:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·notEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2135,29 +2095,33 @@ TEXT ·notEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end126
 
 loop125:
-	VMOVDQU64 (CX), Z1
-	VPCMPUD   $0x04, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUD   $0x04, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUD   $0x04, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUD   $0x04, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop125
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUD    $0x04, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUD    $0x04, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUD    $0x04, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUD    $0x04, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop125
 
 end126:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint32AVX512(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·notEqualColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2168,38 +2132,30 @@ TEXT ·notEqualColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	JZ    end128
 
 loop127:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUD    $0x04, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUD    $0x04, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUD    $0x04, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUD    $0x04, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop127
+	VMOVDQU64 (CX), Z0
+	VPCMPUD   $0x04, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUD   $0x04, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUD   $0x04, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUD   $0x04, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop127
 
 end128:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·lessScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2212,29 +2168,33 @@ TEXT ·lessScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end130
 
 loop129:
-	VMOVDQU64 (CX), Z1
-	VPCMPUD   $0x01, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUD   $0x01, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUD   $0x01, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUD   $0x01, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop129
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUD    $0x01, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUD    $0x01, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUD    $0x01, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUD    $0x01, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop129
 
 end130:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint32AVX512(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2245,38 +2205,30 @@ TEXT ·lessColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	JZ    end132
 
 loop131:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUD    $0x01, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUD    $0x01, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUD    $0x01, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUD    $0x01, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop131
+	VMOVDQU64 (CX), Z0
+	VPCMPUD   $0x01, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUD   $0x01, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUD   $0x01, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUD   $0x01, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop131
 
 end132:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·lessEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2289,29 +2241,33 @@ TEXT ·lessEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end134
 
 loop133:
-	VMOVDQU64 (CX), Z1
-	VPCMPUD   $0x02, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUD   $0x02, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUD   $0x02, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUD   $0x02, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop133
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUD    $0x02, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUD    $0x02, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUD    $0x02, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUD    $0x02, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop133
 
 end134:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint32AVX512(dst []byte, a []uint32, b []uint32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessEqualColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2322,38 +2278,30 @@ TEXT ·lessEqualColumnsUint32AVX512(SB), NOSPLIT, $0-72
 	JZ    end136
 
 loop135:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUD    $0x02, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUD    $0x02, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUD    $0x02, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUD    $0x02, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop135
+	VMOVDQU64 (CX), Z0
+	VPCMPUD   $0x02, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUD   $0x02, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUD   $0x02, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUD   $0x02, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop135
 
 end136:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·greaterScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2366,29 +2314,33 @@ TEXT ·greaterScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end138
 
 loop137:
-	VMOVDQU64 (CX), Z1
-	VPCMPUD   $0x06, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUD   $0x06, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUD   $0x06, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUD   $0x06, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop137
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUD    $0x06, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUD    $0x06, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUD    $0x06, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUD    $0x06, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop137
 
 end138:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint32AVX512(dst []byte, a []uint32, b uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·greaterEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2401,29 +2353,33 @@ TEXT ·greaterEqualScalarUint32AVX512(SB), NOSPLIT, $0-52
 	JZ           end140
 
 loop139:
-	VMOVDQU64 (CX), Z1
-	VPCMPUD   $0x05, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUD   $0x05, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUD   $0x05, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUD   $0x05, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop139
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUD    $0x05, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUD    $0x05, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUD    $0x05, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUD    $0x05, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop139
 
 end140:
 	VZEROUPPER
 	RET
 
 // func equalScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·equalScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2436,41 +2392,49 @@ TEXT ·equalScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end142
 
 loop141:
-	VMOVDQU64 (CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPUQ   $0x00, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop141
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPUQ    $0x00, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop141
 
 end142:
 	VZEROUPPER
 	RET
 
 // func equalColumnsUint64AVX512(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·equalColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2481,58 +2445,42 @@ TEXT ·equalColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	JZ    end144
 
 loop143:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUQ    $0x00, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUQ    $0x00, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUQ    $0x00, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUQ    $0x00, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPUQ    $0x00, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPUQ    $0x00, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPUQ    $0x00, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPUQ    $0x00, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop143
+	VMOVDQU64 (CX), Z0
+	VPCMPUQ   $0x00, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUQ   $0x00, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUQ   $0x00, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUQ   $0x00, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPUQ   $0x00, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPUQ   $0x00, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPUQ   $0x00, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPUQ   $0x00, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop143
 
 end144:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·notEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2545,41 +2493,49 @@ TEXT ·notEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end146
 
 loop145:
-	VMOVDQU64 (CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPUQ   $0x04, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop145
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPUQ    $0x04, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop145
 
 end146:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsUint64AVX512(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·notEqualColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2590,58 +2546,42 @@ TEXT ·notEqualColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	JZ    end148
 
 loop147:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUQ    $0x04, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUQ    $0x04, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUQ    $0x04, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUQ    $0x04, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPUQ    $0x04, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPUQ    $0x04, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPUQ    $0x04, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPUQ    $0x04, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop147
+	VMOVDQU64 (CX), Z0
+	VPCMPUQ   $0x04, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUQ   $0x04, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUQ   $0x04, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUQ   $0x04, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPUQ   $0x04, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPUQ   $0x04, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPUQ   $0x04, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPUQ   $0x04, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop147
 
 end148:
 	VZEROUPPER
 	RET
 
 // func lessScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·lessScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2654,41 +2594,49 @@ TEXT ·lessScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end150
 
 loop149:
-	VMOVDQU64 (CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPUQ   $0x01, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop149
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPUQ    $0x01, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop149
 
 end150:
 	VZEROUPPER
 	RET
 
 // func lessColumnsUint64AVX512(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2699,58 +2647,42 @@ TEXT ·lessColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	JZ    end152
 
 loop151:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUQ    $0x01, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUQ    $0x01, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUQ    $0x01, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUQ    $0x01, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPUQ    $0x01, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPUQ    $0x01, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPUQ    $0x01, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPUQ    $0x01, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop151
+	VMOVDQU64 (CX), Z0
+	VPCMPUQ   $0x01, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUQ   $0x01, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUQ   $0x01, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUQ   $0x01, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPUQ   $0x01, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPUQ   $0x01, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPUQ   $0x01, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPUQ   $0x01, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop151
 
 end152:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·lessEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2763,41 +2695,49 @@ TEXT ·lessEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end154
 
 loop153:
-	VMOVDQU64 (CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPUQ   $0x02, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop153
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPUQ    $0x02, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop153
 
 end154:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsUint64AVX512(dst []byte, a []uint64, b []uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessEqualColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2808,58 +2748,42 @@ TEXT ·lessEqualColumnsUint64AVX512(SB), NOSPLIT, $0-72
 	JZ    end156
 
 loop155:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VPCMPUQ    $0x02, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VPCMPUQ    $0x02, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VPCMPUQ    $0x02, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VPCMPUQ    $0x02, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VPCMPUQ    $0x02, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VPCMPUQ    $0x02, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VPCMPUQ    $0x02, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VPCMPUQ    $0x02, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop155
+	VMOVDQU64 (CX), Z0
+	VPCMPUQ   $0x02, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VPCMPUQ   $0x02, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VPCMPUQ   $0x02, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VPCMPUQ   $0x02, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VPCMPUQ   $0x02, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VPCMPUQ   $0x02, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VPCMPUQ   $0x02, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VPCMPUQ   $0x02, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop155
 
 end156:
 	VZEROUPPER
 	RET
 
 // func greaterScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·greaterScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2872,41 +2796,49 @@ TEXT ·greaterScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end158
 
 loop157:
-	VMOVDQU64 (CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPUQ   $0x06, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop157
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPUQ    $0x06, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop157
 
 end158:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarUint64AVX512(dst []byte, a []uint64, b uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·greaterEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2919,41 +2851,49 @@ TEXT ·greaterEqualScalarUint64AVX512(SB), NOSPLIT, $0-56
 	JZ           end160
 
 loop159:
-	VMOVDQU64 (CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VPCMPUQ   $0x05, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop159
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VPCMPUQ    $0x05, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop159
 
 end160:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, SSE
+// Requires: AVX, AVX512F, MMX+, SSE
 TEXT ·equalScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -2965,29 +2905,33 @@ TEXT ·equalScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end162
 
 loop161:
-	VMOVDQU64 (CX), Z1
-	VCMPPS    $0x00, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPS    $0x00, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPS    $0x00, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPS    $0x00, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop161
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPS     $0x00, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPS     $0x00, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPS     $0x00, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPS     $0x00, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop161
 
 end162:
 	VZEROUPPER
 	RET
 
 // func equalColumnsFloat32AVX512(dst []byte, a []float32, b []float32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·equalColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -2998,38 +2942,30 @@ TEXT ·equalColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	JZ    end164
 
 loop163:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPS     $0x00, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPS     $0x00, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPS     $0x00, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPS     $0x00, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop163
+	VMOVDQU64 (CX), Z0
+	VCMPPS    $0x00, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPS    $0x00, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPS    $0x00, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPS    $0x00, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop163
 
 end164:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, SSE
+// Requires: AVX, AVX512F, MMX+, SSE
 TEXT ·notEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3041,29 +2977,33 @@ TEXT ·notEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end166
 
 loop165:
-	VMOVDQU64 (CX), Z1
-	VCMPPS    $0x04, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPS    $0x04, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPS    $0x04, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPS    $0x04, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop165
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPS     $0x04, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPS     $0x04, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPS     $0x04, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPS     $0x04, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop165
 
 end166:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsFloat32AVX512(dst []byte, a []float32, b []float32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·notEqualColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3074,38 +3014,30 @@ TEXT ·notEqualColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	JZ    end168
 
 loop167:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPS     $0x04, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPS     $0x04, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPS     $0x04, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPS     $0x04, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop167
+	VMOVDQU64 (CX), Z0
+	VCMPPS    $0x04, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPS    $0x04, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPS    $0x04, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPS    $0x04, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop167
 
 end168:
 	VZEROUPPER
 	RET
 
 // func lessScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, SSE
+// Requires: AVX, AVX512F, MMX+, SSE
 TEXT ·lessScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3117,29 +3049,33 @@ TEXT ·lessScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end170
 
 loop169:
-	VMOVDQU64 (CX), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPS    $0x11, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop169
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPS     $0x11, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPS     $0x11, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPS     $0x11, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPS     $0x11, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop169
 
 end170:
 	VZEROUPPER
 	RET
 
 // func lessColumnsFloat32AVX512(dst []byte, a []float32, b []float32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3150,38 +3086,30 @@ TEXT ·lessColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	JZ    end172
 
 loop171:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPS     $0x11, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPS     $0x11, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPS     $0x11, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPS     $0x11, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop171
+	VMOVDQU64 (CX), Z0
+	VCMPPS    $0x11, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPS    $0x11, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPS    $0x11, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPS    $0x11, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop171
 
 end172:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, SSE
+// Requires: AVX, AVX512F, MMX+, SSE
 TEXT ·lessEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3193,29 +3121,33 @@ TEXT ·lessEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end174
 
 loop173:
-	VMOVDQU64 (CX), Z1
-	VCMPPS    $0x12, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPS    $0x12, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPS    $0x12, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPS    $0x12, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop173
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPS     $0x12, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPS     $0x12, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPS     $0x12, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPS     $0x12, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop173
 
 end174:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsFloat32AVX512(dst []byte, a []float32, b []float32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·lessEqualColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3226,38 +3158,30 @@ TEXT ·lessEqualColumnsFloat32AVX512(SB), NOSPLIT, $0-72
 	JZ    end176
 
 loop175:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPS     $0x12, (BX), Z0, K1
-	KMOVW      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPS     $0x12, 64(BX), Z0, K1
-	KMOVW      K1, 2(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPS     $0x12, 128(BX), Z0, K1
-	KMOVW      K1, 4(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPS     $0x12, 192(BX), Z0, K1
-	KMOVW      K1, 6(AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000100, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop175
+	VMOVDQU64 (CX), Z0
+	VCMPPS    $0x12, (BX), Z0, K1
+	KMOVW     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPS    $0x12, 64(BX), Z0, K1
+	KMOVW     K1, 2(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPS    $0x12, 128(BX), Z0, K1
+	KMOVW     K1, 4(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPS    $0x12, 192(BX), Z0, K1
+	KMOVW     K1, 6(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop175
 
 end176:
 	VZEROUPPER
 	RET
 
 // func greaterScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, SSE
+// Requires: AVX, AVX512F, MMX+, SSE
 TEXT ·greaterScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3269,29 +3193,33 @@ TEXT ·greaterScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end178
 
 loop177:
-	VMOVDQU64 (CX), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPS    $0x1e, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop177
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPS     $0x1e, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPS     $0x1e, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPS     $0x1e, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPS     $0x1e, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop177
 
 end178:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat32AVX512(dst []byte, a []float32, b float32)
-// Requires: AVX, AVX512F, SSE
+// Requires: AVX, AVX512F, MMX+, SSE
 TEXT ·greaterEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3303,29 +3231,33 @@ TEXT ·greaterEqualScalarFloat32AVX512(SB), NOSPLIT, $0-52
 	JZ           end180
 
 loop179:
-	VMOVDQU64 (CX), Z1
-	VCMPPS    $0x1d, Z0, Z1, K1
-	KMOVW     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPS    $0x1d, Z0, Z1, K1
-	KMOVW     K1, 2(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPS    $0x1d, Z0, Z1, K1
-	KMOVW     K1, 4(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPS    $0x1d, Z0, Z1, K1
-	KMOVW     K1, 6(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop179
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPS     $0x1d, Z0, Z1, K1
+	KMOVW      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPS     $0x1d, Z0, Z1, K1
+	KMOVW      K1, 2(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPS     $0x1d, Z0, Z1, K1
+	KMOVW      K1, 4(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPS     $0x1d, Z0, Z1, K1
+	KMOVW      K1, 6(AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop179
 
 end180:
 	VZEROUPPER
 	RET
 
 // func equalScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
 TEXT ·equalScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3337,41 +3269,49 @@ TEXT ·equalScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end182
 
 loop181:
-	VMOVDQU64 (CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VCMPPD    $0x00, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop181
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VCMPPD     $0x00, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop181
 
 end182:
 	VZEROUPPER
 	RET
 
 // func equalColumnsFloat64AVX512(dst []byte, a []float64, b []float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·equalColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3382,58 +3322,42 @@ TEXT ·equalColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	JZ    end184
 
 loop183:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPD     $0x00, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPD     $0x00, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPD     $0x00, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPD     $0x00, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VCMPPD     $0x00, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VCMPPD     $0x00, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VCMPPD     $0x00, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VCMPPD     $0x00, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop183
+	VMOVDQU64 (CX), Z0
+	VCMPPD    $0x00, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPD    $0x00, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPD    $0x00, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPD    $0x00, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VCMPPD    $0x00, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VCMPPD    $0x00, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VCMPPD    $0x00, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VCMPPD    $0x00, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop183
 
 end184:
 	VZEROUPPER
 	RET
 
 // func notEqualScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
 TEXT ·notEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3445,41 +3369,49 @@ TEXT ·notEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end186
 
 loop185:
-	VMOVDQU64 (CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VCMPPD    $0x04, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop185
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VCMPPD     $0x04, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop185
 
 end186:
 	VZEROUPPER
 	RET
 
 // func notEqualColumnsFloat64AVX512(dst []byte, a []float64, b []float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·notEqualColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3490,58 +3422,42 @@ TEXT ·notEqualColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	JZ    end188
 
 loop187:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPD     $0x04, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPD     $0x04, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPD     $0x04, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPD     $0x04, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VCMPPD     $0x04, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VCMPPD     $0x04, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VCMPPD     $0x04, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VCMPPD     $0x04, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop187
+	VMOVDQU64 (CX), Z0
+	VCMPPD    $0x04, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPD    $0x04, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPD    $0x04, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPD    $0x04, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VCMPPD    $0x04, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VCMPPD    $0x04, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VCMPPD    $0x04, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VCMPPD    $0x04, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop187
 
 end188:
 	VZEROUPPER
 	RET
 
 // func lessScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
 TEXT ·lessScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3553,41 +3469,49 @@ TEXT ·lessScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end190
 
 loop189:
-	VMOVDQU64 (CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VCMPPD    $0x11, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop189
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VCMPPD     $0x11, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop189
 
 end190:
 	VZEROUPPER
 	RET
 
 // func lessColumnsFloat64AVX512(dst []byte, a []float64, b []float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3598,58 +3522,42 @@ TEXT ·lessColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	JZ    end192
 
 loop191:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPD     $0x11, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPD     $0x11, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPD     $0x11, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPD     $0x11, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VCMPPD     $0x11, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VCMPPD     $0x11, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VCMPPD     $0x11, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VCMPPD     $0x11, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop191
+	VMOVDQU64 (CX), Z0
+	VCMPPD    $0x11, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPD    $0x11, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPD    $0x11, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPD    $0x11, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VCMPPD    $0x11, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VCMPPD    $0x11, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VCMPPD    $0x11, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VCMPPD    $0x11, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop191
 
 end192:
 	VZEROUPPER
 	RET
 
 // func lessEqualScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
 TEXT ·lessEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3661,41 +3569,49 @@ TEXT ·lessEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end194
 
 loop193:
-	VMOVDQU64 (CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VCMPPD    $0x12, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop193
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VCMPPD     $0x12, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop193
 
 end194:
 	VZEROUPPER
 	RET
 
 // func lessEqualColumnsFloat64AVX512(dst []byte, a []float64, b []float64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·lessEqualColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  a_base+24(FP), CX
@@ -3706,58 +3622,42 @@ TEXT ·lessEqualColumnsFloat64AVX512(SB), NOSPLIT, $0-72
 	JZ    end196
 
 loop195:
-	PREFETCHT1 8192(CX)
-	PREFETCHT1 8192(BX)
-	PREFETCHT1 8256(CX)
-	PREFETCHT1 8256(BX)
-	PREFETCHT1 8320(CX)
-	PREFETCHT1 8320(BX)
-	PREFETCHT1 8384(CX)
-	PREFETCHT1 8384(BX)
-	PREFETCHT1 8448(CX)
-	PREFETCHT1 8448(BX)
-	PREFETCHT1 8512(CX)
-	PREFETCHT1 8512(BX)
-	PREFETCHT1 8576(CX)
-	PREFETCHT1 8576(BX)
-	PREFETCHT1 8640(CX)
-	PREFETCHT1 8640(BX)
-	VMOVDQU64  (CX), Z0
-	VCMPPD     $0x12, (BX), Z0, K1
-	KMOVB      K1, (AX)
-	VMOVDQU64  64(CX), Z0
-	VCMPPD     $0x12, 64(BX), Z0, K1
-	KMOVB      K1, 1(AX)
-	VMOVDQU64  128(CX), Z0
-	VCMPPD     $0x12, 128(BX), Z0, K1
-	KMOVB      K1, 2(AX)
-	VMOVDQU64  192(CX), Z0
-	VCMPPD     $0x12, 192(BX), Z0, K1
-	KMOVB      K1, 3(AX)
-	VMOVDQU64  256(CX), Z0
-	VCMPPD     $0x12, 256(BX), Z0, K1
-	KMOVB      K1, 4(AX)
-	VMOVDQU64  320(CX), Z0
-	VCMPPD     $0x12, 320(BX), Z0, K1
-	KMOVB      K1, 5(AX)
-	VMOVDQU64  384(CX), Z0
-	VCMPPD     $0x12, 384(BX), Z0, K1
-	KMOVB      K1, 6(AX)
-	VMOVDQU64  448(CX), Z0
-	VCMPPD     $0x12, 448(BX), Z0, K1
-	KMOVB      K1, 7(AX)
-	ADDQ       $0x00000200, CX
-	ADDQ       $0x00000200, BX
-	ADDQ       $0x00000008, AX
-	DECQ       DX
-	JNZ        loop195
+	VMOVDQU64 (CX), Z0
+	VCMPPD    $0x12, (BX), Z0, K1
+	KMOVB     K1, (AX)
+	VMOVDQU64 64(CX), Z0
+	VCMPPD    $0x12, 64(BX), Z0, K1
+	KMOVB     K1, 1(AX)
+	VMOVDQU64 128(CX), Z0
+	VCMPPD    $0x12, 128(BX), Z0, K1
+	KMOVB     K1, 2(AX)
+	VMOVDQU64 192(CX), Z0
+	VCMPPD    $0x12, 192(BX), Z0, K1
+	KMOVB     K1, 3(AX)
+	VMOVDQU64 256(CX), Z0
+	VCMPPD    $0x12, 256(BX), Z0, K1
+	KMOVB     K1, 4(AX)
+	VMOVDQU64 320(CX), Z0
+	VCMPPD    $0x12, 320(BX), Z0, K1
+	KMOVB     K1, 5(AX)
+	VMOVDQU64 384(CX), Z0
+	VCMPPD    $0x12, 384(BX), Z0, K1
+	KMOVB     K1, 6(AX)
+	VMOVDQU64 448(CX), Z0
+	VCMPPD    $0x12, 448(BX), Z0, K1
+	KMOVB     K1, 7(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000200, BX
+	ADDQ      $0x00000008, AX
+	DECQ      DX
+	JNZ       loop195
 
 end196:
 	VZEROUPPER
 	RET
 
 // func greaterScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
 TEXT ·greaterScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3769,41 +3669,49 @@ TEXT ·greaterScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end198
 
 loop197:
-	VMOVDQU64 (CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VCMPPD    $0x1e, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop197
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VCMPPD     $0x1e, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop197
 
 end198:
 	VZEROUPPER
 	RET
 
 // func greaterEqualScalarFloat64AVX512(dst []byte, a []float64, b float64)
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
 TEXT ·greaterEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         a_base+24(FP), CX
@@ -3815,34 +3723,42 @@ TEXT ·greaterEqualScalarFloat64AVX512(SB), NOSPLIT, $0-56
 	JZ           end200
 
 loop199:
-	VMOVDQU64 (CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, (AX)
-	VMOVDQU64 64(CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, 1(AX)
-	VMOVDQU64 128(CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, 2(AX)
-	VMOVDQU64 192(CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, 3(AX)
-	VMOVDQU64 256(CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, 4(AX)
-	VMOVDQU64 320(CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, 5(AX)
-	VMOVDQU64 384(CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, 6(AX)
-	VMOVDQU64 448(CX), Z1
-	VCMPPD    $0x1d, Z0, Z1, K1
-	KMOVB     K1, 7(AX)
-	ADDQ      $0x00000200, CX
-	ADDQ      $0x00000008, AX
-	DECQ      DX
-	JNZ       loop199
+	PREFETCHT1 4096(CX)
+	PREFETCHT1 4160(CX)
+	PREFETCHT1 4224(CX)
+	PREFETCHT1 4288(CX)
+	PREFETCHT1 4352(CX)
+	PREFETCHT1 4416(CX)
+	PREFETCHT1 4480(CX)
+	PREFETCHT1 4544(CX)
+	VMOVDQU64  (CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, (AX)
+	VMOVDQU64  64(CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, 1(AX)
+	VMOVDQU64  128(CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, 2(AX)
+	VMOVDQU64  192(CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, 3(AX)
+	VMOVDQU64  256(CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, 4(AX)
+	VMOVDQU64  320(CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, 5(AX)
+	VMOVDQU64  384(CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, 6(AX)
+	VMOVDQU64  448(CX), Z1
+	VCMPPD     $0x1d, Z0, Z1, K1
+	KMOVB      K1, 7(AX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x00000008, AX
+	DECQ       DX
+	JNZ        loop199
 
 end200:
 	VZEROUPPER

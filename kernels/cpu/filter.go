@@ -151,11 +151,20 @@ func (l *loops) filterFixed(ctx context.Context, o *out, c *memory.Column, sel *
 }
 
 func filterWidth[T any](ctx context.Context, l *loops, o *out, c *memory.Column, sel *selection) error {
-	src, dst, keep := memory.Values[T](c), view[T](o, 1), keeperOf[T](l)
+	src, dst, keep := memory.Values[T](c), view[T](o, 1), keeperFor[T](l, c)
 	return parallel(ctx, sel.n, func(_ int, p span) error {
 		if to := dst[sel.starts[p.index]:sel.starts[p.index+1]]; len(to) > 0 {
 			keep(to, src[p.from:p.to], sel.bytes(p))
 		}
 		return nil
 	})
+}
+
+// keeperFor is the loop for a column: one that is larger than the caches leaves
+// nothing of the result in them.
+func keeperFor[T any](l *loops, c *memory.Column) func(dst, src []T, mask []byte) {
+	if c.Len()*int64(memory.Width(c.Type())) >= pastCaches {
+		return keeperOf[T](&l.filter.past)
+	}
+	return keeperOf[T](&l.filter.keepers)
 }

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func filter8AVX2(dst []uint8, src []uint8, mask []byte) (rows int, kept int)
-// Requires: AVX, BMI2, POPCNT
+// Requires: AVX, BMI2, MMX+, POPCNT
 TEXT ·filter8AVX2(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -20,108 +20,109 @@ TEXT ·filter8AVX2(SB), NOSPLIT, $0-88
 	MOVQ $0x0706050403020100, R10
 
 top1:
-	TESTQ   BX, BX
-	JZ      end3
-	CMPQ    AX, CX
-	JGT     end3
-	MOVQ    (SI), R10
-	TESTQ   R10, R10
-	JZ      none2
-	MOVL    R10, R13
-	ANDL    $0x000000ff, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x08, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    (DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*1), AX
-	SHRQ    $0x08, R10
-	MOVL    R10, R13
-	ANDL    $0x000000ff, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x08, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    8(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*1), AX
-	SHRQ    $0x08, R10
-	MOVL    R10, R13
-	ANDL    $0x000000ff, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x08, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    16(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*1), AX
-	SHRQ    $0x08, R10
-	MOVL    R10, R13
-	ANDL    $0x000000ff, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x08, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    24(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*1), AX
-	SHRQ    $0x08, R10
-	MOVL    R10, R13
-	ANDL    $0x000000ff, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x08, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    32(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*1), AX
-	SHRQ    $0x08, R10
-	MOVL    R10, R13
-	ANDL    $0x000000ff, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x08, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    40(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*1), AX
-	SHRQ    $0x08, R10
-	MOVL    R10, R13
-	ANDL    $0x000000ff, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x08, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    48(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*1), AX
-	SHRQ    $0x08, R10
-	MOVL    R10, R12
-	ANDL    $0x000000ff, R12
-	PDEPQ   R9, R12, R10
-	MOVQ    R10, R11
-	SHLQ    $0x08, R11
-	SUBQ    R10, R11
-	POPCNTL R12, R12
-	MOVQ    56(DX), R10
-	PEXTQ   R11, R10, R10
-	MOVQ    R10, (AX)
-	LEAQ    (AX)(R12*1), AX
+	TESTQ      BX, BX
+	JZ         end3
+	CMPQ       AX, CX
+	JGT        end3
+	MOVQ       (SI), R10
+	TESTQ      R10, R10
+	JZ         none2
+	PREFETCHT1 2048(DX)
+	MOVL       R10, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       (DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       8(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       16(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       24(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       32(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       40(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       48(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R12
+	ANDL       $0x000000ff, R12
+	PDEPQ      R9, R12, R10
+	MOVQ       R10, R11
+	SHLQ       $0x08, R11
+	SUBQ       R10, R11
+	POPCNTL    R12, R12
+	MOVQ       56(DX), R10
+	PEXTQ      R11, R10, R10
+	MOVQ       R10, (AX)
+	LEAQ       (AX)(R12*1), AX
 
 none2:
 	ADDQ $0x00000040, DX
@@ -140,7 +141,7 @@ end3:
 	RET
 
 // func filter16AVX2(dst []uint16, src []uint16, mask []byte) (rows int, kept int)
-// Requires: AVX, BMI2, POPCNT
+// Requires: AVX, BMI2, MMX+, POPCNT
 TEXT ·filter16AVX2(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -155,204 +156,206 @@ TEXT ·filter16AVX2(SB), NOSPLIT, $0-88
 	MOVQ $0x0706050403020100, R10
 
 top4:
-	TESTQ   BX, BX
-	JZ      end6
-	CMPQ    AX, CX
-	JGT     end6
-	MOVQ    (SI), R10
-	TESTQ   R10, R10
-	JZ      none5
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    (DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    8(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    16(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    24(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    32(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    40(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    48(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    56(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    64(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    72(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    80(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    88(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    96(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    104(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R13
-	ANDL    $0x0000000f, R13
-	PDEPQ   R9, R13, R11
-	MOVQ    R11, R12
-	SHLQ    $0x10, R12
-	SUBQ    R11, R12
-	POPCNTL R13, R13
-	MOVQ    112(DX), R11
-	PEXTQ   R12, R11, R11
-	MOVQ    R11, (AX)
-	LEAQ    (AX)(R13*2), AX
-	SHRQ    $0x04, R10
-	MOVL    R10, R12
-	ANDL    $0x0000000f, R12
-	PDEPQ   R9, R12, R10
-	MOVQ    R10, R11
-	SHLQ    $0x10, R11
-	SUBQ    R10, R11
-	POPCNTL R12, R12
-	MOVQ    120(DX), R10
-	PEXTQ   R11, R10, R10
-	MOVQ    R10, (AX)
-	LEAQ    (AX)(R12*2), AX
+	TESTQ      BX, BX
+	JZ         end6
+	CMPQ       AX, CX
+	JGT        end6
+	MOVQ       (SI), R10
+	TESTQ      R10, R10
+	JZ         none5
+	PREFETCHT1 2048(DX)
+	PREFETCHT1 2112(DX)
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       (DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       8(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       16(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       24(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       32(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       40(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       48(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       56(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       64(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       72(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       80(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       88(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       96(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       104(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	MOVQ       112(DX), R11
+	PEXTQ      R12, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R13*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R12
+	ANDL       $0x0000000f, R12
+	PDEPQ      R9, R12, R10
+	MOVQ       R10, R11
+	SHLQ       $0x10, R11
+	SUBQ       R10, R11
+	POPCNTL    R12, R12
+	MOVQ       120(DX), R10
+	PEXTQ      R11, R10, R10
+	MOVQ       R10, (AX)
+	LEAQ       (AX)(R12*2), AX
 
 none5:
 	ADDQ $0x00000080, DX
@@ -371,7 +374,7 @@ end6:
 	RET
 
 // func filter32AVX2(dst []uint32, src []uint32, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX2, BMI2, POPCNT
+// Requires: AVX, AVX2, BMI2, MMX+, POPCNT
 TEXT ·filter32AVX2(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -386,124 +389,128 @@ TEXT ·filter32AVX2(SB), NOSPLIT, $0-88
 	MOVQ $0x0706050403020100, R10
 
 top7:
-	TESTQ     BX, BX
-	JZ        end9
-	CMPQ      AX, CX
-	JGT       end9
-	MOVQ      (SI), R11
-	TESTQ     R11, R11
-	JZ        none8
-	MOVL      R11, R14
-	ANDL      $0x000000ff, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x08, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    (DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*4), AX
-	SHRQ      $0x08, R11
-	MOVL      R11, R14
-	ANDL      $0x000000ff, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x08, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    32(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*4), AX
-	SHRQ      $0x08, R11
-	MOVL      R11, R14
-	ANDL      $0x000000ff, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x08, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    64(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*4), AX
-	SHRQ      $0x08, R11
-	MOVL      R11, R14
-	ANDL      $0x000000ff, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x08, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    96(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*4), AX
-	SHRQ      $0x08, R11
-	MOVL      R11, R14
-	ANDL      $0x000000ff, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x08, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    128(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*4), AX
-	SHRQ      $0x08, R11
-	MOVL      R11, R14
-	ANDL      $0x000000ff, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x08, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    160(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*4), AX
-	SHRQ      $0x08, R11
-	MOVL      R11, R14
-	ANDL      $0x000000ff, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x08, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    192(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*4), AX
-	SHRQ      $0x08, R11
-	MOVL      R11, R13
-	ANDL      $0x000000ff, R13
-	PDEPQ     R9, R13, R11
-	MOVQ      R11, R12
-	SHLQ      $0x08, R12
-	SUBQ      R11, R12
-	POPCNTL   R13, R13
-	PEXTQ     R12, R10, R12
-	VMOVQ     R12, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    224(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R13*4), AX
+	TESTQ      BX, BX
+	JZ         end9
+	CMPQ       AX, CX
+	JGT        end9
+	MOVQ       (SI), R11
+	TESTQ      R11, R11
+	JZ         none8
+	PREFETCHT1 2048(DX)
+	PREFETCHT1 2112(DX)
+	PREFETCHT1 2176(DX)
+	PREFETCHT1 2240(DX)
+	MOVL       R11, R14
+	ANDL       $0x000000ff, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x08, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     (DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*4), AX
+	SHRQ       $0x08, R11
+	MOVL       R11, R14
+	ANDL       $0x000000ff, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x08, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     32(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*4), AX
+	SHRQ       $0x08, R11
+	MOVL       R11, R14
+	ANDL       $0x000000ff, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x08, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     64(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*4), AX
+	SHRQ       $0x08, R11
+	MOVL       R11, R14
+	ANDL       $0x000000ff, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x08, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     96(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*4), AX
+	SHRQ       $0x08, R11
+	MOVL       R11, R14
+	ANDL       $0x000000ff, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x08, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     128(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*4), AX
+	SHRQ       $0x08, R11
+	MOVL       R11, R14
+	ANDL       $0x000000ff, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x08, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     160(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*4), AX
+	SHRQ       $0x08, R11
+	MOVL       R11, R14
+	ANDL       $0x000000ff, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x08, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     192(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*4), AX
+	SHRQ       $0x08, R11
+	MOVL       R11, R13
+	ANDL       $0x000000ff, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x08, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	PEXTQ      R12, R10, R12
+	VMOVQ      R12, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     224(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R13*4), AX
 
 none8:
 	ADDQ $0x00000100, DX
@@ -522,7 +529,7 @@ end9:
 	RET
 
 // func filter64AVX2(dst []uint64, src []uint64, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX2, BMI2, POPCNT
+// Requires: AVX, AVX2, BMI2, MMX+, POPCNT
 TEXT ·filter64AVX2(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -537,236 +544,244 @@ TEXT ·filter64AVX2(SB), NOSPLIT, $0-88
 	MOVQ $0x0706050403020100, R10
 
 top10:
-	TESTQ     BX, BX
-	JZ        end12
-	CMPQ      AX, CX
-	JGT       end12
-	MOVQ      (SI), R11
-	TESTQ     R11, R11
-	JZ        none11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    (DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    32(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    64(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    96(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    128(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    160(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    192(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    224(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    256(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    288(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    320(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    352(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    384(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    416(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R14
-	ANDL      $0x0000000f, R14
-	PDEPQ     R9, R14, R12
-	MOVQ      R12, R13
-	SHLQ      $0x10, R13
-	SUBQ      R12, R13
-	POPCNTL   R14, R14
-	PEXTQ     R13, R10, R13
-	VMOVQ     R13, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    448(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R14*8), AX
-	SHRQ      $0x04, R11
-	MOVL      R11, R13
-	ANDL      $0x0000000f, R13
-	PDEPQ     R9, R13, R11
-	MOVQ      R11, R12
-	SHLQ      $0x10, R12
-	SUBQ      R11, R12
-	POPCNTL   R13, R13
-	PEXTQ     R12, R10, R12
-	VMOVQ     R12, X0
-	VPMOVZXBD X0, Y0
-	VPERMD    480(DX), Y0, Y0
-	VMOVDQU   Y0, (AX)
-	LEAQ      (AX)(R13*8), AX
+	TESTQ      BX, BX
+	JZ         end12
+	CMPQ       AX, CX
+	JGT        end12
+	MOVQ       (SI), R11
+	TESTQ      R11, R11
+	JZ         none11
+	PREFETCHT1 2048(DX)
+	PREFETCHT1 2112(DX)
+	PREFETCHT1 2176(DX)
+	PREFETCHT1 2240(DX)
+	PREFETCHT1 2304(DX)
+	PREFETCHT1 2368(DX)
+	PREFETCHT1 2432(DX)
+	PREFETCHT1 2496(DX)
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     (DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     32(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     64(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     96(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     128(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     160(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     192(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     224(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     256(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     288(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     320(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     352(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     384(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     416(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R14
+	ANDL       $0x0000000f, R14
+	PDEPQ      R9, R14, R12
+	MOVQ       R12, R13
+	SHLQ       $0x10, R13
+	SUBQ       R12, R13
+	POPCNTL    R14, R14
+	PEXTQ      R13, R10, R13
+	VMOVQ      R13, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     448(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R14*8), AX
+	SHRQ       $0x04, R11
+	MOVL       R11, R13
+	ANDL       $0x0000000f, R13
+	PDEPQ      R9, R13, R11
+	MOVQ       R11, R12
+	SHLQ       $0x10, R12
+	SUBQ       R11, R12
+	POPCNTL    R13, R13
+	PEXTQ      R12, R10, R12
+	VMOVQ      R12, X0
+	VPMOVZXBD  X0, Y0
+	VPERMD     480(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	LEAQ       (AX)(R13*8), AX
 
 none11:
 	ADDQ $0x00000200, DX
@@ -803,4 +818,34 @@ loop13:
 	JNZ   loop13
 
 end14:
+	RET
+
+// func copyPastAVX2(dst []byte, src []byte)
+// Requires: AVX
+TEXT ·copyPastAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  dst_len+8(FP), CX
+	MOVQ  src_base+24(FP), DX
+	SHRQ  $0x06, CX
+	TESTQ CX, CX
+	JZ    end16
+
+loop15:
+	VMOVDQU  (DX), Y0
+	VMOVDQU  32(DX), Y1
+	VMOVNTDQ Y0, (AX)
+	VMOVNTDQ Y1, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, DX
+	DECQ     CX
+	JNZ      loop15
+
+end16:
+	VZEROUPPER
+	RET
+
+// func fencePastAVX2()
+// Requires: MMX+
+TEXT ·fencePastAVX2(SB), NOSPLIT, $0
+	SFENCE
 	RET

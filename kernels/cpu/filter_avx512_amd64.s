@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func filter8AVX512(dst []uint8, src []uint8, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX512F, POPCNT
+// Requires: AVX, AVX512F, MMX+, POPCNT
 TEXT ·filter8AVX512(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -25,6 +25,7 @@ top1:
 	MOVQ          (SI), R9
 	TESTQ         R9, R9
 	JZ            none2
+	PREFETCHT1    2048(DX)
 	MOVWLZX       (SI), R9
 	KMOVW         R9, K1
 	POPCNTL       R9, R9
@@ -75,7 +76,7 @@ end3:
 	RET
 
 // func filter16AVX512(dst []uint16, src []uint16, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX512F, POPCNT
+// Requires: AVX, AVX512F, MMX+, POPCNT
 TEXT ·filter16AVX512(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -95,6 +96,8 @@ top4:
 	MOVQ          (SI), R9
 	TESTQ         R9, R9
 	JZ            none5
+	PREFETCHT1    2048(DX)
+	PREFETCHT1    2112(DX)
 	MOVWLZX       (SI), R9
 	KMOVW         R9, K1
 	POPCNTL       R9, R9
@@ -145,7 +148,7 @@ end6:
 	RET
 
 // func filter32AVX512(dst []uint32, src []uint32, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX512F, POPCNT
+// Requires: AVX, AVX512F, MMX+, POPCNT
 TEXT ·filter32AVX512(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -165,6 +168,10 @@ top7:
 	MOVQ          (SI), R9
 	TESTQ         R9, R9
 	JZ            none8
+	PREFETCHT1    2048(DX)
+	PREFETCHT1    2112(DX)
+	PREFETCHT1    2176(DX)
+	PREFETCHT1    2240(DX)
 	MOVWLZX       (SI), R9
 	KMOVW         R9, K1
 	POPCNTL       R9, R9
@@ -211,7 +218,7 @@ end9:
 	RET
 
 // func filter64AVX512(dst []uint64, src []uint64, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX512F, POPCNT
+// Requires: AVX, AVX512F, MMX+, POPCNT
 TEXT ·filter64AVX512(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -231,6 +238,14 @@ top10:
 	MOVQ          (SI), R9
 	TESTQ         R9, R9
 	JZ            none11
+	PREFETCHT1    2048(DX)
+	PREFETCHT1    2112(DX)
+	PREFETCHT1    2176(DX)
+	PREFETCHT1    2240(DX)
+	PREFETCHT1    2304(DX)
+	PREFETCHT1    2368(DX)
+	PREFETCHT1    2432(DX)
+	PREFETCHT1    2496(DX)
 	MOVBLZX       (SI), R9
 	KMOVW         R9, K1
 	POPCNTL       R9, R9

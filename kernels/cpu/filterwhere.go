@@ -126,7 +126,7 @@ func (l *loops) placer(o *out, c *memory.Column) placeFunc {
 }
 
 func placeWidth[T any](l *loops, o *out, c *memory.Column) placeFunc {
-	src, dst, keep := memory.Values[T](c), view[T](o, 1), keeperOf[T](l)
+	src, dst, keep := memory.Values[T](c), view[T](o, 1), keeperFor[T](l, c)
 	return func(at, kept, from, to int64, mask []byte) {
 		if kept > 0 {
 			keep(dst[at:at+kept], src[from:to], mask)

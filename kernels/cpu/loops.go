@@ -19,6 +19,8 @@ type loops struct {
 	network    networkLoops
 	pairs      pairLoops
 	peak       peakLoops
+	scan32     scanLoops[float32]
+	scan64     scanLoops[float64]
 	text       textLoops
 	unary      unaryLoops
 }
@@ -40,6 +42,8 @@ func goLoops() *loops {
 		network:    goNetworkLoops(),
 		pairs:      goPairLoops(),
 		peak:       goPeakLoops(),
+		scan32:     goScanLoops[float32](),
+		scan64:     goScanLoops[float64](),
 		text:       goTextLoops(),
 		unary:      goUnaryLoops(),
 	}

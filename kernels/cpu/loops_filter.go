@@ -9,31 +9,38 @@ import (
 // filterLoops keep the values of src that mask has a bit for: dst is as long as
 // these are many. They read and write as quickly as memory does.
 type filterLoops struct {
-	u8  func(dst, src []uint8, mask []byte)
-	u16 func(dst, src []uint16, mask []byte)
-	u32 func(dst, src []uint32, mask []byte)
-	u64 func(dst, src []uint64, mask []byte)
+	keepers
+	past keepers // the same, past the caches
 	// compressWords moves the bits of each v[i] that are set in mask[i] to the low
 	// end; those above become 0.
 	compressWords func(v, mask []uint64)
 }
 
+// keepers are a loop for each width.
+type keepers struct {
+	u8  func(dst, src []uint8, mask []byte)
+	u16 func(dst, src []uint16, mask []byte)
+	u32 func(dst, src []uint32, mask []byte)
+	u64 func(dst, src []uint64, mask []byte)
+}
+
 func goFilterLoops() filterLoops {
-	return filterLoops{u8: keepValues[uint8], u16: keepValues[uint16], u32: keepValues[uint32], u64: keepValues[uint64], compressWords: compressWords}
+	k := keepers{u8: keepValues[uint8], u16: keepValues[uint16], u32: keepValues[uint32], u64: keepValues[uint64]}
+	return filterLoops{keepers: k, past: k, compressWords: compressWords}
 }
 
 // keeperOf is the loop for values of a type.
-func keeperOf[T any](l *loops) func(dst, src []T, mask []byte) {
+func keeperOf[T any](k *keepers) func(dst, src []T, mask []byte) {
 	var keep func(dst, src []T, mask []byte)
 	switch p := any(&keep).(type) {
 	case *func(dst, src []uint8, mask []byte):
-		*p = l.filter.u8
+		*p = k.u8
 	case *func(dst, src []uint16, mask []byte):
-		*p = l.filter.u16
+		*p = k.u16
 	case *func(dst, src []uint32, mask []byte):
-		*p = l.filter.u32
+		*p = k.u32
 	case *func(dst, src []uint64, mask []byte):
-		*p = l.filter.u64
+		*p = k.u64
 	default:
 		return keepValues[T]
 	}

@@ -11,7 +11,7 @@ import (
 func testKeeper[T unsigned](t *testing.T, name string) {
 	t.Run(name, func(t *testing.T) {
 		eachTier(t, func(t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded) {
-			want, got := keeperOf[T](goes), keeperOf[T](tier)
+			want := keeperOf[T](&goes.filter.keepers)
 			for k := range 2 * maxLoop {
 				n := k + k/maxLoop*2*k
 				mem.again()
@@ -25,9 +25,12 @@ func testKeeper[T unsigned](t *testing.T, name string) {
 				kept := int(memory.Bitmap(mask).Count(0, int64(n)))
 				dst, expect := room[T](mem, kept), make([]T, kept)
 				want(expect, src, mask)
-				got(dst, src, mask)
-				same(t, fmt.Sprint("filter to ", kept), n, dst, expect)
-				mem.intact("a filter", len(rawBytes(dst)), 2)
+				for name, k := range map[string]*keepers{"filter": &tier.filter.keepers, "filter past the caches": &tier.filter.past} {
+					clear(dst)
+					keeperOf[T](k)(dst, src, mask)
+					same(t, fmt.Sprint(name, " to ", kept), n, dst, expect)
+					mem.intact("a filter", len(rawBytes(dst)), 2)
+				}
 			}
 		})
 	})

@@ -15,6 +15,12 @@ import (
 // a bitmap.
 const morsel = 1 << 16
 
+// pastCaches is from how many bytes of a column on the result of going over it is
+// stored past the caches, where its loop can: little of it would be there when it
+// is read, and each line would be fetched before it is written. Smaller ones stay
+// for the next step.
+const pastCaches = 32 << 20
+
 // workers is how many goroutines a parallel loop runs in now: the program may
 // change it at any time, also while a kernel runs.
 func workers() int { return runtime.GOMAXPROCS(0) }

@@ -65,12 +65,12 @@ func (l *loops) scanInto(ctx context.Context, op kernels.ScanOp, c *memory.Colum
 		if extremes {
 			return scanExtremes(j, float32(kernels.ScanIdentity(op, c.Type()).Float64()))
 		}
-		return scanFloats[float32](j)
+		return scanFloats[float32](l, j)
 	case arrow.FLOAT64:
 		if extremes {
 			return scanExtremes(j, kernels.ScanIdentity(op, c.Type()).Float64())
 		}
-		return scanFloats[float64](j)
+		return scanFloats[float64](l, j)
 	case arrow.DECIMAL128:
 		return scanDecimals(j)
 	default:

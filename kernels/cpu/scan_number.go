@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -94,12 +95,15 @@ func runIntegers[T integer](dst, v []T, state T, sum, exclusive bool) {
 const scanBlocks = morsel / kernels.ScanBlock
 
 // scanFloats is the sum or product of floats in the shape of
-// kernels.ScanFunc, in one pass as scanIntegers. Within a block every sum waits
-// for the one before, so four blocks are gone through side by side.
-func scanFloats[T float](j *scanJob) error {
+// kernels.ScanFunc, in one pass as scanIntegers.
+func scanFloats[T float](l *loops, j *scanJob) error {
 	v, dst := memory.Values[T](j.c), view[T](j.r, 1)
 	sum, start := j.op == kernels.CumulativeSum, float64(j.op) // 0 or 1
-	states := newChain(morsels(j.rows), start)
+	states, blocks := newChain(morsels(j.rows), start), scansOf[T](l)
+	along := blocks.along
+	if int64(len(dst))*int64(unsafe.Sizeof(T(0))) >= pastCaches && !j.nulls {
+		along = blocks.alongPast
+	}
 	return inOrder(j.ctx, j.rows, func(_ int, s span) error {
 		linked := false
 		defer states.guard(&linked)
@@ -110,9 +114,12 @@ func scanFloats[T float](j *scanJob) error {
 		}
 		var totals, before [scanBlocks]float64
 		n := (len(from) + kernels.ScanBlock - 1) / kernels.ScanBlock
-		whole := len(from) / kernels.ScanBlock / 4 * 4
-		for k := 0; k < whole; k += 4 {
-			totalBlocks(totals[k:], from[k*kernels.ScanBlock:], start, sum)
+		whole := len(from) / kernels.ScanBlock
+		if sum {
+			blocks.totals(totals[:whole], from)
+		} else {
+			whole &^= 3
+			productTotals(totals[:whole], from)
 		}
 		for k := whole; k < n; k++ {
 			totals[k] = totalFloats(from[k*kernels.ScanBlock:min((k+1)*kernels.ScanBlock, len(from))], start, sum)
@@ -134,9 +141,7 @@ func scanFloats[T float](j *scanJob) error {
 		if !sum || j.o.Exclusive {
 			whole = 0
 		}
-		for k := 0; k < whole; k += 4 {
-			sumBlocksAlong(to[k*kernels.ScanBlock:], from[k*kernels.ScanBlock:], before[k:])
-		}
+		along(to, from, before[:whole])
 		for k := whole; k < n; k++ {
 			a, b := k*kernels.ScanBlock, min((k+1)*kernels.ScanBlock, len(from))
 			runFloats(to[a:b], from[a:b], before[k], sum, j.o.Exclusive)
@@ -145,46 +150,19 @@ func scanFloats[T float](j *scanJob) error {
 	})
 }
 
-// fourBlocks are the values of four blocks side by side.
-func fourBlocks[T float](v []T) (a, b, c, d *[kernels.ScanBlock]T) {
-	const n = kernels.ScanBlock
-	return (*[n]T)(v), (*[n]T)(v[n:]), (*[n]T)(v[2*n:]), (*[n]T)(v[3*n:])
-}
-
-// totalBlocks is totalFloats of four whole blocks.
-func totalBlocks[T float](totals []float64, v []T, start float64, sum bool) {
-	a, b, c, d := fourBlocks(v)
-	t0, t1, t2, t3 := start, start, start, start
-	if sum {
-		for i := range a {
-			t0 += float64(a[i])
-			t1 += float64(b[i])
-			t2 += float64(c[i])
-			t3 += float64(d[i])
-		}
-	} else {
+// productTotals is what whole blocks come to, a multiple of four of them, side by
+// side as sumTotals has them.
+func productTotals[T float](totals []float64, v []T) {
+	for k := 0; k < len(totals); k += 4 {
+		a, b, c, d := fourBlocks(v[k*kernels.ScanBlock:])
+		t0, t1, t2, t3 := 1.0, 1.0, 1.0, 1.0
 		for i := range a {
 			t0 *= float64(a[i])
 			t1 *= float64(b[i])
 			t2 *= float64(c[i])
 			t3 *= float64(d[i])
 		}
-	}
-	totals[0], totals[1], totals[2], totals[3] = t0, t1, t2, t3
-}
-
-// sumBlocksAlong is runFloats of four whole blocks that are summed.
-func sumBlocksAlong[T float](dst, v []T, before []float64) {
-	a, b, c, d := fourBlocks(v)
-	w, x, y, z := fourBlocks(dst)
-	b0, b1, b2, b3 := before[0], before[1], before[2], before[3]
-	var t0, t1, t2, t3 float64
-	for i := range a {
-		t0 += float64(a[i])
-		t1 += float64(b[i])
-		t2 += float64(c[i])
-		t3 += float64(d[i])
-		w[i], x[i], y[i], z[i] = T(b0+t0), T(b1+t1), T(b2+t2), T(b3+t3)
+		totals[k], totals[k+1], totals[k+2], totals[k+3] = t0, t1, t2, t3
 	}
 }
 

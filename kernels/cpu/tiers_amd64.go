@@ -51,6 +51,7 @@ func (l *loops) avx2() {
 	l.pairs.avx2()
 	l.peak.avx2()
 	l.reduce.avx2()
+	scanAVX2(&l.scan64)
 	l.text.avx2()
 	l.unary.avx2()
 	l.matrixAVX2()
@@ -69,6 +70,7 @@ func (l *loops) avx512() {
 	l.pairs.avx512()
 	l.peak.avx512()
 	l.reduce.avx512()
+	scanAVX512(&l.scan64)
 	l.unary.avx512()
 	l.matrixAVX512()
 }

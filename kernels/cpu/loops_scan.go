@@ -1,0 +1,76 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/volley-go/volley/kernels"
+)
+
+// scanLoops are running sums of whole blocks of kernels.ScanBlock values, in whose
+// order floats are added: totals are what each block comes to, along writes the
+// sums so far, from before[k] on in block k, and alongPast does so past the
+// caches. Memory is the limit: 8 bytes read and 8 written a row, of which the
+// second reading comes from the second-level cache.
+type scanLoops[T float] struct {
+	totals           func(totals []float64, v []T)
+	along, alongPast func(dst, v []T, before []float64)
+}
+
+func goScanLoops[T float]() scanLoops[T] {
+	return scanLoops[T]{totals: sumTotals[T], along: sumsAlong[T], alongPast: sumsAlong[T]}
+}
+
+// scansOf are the loops for a type.
+func scansOf[T float](l *loops) *scanLoops[T] {
+	var t T
+	if unsafe.Sizeof(t) == 4 {
+		return any(&l.scan32).(*scanLoops[T])
+	}
+	return any(&l.scan64).(*scanLoops[T])
+}
+
+// sumTotals goes through four blocks side by side: within one every sum waits for
+// the one before.
+func sumTotals[T float](totals []float64, v []T) {
+	const n = kernels.ScanBlock
+	for ; len(totals) >= 4; totals, v = totals[4:], v[4*n:] {
+		a, b, c, d := fourBlocks(v)
+		var t0, t1, t2, t3 float64
+		for i := range a {
+			t0 += float64(a[i])
+			t1 += float64(b[i])
+			t2 += float64(c[i])
+			t3 += float64(d[i])
+		}
+		totals[0], totals[1], totals[2], totals[3] = t0, t1, t2, t3
+	}
+	for k := range totals {
+		totals[k] = totalFloats(v[k*n:(k+1)*n], 0, true)
+	}
+}
+
+func sumsAlong[T float](dst, v []T, before []float64) {
+	const n = kernels.ScanBlock
+	for ; len(before) >= 4; dst, v, before = dst[4*n:], v[4*n:], before[4:] {
+		a, b, c, d := fourBlocks(v)
+		w, x, y, z := fourBlocks(dst)
+		b0, b1, b2, b3 := before[0], before[1], before[2], before[3]
+		var t0, t1, t2, t3 float64
+		for i := range a {
+			t0 += float64(a[i])
+			t1 += float64(b[i])
+			t2 += float64(c[i])
+			t3 += float64(d[i])
+			w[i], x[i], y[i], z[i] = T(b0+t0), T(b1+t1), T(b2+t2), T(b3+t3)
+		}
+	}
+	for k, total := range before {
+		runFloats(dst[k*n:(k+1)*n], v[k*n:(k+1)*n], total, true, false)
+	}
+}
+
+// fourBlocks are the values of four blocks side by side.
+func fourBlocks[T float](v []T) (a, b, c, d *[kernels.ScanBlock]T) {
+	const n = kernels.ScanBlock
+	return (*[n]T)(v), (*[n]T)(v[n:]), (*[n]T)(v[2*n:]), (*[n]T)(v[3*n:])
+}

@@ -1,0 +1,82 @@
+package cpu
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/memory"
+)
+
+// Columns above pastCaches have loops of their own: the same results, on every
+// tier and by any number of threads.
+func TestPastCaches(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	d := host.New()
+	defer d.Close()
+	s, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const rows = pastCaches/8 + 3*morsel/2 + 77
+	r := rand.New(rand.NewPCG(testSeed, 11))
+	values, bits := make([]float64, rows), make(memory.Bitmap, memory.BitmapBytes(rows))
+	for i := range values {
+		values[i] = r.NormFloat64()
+	}
+	for i := range bits {
+		bits[i] = byte(r.Uint32() & r.Uint32())
+	}
+	column := fixedColumn(t, arrow.PrimitiveTypes.Float64, values)
+	defer column.Release()
+	mask, err := memory.NewColumn(memory.Parts{Type: arrow.FixedWidthTypes.Boolean, Len: rows, Buffers: []*memory.Buffer{nil, memory.Wrap(bits, nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mask.Release()
+	for name, f := range map[string]func(b *kernels.Backend) (*memory.Column, error){
+		"scan": func(b *kernels.Backend) (*memory.Column, error) {
+			return b.Scan(t.Context(), s, kernels.CumulativeSum, column, kernels.ScanOptions{})
+		},
+		"filter": func(b *kernels.Backend) (*memory.Column, error) {
+			return b.Filter(t.Context(), s, column, mask, kernels.FilterOptions{})
+		},
+		"filter where": func(b *kernels.Backend) (*memory.Column, error) {
+			kept, done, err := b.FilterWhere(t.Context(), s, []*memory.Column{column}, func(_ context.Context, from, n int64) (*memory.Column, error) {
+				return mask.Slice(from, n)
+			})
+			if err != nil || !done {
+				t.Fatalf("done: %t; %v", done, err)
+			}
+			return kept[0], nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runtime.GOMAXPROCS(1)
+			want, err := f(&kernels.Backend{Device: d, Set: Tiers()[0]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer want.Release()
+			for _, set := range Tiers() {
+				for _, threads := range []int{1, 2, 7} {
+					runtime.GOMAXPROCS(threads)
+					got, err := f(&kernels.Backend{Device: d, Set: set})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := kerneltest.Equal(got, want, kerneltest.Tolerance{}); err != nil {
+						t.Errorf("%s, %d threads: %v", set.Name, threads, err)
+					}
+					got.Release()
+				}
+			}
+		})
+	}
+}
