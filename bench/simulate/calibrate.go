@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/volley-go/volley/bench/pin"
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/collective/transport"
@@ -28,7 +29,7 @@ import (
 
 // Sizes are the vectors of the collective operations that predictions are held
 // against, in bytes.
-var Sizes = []int64{64, 8 << 10, 64 << 10, 1 << 20, 8 << 20}
+var Sizes = []int64{8, 1 << 10, 8 << 10, 64 << 10, 1 << 20, 16 << 20}
 
 // crowd is how many ranks stand for more than there are processors.
 const crowd = 4
@@ -69,7 +70,8 @@ func together(ctx context.Context, n int) (*tune.Report, error) {
 	return reports[0], errors.Join(errs...)
 }
 
-// processes starts the ranks and reads what rank 0 prints.
+// processes starts the ranks, each on the processor whose turn it is, and reads what rank
+// 0 prints.
 func processes(ctx context.Context, self []string, device string, n int) (*tune.Report, error) {
 	meeting := "volley-tune-" + rand.Text()
 	if device == "tcp" {
@@ -96,8 +98,12 @@ func processes(ctx context.Context, self []string, device string, n int) (*tune.
 		if r == 0 {
 			c.Stdout = &out
 		}
+		if errs[r] = pin.Start(c, r); errs[r] != nil {
+			cancel()
+			break
+		}
 		all.Go(func() {
-			if errs[r] = c.Run(); errs[r] != nil {
+			if errs[r] = c.Wait(); errs[r] != nil {
 				cancel() // the others wait for it
 			}
 		})

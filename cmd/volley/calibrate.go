@@ -24,6 +24,9 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 	if err != nil {
 		return err
 	}
+	if err := f.keep(d, machines); err != nil {
+		return err
+	}
 	var all []tune.Prediction
 	for _, m := range machines {
 		found, err := m.Predictions(cmd.Context())
@@ -31,9 +34,6 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 			return err
 		}
 		all = append(all, found...)
-	}
-	if err := f.keep(d, machines); err != nil {
-		return err
 	}
 	if f.asJSON {
 		lines := json.NewEncoder(cmd.OutOrStdout())
@@ -44,13 +44,21 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 		}
 		return nil
 	}
-	costs := report.Grid{Title: "What messages cost", Left: []bool{true}, Header: []string{"transport", "α", "1/β", "1/γ", "a hop, 4 ranks"},
+	costs := report.Grid{Title: "What messages cost", Left: []bool{true}, Header: []string{"transport", "α", "1/β", "1/γ", "a change of ranks"},
 		Note: "β and γ with two ranks at work on vectors of 1 MiB."}
 	for _, m := range machines {
 		x := m.Figures.Model()
-		costs.Add(m.Figures.Transport, report.Seconds(x.Alpha), benchsim.PerSecond(x.Beta), benchsim.PerSecond(x.Gamma), report.Seconds(m.Figures.Hop))
+		costs.Add(m.Figures.Transport, report.Seconds(x.Alpha), benchsim.PerSecond(x.Beta), benchsim.PerSecond(x.Gamma), change(m.Figures))
 	}
 	return writeGrids(cmd.OutOrStdout(), []report.Grid{costs, benchsim.Compared(all)})
+}
+
+// change is how long it takes until another rank has a processor that ranks share.
+func change(f *tune.Figures) string {
+	if f.Crowd == nil {
+		return ""
+	}
+	return report.Seconds(f.Crowd.Near - f.Crowd.Send - f.Crowd.Recv)
 }
 
 // keep writes the files that were asked for.

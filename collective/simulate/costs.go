@@ -8,8 +8,8 @@ type Point struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Curve is seconds a byte by the size of the vector that a rank works on, since
-// caches are faster than memory: points by rising Bytes, straight lines over the
+// Curve is seconds a byte by the size of the vectors that a rank works on, the mean of its
+// input and its output, since caches are faster than memory: points by rising Bytes, straight lines over the
 // logarithm of the size between them, and constant beyond the ends. An empty Curve
 // is 0 everywhere.
 type Curve []Point
@@ -67,6 +67,9 @@ type Costs struct {
 	// what carries it.
 	SendByte Rate `json:"send_byte"`
 	RecvByte Rate `json:"recv_byte"`
+	// ShortByte, if it has figures, is what takes the place of both for messages of up to
+	// Eager bytes.
+	ShortByte Rate `json:"short_byte"`
 	// Fold is what a byte costs the receiver more when it is combined on arrival.
 	Fold Rate `json:"fold"`
 	// Eager is the longest message whose sender does not wait: a longer one lies where
@@ -75,15 +78,49 @@ type Costs struct {
 	// Whole is the longest message inside a node that its receiver sees only when the
 	// sender has handed over all of it.
 	Whole int64 `json:"whole,omitempty"`
+	// Stream is the least time a byte of a message inside a node longer than Whole, from
+	// when its first byte leaves until the last is there. An empty one is none.
+	Stream Curve `json:"stream,omitempty"`
+	// Gap is LogP's g: seconds by the bytes of a message, from one message of a lane
+	// inside a node to the next at the least. An empty one is none.
+	Gap Curve `json:"gap,omitempty"`
 }
 
 // costs are Costs for one call.
 type costs struct {
 	send, recv, long, latency float64
 	sendByte, recvByte, fold  rate
+	shortSend, shortRecv      rate
 	eager, whole              int64
+	stream                    float64
+	gap                       Curve
 }
 
 func (c *Costs) at(bytes float64) costs {
-	return costs{c.Send, c.Recv, c.Long, c.Latency, c.SendByte.at(bytes), c.RecvByte.at(bytes), c.Fold.at(bytes), c.Eager, c.Whole}
+	x := costs{
+		send: c.Send, recv: c.Recv, long: c.Long, latency: c.Latency,
+		sendByte: c.SendByte.at(bytes), recvByte: c.RecvByte.at(bytes), fold: c.Fold.at(bytes),
+		eager: c.Eager, whole: c.Whole, stream: c.Stream.At(bytes), gap: c.Gap,
+	}
+	x.shortSend, x.shortRecv = x.sendByte, x.recvByte
+	if len(c.ShortByte.One) > 0 {
+		x.shortSend = c.ShortByte.at(bytes)
+		x.shortRecv = x.shortSend
+	}
+	return x
+}
+
+// sending and receiving are a side's time a byte of a message.
+func (c *costs) sending(m *message) rate {
+	if int64(m.bytes) <= c.eager {
+		return c.shortSend
+	}
+	return c.sendByte
+}
+
+func (c *costs) receiving(m *message) rate {
+	if int64(m.bytes) <= c.eager {
+		return c.shortRecv
+	}
+	return c.recvByte
 }

@@ -13,8 +13,8 @@
 // a message that waits for a link has left those behind it (cut-through, switches
 // with room for what waits). A rank walks its schedule as a Comm does: local steps,
 // posts, receives in order, and then it waits until what it sent may be changed.
-// Where ranks are more than the processors of their node they take turns: a rank
-// runs until it waits. Seconds are float64; a run repeats exactly.
+// Where ranks are more than the processors of their node they take turns
+// (processors.go). Seconds are float64; a run repeats exactly.
 //
 // # Results
 //

@@ -26,13 +26,14 @@ type engine struct {
 	events   events
 	messages []message
 	free     []int32
-	cores    [][]float64 // when each processor of a node is free; nil where every rank has one
+	cores    []core // by node; nil where every rank has its own
 	err      error
 
 	until  []float64 // when each link is free
 	busy   []float64 // seconds that it carried
 	queues []queue   // of the links out of nodes
 	order  map[uint64]float64
+	lanes  map[uint64]float64 // when the last message of a lane inside a node came
 	path   []int32
 
 	a, b, into cells // room for what is combined
@@ -46,30 +47,33 @@ type queue struct {
 
 func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engine {
 	n := c.Network
-	vector := float64(max(call.InputLen(), call.OutputLen())) * float64(c.Width)
+	busiest := call
+	busiest.Rank = call.Root
+	vector := float64(busiest.InputLen()+busiest.OutputLen()) / 2 * float64(c.Width)
 	e := &engine{
 		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),
 		inside: n.Inside.at(vector), across: n.Across.at(vector), copy: n.Copy.at(vector), fold: n.Fold.at(vector),
 		ranks: make([]rank, call.Size), left: call.Size,
 		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
 	}
-	for _, x := range []rate{e.inside.sendByte, e.inside.recvByte, e.inside.fold, e.across.sendByte, e.across.recvByte, e.across.fold} {
+	for _, x := range []rate{e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
 		e.hinders = e.hinders || x.more > 0
 	}
-	if n.Cores > 0 && min(n.PerNode, call.Size) > n.Cores {
-		e.cores = make([][]float64, n.Nodes)
-		for i := range e.cores {
-			e.cores[i] = make([]float64, n.Cores)
-		}
-	}
+	e.cores = newCores(n, call.Size)
 	if n.rails > 1 {
 		e.order = map[uint64]float64{}
+	}
+	if len(n.Inside.Gap) > 0 {
+		e.lanes = map[uint64]float64{}
 	}
 	for r := range e.ranks {
 		k := &e.ranks[r]
 		of := call
 		of.Rank = r
 		k.slow, k.clock = 1, n.Call
+		if e.cores != nil {
+			k.clock += skew * float64(r)
+		}
 		for _, s := range c.Stragglers {
 			if s.Rank == r {
 				k.slow, k.clock = math.Max(1, s.Slow), k.clock*math.Max(1, s.Slow)+s.Late.Seconds()
@@ -108,7 +112,9 @@ func (e *engine) happen(v event) {
 	switch v.kind {
 	case begins:
 		e.ranks[v.id].phase = starting
-		e.advance(v.id, false)
+		e.resume(v.id, v.at)
+	case leaves:
+		e.leave(v.id, v.at)
 	case departs:
 		e.depart(v.at, v.id)
 	case freed:
@@ -117,25 +123,16 @@ func (e *engine) happen(v event) {
 		m := &e.messages[v.id]
 		k := &e.ranks[m.to]
 		k.here = append(k.here, v.id)
-		if k.phase == receiving && int32(k.round.Recvs[k.taken].From) == m.from {
-			e.wake(m.to, v.at)
+		if k.phase == receiving && int(k.taken) < len(k.round.Recvs) && int32(k.round.Recvs[k.taken].From) == m.from {
+			e.resume(m.to, v.at)
 		}
 	case acked:
 		k := &e.ranks[v.id]
 		k.held--
 		if k.phase == flushing && k.held == 0 {
-			e.wake(v.id, v.at)
+			e.resume(v.id, v.at)
 		}
 	}
-}
-
-// wake lets a rank go on that waited for what happens now; its clock may be ahead of
-// that, and then it has not waited.
-func (e *engine) wake(r int32, at float64) {
-	k := &e.ranks[r]
-	waited := at >= k.clock
-	k.clock = max(k.clock, at)
-	e.advance(r, waited)
 }
 
 // close lets go of the schedules that were not walked to their end.

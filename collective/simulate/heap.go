@@ -16,6 +16,7 @@ const (
 	freed                    // a link can carry the next message
 	acked                    // a message of the rank may be changed
 	begins                   // the rank enters the call
+	leaves                   // the rank gives its processor to others
 )
 
 // events is a heap with four children a node, the earliest event first.

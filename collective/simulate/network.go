@@ -10,11 +10,16 @@ type Network struct {
 	PerNode int     `json:"per_node"` // ranks of a node
 	Cores   int     `json:"cores"`    // processors that the ranks of a node share; 0: one each
 	Call    float64 `json:"call"`     // seconds that a call costs a rank before its first message
-	Switch  float64 `json:"switch"`   // seconds until a rank that waited has a processor, where ranks are more than those
-	Copy    Rate    `json:"copy"`     // a byte copied within a rank
-	Fold    Rate    `json:"fold"`     // a byte combined within a rank
-	Inside  Costs   `json:"inside"`   // of a message between ranks of a node
-	Across  Costs   `json:"across"`   // of a message between nodes
+	// Leave and Wake are seconds, where ranks are more than processors: from when a rank
+	// finds that it must wait until another has its processor, and from the message that
+	// it waits for until it goes on, on a processor that was idle.
+	Leave float64 `json:"leave"`
+	Wake  float64 `json:"wake"`
+
+	Copy   Rate  `json:"copy"`   // a byte copied within a rank
+	Fold   Rate  `json:"fold"`   // a byte combined within a rank
+	Inside Costs `json:"inside"` // of a message between ranks of a node
+	Across Costs `json:"across"` // of a message between nodes
 
 	rails  int   // links out of a node, 0 where there are no links
 	stripe int64 // bytes from which a message takes all rails at once

@@ -12,7 +12,8 @@ type phase uint8
 const (
 	absent    phase = iota // it has not entered the call
 	starting               // it asks for the next round
-	receiving              // it takes the round's messages in order
+	sending                // it posts the round's messages in order
+	receiving              // it takes those of others in order
 	flushing               // it waits until what it sent may be changed
 	done
 	died
@@ -26,17 +27,22 @@ type rank struct {
 	stop  func()
 	round *algorithm.Round
 	phase phase
-	taken int32   // messages of the round
+	given int32   // messages of the round that it has posted
+	taken int32   // and those that it has received
 	held  int32   // sent messages that may not be changed yet
 	steps int32   // rounds done
 	clock float64 // up to when it has worked, or since when it waits
 	slow  float64 // its processor's time, as a multiple
 	from  float64 // since when it works on bytes,
 	to    float64 // and until when
-	here  []int32 // messages that have arrived and were not taken, in order
-	mem   memory
-	bytes int64 // sent
-	sent  int64 // messages
+	// Of a rank that shares its processor: when it leaves that, unless it can go on before,
+	// and whether it is among those that wait for it.
+	leaves float64
+	ready  bool
+	here   []int32 // messages that have arrived and were not taken, in order
+	mem    memory
+	bytes  int64 // sent
+	sent   int64 // messages
 }
 
 // message is one on its way, or at its receiver.
@@ -49,14 +55,9 @@ type message struct {
 	cells    cells
 }
 
-// advance lets a rank go on at its clock until it waits or is done.
-func (e *engine) advance(r int32, waited bool) {
-	k := &e.ranks[r]
-	core := e.enter(r, waited)
-	for e.step(r, k) {
-	}
-	if core != nil {
-		*core = k.clock
+// walk lets a rank go on at its clock until it waits or is done.
+func (e *engine) walk(r int32) {
+	for k := &e.ranks[r]; e.step(r, k); {
 	}
 }
 
@@ -79,23 +80,28 @@ func (e *engine) step(r int32, k *rank) bool {
 			e.end(r, k)
 			return false
 		}
-		k.round, k.taken, k.phase = round, 0, receiving
+		k.round, k.given, k.taken, k.phase = round, 0, 0, sending
 		e.local(k, round.Local)
-		for i := range round.Sends {
-			e.post(r, k, &round.Sends[i])
+	case sending:
+		if int(k.given) == len(k.round.Sends) {
+			e.local(k, k.round.Late)
+			k.phase = receiving
+			return true
 		}
-		e.local(k, round.Late)
+		e.post(r, k, &k.round.Sends[k.given])
+		k.given++
 	case receiving:
-		for int(k.taken) < len(k.round.Recvs) {
-			v := &k.round.Recvs[k.taken]
-			m := e.take(k, int32(v.From))
-			if m < 0 {
-				return false
-			}
-			e.receive(r, k, v, m)
-			k.taken++
+		if int(k.taken) == len(k.round.Recvs) {
+			k.phase = flushing
+			return true
 		}
-		k.phase = flushing
+		v := &k.round.Recvs[k.taken]
+		m := e.take(k, int32(v.From))
+		if m < 0 {
+			return false
+		}
+		e.receive(r, k, v, m)
+		k.taken++
 	case flushing:
 		if k.held > 0 {
 			return false
@@ -106,25 +112,6 @@ func (e *engine) step(r int32, k *rank) bool {
 		return false
 	}
 	return true
-}
-
-// enter waits for a processor of the node, where there are too few.
-func (e *engine) enter(r int32, waited bool) *float64 {
-	if e.cores == nil {
-		return nil
-	}
-	node := e.cores[int(r)/e.net.PerNode]
-	first := &node[0]
-	for i := range node {
-		if node[i] < *first {
-			first = &node[i]
-		}
-	}
-	k := &e.ranks[r]
-	if k.clock = max(k.clock, *first); waited {
-		k.clock += e.net.Switch
-	}
-	return first
 }
 
 // work is the rank's processor at n bytes at a rate, after a fixed time.
@@ -183,7 +170,7 @@ func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
 	k.sent++
 	c := e.between(r, int32(s.To))
 	leaves := k.clock + c.send*k.slow
-	e.work(r, k, c.send, m.bytes, c.sendByte)
+	e.work(r, k, c.send, m.bytes, c.sending(m))
 	m.tail = k.clock
 	if m.waits = int64(m.bytes) > c.eager; m.waits {
 		k.held++
@@ -191,9 +178,20 @@ func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
 	if c == &e.inside {
 		if int64(m.bytes) <= c.whole {
 			leaves = k.clock
+		} else {
+			m.tail = max(m.tail, leaves+m.bytes*c.stream*k.slow)
 		}
 		m.tail += c.latency
-		e.events.push(leaves+c.latency, arrives, i)
+		leaves += c.latency
+		if len(c.gap) > 0 {
+			lane := uint64(m.from)<<32 | uint64(m.to)
+			if last, is := e.lanes[lane]; is {
+				leaves = max(leaves, last+c.gap.At(m.bytes))
+			}
+			e.lanes[lane] = leaves
+			m.tail = max(m.tail, leaves)
+		}
+		e.events.push(leaves, arrives, i)
 		return
 	}
 	e.events.push(leaves, departs, i)
@@ -223,9 +221,9 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 		fixed += c.long
 	}
 	if v.Side == algorithm.Plain {
-		e.work(r, k, fixed, m.bytes, c.recvByte)
+		e.work(r, k, fixed, m.bytes, c.receiving(m))
 	} else {
-		e.work(r, k, fixed, m.bytes, c.recvByte, c.fold)
+		e.work(r, k, fixed, m.bytes, c.receiving(m), c.fold)
 	}
 	k.clock = max(k.clock, m.tail+fixed*k.slow)
 	if m.waits && c == &e.inside {

@@ -35,7 +35,7 @@ func networks(t testing.TB, ranks, perNode int) []*Network {
 		t.Fatal(err)
 	}
 	crowded := Node("crowded node", ranks, 2, ends)
-	crowded.Switch = 5e-6
+	crowded.Leave, crowded.Wake = 5e-6, 3e-6
 	crowded.Inside.RecvByte = Rate{One: Flat(1e-10), Two: Flat(1.5e-10)}
 	all := []*Network{Node("node", ranks, 0, ends), crowded, tree, fly, rails}
 	for _, n := range all {

@@ -20,10 +20,11 @@ type Timing struct {
 	Ranks     int     `json:"ranks"`
 	Bytes     int64   `json:"bytes"`
 	Seconds   float64 `json:"seconds"`
+	Calls     int     `json:"calls"` // of that trial
 }
 
-// calls is how many calls back to back a prediction has.
-const calls = 6
+// mostCalls is how many calls back to back a prediction has at most.
+const mostCalls = 32
 
 // Predict is the time that a machine of the figures would take for the calls of a
 // Timing.
@@ -32,18 +33,19 @@ func (f *Figures) Predict(ctx context.Context, t Timing) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	calls := min(max(1, t.Calls), mostCalls)
 	r, err := simulate.Run(ctx, simulate.Config{Network: f.Node(t.Ranks), Op: op, Algorithm: t.Algorithm, Ranks: t.Ranks, Bytes: t.Bytes, Calls: calls})
 	if err != nil {
 		return 0, err
 	}
-	return r.Seconds / calls, nil
+	return r.Seconds / float64(calls), nil
 }
 
-// Cases are collective operations to be timed: each algorithm of AllReduce,
-// ReduceScatter, AllGather and AllToAll at each of the lengths.
+// Cases are collective operations to be timed: each algorithm of each operation that
+// moves vectors, at each of the lengths.
 func Cases(lengths []int64) []Timing {
 	var all []Timing
-	for _, op := range []algorithm.Op{algorithm.AllReduce, algorithm.ReduceScatter, algorithm.AllGather, algorithm.AllToAll} {
+	for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
 		for _, n := range lengths {
 			for _, a := range algorithm.For(op) {
 				all = append(all, Timing{Op: op.String(), Algorithm: a.Name, Bytes: n})
@@ -83,7 +85,7 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 		}
 		t.Transport, t.Ranks = c.Transport(), c.Size()
 		var err error
-		if t.Seconds, err = timeOf(ctx, c, t); err != nil {
+		if t.Seconds, t.Calls, err = timeOf(ctx, c, t); err != nil {
 			return nil, err
 		}
 		all = append(all, t)
@@ -91,19 +93,29 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 	return all, nil
 }
 
-func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, error) {
+// timeOf is the least time of a call, and the calls of the trial that had it.
+func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, int, error) {
 	n := max(1, t.Bytes/4)
 	block := max(1, n/int64(c.Size()))
 	a, b := make([]float32, max(n, block*int64(c.Size()))), make([]float32, max(n, block*int64(c.Size())))
 	whole := block * int64(c.Size())
+	touch(a, b)
 	run := func() error {
 		switch t.Op {
+		case "Broadcast":
+			return c.Broadcast(ctx, collective.Of(a[:n]), collective.Of(a[:n]), 0)
+		case "Reduce":
+			return c.Reduce(ctx, collective.Of(a[:n]), collective.Of(b[:n]), collective.Sum, 0)
 		case "AllReduce":
 			return c.AllReduce(ctx, collective.Of(a[:n]), collective.Of(b[:n]), collective.Sum)
 		case "ReduceScatter":
 			return c.ReduceScatter(ctx, collective.Of(a[:whole]), collective.Of(b[:block]), collective.Sum)
 		case "AllGather":
 			return c.AllGather(ctx, collective.Of(a[:block]), collective.Of(b[:whole]))
+		case "Gather":
+			return c.Gather(ctx, collective.Of(a[:block]), collective.Of(b[:whole]), 0)
+		case "Scatter":
+			return c.Scatter(ctx, collective.Of(a[:whole]), collective.Of(b[:block]), 0)
 		default:
 			return c.AllToAll(ctx, collective.Of(a[:whole]), collective.Of(b[:whole]))
 		}
@@ -112,17 +124,17 @@ func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, error) 
 	begun := time.Now()
 	for trial, on := 0, true; trial < fewestTries || on; {
 		if err := c.Barrier(ctx); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		start := time.Now()
 		for range times {
 			if err := run(); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 		}
 		took := []float64{time.Since(start).Seconds(), time.Since(begun).Seconds()}
 		if err := c.AllReduce(ctx, collective.Of(took), collective.Of(took), collective.Max); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if took[0] < trialTime.Seconds()/2 && times < 1<<20 {
 			times *= 4
@@ -134,15 +146,31 @@ func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, error) 
 		trial++
 		on = took[1] < trialsTime.Seconds()
 	}
-	return best, nil
+	return best, times, nil
 }
 
-// Call measures what a collective call of one rank takes.
+// Call measures what a collective call of one rank takes, less what the meter itself adds
+// to the messages of an exchange.
 func Call(ctx context.Context) (float64, error) {
 	c, err := collective.New(inproc.New(1)[0], collective.Options{})
 	if err != nil {
 		return 0, err
 	}
 	defer c.Close()
-	return timeOf(ctx, c, Timing{Op: "AllReduce", Bytes: 8})
+	call, _, err := timeOf(ctx, c, Timing{Op: "AllReduce", Bytes: 8})
+	if err != nil {
+		return 0, err
+	}
+	m := &meter{ends: nowhere{}, ctx: ctx, sent: make([]uint32, 1), taken: make([]uint32, 1), in: make([]float32, 2), out: make([]float32, 2)}
+	own, err := m.least(func() error { return m.pass(0, 0, 8, false) })
+	return max(0, call-own), err
 }
+
+// nowhere is an endpoint of one rank whose messages take no time.
+type nowhere struct{ transport.Endpoint }
+
+func (nowhere) Rank() int                                          { return 0 }
+func (nowhere) Size() int                                          { return 1 }
+func (nowhere) Post(int, *transport.Header, []byte) error          { return nil }
+func (nowhere) Recv(int, *transport.Header, *transport.Sink) error { return nil }
+func (nowhere) Flush(int) error                                    { return nil }

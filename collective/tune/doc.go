@@ -4,7 +4,8 @@
 //
 // What is measured knows nothing of collective operations: one message there and
 // back, messages both ways at once, several in a row, a message that is combined on
-// arrival, a token that goes round more ranks than there are processors, and copies
-// and sums without messages. Predictions of collective operations can therefore be
-// held against times of them.
+// arrival, one that finds its receiver at work, copies and sums without messages; and
+// with more ranks than processors (Crowd) messages between ranks of one processor and of
+// two, which tell what it costs when ranks take turns. Predictions of collective
+// operations can therefore be held against times of them.
 package tune

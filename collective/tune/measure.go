@@ -3,25 +3,28 @@ package tune
 import (
 	"context"
 	"errors"
-	"runtime"
 	"time"
 	"unsafe"
 
 	"github.com/volley-go/volley/collective/simulate"
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/processors"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/cpu"
 )
 
 // Lengths are those of the vectors that are measured, in bytes.
-var Lengths = []int{8, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
+var Lengths = []int{8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
 
 const (
 	// Trials are short and many, since other programs take a processor for milliseconds
 	// at a time: the least is of a trial that none disturbed.
-	trialTime   = 200 * time.Microsecond
-	trialsTime  = 8 * time.Millisecond
-	fewestTries = 5
-	row         = 8 // short messages one after another: a lane always has room for them
+	trialTime   = time.Millisecond
+	trialsTime  = 10 * time.Millisecond
+	fewestTries = 3
+	row         = 8 // messages one after another: a lane always has room for them
+	longestRow  = 256 << 10
 )
 
 // meter measures over one endpoint; all ranks of it do the same.
@@ -34,8 +37,9 @@ type meter struct {
 	out   []float32
 }
 
-// Measure measures a transport by the ends of two ranks, both of which call it; more
-// than two measure only the hop of a token (Hop). Rank 0 gets the figures, the others
+// Measure measures a transport by the ends of two ranks, both of which call it; where
+// there are more than processors it measures Figures.Crowd only, which asks that rank r
+// is pinned to processor r mod processors. Rank 0 gets the figures, the others
 // nil. An endpoint that was measured can be used on. It ends with ctx, then with an
 // error, after which the endpoint is of no use.
 func Measure(ctx context.Context, ends transport.Endpoint) (*Figures, error) {
@@ -46,13 +50,17 @@ func Measure(ctx context.Context, ends transport.Endpoint) (*Figures, error) {
 	defer stop()
 	longest := Lengths[len(Lengths)-1] / 4
 	m := &meter{ends: ends, ctx: ctx, sent: make([]uint32, ends.Size()), taken: make([]uint32, ends.Size()), in: make([]float32, longest), out: make([]float32, longest)}
-	f := &Figures{Transport: ends.Name(), Processors: runtime.NumCPU()}
+	touch(m.in, m.out)
+	f := &Figures{Transport: ends.Name(), Processors: processors.Count}
+	if e, is := ends.(transport.Eager); is {
+		f.Eager = int64(e.Eager())
+	}
 	var err error
-	if ends.Size() > 2 {
-		f.Crowd = ends.Size()
-		f.Hop, err = m.least(m.token)
-		f.Hop /= float64(ends.Size())
-	} else {
+	switch {
+	case ends.Size() > f.Processors:
+		f.Crowd = &Crowd{Ranks: ends.Size()}
+		err = m.crowd(f.Crowd, f.Processors)
+	case ends.Size() == 2:
 		err = m.pair(f)
 	}
 	if ctx.Err() != nil {
@@ -64,13 +72,16 @@ func Measure(ctx context.Context, ends transport.Endpoint) (*Figures, error) {
 	return f, nil
 }
 
+// point adds what a run with n bytes takes to a curve.
+func (m *meter) point(into *[]simulate.Point, n int, share float64, run func() error) error {
+	s, err := m.least(run)
+	*into = append(*into, simulate.Point{Bytes: float64(n), Seconds: s * share})
+	return err
+}
+
 // pair measures all that two ranks can show.
 func (m *meter) pair(f *Figures) error {
-	point := func(into *[]simulate.Point, n int, share float64, run func() error) error {
-		s, err := m.least(run)
-		*into = append(*into, simulate.Point{Bytes: float64(n), Seconds: s * share})
-		return err
-	}
+	point := m.point
 	var errs []error
 	for _, n := range Lengths {
 		errs = append(errs, point(&f.OneWay, n, 0.5, func() error { return m.pingPong(n) }),
@@ -93,8 +104,18 @@ func (m *meter) pair(f *Figures) error {
 			return err
 		}
 	}
-	s, err := m.least(m.inRow)
-	f.InRow = max(0, (s-2*f.alpha())/(row-1))
+	other := 1 - m.ends.Rank()
+	for i, n := range Lengths {
+		if n > longestRow {
+			break
+		}
+		if err := m.point(&f.Row, n, 1, func() error { return m.rowTo(other, n) }); err != nil {
+			return err
+		}
+		f.Row[i].Seconds = max(0, (f.Row[i].Seconds-f.OneWay[i].Seconds-f.alpha())/(row-1))
+	}
+	var err error
+	f.Send, f.Recv, err = m.lone(other)
 	return err
 }
 
@@ -202,19 +223,28 @@ func (m *meter) recv(from int, v, with []float32, then func()) error {
 	return err
 }
 
+// touch writes to vectors: until then all of their pages are one page of zeros, which
+// stays in the nearest cache.
+func touch(all ...[]float32) {
+	for _, v := range all {
+		for i := range v {
+			v[i] = 1
+		}
+	}
+}
+
 func asBytes(v []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }
 
-// add is a sum as package collective does it.
-func add(d, x, y []float32) {
-	x, y = x[:len(d)], y[:len(d)]
-	for len(d) >= 4 {
-		x4, y4, d4 := (*[4]float32)(x), (*[4]float32)(y), (*[4]float32)(d)
-		d4[0], d4[1], d4[2], d4[3] = x4[0]+y4[0], x4[1]+y4[1], x4[2]+y4[2], x4[3]+y4[3]
-		d, x, y = d[4:], x[4:], y[4:]
+// give sends and waits until what was sent may be changed, as a rank does that receives
+// nothing in a round.
+func (m *meter) give(to int, v []float32) error {
+	if err := m.send(to, v); err != nil {
+		return err
 	}
-	for i := range d {
-		d[i] = x[i] + y[i]
-	}
+	return m.ends.Flush(to)
 }
+
+// add is a sum as package collective does it.
+var add = cpu.Columns[float32](kernels.Add)

@@ -7,13 +7,15 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/volley-go/volley/collective/algorithm"
 )
 
-// recorded are figures and times of one machine of two processors, by "volley
-// simulate --calibrate --save".
-func recorded(t *testing.T, file string) []*Machine {
+// recorded are figures and times of one machine of two processors that nobody else used,
+// as testdata/README.md says.
+func recorded(t *testing.T) []*Machine {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + file)
+	text, err := os.ReadFile("testdata/recorded.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,45 +26,89 @@ func recorded(t *testing.T, file string) []*Machine {
 	return all
 }
 
-// Recorded collective operations on 2 and on 4 ranks, none of which the model has seen,
-// are predicted within 30 %: those of a machine that others used besides, and those of
-// ranks that nothing disturbed. There, 4 ranks on two processors wait for time slices
-// that the model has not got, and the bound is what it reaches.
+// tally is how far some predictions are from the times.
+type tally struct {
+	n, within int
+	sum, bias float64 // of the logarithms of predicted over measured
+}
+
+func (a *tally) add(p *Prediction) {
+	a.n++
+	off := math.Log(p.Predicted / p.Seconds)
+	a.sum += math.Abs(off)
+	a.bias += off
+	if math.Abs(p.Error()) <= 0.3 {
+		a.within++
+	}
+}
+
+// factor is the geometric mean of how many times too much or too little they are, mean
+// that of predicted over measured.
+func (a *tally) factor() float64 { return math.Exp(a.sum / float64(a.n)) }
+func (a *tally) mean() float64   { return math.Exp(a.bias / float64(a.n)) }
+
+func (a *tally) String() string {
+	return fmt.Sprintf("%d of %d within 30 %%, factor %.2f, mean %.2f", a.within, a.n, a.factor(), a.mean())
+}
+
+// What a machine's figures predict of its collective operations, by every algorithm, none
+// of which the figures have seen, is held against what they took. Of two ranks over
+// sockets every operation is predicted within 30 %; the other bounds are what the model
+// reaches, which docs/collectives.md tells about.
 func TestPredictions(t *testing.T) {
 	for _, c := range []struct {
-		file   string
-		ranks  int
-		cases  int
-		share  int     // in 100 within 30 %
-		factor float64 // geometric mean
+		transport string
+		ranks     int
+		share     int     // in 100 that are within 30 %
+		factor    float64 // geometric mean over all of them
 	}{
-		{"recorded.json", 2, 85, 85, 1.25}, {"recorded.json", 4, 85, 85, 1.25},
-		{"alone.json", 2, 100, 90, 1.15}, {"alone.json", 4, 100, 60, 1.45},
+		{"tcp", 2, 95, 1.10},
+		{"tcp", 4, 40, 1.55},
+		{"shm", 2, 50, 1.45},
+		{"shm", 4, 25, 2.10},
 	} {
-		for _, m := range recorded(t, c.file) {
-			all, err := m.Predictions(context.Background())
-			if err != nil {
-				t.Fatal(err)
+		whole, byOp := tally{}, map[string]*tally{}
+		far := ""
+		for _, p := range predicted(t, c.transport, c.ranks) {
+			if byOp[p.Op] == nil {
+				byOp[p.Op] = &tally{}
 			}
-			n, within, sum := 0, 0, 0.0
-			far := ""
-			for _, p := range all {
-				if p.Ranks != c.ranks {
-					continue
-				}
-				n++
-				sum += math.Abs(math.Log(p.Predicted / p.Seconds))
-				if math.Abs(p.Error()) <= 0.3 {
-					within++
-				} else {
-					far += fmt.Sprintf("\n%s by %s, %d bytes: %.1f µs, predicted %.1f µs", p.Op, p.Algorithm, p.Bytes, 1e6*p.Seconds, 1e6*p.Predicted)
-				}
+			whole.add(&p)
+			byOp[p.Op].add(&p)
+			if math.Abs(p.Error()) > 0.3 {
+				far += fmt.Sprintf("\n%s by %s, %d bytes: %.1f µs, predicted %.1f µs", p.Op, p.Algorithm, p.Bytes, 1e6*p.Seconds, 1e6*p.Predicted)
 			}
-			factor := math.Exp(sum / float64(n))
-			t.Logf("%s, %s, %d ranks: %d of %d within 30 %%, factor %.2f", c.file, m.Figures.Transport, c.ranks, within, n, factor)
-			if n != c.cases || 100*within < c.share*n || factor > c.factor {
-				t.Errorf("%s, %s, %d ranks: %d of %d within 30 %%, factor %.2f:%s", c.file, m.Figures.Transport, c.ranks, within, n, factor, far)
+		}
+		what := fmt.Sprintf("%s, %d ranks", c.transport, c.ranks)
+		t.Logf("%s: %v", what, &whole)
+		for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
+			one := byOp[op.String()]
+			t.Logf("%s, %s: %v", what, op, one)
+			if c.transport == "tcp" && c.ranks == 2 && math.Abs(math.Log(one.mean())) > math.Log(1.3) {
+				t.Errorf("%s, %s: %v", what, op, one)
+			}
+		}
+		if whole.n != 204 || 100*whole.within < c.share*whole.n || whole.factor() > c.factor {
+			t.Errorf("%s: %v:%s", what, &whole, far)
+		}
+	}
+}
+
+func predicted(t *testing.T, transport string, ranks int) (some []Prediction) {
+	t.Helper()
+	for _, m := range recorded(t) {
+		if m.Figures.Transport != transport {
+			continue
+		}
+		all, err := m.Predictions(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range all {
+			if p.Ranks == ranks {
+				some = append(some, p)
 			}
 		}
 	}
+	return some
 }

@@ -16,7 +16,7 @@ type Report struct {
 }
 
 // rounds is how often all is measured: the least of all rounds counts.
-const rounds = 8
+const rounds = 3
 
 // Rank measures a transport, then times cases over groups split from it, and that
 // several times; all ranks call it. Rank 0 gets a Report, the others nil. The caller
@@ -39,17 +39,20 @@ func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (all *Re
 // least takes the times of another Report that are less.
 func (r *Report) least(other *Report) {
 	a, b := r.Figures, other.Figures
-	for _, p := range [][2]*float64{{&a.Call, &b.Call}, {&a.InRow, &b.InRow}, {&a.Hop, &b.Hop}} {
+	for _, p := range [][2]*float64{{&a.Call, &b.Call}, {&a.Send, &b.Send}, {&a.Recv, &b.Recv}} {
 		*p[0] = min(*p[0], *p[1])
 	}
 	from := b.curves()
 	for i, c := range a.curves() {
-		for k := range *c {
-			(*c)[k].Seconds = min((*c)[k].Seconds, (*from[i])[k].Seconds)
-		}
+		lessOf(*c, *from[i])
+	}
+	if a.Crowd != nil {
+		a.Crowd.least(b.Crowd)
 	}
 	for i := range r.Times {
-		r.Times[i].Seconds = min(r.Times[i].Seconds, other.Times[i].Seconds)
+		if other.Times[i].Seconds < r.Times[i].Seconds {
+			r.Times[i] = other.Times[i]
+		}
 	}
 }
 
@@ -89,7 +92,7 @@ func Join(pair, crowd *Report) *Machine {
 	f := *pair.Figures
 	m := &Machine{Figures: &f, Times: slices.Clone(pair.Times)}
 	if crowd != nil {
-		m.Figures.Hop, m.Figures.Crowd = crowd.Figures.Hop, crowd.Figures.Crowd
+		m.Figures.Crowd = crowd.Figures.Crowd
 		m.Times = append(m.Times, crowd.Times...)
 	}
 	return m

@@ -1,0 +1,92 @@
+package tune
+
+import (
+	"errors"
+	"github.com/volley-go/volley/collective/simulate"
+)
+
+// Crowd is what a transport showed with more ranks than processors, rank r on processor
+// r mod processors. Those that are not named wait meanwhile.
+type Crowd struct {
+	Ranks int `json:"ranks"`
+	// Seconds of a short message between two ranks of one processor, and of two.
+	Near float64 `json:"near"`
+	Far  float64 `json:"far"`
+	Send float64 `json:"send"` // the sender's part where the receiver does not wait
+	Recv float64 `json:"recv"` // the receiver's, when it is there
+	// All ranks send to the next and receive from the one before, on other processors; and
+	// the same with a sum on arrival.
+	Shift         []simulate.Point `json:"shift"`
+	ShiftCombined []simulate.Point `json:"shift_combined"`
+}
+
+// crowd measures a Crowd.
+func (m *meter) crowd(c *Crowd, processors int) error {
+	r, size := m.ends.Rank(), m.ends.Size()
+	only := func(other int, run func(other int) error) func() error {
+		return func() error {
+			switch r {
+			case 0:
+				return run(other)
+			case other:
+				return run(0)
+			}
+			return nil
+		}
+	}
+	for _, x := range []struct {
+		into  *float64
+		other int
+		run   func(other int) error
+	}{
+		{&c.Near, processors, func(other int) error { return m.between(other, 8) }},
+		{&c.Far, 1, func(other int) error { return m.between(other, 8) }},
+	} {
+		var err error
+		if *x.into, err = m.least(only(x.other, x.run)); err != nil {
+			return err
+		}
+	}
+	if r <= 1 {
+		var err error
+		if c.Send, c.Recv, err = m.lone(1 - r); err != nil {
+			return err
+		}
+	}
+	c.Near, c.Far = c.Near/2, c.Far/2
+	for _, n := range Lengths {
+		shift := func(combine bool) func() error {
+			return func() error { return m.pass((r+1)%size, (r+size-1)%size, n, combine) }
+		}
+		if err := errors.Join(m.point(&c.Shift, n, 1, shift(false)), m.point(&c.ShiftCombined, n, 1, shift(true))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// least takes what another has that is less.
+func (c *Crowd) least(other *Crowd) {
+	for _, p := range [][2]*float64{{&c.Near, &other.Near}, {&c.Far, &other.Far}, {&c.Send, &other.Send}, {&c.Recv, &other.Recv}} {
+		*p[0] = min(*p[0], *p[1])
+	}
+	lessOf(c.Shift, other.Shift)
+	lessOf(c.ShiftCombined, other.ShiftCombined)
+}
+
+func lessOf(a, b []simulate.Point) {
+	for i := range a {
+		a[i].Seconds = min(a[i].Seconds, b[i].Seconds)
+	}
+}
+
+// repaired are the figures without what only a disturbance can have made.
+func (c *Crowd) repaired(send, recv float64) *Crowd {
+	g := *c
+	g.Shift, g.ShiftCombined = rising(c.Shift), rising(c.ShiftCombined)
+	for i := range g.Shift {
+		g.Shift[i].Seconds = min(g.Shift[i].Seconds, g.ShiftCombined[i].Seconds)
+	}
+	g.Send, g.Recv = min(c.Send, send), min(c.Recv, recv)
+	return &g
+}
