@@ -17,9 +17,12 @@ type joinTable struct {
 }
 
 // joinBuild builds the right side of a join.
-func joinBuild(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.JoinOptions) (kernels.JoinTable, error) {
+func (l *loops) joinBuild(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.JoinOptions) (kernels.JoinTable, error) {
 	a := newArena(s)
 	index, err := newJoinIndex(ctx, a, keys, o.NullsEqual)
+	if err == nil {
+		err = index.shorten(ctx, a, l)
+	}
 	if err != nil {
 		a.free()
 		return nil, err

@@ -48,7 +48,7 @@ func (t *joinIndex) hashParts(ctx context.Context, a *arena) (*keyParts, error) 
 	shift := 64 - t.cut
 	return partKeys(ctx, a, t.ks, t.length, 1<<t.cut, t.whole, func(words []uint64, parts []uint32) {
 		for j, w := range words {
-			parts[j] = uint32(mix(w) >> shift)
+			parts[j] = uint32(t.hash(w) >> shift)
 		}
 	})
 }

@@ -30,6 +30,8 @@ type joinIndex struct {
 
 	offsets vec[uint32] // where the rows of an id begin, where not unique
 	rows    vec[uint32]
+
+	short *shortTexts // where keys are short texts
 }
 
 // newJoinIndex indexes the rows of cols; rows with a null key are left out
@@ -51,9 +53,17 @@ func newJoinIndex(ctx context.Context, a *arena, cols []*memory.Column, nullsEqu
 	return t, t.buildHashed(ctx, a, scratch)
 }
 
+// hash is that of a word, which is one where it is not exact.
+func (t *joinIndex) hash(w uint64) uint64 {
+	if t.ks.exact {
+		return mix(w)
+	}
+	return w
+}
+
 // hashed gives the place where the search for a word begins, and its tag.
 func (t *joinIndex) hashed(w uint64) (at uint64, tag uint32) {
-	h := mix(w)
+	h := t.hash(w)
 	at, _ = bits.Mul64(h<<(t.cut&63), t.region)
 	at += h >> (64 - t.cut) * t.stride
 	if t.whole {
@@ -86,6 +96,7 @@ type joinFinder struct {
 	same  func(row, built uint32) bool
 	check func(f *joinFinder, b, found *batch) // of a batch's candidates
 	rooms stash[*batch]                        // for candidates
+	texts *shortFinder                         // where both sides' keys are texts and the built ones short
 }
 
 // bind readies the index to be probed with columns of the same types.
@@ -97,12 +108,16 @@ func (t *joinIndex) bind(ctx context.Context, a *arena, cols []*memory.Column) (
 	f := &joinFinder{joinIndex: t, probe: probe, same: sameKeys(probe, t.ks)}
 	f.check = checker(t.ks)
 	f.rooms.make = func() (*batch, error) { return new(batch), nil }
+	f.texts = t.short.bind(cols[0])
 	return f, nil
 }
 
 // find puts the id plus 1 of each row of a batch into its ids, 0 where there
 // is no such key.
 func (f *joinFinder) find(b *batch) {
+	if f.texts != nil && f.findTexts(b) {
+		return
+	}
 	skips := f.probe.fill(b)
 	ids := b.ids[:b.n]
 	switch {
@@ -141,6 +156,16 @@ func (f *joinFinder) find(b *batch) {
 func (f *joinFinder) findHashed(b *batch) {
 	found, _ := f.rooms.get()
 	defer f.rooms.put(found)
+	f.seek(b, found)
+	if f.whole {
+		return
+	}
+	found.gather(f.candidates(b, found))
+	f.check(f, b, found)
+}
+
+// seek finds the places with the right tags of a batch's words.
+func (f *joinFinder) seek(b, found *batch) {
 	slots, n := f.slots.s, b.n
 	ids, places, tags, entries := b.ids[:n], b.part[:n], b.group[:n], found.part[:n]
 	for j, w := range b.words[:n] { // the right one of three places, without a branch
@@ -169,10 +194,11 @@ func (f *joinFinder) findHashed(b *batch) {
 		}
 		ids[j] = uint32(e)
 	}
-	if f.whole {
-		return
-	}
-	firsts := found.own[:n]
+}
+
+// candidates are the first rows of the ids that a batch found.
+func (f *joinFinder) candidates(b, found *batch) []uint32 {
+	ids, firsts := b.ids[:b.n], found.own[:b.n]
 	if f.unique {
 		for j, id := range ids {
 			firsts[j] = max(id, 1) - 1
@@ -185,8 +211,7 @@ func (f *joinFinder) findHashed(b *batch) {
 			firsts[j] = f.rows.s[min(int(at), len(f.rows.s)-1)]
 		}
 	}
-	found.gather(firsts)
-	f.check(f, b, found)
+	return firsts
 }
 
 // again goes on with the search of row j of a batch behind a place with the

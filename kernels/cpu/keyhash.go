@@ -24,8 +24,12 @@ func fold128(a, b uint64) uint64 {
 // always 0 from losing theirs.
 func mix(w uint64) uint64 { return fold128(w^w>>32^mixA, mixB) }
 
-// hashText hashes a string.
+// hashText hashes a string: one of up to shortText bytes as its two words, which
+// loops make of many at once.
 func hashText(p []byte) uint64 {
+	if len(p) <= shortText {
+		return mixText(shortWords(p))
+	}
 	n := len(p)
 	h := uint64(mixC)
 	for len(p) > 16 {
@@ -42,4 +46,20 @@ func hashText(p []byte) uint64 {
 		a = uint64(p[0])<<16 | uint64(p[len(p)/2])<<8 | uint64(p[len(p)-1])
 	}
 	return fold128(mixA^uint64(n), fold128(a^mixB, b^h))
+}
+
+// shortWords are the words of a short text, as textLoops make them, without a look
+// at what lies behind it.
+func shortWords(p []byte) (low, high uint64) {
+	n := uint(len(p))
+	switch {
+	case n >= 8:
+		low = binary.LittleEndian.Uint64(p)
+		high = binary.LittleEndian.Uint64(p[n-8:]) >> (8 * (16 - n))
+	case n >= 4:
+		low = uint64(binary.LittleEndian.Uint32(p)) | uint64(binary.LittleEndian.Uint32(p[n-4:]))<<(8*(n-4))
+	case n > 0:
+		low = uint64(p[0]) | uint64(p[n/2])<<(8*(n/2)) | uint64(p[n-1])<<(8*(n-1))
+	}
+	return low, high | uint64(n)<<56
 }
