@@ -308,6 +308,22 @@ func TestTallyTexts(t *testing.T) {
 	}
 }
 
+// Texts of many groups among many more rows have a table that is not cut into parts.
+func TestTallyTextsWhole(t *testing.T) {
+	const groups = 9000
+	rows := textRows*slotsFor(groups) + 777
+	if slotsFor(groups) <= mostSlots/2 {
+		t.Fatal("too few groups")
+	}
+	floats, ints := floatsWithNulls(t, rows), wholeInts(t, rows)
+	r := rand.New(rand.NewPCG(5, 6))
+	keys := makeColumn(t, arrow.BinaryTypes.String, rows, func(int) kernels.Scalar {
+		return kernels.Text(arrow.BinaryTypes.String, fmt.Sprintf("key_%07d", r.IntN(groups)))
+	})
+	checkTallies(t, []*memory.Column{keys}, floats, true, true)
+	checkFirsts(t, []*memory.Column{keys}, ints, false, true)
+}
+
 // TestTallyTextsApart looks for two texts that a table searches for from one slot on
 // and whose first words differ in bits only that their second word has: a comparison
 // that mixes up the words finds them equal.

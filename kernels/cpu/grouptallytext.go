@@ -12,6 +12,15 @@ import (
 // shortText is the longest text that two words hold with its length.
 const shortText = 15
 
+// mostTextSlots is how many slots a table of short texts may have that is not cut
+// into parts, where rows are textRows times as many: 8 MiB, of the third-level cache.
+// A record of a text on its way to its part is 24 bytes written and read, which takes
+// longer than the misses of a table that a core waits for side by side.
+const (
+	mostTextSlots = 1 << 18
+	textRows      = 16
+)
+
 // nullTop is the length that stands for null. The bit above it is that of
 // records without a value.
 const nullTop = 0x40 << 56
@@ -152,7 +161,7 @@ func (t *tallying[S]) texts() (done bool, err error) {
 
 func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader[T], guess int64) (done bool, err error) {
 	size := slotsFor(guess)
-	if size > mostSlots/2 {
+	if size > mostSlots/2 && (size > mostTextSlots || textRows*int64(size) > t.n) {
 		return partTexts(t, r, guess)
 	}
 	chunks := max(1, min(64, int64(morsels(t.n)), max(t.n/(16*int64(size)), min(4, t.n/(4*int64(size))))))
