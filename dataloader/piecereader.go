@@ -167,6 +167,10 @@ func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
 	}
 	s.rows, s.places = s.rows[:len(rows)], s.places[:len(rows)]
 	last := int64(len(r.starts) - 1)
+	if isRun(rows, nil) && rows[0] >= 0 && rows[0] <= r.starts[last]-int64(len(rows)) {
+		r.sorted(s, rows[0])
+		return nil
+	}
 	at := -1
 	for _, row := range rows {
 		if row < 0 || row >= r.starts[last] {
@@ -192,6 +196,22 @@ func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
 		s.counts[at]++
 	}
 	return nil
+}
+
+// sorted is sort of rows that follow each other, as many as s has room for.
+func (r *pieceReader) sorted(s *pieceScratch, first int64) {
+	for i := range s.places {
+		s.places[i] = int32(i)
+	}
+	for from := 0; from < len(s.rows); {
+		at := r.piece(first)
+		to := int(min(int64(len(s.rows)), int64(from)+r.starts[at+1]-first))
+		for i, row := from, first-r.starts[at]; i < to; i, row = i+1, row+1 {
+			s.rows[i] = row
+		}
+		s.touched, s.counts[at] = append(s.touched, int32(at)), int32(to)
+		first, from = first+int64(to-from), to
+	}
 }
 
 // Read goes piece by piece, in the order in which the rows first ask for them,

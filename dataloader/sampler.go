@@ -139,8 +139,12 @@ func (s *Sampler) Fill(dst []int64, epoch, from, step int64) (n, padded int64) {
 		p.Fill(dst, at)
 		return n, padded
 	}
+	row := at % s.Rows
 	for i := range dst {
-		dst[i] = (at + int64(i)) % s.Rows
+		dst[i] = row
+		if row++; row == s.Rows {
+			row = 0
+		}
 	}
 	return n, padded
 }

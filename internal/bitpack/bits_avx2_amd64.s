@@ -47,7 +47,7 @@ end2:
 	RET
 
 // func lookUpAVX2(to []uint32, table []uint32, b []byte, s *[264]byte) (largest uint32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·lookUpAVX2(SB), NOSPLIT, $32-84
 	MOVQ    to_base+0(FP), AX
 	MOVQ    to_len+8(FP), CX
@@ -61,49 +61,52 @@ TEXT ·lookUpAVX2(SB), NOSPLIT, $32-84
 	SHRQ    $0x01, BX
 	VPXOR   Y4, Y4, Y4
 	MOVQ    table_base+24(FP), SI
+	MOVQ    BX, DI
+	SHLQ    $0x05, DI
 	SHRQ    $0x03, CX
 	TESTQ   CX, CX
 	JZ      end4
 
 loop3:
-	VPERMD  (DX), Y0, Y5
-	VPSHUFB Y1, Y5, Y5
-	VPSRLVD Y2, Y5, Y5
-	VPAND   Y3, Y5, Y5
-	VPMAXUD Y5, Y4, Y4
-	VMOVDQU Y5, (SP)
-	MOVQ    (SP), R8
-	MOVL    R8, DI
-	SHRQ    $0x20, R8
-	MOVL    (SI)(DI*4), DI
-	MOVL    DI, (AX)
-	MOVL    (SI)(R8*4), R8
-	MOVL    R8, 4(AX)
-	MOVQ    8(SP), R8
-	MOVL    R8, DI
-	SHRQ    $0x20, R8
-	MOVL    (SI)(DI*4), DI
-	MOVL    DI, 8(AX)
-	MOVL    (SI)(R8*4), R8
-	MOVL    R8, 12(AX)
-	MOVQ    16(SP), R8
-	MOVL    R8, DI
-	SHRQ    $0x20, R8
-	MOVL    (SI)(DI*4), DI
-	MOVL    DI, 16(AX)
-	MOVL    (SI)(R8*4), R8
-	MOVL    R8, 20(AX)
-	MOVQ    24(SP), R8
-	MOVL    R8, DI
-	SHRQ    $0x20, R8
-	MOVL    (SI)(DI*4), DI
-	MOVL    DI, 24(AX)
-	MOVL    (SI)(R8*4), R8
-	MOVL    R8, 28(AX)
-	ADDQ    BX, DX
-	ADDQ    $0x00000020, AX
-	DECQ    CX
-	JNZ     loop3
+	PREFETCHT0 (DX)(DI*1)
+	VPERMD     (DX), Y0, Y5
+	VPSHUFB    Y1, Y5, Y5
+	VPSRLVD    Y2, Y5, Y5
+	VPAND      Y3, Y5, Y5
+	VPMAXUD    Y5, Y4, Y4
+	VMOVDQU    Y5, (SP)
+	MOVQ       (SP), R9
+	MOVL       R9, R8
+	SHRQ       $0x20, R9
+	MOVL       (SI)(R8*4), R8
+	MOVL       R8, (AX)
+	MOVL       (SI)(R9*4), R9
+	MOVL       R9, 4(AX)
+	MOVQ       8(SP), R9
+	MOVL       R9, R8
+	SHRQ       $0x20, R9
+	MOVL       (SI)(R8*4), R8
+	MOVL       R8, 8(AX)
+	MOVL       (SI)(R9*4), R9
+	MOVL       R9, 12(AX)
+	MOVQ       16(SP), R9
+	MOVL       R9, R8
+	SHRQ       $0x20, R9
+	MOVL       (SI)(R8*4), R8
+	MOVL       R8, 16(AX)
+	MOVL       (SI)(R9*4), R9
+	MOVL       R9, 20(AX)
+	MOVQ       24(SP), R9
+	MOVL       R9, R8
+	SHRQ       $0x20, R9
+	MOVL       (SI)(R8*4), R8
+	MOVL       R8, 24(AX)
+	MOVL       (SI)(R9*4), R9
+	MOVL       R9, 28(AX)
+	ADDQ       BX, DX
+	ADDQ       $0x00000020, AX
+	DECQ       CX
+	JNZ        loop3
 
 end4:
 	VEXTRACTI128 $0x01, Y4, X0

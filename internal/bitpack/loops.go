@@ -2,8 +2,9 @@ package bitpack
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
-	"slices"
+	"strings"
 )
 
 // Slack is how many bytes must be readable from the first byte of any number on:
@@ -24,19 +25,30 @@ type Loops struct {
 	partly bool // rows takes fewer columns than step too
 }
 
-// best is what Best gives.
-var best = named(Tiers(), os.Getenv("VOLLEY_CPU"))
+// best is what Best gives, and refused what Refused does.
+var best, refused = named(Tiers(), os.Getenv("VOLLEY_CPU"))
 
 // Best are the loops of the best tier of the processor, or of the one that VOLLEY_CPU
-// names. kernels/cpu refuses names that there are not.
+// names.
 func Best() *Loops { return best }
 
-// named are the loops of a name, the last where there are none.
-func named(tiers []*Loops, name string) *Loops {
-	if i := slices.IndexFunc(tiers, func(l *Loops) bool { return l.Name == name }); i >= 0 {
-		return tiers[i]
+// Refused is an error where VOLLEY_CPU names a tier that there is not, as kernels/cpu
+// refuses it. Best are the loops in Go then.
+func Refused() error { return refused }
+
+// named are the loops of a name, the last for none.
+func named(tiers []*Loops, name string) (*Loops, error) {
+	if name == "" {
+		return tiers[len(tiers)-1], nil
 	}
-	return tiers[len(tiers)-1]
+	var have []string
+	for _, l := range tiers {
+		if l.Name == name {
+			return l, nil
+		}
+		have = append(have, l.Name)
+	}
+	return tiers[0], fmt.Errorf("VOLLEY_CPU=%s: the tiers here are %s", name, strings.Join(have, ", "))
 }
 
 // Tiers are the loops of every tier that the processor runs, those in Go first.

@@ -9,6 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/bitpack"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -25,6 +28,9 @@ const parquetTail = 8
 
 // openParquet opens a file and reads its footer.
 func openParquet(path string) (*parquetFile, error) {
+	if err := bitpack.Refused(); err != nil {
+		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
+	}
 	in, err := openInput(path)
 	if err != nil {
 		return nil, err
