@@ -92,48 +92,6 @@ func turned(columns []openColumn, dst []byte, at, rowStride int64, chunk int32, 
 	return true
 }
 
-// gatherRows gathers rows of columns that have no encoding, into rows whose
-// elements lie beside each other, from element at on.
-func gatherRows(columns []openColumn, dst []byte, at, rowStride int64, rows []int64, chunk []int32) {
-	if isRun(rows, chunk) {
-		gatherRun(columns, dst, at, rowStride, 1, rows, chunk)
-		return
-	}
-	for len(rows) > 0 {
-		n := min(runRows, len(rows))
-		var chunks []int32
-		if chunk != nil {
-			chunks, chunk = chunk[:n], chunk[n:]
-		}
-		for c := 0; c < len(columns); c++ {
-			k := at + int64(c)
-			if chunks == nil && len(columns)-c >= turnColumns && turnedAt(columns[c:c+turnColumns], dst, k, rowStride, rows[:n]) {
-				c += turnColumns - 1
-				continue
-			}
-			columns[c].gather(dst, k, rowStride, rows[:n], chunks)
-		}
-		rows, at = rows[n:], at+int64(n)*rowStride
-	}
-}
-
-// turnedAt is turned for rows of a table of one chunk that do not follow each
-// other.
-func turnedAt(columns []openColumn, dst []byte, at, rowStride int64, rows []int64) bool {
-	var from [turnColumns][]uint32
-	if !wordsOf(columns, 0, &from) {
-		return false
-	}
-	d := view[uint32](dst)[at:]
-	c0, c1, c2, c3, c4, c5, c6, c7 := from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]
-	c1, c2, c3, c4, c5, c6, c7 = c1[:len(c0)], c2[:len(c0)], c3[:len(c0)], c4[:len(c0)], c5[:len(c0)], c6[:len(c0)], c7[:len(c0)]
-	for i, r := range rows {
-		to := (*[turnColumns]uint32)(d[int64(i)*rowStride:])
-		to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7] = c0[r], c1[r], c2[r], c3[r], c4[r], c5[r], c6[r], c7[r]
-	}
-	return true
-}
-
 // wordsOf finds the words of some columns, and reports false where they have none.
 func wordsOf(columns []openColumn, chunk int32, from *[turnColumns][]uint32) bool {
 	for c := range from {

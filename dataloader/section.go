@@ -269,56 +269,6 @@ func (r *tableReader) beside(work func(), bad *atomic.Bool) {
 	wg.Wait()
 }
 
-// sectionWords is how many words of bits are filled at a time: their rows are some
-// pages of each column.
-const sectionWords = 256
-
-// fillSection lays out the rows that are marked. It reports false where they
-// cannot be read.
-func (r *tableReader) fillSection(ctx context.Context, s *section) bool {
-	var next atomic.Int64
-	var bad atomic.Bool
-	r.beside(func() {
-		room := r.borrow()
-		defer r.giveBack(room)
-		var rows [blockRows]int64
-		for ctx.Err() == nil {
-			from := (next.Add(1) - 1) * sectionWords
-			if from >= int64(len(s.words)) {
-				return
-			}
-			n, at := 0, int64(s.before[from])
-			for i, word := range s.words[from:min(from+sectionWords, int64(len(s.words)))] {
-				if n+64 > blockRows {
-					r.fillRowsAt(room, s, at, rows[:n])
-					n, at = 0, at+int64(n)
-				}
-				for first := (from + int64(i)) << 6; word != 0; word &= word - 1 {
-					rows[n] = first + int64(bits.TrailingZeros64(word))
-					n++
-				}
-			}
-			r.fillRowsAt(room, s, at, rows[:n])
-		}
-	}, &bad)
-	return !bad.Load()
-}
-
-// fillRowsAt lays out some rows from a row of the tiles on.
-func (r *tableReader) fillRowsAt(room *scratch, s *section, at int64, rows []int64) {
-	local, chunk := r.locate(rows, room)
-	for i, t := range s.tiles {
-		if t == nil {
-			continue
-		}
-		p := &r.parts[i]
-		gatherRows(p.columns[:t.columns], t.buffer.Bytes(), at*t.columns, t.columns, local, chunk)
-		for c := range p.columns[:t.columns] {
-			p.columns[c].mark(t.buffer.Bytes(), nil, at*t.columns+int64(c), t.columns, local, chunk)
-		}
-	}
-}
-
 // place is the section of a ticket, and which of its batches that is.
 func (a *sections) place(ticket int64) (number, k int64) {
 	ticket += a.skip

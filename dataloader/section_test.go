@@ -112,6 +112,67 @@ func TestSectionsOfNulls(t *testing.T) {
 	}
 }
 
+// TestSectionsOfMany: columns of words, of words with nulls and of what is cast lie
+// beside each other in rows of more columns than are picked together, of tables that
+// are cut anywhere, whose marked rows are few or all of what is picked at a time.
+func TestSectionsOfMany(t *testing.T) {
+	b, a := onHost(t)
+	const rows = 3*pickRows + 77
+	var columns []table.Series
+	for k := range 2*pickColumns + 3 {
+		valid, words, doubles := make([]bool, rows), make([]float32, rows), make([]float64, rows)
+		for i := range rows {
+			valid[i], words[i], doubles[i] = (i+k)%5 > 0, float32(i*7+k), float64(i*3-k)
+		}
+		switch k % 3 {
+		case 0:
+			columns = append(columns, table.Column(fmt.Sprint(k), words))
+		case 1:
+			columns = append(columns, table.Column(fmt.Sprint(k), words).Valid(valid))
+		default:
+			columns = append(columns, table.Column(fmt.Sprint(k), doubles))
+		}
+	}
+	whole := made(t, b, columns...)
+	for _, cuts := range [][]int64{nil, {1, 63, 64, 4000, 4001, rows - 1}} {
+		of := whole
+		if cuts != nil {
+			of = cutAt(t, whole, cuts)
+		}
+		for _, batch := range []int64{7, 300} {
+			width := int64(len(columns) * 4)
+			o := Options{Batch: batch, Shuffle: true, Masks: true, Epochs: 2, Workers: 2, Memory: a, Spare: 2 * (batch*leastSection*2*width + rows*width/8 + rows)}
+			l := load(t, FromTable(of), o)
+			if l.reader.(*tableReader).ahead == nil {
+				t.Fatal("no sections")
+			}
+			o.Spare = -1
+			for want := load(t, FromTable(of), o); alike(t, l, want); {
+			}
+		}
+	}
+}
+
+// cutAt is a table of one chunk with chunks that end at some rows.
+func cutAt(t *testing.T, whole *table.Table, ends []int64) *table.Table {
+	t.Helper()
+	var chunks []*table.Batch
+	from := int64(0)
+	for _, to := range append(ends, whole.NumRows()) {
+		one, err := whole.Chunks()[0].Slice(from, to-from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks, from = append(chunks, one), to
+	}
+	cut, err := table.NewTable(whole.Backend(), whole.Schema(), chunks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cut.Release)
+	return cut
+}
+
 // TestSectionsEnd: a loader is closed while a section is filled and while batches
 // are lent, a Next in the caller is cancelled and goes on, and one resumes within a
 // section.

@@ -29,6 +29,8 @@ type tableReader struct {
 	laying sync.WaitGroup // tiles that are being filled, beside the first batches
 	stop   context.CancelFunc
 	ahead  *sections // nil where there are none
+
+	pickers sync.Pool // of *picker
 }
 
 // openPart is a part with what reads its columns.

@@ -10,7 +10,7 @@ import (
 // filter makes the loops that keep the values that a bitmap has a bit for.
 func filter(g *gen) {
 	for _, size := range []int{1, 2, 4, 8} {
-		filterLoop(g, size)
+		filterLoop(g, size, filterAhead)
 	}
 	compressLoop(g)
 	if !g.wide() { // the stores of half registers are as fast
@@ -25,10 +25,17 @@ const filterStep = 64
 // a bit count with each register, so that less of what follows is under way.
 const filterAhead = 2048
 
+// pickAhead is that of a filter that goes on in another column every some pages: what
+// it asks for behind them is there when it comes back.
+const pickAhead = 8192
+
+// pickLoop makes the filter of words for columns that are laid by rows.
+func pickLoop(g *gen) { filterLoop(g, 4, pickAhead) }
+
 // filterLoop stores whole registers, of which the next store overwrites what is
 // too much, and so stops 64 values before the end of dst. Wide registers are
 // compressed in place: the form of VPCOMPRESS that stores is microcode on Zen 4.
-func filterLoop(g *gen, size int) {
+func filterLoop(g *gen, size, ahead int) {
 	name := "uint" + strconv.Itoa(8*size)
 	g.function("filter"+strconv.Itoa(8*size), "(dst, src []"+name+", mask []byte) (rows, kept int)", `is
 	for rows = 0; rows < len(src) && len(dst) - kept >= 64; rows += 64 {
@@ -66,7 +73,7 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	g.TESTQ(word, word)
 	g.JZ(operand.LabelRef(none))
 	for line := 0; line < filterStep*size; line += 64 {
-		g.aheadBy(filterAhead, src, line)
+		g.aheadBy(ahead, src, line)
 	}
 	if g.wide() {
 		filterWide(g, size, dst, src, mask)

@@ -26,6 +26,7 @@ var stems = []stem{
 	{kernels, "network", network},
 	{kernels, "pairs", pairs},
 	{kernels, "peak", peak},
+	{packed, "pick", pickLoop},
 	{kernels, "reduce", reduce},
 	{packed, "rows", rowsLoop},
 	{kernels, "scan", scan},

@@ -36,3 +36,19 @@ func BenchmarkRows(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPick keeps a quarter of 1024 words.
+func BenchmarkPick(b *testing.B) {
+	from, to, mask := make([]uint32, 1024), make([]uint32, 1024+PickRoom), make([]uint64, 16)
+	for i := range mask {
+		mask[i] = 0x1248_8421_1128_8421 + uint64(i)<<20
+	}
+	for _, l := range Tiers() {
+		b.Run(l.Name, func(b *testing.B) {
+			b.SetBytes(4 * 1024)
+			for b.Loop() {
+				l.Pick(to, from, mask)
+			}
+		})
+	}
+}

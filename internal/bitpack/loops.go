@@ -21,6 +21,7 @@ type Loops struct {
 	lookUp func(to, table []uint32, b []byte, s *[shapeBytes]byte) uint32 // of eight
 	unpack func(to []uint32, b []byte, s *[shapeBytes]byte) uint32
 	rows   func(to []uint32, stride int, from []uint32, line, columns, n int)
+	pick   func(to, from []uint32, mask []byte) (rows, kept int)
 	step   int  // numbers of a step of the others
 	partly bool // rows takes fewer columns than step too
 }

@@ -11,9 +11,9 @@ func tiersAbove() (all []*Loops) {
 	if !(x.HasAVX2 && x.HasFMA && x.HasBMI1 && x.HasBMI2 && x.HasPOPCNT) {
 		return nil
 	}
-	all = append(all, &Loops{Name: "avx2", lookUp: lookUpAVX2, unpack: unpackAVX2, rows: rowsAVX2, step: 8})
+	all = append(all, &Loops{Name: "avx2", lookUp: lookUpAVX2, unpack: unpackAVX2, rows: rowsAVX2, pick: filter32AVX2, step: 8})
 	if x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512CD {
-		all = append(all, &Loops{Name: "avx512", lookUp: lookUpAVX2, unpack: unpackAVX512, rows: rowsAVX512, step: 16, partly: true})
+		all = append(all, &Loops{Name: "avx512", lookUp: lookUpAVX2, unpack: unpackAVX512, rows: rowsAVX512, pick: filter32AVX512, step: 16, partly: true})
 	}
 	return all
 }

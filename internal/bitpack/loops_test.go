@@ -163,6 +163,41 @@ func TestRows(t *testing.T) {
 	})
 }
 
+// TestPick: what is marked of any number of words is kept, in room for that and no
+// more too, and bits behind the words are not looked at.
+func TestPick(t *testing.T) {
+	eachTier(t, func(t *testing.T, l *Loops, r *rand.Rand, mem arena) {
+		defer mem.close()
+		for n := range 300 {
+			mask := make([]uint64, (n+63)/64)
+			for i := range mask {
+				mask[i] = []uint64{0, ^uint64(0), r.Uint64(), r.Uint64() & r.Uint64() & r.Uint64()}[r.IntN(4)]
+			}
+			if n == 0 {
+				if got := l.Pick(nil, nil, mask); got != 0 {
+					t.Fatalf("%d of none", got)
+				}
+				continue
+			}
+			mem.words(n, func(from []uint32) {
+				var want []uint32
+				for i := range from {
+					if from[i] = r.Uint32(); mask[i/64]>>(i%64)&1 != 0 {
+						want = append(want, from[i])
+					}
+				}
+				for _, room := range []int{0, 7, PickRoom} {
+					mem.words(max(1, len(want)+room), func(to []uint32) {
+						if got := l.Pick(to, from, mask); got != len(want) || !slices.Equal(to[:got], want) {
+							t.Fatalf("%d words, room for %d more than are kept: %d, %v; want %d, %v", n, room, got, to, len(want), want)
+						}
+					})
+				}
+			})
+		}
+	})
+}
+
 // TestNamed: a name chooses a tier, none the best, and one that there is not none.
 func TestNamed(t *testing.T) {
 	all := Tiers()

@@ -86,7 +86,7 @@ var Packages = []Package{
 	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: theCPU},
 	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: theCPU},
 	{Path: "dataloader/order", May: []string{"device"}},
-	{Path: "dataloader", May: join(tables, []string{"internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
+	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
 
 	// Neighbours: each knows one foreign format or library.
 	{Path: "interop/arrow15", May: []string{"memory"}},
