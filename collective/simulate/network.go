@@ -10,11 +10,16 @@ type Network struct {
 	PerNode int     `json:"per_node"` // ranks of a node
 	Cores   int     `json:"cores"`    // processors that the ranks of a node share; 0: one each
 	Call    float64 `json:"call"`     // seconds that a call costs a rank before its first message
-	// Leave and Wake are seconds, where ranks are more than processors: from when a rank
-	// finds that it must wait until another has its processor, and from the message that
-	// it waits for until it goes on, on a processor that was idle.
-	Leave float64 `json:"leave"`
-	Wake  float64 `json:"wake"`
+	// Leave, LeaveNear and Wake are seconds, where ranks are more than processors: from when
+	// a rank finds that it must wait for one of another processor, or of its own, until
+	// another rank has its processor; and from the message that it waits for until it goes
+	// on, on a processor that was idle.
+	Leave     float64 `json:"leave"`
+	LeaveNear float64 `json:"leave_near"`
+	Wake      float64 `json:"wake"`
+	// Looks says that a rank looks for what it waits for until it leaves, and then goes on at
+	// once; else it sleeps.
+	Looks bool `json:"looks"`
 
 	Copy   Rate  `json:"copy"`   // a byte copied within a rank
 	Fold   Rate  `json:"fold"`   // a byte combined within a rank

@@ -3,7 +3,7 @@ package simulate
 // Where the ranks of a node are more than its processors, rank r is pinned to processor
 // r mod Cores of its node, and the ranks of one processor take turns. A rank keeps its
 // processor while it works; nobody takes it away. When the rank finds that it must wait,
-// the processor is another's Network.Leave later: the first's whose message has come, in
+// the processor is another's Network.Leave or LeaveNear later: the first's whose message has come, in
 // the order in which they came. A rank without processor whose message comes goes on
 // Network.Wake later if its processor is idle.
 
@@ -50,7 +50,8 @@ func (e *engine) resume(r int32, at float64) {
 	switch {
 	case k.ready:
 		return
-	case c.owner == r && at <= k.clock:
+	case c.owner == r && (at <= k.clock || e.net.Looks):
+		k.clock = max(k.clock, at)
 	case c.owner == nobody:
 		c.owner = r
 		if k.phase != starting {
@@ -71,7 +72,11 @@ func (e *engine) turn(r int32) {
 	k := &e.ranks[r]
 	k.leaves = k.clock
 	if k.phase != done && k.phase != died {
-		k.leaves += e.net.Leave * k.slow
+		x := e.net.Leave
+		if k.phase == receiving && e.coreOf(int32(k.round.Recvs[k.taken].From)) == e.coreOf(r) {
+			x = e.net.LeaveNear
+		}
+		k.leaves += x * k.slow
 	}
 	e.events.push(k.leaves, leaves, r)
 }

@@ -118,13 +118,13 @@ func (e *engine) step(r int32, k *rank) bool {
 func (e *engine) work(r int32, k *rank, fixed, bytes float64, rates ...rate) {
 	workers := 1
 	if bytes > 0 && e.hinders {
-		workers = e.workers(r, k.clock)
+		workers = e.workers(r, k.clock+fixed*k.slow)
 	}
 	t := fixed
 	for _, x := range rates {
 		t += bytes * x.of(workers)
 	}
-	k.from = k.clock
+	k.from = k.clock + fixed*k.slow
 	k.clock += t * k.slow
 	k.to = k.clock
 }

@@ -2,6 +2,8 @@ package tune
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/volley-go/volley/collective"
@@ -12,7 +14,7 @@ import (
 )
 
 // Timing is a collective operation's time over a transport: of one of many calls
-// back to back, on the slowest rank, the least of several trials.
+// back to back, on the slowest rank, the median of several trials.
 type Timing struct {
 	Transport string  `json:"transport"`
 	Op        string  `json:"op"`
@@ -20,7 +22,7 @@ type Timing struct {
 	Ranks     int     `json:"ranks"`
 	Bytes     int64   `json:"bytes"`
 	Seconds   float64 `json:"seconds"`
-	Calls     int     `json:"calls"` // of that trial
+	Calls     int     `json:"calls"` // of a trial
 }
 
 // mostCalls is how many calls back to back a prediction has at most.
@@ -46,8 +48,8 @@ func (f *Figures) Predict(ctx context.Context, t Timing) (float64, error) {
 func Cases(lengths []int64) []Timing {
 	var all []Timing
 	for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
-		for _, n := range lengths {
-			for _, a := range algorithm.For(op) {
+		for _, a := range algorithm.For(op) {
+			for _, n := range lengths {
 				all = append(all, Timing{Op: op.String(), Algorithm: a.Name, Bytes: n})
 			}
 		}
@@ -56,35 +58,38 @@ func Cases(lengths []int64) []Timing {
 }
 
 // Time times the cases, of any algorithms, over endpoints that open opens, one for
-// every algorithm; all ranks call it with the same cases. All get the times.
-func Time(ctx context.Context, open func(ctx context.Context, name string) (transport.Endpoint, error), cases []Timing) ([]Timing, error) {
-	var all []Timing
-	comms := map[string]*collective.Comm{}
+// every algorithm of an operation whose cases come one after another, since a transport
+// may learn from messages how it moves others; all ranks call it with the same cases. All
+// get the times.
+func Time(ctx context.Context, open func(ctx context.Context, name string) (transport.Endpoint, error), cases []Timing) (all []Timing, err error) {
+	var c *collective.Comm
 	defer func() {
-		for _, c := range comms {
-			_ = c.Close() // nothing runs any more
+		if c != nil {
+			err = errors.Join(err, c.Close())
 		}
 	}()
-	for _, t := range cases {
-		c := comms[t.Algorithm]
-		if c == nil {
-			ends, err := open(ctx, t.Algorithm)
+	for i, t := range cases {
+		if i == 0 || t.Op != cases[i-1].Op || t.Algorithm != cases[i-1].Algorithm {
+			op, err := algorithm.ParseOp(t.Op)
 			if err != nil {
 				return nil, err
 			}
-			named := map[algorithm.Op]string{}
-			for op := algorithm.Barrier + 1; op <= algorithm.AllToAll; op++ {
-				if _, err := algorithm.Named(t.Algorithm, op); err == nil {
-					named[op] = t.Algorithm
+			if c != nil {
+				// Nothing runs any more, and a Comm's watch takes time from the next one's calls.
+				if err := errors.Join(c.Barrier(ctx), c.Close()); err != nil {
+					return nil, err
 				}
+				c = nil
 			}
-			if c, err = collective.New(ends, collective.Options{Algorithms: named}); err != nil {
+			ends, err := open(ctx, fmt.Sprintf("%s %s %d", t.Op, t.Algorithm, i))
+			if err != nil {
 				return nil, err
 			}
-			comms[t.Algorithm] = c
+			if c, err = collective.New(ends, collective.Options{Algorithms: map[algorithm.Op]string{op: t.Algorithm}}); err != nil {
+				return nil, err
+			}
 		}
 		t.Transport, t.Ranks = c.Transport(), c.Size()
-		var err error
 		if t.Seconds, t.Calls, err = timeOf(ctx, c, t); err != nil {
 			return nil, err
 		}
@@ -93,7 +98,7 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 	return all, nil
 }
 
-// timeOf is the least time of a call, and the calls of the trial that had it.
+// timeOf is the median time of a call, and how many calls a trial had.
 func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, int, error) {
 	n := max(1, t.Bytes/4)
 	block := max(1, n/int64(c.Size()))
@@ -103,7 +108,7 @@ func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, int, er
 	run := func() error {
 		switch t.Op {
 		case "Broadcast":
-			return c.Broadcast(ctx, collective.Of(a[:n]), collective.Of(a[:n]), 0)
+			return c.Broadcast(ctx, collective.Of(a[:n]), collective.Of(b[:n]), 0)
 		case "Reduce":
 			return c.Reduce(ctx, collective.Of(a[:n]), collective.Of(b[:n]), collective.Sum, 0)
 		case "AllReduce":
@@ -120,33 +125,24 @@ func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, int, er
 			return c.AllToAll(ctx, collective.Of(a[:whole]), collective.Of(b[:whole]))
 		}
 	}
-	times, best := 1, 0.0
-	begun := time.Now()
-	for trial, on := 0, true; trial < fewestTries || on; {
+	var all trials
+	for all.start(); !all.done; {
 		if err := c.Barrier(ctx); err != nil {
 			return 0, 0, err
 		}
 		start := time.Now()
-		for range times {
+		for range all.calls {
 			if err := run(); err != nil {
 				return 0, 0, err
 			}
 		}
-		took := []float64{time.Since(start).Seconds(), time.Since(begun).Seconds()}
+		took := []float64{time.Since(start).Seconds(), time.Since(all.begun).Seconds()}
 		if err := c.AllReduce(ctx, collective.Of(took), collective.Of(took), collective.Max); err != nil {
 			return 0, 0, err
 		}
-		if took[0] < trialTime.Seconds()/2 && times < 1<<20 {
-			times *= 4
-			continue
-		}
-		if s := took[0] / float64(times); trial == 0 || s < best {
-			best = s
-		}
-		trial++
-		on = took[1] < trialsTime.Seconds()
+		all.add(took[0], took[1])
 	}
-	return best, times, nil
+	return median(all.took), all.calls, nil
 }
 
 // Call measures what a collective call of one rank takes, less what the meter itself adds
@@ -161,8 +157,8 @@ func Call(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := &meter{ends: nowhere{}, ctx: ctx, sent: make([]uint32, 1), taken: make([]uint32, 1), in: make([]float32, 2), out: make([]float32, 2)}
-	own, err := m.least(func() error { return m.pass(0, 0, 8, false) })
+	m := (&meter{in: make([]float32, 2), out: make([]float32, 2)}).over(nowhere{})
+	own, err := m.middle(func() error { return m.pass(0, 0, 8, false) })
 	return max(0, call-own), err
 }
 

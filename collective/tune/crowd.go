@@ -8,12 +8,15 @@ import (
 // Crowd is what a transport showed with more ranks than processors, rank r on processor
 // r mod processors. Those that are not named wait meanwhile.
 type Crowd struct {
-	Ranks int `json:"ranks"`
+	Ranks int   `json:"ranks"`
+	Eager int64 `json:"eager"` // as Figures.Eager
 	// Seconds of a short message between two ranks of one processor, and of two.
 	Near float64 `json:"near"`
-	Far  float64 `json:"far"`
-	Send float64 `json:"send"` // the sender's part where the receiver does not wait
-	Recv float64 `json:"recv"` // the receiver's, when it is there
+	// All ranks send a short message to the next of their own processor, and receive one.
+	ShiftNear float64 `json:"shift_near"`
+	Far       float64 `json:"far"`
+	Send      float64 `json:"send"` // the sender's part where the receiver does not wait
+	Recv      float64 `json:"recv"` // the receiver's, when it is there
 	// All ranks send to the next and receive from the one before, on other processors; and
 	// the same with a sum on arrival.
 	Shift         []simulate.Point `json:"shift"`
@@ -43,7 +46,7 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 		{&c.Far, 1, func(other int) error { return m.between(other, 8) }},
 	} {
 		var err error
-		if *x.into, err = m.least(only(x.other, x.run)); err != nil {
+		if *x.into, err = m.middle(only(x.other, x.run)); err != nil {
 			return err
 		}
 	}
@@ -54,6 +57,10 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 		}
 	}
 	c.Near, c.Far = c.Near/2, c.Far/2
+	var err error
+	if c.ShiftNear, err = m.middle(func() error { return m.pass((r+processors)%size, (r+size-processors)%size, 8, false) }); err != nil {
+		return err
+	}
 	for _, n := range Lengths {
 		shift := func(combine bool) func() error {
 			return func() error { return m.pass((r+1)%size, (r+size-1)%size, n, combine) }
@@ -63,21 +70,6 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 		}
 	}
 	return nil
-}
-
-// least takes what another has that is less.
-func (c *Crowd) least(other *Crowd) {
-	for _, p := range [][2]*float64{{&c.Near, &other.Near}, {&c.Far, &other.Far}, {&c.Send, &other.Send}, {&c.Recv, &other.Recv}} {
-		*p[0] = min(*p[0], *p[1])
-	}
-	lessOf(c.Shift, other.Shift)
-	lessOf(c.ShiftCombined, other.ShiftCombined)
-}
-
-func lessOf(a, b []simulate.Point) {
-	for i := range a {
-		a[i].Seconds = min(a[i].Seconds, b[i].Seconds)
-	}
 }
 
 // repaired are the figures without what only a disturbance can have made.

@@ -8,7 +8,7 @@ import (
 	"github.com/volley-go/volley/collective/simulate"
 )
 
-// Figures are what a transport showed: seconds by bytes of a vector, the least of
+// Figures are what a transport showed: seconds by bytes of a vector, the median of
 // several trials.
 type Figures struct {
 	Transport  string  `json:"transport"`
@@ -18,7 +18,7 @@ type Figures struct {
 	// Between two ranks.
 	OneWay       []simulate.Point `json:"one_way"`       // a message
 	BothWays     []simulate.Point `json:"both_ways"`     // a message each way at once
-	OneCombined  []simulate.Point `json:"one_combined"`  // a message that is summed on arrival, and a short one back
+	OneCombined  []simulate.Point `json:"one_combined"`  // a message that is summed on arrival
 	BothCombined []simulate.Point `json:"both_combined"` // such messages each way at once
 	Row          []simulate.Point `json:"row"`           // each further one of messages one after another
 	Send         float64          `json:"send"`          // the sender's part of a short message whose receiver does not wait
@@ -37,6 +37,22 @@ func (f *Figures) curves() []*[]simulate.Point {
 	return []*[]simulate.Point{&f.OneWay, &f.BothWays, &f.OneCombined, &f.BothCombined, &f.Copy, &f.CopyTwo, &f.Sum, &f.SumTwo, &f.Row}
 }
 
+// numbers are all that was measured.
+func (f *Figures) numbers() []*float64 {
+	all := []*float64{&f.Call, &f.Send, &f.Recv}
+	curves := f.curves()
+	if c := f.Crowd; c != nil {
+		all = append(all, &c.Near, &c.Far, &c.ShiftNear, &c.Send, &c.Recv)
+		curves = append(curves, &c.Shift, &c.ShiftCombined)
+	}
+	for _, c := range curves {
+		for i := range *c {
+			all = append(all, &(*c)[i].Seconds)
+		}
+	}
+	return all
+}
+
 // repaired are the figures without what only a disturbance can have made: a longer
 // message is not faster than a shorter one, nor two at once than one alone.
 func (f *Figures) repaired() *Figures {
@@ -44,9 +60,6 @@ func (f *Figures) repaired() *Figures {
 	all, from := g.curves(), f.curves()
 	for i := range all {
 		*all[i] = rising(*from[i])
-	}
-	for k := range g.OneCombined {
-		g.OneCombined[k].Seconds -= g.alpha()
 	}
 	// A further message of a row takes what the busier side takes, or more.
 	g.Send, g.Recv = math.Min(g.Send, g.Row[0].Seconds), math.Min(g.Recv, g.Row[0].Seconds)

@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 	"unsafe"
 
@@ -18,19 +19,13 @@ import (
 var Lengths = []int{8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
 
 const (
-	// Trials are short and many, since other programs take a processor for milliseconds
-	// at a time: the least is of a trial that none disturbed.
-	trialTime   = time.Millisecond
-	trialsTime  = 10 * time.Millisecond
-	fewestTries = 3
-	row         = 8 // messages one after another: a lane always has room for them
-	longestRow  = 256 << 10
+	row        = 8 // messages one after another: a lane always has room for them
+	longestRow = 256 << 10
 )
 
 // meter measures over one endpoint; all ranks of it do the same.
 type meter struct {
 	ends  transport.Endpoint
-	ctx   context.Context
 	sent  []uint32
 	taken []uint32
 	in    []float32
@@ -39,18 +34,19 @@ type meter struct {
 
 // Measure measures a transport by the ends of two ranks, both of which call it; where
 // there are more than processors it measures Figures.Crowd only, which asks that rank r
-// is pinned to processor r mod processors. Rank 0 gets the figures, the others
-// nil. An endpoint that was measured can be used on. It ends with ctx, then with an
+// is pinned to processor r mod processors. group names the groups that it splits from
+// the endpoint's. Rank 0 gets the figures, the others nil. An endpoint that was measured can be used on. It ends with ctx, then with an
 // error, after which the endpoint is of no use.
-func Measure(ctx context.Context, ends transport.Endpoint) (*Figures, error) {
+func Measure(ctx context.Context, ends transport.Endpoint, group string) (*Figures, error) {
 	if ends.Size() < 2 {
 		return nil, device.Errorf(device.ErrMismatch, "", "tune", "%d ranks: two are needed", ends.Size())
 	}
 	stop := context.AfterFunc(ctx, func() { ends.Interrupt(ctx.Err()) })
 	defer stop()
 	longest := Lengths[len(Lengths)-1] / 4
-	m := &meter{ends: ends, ctx: ctx, sent: make([]uint32, ends.Size()), taken: make([]uint32, ends.Size()), in: make([]float32, longest), out: make([]float32, longest)}
+	m := &meter{in: make([]float32, longest), out: make([]float32, longest)}
 	touch(m.in, m.out)
+	m = m.over(ends)
 	f := &Figures{Transport: ends.Name(), Processors: processors.Count}
 	if e, is := ends.(transport.Eager); is {
 		f.Eager = int64(e.Eager())
@@ -58,10 +54,10 @@ func Measure(ctx context.Context, ends transport.Endpoint) (*Figures, error) {
 	var err error
 	switch {
 	case ends.Size() > f.Processors:
-		f.Crowd = &Crowd{Ranks: ends.Size()}
+		f.Crowd = &Crowd{Ranks: ends.Size(), Eager: f.Eager}
 		err = m.crowd(f.Crowd, f.Processors)
 	case ends.Size() == 2:
-		err = m.pair(f)
+		err = m.pair(ctx, group, f)
 	}
 	if ctx.Err() != nil {
 		return nil, device.Canceled(ctx, "", "tune")
@@ -74,20 +70,38 @@ func Measure(ctx context.Context, ends transport.Endpoint) (*Figures, error) {
 
 // point adds what a run with n bytes takes to a curve.
 func (m *meter) point(into *[]simulate.Point, n int, share float64, run func() error) error {
-	s, err := m.least(run)
+	s, err := m.middle(run)
 	*into = append(*into, simulate.Point{Bytes: float64(n), Seconds: s * share})
 	return err
 }
 
-// pair measures all that two ranks can show.
-func (m *meter) pair(f *Figures) error {
+// over is a meter over another endpoint, with the same vectors.
+func (m *meter) over(ends transport.Endpoint) *meter {
+	n := ends.Size()
+	return &meter{ends: ends, sent: make([]uint32, n), taken: make([]uint32, n), in: m.in, out: m.out}
+}
+
+// pair measures all that two ranks can show. Messages of a kind have an endpoint of their
+// own: a transport may learn from some how it moves others.
+func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 	point := m.point
 	var errs []error
+	var of [4]*meter
+	for i := range of {
+		ends, err := m.ends.Split(ctx, fmt.Sprintf("%s of kind %d", group, i), []int{0, 1})
+		if err != nil {
+			return err
+		}
+		defer ends.Close()
+		stop := context.AfterFunc(ctx, func() { ends.Interrupt(ctx.Err()) })
+		defer stop()
+		of[i] = m.over(ends)
+	}
 	for _, n := range Lengths {
-		errs = append(errs, point(&f.OneWay, n, 0.5, func() error { return m.pingPong(n) }),
-			point(&f.BothWays, n, 1, func() error { return m.exchange(n, false) }),
-			point(&f.BothCombined, n, 1, func() error { return m.exchange(n, true) }),
-			point(&f.OneCombined, n, 1, func() error { return m.combined(n) }))
+		errs = append(errs, of[0].point(&f.OneWay, n, 1, func() error { return of[0].oneWay(n, false) }),
+			of[1].point(&f.BothWays, n, 1, func() error { return of[1].exchange(n, false) }),
+			of[2].point(&f.BothCombined, n, 1, func() error { return of[2].exchange(n, true) }),
+			of[3].point(&f.OneCombined, n, 1, func() error { return of[3].oneWay(n, true) }))
 		alone := func(run func()) func() error {
 			return func() error {
 				if m.ends.Rank() == 0 {
@@ -104,6 +118,12 @@ func (m *meter) pair(f *Figures) error {
 			return err
 		}
 	}
+	// A short message takes half of one there and back, and no other takes less.
+	back := f.OneWay[0].Seconds / 2
+	for i := range f.OneWay {
+		f.OneWay[i].Seconds = max(back, f.OneWay[i].Seconds-back)
+		f.OneCombined[i].Seconds = max(back, f.OneCombined[i].Seconds-back)
+	}
 	other := 1 - m.ends.Rank()
 	for i, n := range Lengths {
 		if n > longestRow {
@@ -119,46 +139,43 @@ func (m *meter) pair(f *Figures) error {
 	return err
 }
 
-// least is the least time of a run among trials of many: rank 0's, which tells the
+// middle is the median time of a run over trials of many: rank 0's, which tells the
 // others how many runs a trial has.
-func (m *meter) least(run func() error) (float64, error) {
-	times, best := 1, 0.0
-	begun, on := time.Now(), 1
-	for trial := 0; trial < fewestTries || on == 1; {
+func (m *meter) middle(run func() error) (float64, error) {
+	var all trials
+	for all.start(); !all.done; {
 		if err := m.barrier(); err != nil {
 			return 0, err
 		}
 		start := time.Now()
-		for range times {
+		for range all.calls {
 			if err := run(); err != nil {
 				return 0, err
 			}
 		}
-		took := time.Since(start)
-		more := times
-		if took < trialTime/2 && times < 1<<20 {
-			more = times * 4
-		}
-		more, err := m.tell(more)
-		if err != nil {
-			return 0, err
-		}
-		if more != times {
-			times = more
-			continue
-		}
-		if s := took.Seconds() / float64(times); trial == 0 || s < best {
-			best = s
-		}
-		trial++
-		if time.Since(begun) > trialsTime {
-			on = 0
-		}
-		if on, err = m.tell(on); err != nil {
+		took, since := time.Since(start).Seconds(), time.Since(all.begun).Seconds()
+		all.add(took, since)
+		if err := m.agree(&all); err != nil {
 			return 0, err
 		}
 	}
-	return best, nil
+	if m.ends.Rank() > 0 {
+		return 0, nil
+	}
+	return median(all.took), nil
+}
+
+// agree gives all ranks what rank 0 goes by: how many runs the next trial has, 0 for no
+// more.
+func (m *meter) agree(t *trials) error {
+	next := t.calls
+	if t.done {
+		next = 0
+	}
+	next, err := m.tell(next)
+	t.done = next == 0
+	t.calls = max(1, next)
+	return err
 }
 
 // tell gives all ranks rank 0's number.

@@ -29,6 +29,7 @@ func (f *Figures) Node(ranks int) *simulate.Network {
 	n.Fold = simulate.Rate{One: per(f.Sum, none, 1), Two: per(f.SumTwo, none, 1)}
 	if f.Crowd != nil && ranks > f.Processors {
 		f.Crowd.share(n)
+		n.Looks = f.Transport != "tcp"
 	}
 	return n
 }
@@ -85,39 +86,41 @@ func (f *Figures) memory(c *simulate.Costs) {
 		}
 	}
 	c.RecvByte = simulate.Rate{One: per(f.OneWay, fixed(a), 1), Two: per(f.BothWays, fixed(both), 1)}
-	c.ShortByte = simulate.Rate{One: f.copied(per(f.OneWay, fixed(a), 2)), Two: f.copied(per(f.BothWays, fixed(both), 2))}
+	c.ShortByte = simulate.Rate{One: upTo(f.Eager, per(f.OneWay, fixed(a), 2)), Two: upTo(f.Eager, per(f.BothWays, fixed(both), 2))}
 }
 
-// copied is the part of a curve that is of short messages.
-func (f *Figures) copied(c simulate.Curve) simulate.Curve {
+// upTo is the part of a curve that is of messages of up to so many bytes.
+func upTo(eager int64, c simulate.Curve) simulate.Curve {
 	n := 0
-	for n < len(c) && c[n].Bytes <= float64(f.Eager) {
+	for n < len(c) && c[n].Bytes <= float64(eager) {
 		n++
 	}
 	return c[:n:n]
 }
 
-// share makes a network of more ranks than processors from one of figures of two. All
-// processors are at work: a byte costs what it takes where all ranks send and receive, and
-// a change from one rank of a processor to another what a short message takes longer there
-// than both sides' parts, or between two ranks that are alone at it.
+// share makes a network of more ranks than processors from one of figures of two. Where
+// all ranks send to the next processor and receive from the one before, one change of ranks
+// on each lets two ranks on by a round; where they do so on their own processor, by one.
+// So much, less both sides' parts, is a change of ranks after a wait for a rank of another
+// processor, which a transport may look for first, and of the same one. A byte of two
+// processors at work costs what it takes where all ranks send and receive.
 func (c *Crowd) share(n *simulate.Network) {
 	sharing := math.Ceil(float64(c.Ranks) / float64(n.Cores))
 	x := &n.Inside
 	x.Send, x.Recv, x.Latency, x.Gap = c.Send, c.Recv, 0, nil
-	n.Leave = math.Max(0, math.Max(c.Near, c.Shift[0].Seconds/sharing)-c.Send-c.Recv)
+	n.LeaveNear = math.Max(0, c.ShiftNear/sharing-c.Send-c.Recv)
+	n.Leave = math.Max(0, sharing*(c.Shift[0].Seconds-c.Send-c.Recv))
 	n.Wake = math.Max(0, c.Far-c.Send-c.Recv)
 	fixed := func(i int) float64 { return c.Shift[0].Seconds }
 	two := per(c.Shift, fixed, sharing)
 	half := per(c.Shift, fixed, 2*sharing)
 	if len(x.SendByte.One) > 0 {
-		x.SendByte = simulate.Rate{One: half}
+		x.SendByte.Two = half
 		x.RecvByte = x.SendByte
 	} else {
 		x.RecvByte = simulate.Rate{One: two}
-		if m := len(x.ShortByte.One); m > 0 {
-			x.ShortByte = simulate.Rate{One: half[:m:m]}
-		}
+		x.Eager, x.Whole = c.Eager, c.Eager
+		x.ShortByte = simulate.Rate{One: upTo(c.Eager, half)}
 	}
-	x.Fold = simulate.Rate{One: per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing)}
+	x.Fold = simulate.Rate{One: x.Fold.One, Two: per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing)}
 }

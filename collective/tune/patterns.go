@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// pingPong is a vector there and back.
-func (m *meter) pingPong(n int) error { return m.between(1-m.ends.Rank(), n) }
-
 // between is a vector from this rank to another and back, where this one is rank 0, else
 // the other way round.
 func (m *meter) between(other, n int) error {
@@ -34,12 +31,17 @@ func (m *meter) pass(to, from, n int, combine bool) error {
 	return errors.Join(m.send(to, m.in[:n/4]), m.recv(from, m.out[:n/4], with, nil), m.ends.Flush(to))
 }
 
-// combined is a vector to rank 0, which sums it, and a short message back.
-func (m *meter) combined(n int) error {
+// oneWay is a vector to rank 0, which may sum it, and a short message back: unlike vectors
+// there and back it has no more memory at work than a message has.
+func (m *meter) oneWay(n int, combine bool) error {
 	if m.ends.Rank() == 1 {
 		return errors.Join(m.give(0, m.in[:n/4]), m.recv(0, m.out[:2], nil, nil))
 	}
-	return errors.Join(m.recv(1, m.out[:n/4], m.in[:n/4], nil), m.send(1, m.in[:2]), m.ends.Flush(1))
+	var with []float32
+	if combine {
+		with = m.in[:n/4]
+	}
+	return errors.Join(m.recv(1, m.out[:n/4], with, nil), m.send(1, m.in[:2]), m.ends.Flush(1))
 }
 
 // rowTo is a row of vectors from rank 0 to another, and a short one back.

@@ -63,9 +63,9 @@ func TestPredictions(t *testing.T) {
 		factor    float64 // geometric mean over all of them
 	}{
 		{"tcp", 2, 95, 1.10},
-		{"tcp", 4, 40, 1.55},
-		{"shm", 2, 50, 1.45},
-		{"shm", 4, 25, 2.10},
+		{"tcp", 4, 54, 1.43},
+		{"shm", 2, 57, 1.33},
+		{"shm", 4, 62, 1.38},
 	} {
 		whole, byOp := tally{}, map[string]*tally{}
 		far := ""

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,50 +16,58 @@ type Report struct {
 	Times   []Timing `json:"times"`
 }
 
-// rounds is how often all is measured: the least of all rounds counts.
+// rounds is how often all is measured: the median of all rounds counts. Ranks that share
+// processors settle into one order or another, for longer than the trials of a round.
 const rounds = 3
 
 // Rank measures a transport, then times cases over groups split from it, and that
 // several times; all ranks call it. Rank 0 gets a Report, the others nil. The caller
 // closes the endpoint.
-func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (all *Report, err error) {
+func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (*Report, error) {
+	var all []*Report
 	for n := range rounds {
 		r, err := one(ctx, ends, cases, n)
 		if err != nil {
 			return nil, err
 		}
-		if all == nil {
-			all = r
-		} else if r != nil {
-			all.least(r)
+		if r != nil {
+			all = append(all, r)
 		}
 	}
-	return all, nil
+	if all == nil {
+		return nil, nil
+	}
+	return middle(all), nil
 }
 
-// least takes the times of another Report that are less.
-func (r *Report) least(other *Report) {
-	a, b := r.Figures, other.Figures
-	for _, p := range [][2]*float64{{&a.Call, &b.Call}, {&a.Send, &b.Send}, {&a.Recv, &b.Recv}} {
-		*p[0] = min(*p[0], *p[1])
+// middle is the median of what several Reports of one group have, in the first of them.
+func middle(all []*Report) *Report {
+	r := all[0]
+	var numbers [][]*float64
+	for _, x := range all {
+		numbers = append(numbers, x.Figures.numbers())
 	}
-	from := b.curves()
-	for i, c := range a.curves() {
-		lessOf(*c, *from[i])
-	}
-	if a.Crowd != nil {
-		a.Crowd.least(b.Crowd)
+	for i, into := range numbers[0] {
+		var of []float64
+		for _, x := range numbers {
+			of = append(of, *x[i])
+		}
+		*into = median(of)
 	}
 	for i := range r.Times {
-		if other.Times[i].Seconds < r.Times[i].Seconds {
-			r.Times[i] = other.Times[i]
+		var of []Timing
+		for _, x := range all {
+			of = append(of, x.Times[i])
 		}
+		slices.SortFunc(of, func(a, b Timing) int { return cmp.Compare(a.Seconds, b.Seconds) })
+		r.Times[i] = of[(len(of)-1)/2]
 	}
+	return r
 }
 
 // one is one round; rank 0 gets its Report.
 func one(ctx context.Context, ends transport.Endpoint, cases []Timing, round int) (*Report, error) {
-	f, err := Measure(ctx, ends)
+	f, err := Measure(ctx, ends, fmt.Sprintf("measure %d", round))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +145,9 @@ func Table(source string, all ...*Machine) *collective.Tuning {
 			}
 		}
 		last := map[string]string{}
-		for _, x := range m.Times { // in the order of lengths
+		times := slices.Clone(m.Times)
+		slices.SortStableFunc(times, func(a, b Timing) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		for _, x := range times {
 			b := best[fmt.Sprint(x.Op, x.Ranks, x.Bytes)]
 			call := fmt.Sprint(b.Op, b.Ranks)
 			if x != b || last[call] == b.Algorithm {

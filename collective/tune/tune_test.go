@@ -21,7 +21,7 @@ func measured(t *testing.T, ranks int, cases []Timing) *Report {
 	for r := range ends {
 		all.Go(func() {
 			var f *Figures
-			if f, errs[r] = Measure(context.Background(), ends[r]); f != nil {
+			if f, errs[r] = Measure(context.Background(), ends[r], "test"); f != nil {
 				reports[r] = &Report{Figures: f}
 			}
 			if errs[r] == nil && cases != nil {
@@ -81,12 +81,12 @@ func TestMeasure(t *testing.T) {
 	if _, err := f.Predict(context.Background(), Timing{Op: "Sum"}); err == nil {
 		t.Error("an operation that there is not is predicted")
 	}
-	if _, err := Measure(context.Background(), inproc.New(1)[0]); !errors.Is(err, device.ErrMismatch) {
+	if _, err := Measure(context.Background(), inproc.New(1)[0], "test"); !errors.Is(err, device.ErrMismatch) {
 		t.Errorf("one rank alone: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Measure(ctx, inproc.New(2)[0]); !errors.Is(err, device.ErrCanceled) {
+	if _, err := Measure(ctx, inproc.New(2)[0], "test"); !errors.Is(err, device.ErrCanceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }
