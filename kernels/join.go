@@ -85,6 +85,13 @@ type JoinTable interface {
 	Release()
 }
 
+// UniqueTable is a JoinTable that may know that no key came twice.
+type UniqueTable interface {
+	JoinTable
+	// Unique says that no key came twice; false is also that it is not known.
+	Unique() bool
+}
+
 // JoinBuildFunc builds the right side of a join from its keys, one or more.
 // The table keeps references to the columns.
 type JoinBuildFunc func(ctx context.Context, s device.Stream, keys []*memory.Column, o JoinOptions) (JoinTable, error)
@@ -139,6 +146,11 @@ type checkedTable struct {
 }
 
 func (t *checkedTable) Rows() int64 { return t.table.Rows() }
+
+func (t *checkedTable) Unique() bool {
+	u, ok := t.table.(UniqueTable)
+	return ok && u.Unique()
+}
 
 func (t *checkedTable) Release() {
 	if !t.closed.Swap(true) {

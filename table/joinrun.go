@@ -123,12 +123,31 @@ func (o *joinOp) prepare(ctx context.Context) error {
 	if o.keys, err = o.rightKeys.EvalAll(ctx, o.r.backend, o.r.stream, o.build.rows, o.build.columns); err != nil {
 		return err
 	}
-	if done, err := o.startWhole(ctx); done || err != nil {
-		return err
+	way := o.wholeWay()
+	if way == wholeIfRepeated {
+		if err := o.buildTable(ctx); err != nil {
+			return err
+		}
+		if u, ok := o.table.(kernels.UniqueTable); ok && !u.Unique() {
+			o.table.Release()
+			o.table, way = nil, wholeAlways
+		}
+	}
+	if way == wholeAlways {
+		if done, err := o.startWhole(ctx); done || err != nil {
+			return err
+		}
+	}
+	if o.table != nil {
+		return nil
 	}
 	if o.node.kind == Right || o.node.kind == Full {
 		o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.rows))
 	}
+	return o.buildTable(ctx)
+}
+
+func (o *joinOp) buildTable(ctx context.Context) (err error) {
 	o.table, err = o.r.backend.JoinBuild(ctx, o.r.stream, o.keys, kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder})
 	return err
 }

@@ -36,6 +36,8 @@ func (l *loops) joinBuild(ctx context.Context, s device.Stream, keys []*memory.C
 
 func (t *joinTable) Rows() int64 { return t.index.length }
 
+func (t *joinTable) Unique() bool { return t.index.unique }
+
 func (t *joinTable) Release() {
 	t.a.free()
 	for _, c := range t.cols {

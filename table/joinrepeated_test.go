@@ -1,0 +1,115 @@
+package table
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// A sample finds keys that come twice where many do, wherever they lie, and none
+// among keys that do not.
+func TestRepeatedKeys(t *testing.T) {
+	const rows = 1 << 20
+	b := testBackend(t)
+	s, err := b.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	r := rand.New(rand.NewPCG(1, 2))
+	shuffled := r.Perm(rows)
+	for name, c := range map[string]struct {
+		key  func(i int) int64
+		want bool
+	}{
+		"in order":      {func(i int) int64 { return int64(i) }, false},
+		"shuffled":      {func(i int) int64 { return int64(shuffled[i]) }, false},
+		"drawn":         {func(int) int64 { return r.Int64N(rows) }, true},
+		"side by side":  {func(i int) int64 { return int64(i / 2) }, true},
+		"of the halves": {func(i int) int64 { return int64(shuffled[i] / 2) }, true},
+	} {
+		keys := make([]int64, rows)
+		for i := range keys {
+			keys[i] = c.key(i)
+		}
+		x, err := New(b, Column("k", keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, err := b.OnHost(t.Context(), s, x.Chunks()[0].columns[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := repeatedKeys(host); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		host.Release()
+		x.Release()
+	}
+}
+
+// A join in any order of close keys has the rows of the one in order, where no key
+// comes twice and where one does that no sample shows.
+func TestJoinOfCloseKeys(t *testing.T) {
+	const rows = wholeClose + 1000
+	b := testBackend(t)
+	s, err := b.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	left, err := New(b, Column("k", []int64{3, rows, 5, 7, rows - 1}), Column("v", []int32{0, 1, 2, 3, 4}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer left.Release()
+	for _, last := range []int64{rows - 1, 5} {
+		k, w := make([]int64, rows), make([]int32, rows)
+		for i := range k {
+			k[i], w[i] = int64(i), int32(i)
+		}
+		k[rows-1] = last
+		right, err := New(b, Column("k", k), Column("w", w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := right.Chunks()[0].columns[0]
+		host, err := b.OnHost(t.Context(), s, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if repeatedKeys(host) {
+			t.Error("the last row is in the sample")
+		}
+		host.Release()
+		built, err := b.JoinBuild(t.Context(), s, []*memory.Column{key}, kernels.JoinOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Only a set that has joins of columns need know it.
+		if u, ok := built.(kernels.UniqueTable); !ok || u.Unique() != (last != 5 && b.Set.JoinColumns != nil) {
+			t.Errorf("the table does not know whether a key comes twice: last is %d", last)
+		}
+		built.Release()
+		want := collect(t, From(left).Join(From(right), Inner, On("k")))
+		got := collect(t, From(left).Join(From(right), Inner, On("k"), AnyOrder()))
+		slices.Sort(want)
+		slices.Sort(got)
+		equalRows(t, "close keys", got, want)
+		if len(got) != 4 {
+			t.Errorf("%d rows, last is %d", len(got), last)
+		}
+		right.Release()
+	}
+}
