@@ -10,15 +10,16 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// evalRows is the rows that are taken through all steps of a program at a time:
-// a column of them is 8 KiB of float64, so that the values between steps stay in
-// the first-level cache beside what is read. A step is one indirect call of a
-// loop, some 30 nanoseconds, where a kernel's call takes two microseconds: with
-// 256 rows those calls are a fifth of `(a * b + c) > d and e`. Loops do not ask for
-// the next block beforehand: written in C, two threads of Zen 5 took 7.1 ms for
-// 1e7 rows without that (321 MB, 45 GB/s; 8.2 in small pages), and 8.2 with it
-// (11.1). It is a multiple of 64, so that no two blocks share a byte of a bitmap.
-const evalRows = 1024
+// evalRows is the rows that are taken through all steps of a program at a time: a
+// column of them is 32 KiB of float64, so that the values between steps stay in the
+// first two caches. A step is one indirect call of a loop, some 30 nanoseconds, and
+// every block begins to read each column anew: `(a * b + c) > d and e` of 1e7 rows
+// took two threads of Zen 5 7.6 ms, 7.9 with 2048 rows, 9.5 with 1024 and 7.3 with
+// 8192, of which a program of many steps would fill the second cache. Loops do not
+// ask for the next block beforehand: written in C, two threads took 7.1 ms for 1e7
+// rows without that (321 MB, 45 GB/s; 8.2 in small pages), and 8.2 with it (11.1).
+// It is a multiple of 64, so that no two blocks share a byte of a bitmap.
+const evalRows = 4096
 
 // evalBits is how many times that are taken where nothing but bits is between
 // steps: a morsel, of which a bitmap is 8 KiB.
