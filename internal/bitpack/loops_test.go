@@ -112,7 +112,8 @@ func TestLookUpTable(t *testing.T) {
 		for width := uint(1); width <= 12; width++ {
 			packed, to := make([]byte, 200*int(width)/8+Slack), make([]uint32, 200)
 			for i := range packed {
-				packed[i] = byte(r.Uint32()) | byte(r.Uint32())
+				some, more := r.Uint32(), r.Uint32() // large numbers mostly
+				packed[i] = byte(some | more)
 			}
 			mem.words(1<<width, func(table []uint32) {
 				for i := range table {

@@ -43,7 +43,7 @@ func leave(t *testing.T, ends []End) {
 			}
 		}
 		if err := e.Recv(0, header(8, 9), &transport.Sink{Into: make([]byte, 8)}); !errors.Is(err, transport.ErrLeft) {
-			return fmt.Errorf("Recv behind the last message gives %v", err)
+			return fmt.Errorf("a Recv behind the last message gives %v", err)
 		}
 		long := make([]byte, 1<<20)
 		err := e.Post(0, header(len(long), 1), long)
