@@ -93,9 +93,10 @@ devices() {
 beside devices
 
 section "tests"
-# The longest go first, so that none of them is left for the end; kernels/gpu well ahead of kernels/opencl, which finds its compiled programs.
+# The longest go first, so that none of them is left for the end; kernels/gpu well ahead of kernels/opencl, which finds its compiled programs. Without cgo
+# there is no package cgo, which is tested below.
 longest=$(printf "$(go list -m)/%s\n" kernels/{gpu,cuda,cpu} table/storage kernels/kerneltest dataloader table expr kernels/opencl collective)
-ordered=$longest$'\n'$(go list ./... | grep -v -x -F "$longest")
+ordered=$longest$'\n'$(CGO_ENABLED=0 go list ./... | grep -v -x -F "$longest")
 CGO_ENABLED=0 go test -timeout 20m $ordered
 
 section "tests under the race detector"
@@ -114,7 +115,7 @@ if c_compiler; then
 	skip="$skip|^(TestGEMM|TestMillion|TestSimulate|TestFaultMatrix|TestSteady|TestHouse)$"
 	CGO_ENABLED=1 go test -race -timeout 40m -skip "$skip" $(
 		grep -v -e '/kernels/opencl$' -e '/kernels/cuda$' -e '/collective/algorithm$' -e '/table$' -e '/table/storage$' <<<"$ordered"
-	)
+	) ./cgo
 	CGO_ENABLED=1 go test -race -short -skip "$large_tables" -timeout 40m ./table ./table/storage
 	VOLLEY_KERNELTEST=tiny CGO_ENABLED=1 go test -race -timeout 40m ./kernels/opencl
 	unset GORACE
