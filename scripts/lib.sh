@@ -57,7 +57,8 @@ leave_out() {
 	fi
 }
 
-declare -A lane_pid=() lane_said=()
+# The lanes that run; that of FUNCTION has its process in pid_FUNCTION and what it says in the file said_FUNCTION. The bash of macOS has no maps.
+lanes=
 
 # beside FUNCTION: runs its sections beside those that follow, up to together FUNCTION. Many a section keeps one processor busy only, or waits for a network.
 beside() {
@@ -67,23 +68,26 @@ beside() {
 	set -m # a process group of its own, to be ended as one
 	(
 		set +m
-		summary=() left_out=() clock=$said.clock lane_pid=() lane_said=()
+		summary=() left_out=() clock=$said.clock lanes=
 		trap on_exit EXIT
 		"$1"
 		section_end
 		printf '%s\n' "${summary[@]}" >"$said.sections"
 		[ ${#left_out[@]} = 0 ] || printf '%s\n' "${left_out[@]}" >"$said.left"
 	) >"$said" 2>&1 </dev/null &
-	lane_pid[$1]=$! lane_said[$1]=$said
+	lanes="$lanes $1"
+	printf -v "pid_$1" %s $!
+	printf -v "said_$1" %s "$said"
 	set +m
 }
 
 # together FUNCTION: waits for the sections that run beside, prints what they said, and fails where they failed.
 together() {
 	section_end
-	local status=0 line said=${lane_said[$1]}
-	wait "${lane_pid[$1]}" || status=$?
-	unset "lane_pid[$1]" "lane_said[$1]"
+	local status=0 line said=said_$1 pid=pid_$1
+	said=${!said}
+	wait "${!pid}" || status=$?
+	lanes=$(printf ' %s ' $lanes | sed "s/ $1 //")
 	cat "$said"
 	if [ $status = 0 ]; then
 		while IFS= read -r line; do summary+=("$line"); done <"$said.sections"
@@ -104,12 +108,14 @@ finish() {
 # Says which section failed when the script ends early.
 on_exit() {
 	local status=$?
-	local lane
-	for lane in "${!lane_pid[@]}"; do
-		kill -- "-${lane_pid[$lane]}" 2>/dev/null || true
+	local lane pid said
+	for lane in $lanes; do
+		pid=pid_$lane said=said_$lane
+		said=${!said}
+		kill -- "-${!pid}" 2>/dev/null || true
 		printf '\n== what ran beside (%s) had said\n' "$lane" >&2
-		cat "${lane_said[$lane]}" >&2
-		rm -f "${lane_said[$lane]}" "${lane_said[$lane]}".*
+		cat "$said" >&2
+		rm -f "$said" "$said".*
 	done
 	rm -f "$clock"
 	if [ $status != 0 ] && [ -n "$section_name" ]; then
