@@ -11,7 +11,14 @@ import (
 // are left to package net.
 type direct struct{}
 
-func newDirect(net.Conn) (*direct, error) { return nil, nil }
+// naps are never taken: there is no direct connection that would be behind.
+const naps = 0
+
+type sleeper struct{}
+
+func (*sleeper) nap([]*outgoing) {}
+
+func newDirect(net.Conn, *backlog) (*direct, error) { return nil, nil }
 
 func (*direct) read([]byte, int) (int, error)          { return 0, errors.ErrUnsupported }
 func (*direct) write(_, _ []byte, _ bool) (int, error) { return 0, errors.ErrUnsupported }

@@ -22,42 +22,68 @@ const (
 
 // direct is a plain socket that is read and written by its own calls.
 type direct struct {
-	raw syscall.RawConn
+	raw     syscall.RawConn
+	backlog *backlog
 	// One reader and one writer at a time; what they hand to the functions below.
 	in, out waiting
 }
 
 // waiting is one direction's call.
 type waiting struct {
-	buf   []byte
-	bufs  [][]byte
-	looks int
-	naps  int
-	poll  [1]unix.PollFd
-	n     int
-	err   error
-	fn    func(fd uintptr) bool
+	head   []byte // of what is written; buf follows it
+	buf    []byte
+	vector vector
+	looks  int
+	naps   int
+	poll   [1]unix.PollFd
+	n      int
+	err    error
+	fn     func(fd uintptr) bool
 }
 
-// again waits for the socket in the ways that a call has left, and reports whether the
-// call is to be tried again.
-func (w *waiting) again(fd uintptr, event int16) bool {
+// sleeper sleeps until one of several sockets is ready.
+type sleeper struct{ polls []unix.PollFd }
+
+// nap waits for a moment until one of the connections can be written, or what polls has
+// already is ready.
+func (s *sleeper) nap(some []*outgoing) {
+	if len(some) == 0 {
+		_, _ = unix.Poll(s.polls, napTime) // whatever it says, the calls tell
+		s.polls = s.polls[:0]
+		return
+	}
+	err := some[0].direct.raw.Control(func(fd uintptr) { // which keeps its number from being another's
+		s.polls = append(s.polls, unix.PollFd{Fd: int32(fd), Events: unix.POLLOUT})
+		s.nap(some[1:])
+	})
+	if err != nil { // closed
+		s.nap(some[1:])
+	}
+}
+
+// again waits for a socket to be read in the ways that a call has left, and reports
+// whether the call is to be tried again.
+func (d *direct) again(fd uintptr) bool {
+	w, b := &d.in, d.backlog
 	switch {
+	case b.advance():
+		return true
 	case w.looks > 0:
 		w.looks--
 		runtime.Gosched()
 		return true
 	case w.naps > 0:
 		w.naps--
-		w.poll[0] = unix.PollFd{Fd: int32(fd), Events: event}
-		_, _ = unix.Poll(w.poll[:], napTime) // whatever it says, the call tells
+		b.naps.polls = append(b.naps.polls[:0], unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		b.naps.nap(b.some)
 		return true
 	}
+	b.handOver()
 	return false
 }
 
 // newDirect is nil where the connection is no plain socket.
-func newDirect(conn net.Conn) (*direct, error) {
+func newDirect(conn net.Conn, b *backlog) (*direct, error) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return nil, nil
@@ -66,7 +92,7 @@ func newDirect(conn net.Conn) (*direct, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &direct{raw: raw}
+	d := &direct{raw: raw, backlog: b}
 	d.in.fn, d.out.fn = d.tryRead, d.tryWrite
 	return d, nil
 }
@@ -90,7 +116,7 @@ func (d *direct) read(p []byte, looks int) (int, error) {
 func (d *direct) tryRead(fd uintptr) bool {
 	w := &d.in
 	for {
-		w.n, w.err = syscall.Read(int(fd), w.buf)
+		w.n, w.err = readNow(int(fd), w.buf)
 		switch w.err {
 		case nil:
 			if w.n == 0 {
@@ -100,7 +126,7 @@ func (d *direct) tryRead(fd uintptr) bool {
 		case syscall.EINTR:
 			continue
 		case syscall.EAGAIN:
-			if !w.again(fd, unix.POLLIN) {
+			if !d.again(fd) {
 				return false
 			}
 			continue
@@ -115,13 +141,13 @@ func (d *direct) write(head, payload []byte, wait bool) (int, error) {
 	w := &d.out
 	total := 0
 	for len(head)+len(payload) > 0 {
-		w.bufs = append(w.bufs[:0], head, payload)
+		w.head, w.buf = head, payload
 		w.n, w.err, w.naps = 0, nil, -1
 		if wait {
 			w.naps = naps
 		}
 		err := d.raw.Write(w.fn)
-		clear(w.bufs)
+		w.head, w.buf = nil, nil
 		if err == nil {
 			err = w.err
 		}
@@ -141,11 +167,7 @@ func (d *direct) write(head, payload []byte, wait bool) (int, error) {
 func (d *direct) tryWrite(fd uintptr) bool {
 	w := &d.out
 	for {
-		if len(w.bufs[1]) == 0 {
-			w.n, w.err = syscall.Write(int(fd), w.bufs[0])
-		} else {
-			w.n, w.err = unix.SendmsgBuffers(int(fd), w.bufs, nil, nil, 0)
-		}
+		w.n, w.err = w.vector.writeNow(int(fd), w.head, w.buf)
 		w.n = max(w.n, 0)
 		switch {
 		case w.err == syscall.EINTR:
@@ -155,9 +177,12 @@ func (d *direct) tryWrite(fd uintptr) bool {
 		case w.naps < 0: // not waiting
 			w.err = nil
 			return true
-		case !w.again(fd, unix.POLLOUT):
+		case w.naps == 0:
 			return false
 		}
+		w.naps--
+		w.poll[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLOUT}
+		_, _ = unix.Poll(w.poll[:], napTime) // whatever it says, the call tells
 	}
 }
 

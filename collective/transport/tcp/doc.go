@@ -11,7 +11,8 @@
 // found to be the expected one.
 //
 // A message goes out on the goroutine that posts it for as long as the socket takes
-// it; what is left is written by another goroutine. It is read on the goroutine that
+// it; what is left is written by the same one while it waits for other messages, or by a
+// goroutine where it waits for long. It is read on the goroutine that
 // receives it, straight into its place. Who waits for a message looks at the socket a
 // while before it sleeps, giving way to others between looks: that is what a short
 // message's time depends on. Where a machine has more ranks than processors it sleeps at

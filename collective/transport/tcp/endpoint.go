@@ -27,6 +27,7 @@ type endpoint struct {
 	ears    sync.WaitGroup // the goroutines that listen for notes
 	scratch []byte         // a segment on its way to Combine
 	often   looks
+	backlog backlog
 }
 
 func (e *endpoint) Rank() int                    { return e.rank }
@@ -77,6 +78,9 @@ func (e *endpoint) Flush(to int) error {
 		return err
 	}
 	for _, l := range p.data {
+		if len(e.backlog.some) > 0 {
+			e.backlog.finish(l.out, e.stop)
+		}
 		if failed := l.out.flush(); err == nil {
 			err = failed
 		}

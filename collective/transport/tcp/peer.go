@@ -49,15 +49,15 @@ type link struct {
 	out  *outgoing
 }
 
-func newLink(conn net.Conn, often looks, failed func(error)) (*link, error) {
+func newLink(conn net.Conn, often looks, failed func(error), b *backlog) (*link, error) {
 	if err := near(conn); err != nil {
 		return nil, err
 	}
-	d, err := newDirect(conn)
+	d, err := newDirect(conn, b)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{conn: conn, out: newOutgoing(conn, d, failed)}
+	l := &link{conn: conn, out: newOutgoing(conn, d, failed, b)}
 	l.in.read = func(p []byte, wait bool) (int, error) {
 		if d == nil {
 			return conn.Read(p)
@@ -83,11 +83,11 @@ type peer struct {
 func newPeer(e *endpoint, rank int, conns []net.Conn) (*peer, error) {
 	p := &peer{rank: rank, lost: transport.NewStop(), owner: e}
 	for i, c := range conns {
-		failed := p.lose
+		failed, b := p.lose, (*backlog)(nil)
 		if i > 0 {
-			failed = p.broken
+			failed, b = p.broken, &e.backlog
 		}
-		l, err := newLink(c, e.often, failed)
+		l, err := newLink(c, e.often, failed, b)
 		if err != nil {
 			return nil, err
 		}
