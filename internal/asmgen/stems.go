@@ -10,6 +10,7 @@ type stem struct {
 const (
 	kernels = "kernels/cpu"
 	packed  = "internal/bitpack"
+	fields  = "internal/delimit"
 )
 
 // stems are all families, by name.
@@ -23,6 +24,7 @@ var stems = []stem{
 	{kernels, "convert", convert},
 	{kernels, "filter", filter},
 	{kernels, "hash", hash},
+	{fields, "marks", marks},
 	{kernels, "network", network},
 	{kernels, "pairs", pairs},
 	{kernels, "peak", peak},

@@ -5,7 +5,6 @@
 // those of them that are marked.
 //
 // Each loop is there in Go, which says what it does, and for AVX2 and AVX-512, made
-// by internal/asmgen; all give the same. [Best] are those of the best tier that the
-// processor runs, or of the one that the environment variable VOLLEY_CPU names
-// (generic, avx2, avx512). The build tag purego leaves the assembly out.
+// by internal/asmgen; all give the same. [Best] are those of the tier that internal/tier
+// chooses.
 package bitpack

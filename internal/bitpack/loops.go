@@ -2,9 +2,8 @@ package bitpack
 
 import (
 	"encoding/binary"
-	"fmt"
-	"os"
-	"strings"
+
+	"github.com/volley-go/volley/internal/tier"
 )
 
 // Slack is how many bytes must be readable from the first byte of any number on:
@@ -26,34 +25,18 @@ type Loops struct {
 	partly bool // rows takes fewer columns than step too
 }
 
-// best is what Best gives, and refused what Refused does.
-var best, refused = named(Tiers(), os.Getenv("VOLLEY_CPU"))
+var best = loopsOf(tier.Chosen())
 
-// Best are the loops of the best tier of the processor, or of the one that VOLLEY_CPU
-// names.
+// Best are the loops of the tier that [tier.Chosen] is.
 func Best() *Loops { return best }
 
-// Refused is an error where VOLLEY_CPU names a tier that there is not, as kernels/cpu
-// refuses it. Best are the loops in Go then.
-func Refused() error { return refused }
-
-// named are the loops of a name, the last for none.
-func named(tiers []*Loops, name string) (*Loops, error) {
-	if name == "" {
-		return tiers[len(tiers)-1], nil
-	}
-	var have []string
-	for _, l := range tiers {
-		if l.Name == name {
-			return l, nil
-		}
-		have = append(have, l.Name)
-	}
-	return tiers[0], fmt.Errorf("VOLLEY_CPU=%s: the tiers here are %s", name, strings.Join(have, ", "))
-}
-
 // Tiers are the loops of every tier that the processor runs, those in Go first.
-func Tiers() []*Loops { return append([]*Loops{{Name: "generic"}}, tiersAbove()...) }
+func Tiers() (all []*Loops) {
+	for _, name := range tier.Here() {
+		all = append(all, loopsOf(name))
+	}
+	return all
+}
 
 // Unpack stores numbers of so many bits, 0 to 32, from bit `bit` of b on, a multiple of
 // the width, and gives the largest. b has Slack bytes of capacity from the first byte of the last number on.

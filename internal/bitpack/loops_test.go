@@ -3,7 +3,6 @@ package bitpack
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"unsafe"
 
@@ -197,20 +196,4 @@ func TestPick(t *testing.T) {
 			})
 		}
 	})
-}
-
-// TestNamed: a name chooses a tier, none the best, and one that there is not none.
-func TestNamed(t *testing.T) {
-	all := Tiers()
-	for _, l := range all {
-		if got, err := named(all, l.Name); got != l || err != nil {
-			t.Errorf("%s chooses %s: %v", l.Name, got.Name, err)
-		}
-	}
-	if got, err := named(all, ""); got != all[len(all)-1] || err != nil {
-		t.Errorf("no name chooses %s: %v", got.Name, err)
-	}
-	if _, err := named(all, "x"); err == nil || !strings.Contains(err.Error(), "VOLLEY_CPU=x: the tiers here are generic") {
-		t.Errorf("a tier that there is not: %v", err)
-	}
 }

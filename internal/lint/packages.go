@@ -31,7 +31,9 @@ var Packages = []Package{
 	{Path: "internal/numa"},
 	{Path: "internal/rowcopy"},
 	{Path: "internal/capigen"},
-	{Path: "internal/bitpack"},
+	{Path: "internal/tier"},
+	{Path: "internal/bitpack", May: []string{"internal/tier"}},
+	{Path: "internal/delimit", May: []string{"internal/tier"}},
 
 	// Bytes, and the machines that they live on.
 	{Path: "memory"},
@@ -63,7 +65,7 @@ var Packages = []Package{
 	// Expressions, tables, matrices.
 	{Path: "expr", May: columns, Tests: theCPU},
 	{Path: "table", May: join(columns, []string{"expr"}), Tests: theCPU},
-	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "expr", "table"}), Tests: theCPU},
+	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/delimit", "internal/tier", "expr", "table"}), Tests: theCPU},
 	{Path: "matrix", May: columns, Tests: theCPU},
 
 	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
 
@@ -253,28 +254,49 @@ func (s *csvScanner) bad(e *Error) error {
 
 // parse makes the batch of a block.
 func (s *csvScanner) parse(path string, b csvBlock, emit func(*table.Batch) error) error {
+	defer b.release()
 	o := &s.source.options
-	t := &csvTokens{path: path, delim: o.delimiter(), names: s.names, slots: s.slots, bad: s.bad}
-	r, err := t.records(b, 0)
+	builder := &csvBuilder{path: path, columns: s.columns, nulls: o.nulls(), longest: o.longestNull(), from: hostMemory(s.backend), bad: s.bad}
+	columns, rows, err := s.columnsOf(path, b, builder)
 	if err != nil {
 		return err
 	}
-	defer b.release()
-	defer r.release()
-	builder := &csvBuilder{path: path, columns: s.columns, nulls: o.nulls(), longest: o.longestNull(), from: hostMemory(s.backend), bad: s.bad}
-	columns, err := builder.build(r)
-	if err != nil {
-		return inFile(path, fmt.Sprintf("lines from %d", b.line), err, nil)
-	}
-	if r.rows() == 0 {
+	if rows == 0 {
 		for _, c := range columns {
 			c.Release()
 		}
 		return nil
 	}
-	batch, err := table.NewBatch(s.want, int64(r.rows()), columns)
+	batch, err := table.NewBatch(s.want, int64(rows), columns)
 	if err != nil {
 		return inFile(path, "", err, nil)
 	}
 	return emit(batch)
+}
+
+// columnsOf cuts a block and builds its columns: by the grid where it is one, else record by record.
+func (s *csvScanner) columnsOf(path string, b csvBlock, builder *csvBuilder) ([]*memory.Column, int, error) {
+	delim := s.source.options.delimiter()
+	where := func(err error) error { return inFile(path, fmt.Sprintf("lines from %d", b.line), err, nil) }
+	if g := gridOf(b.text, delim, len(s.names)); g != nil {
+		defer g.release()
+		columns, ok, err := builder.grid(g)
+		if err != nil {
+			return nil, 0, where(err)
+		}
+		if ok {
+			return columns, g.rows, nil
+		}
+	}
+	t := &csvTokens{path: path, delim: delim, names: s.names, slots: s.slots, bad: s.bad}
+	r, err := t.records(b, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.release()
+	columns, err := builder.build(r)
+	if err != nil {
+		return nil, 0, where(err)
+	}
+	return columns, r.rows(), nil
 }

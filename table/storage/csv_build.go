@@ -78,7 +78,12 @@ func (b *csvBuilder) column(r *csvRecords, k int) (c *memory.Column, wrong []int
 	p := b.columns[k].parser
 	out := &csvOutput{from: b.from, rows: int64(r.rows())}
 	defer out.release()
-	if err := out.begin(p, r, k); err != nil {
+	total := int64(0)
+	for row := 0; row < r.rows() && p.text; row++ {
+		f := r.fields[row*r.width+k]
+		total += int64(f.to - f.from)
+	}
+	if err := out.begin(p, total); err != nil {
 		return nil, nil, err
 	}
 	for row := range r.rows() {
@@ -87,29 +92,9 @@ func (b *csvBuilder) column(r *csvRecords, k int) (c *memory.Column, wrong []int
 		if f.doubled {
 			field, _ = r.field(row, k)
 		}
-		if b.isNull(field, quoted) {
-			if err := out.null(int64(row)); err != nil {
-				return nil, nil, err
-			}
-			if p.text {
-				out.append(p, row, nil)
-			} else if p.bits == nil {
-				clear(out.values[row*p.width : (row+1)*p.width])
-			}
-			continue
-		}
-		ok := true
-		switch {
-		case p.text:
-			ok = !p.utf8 || utf8.Valid(field)
-			out.append(p, row, field)
-		case p.bits != nil:
-			var v bool
-			if v, ok = p.bits(field); v {
-				out.bitmap.Set(int64(row))
-			}
-		default:
-			ok = p.fixed(field, out.values[row*p.width:(row+1)*p.width])
+		ok, err := b.put(p, out, row, field, quoted)
+		if err != nil {
+			return nil, nil, err
 		}
 		if !ok {
 			if err := b.bad(b.fault(r, row, k, field)); err != nil {
@@ -123,6 +108,30 @@ func (b *csvBuilder) column(r *csvRecords, k int) (c *memory.Column, wrong []int
 	}
 	c, err = out.finish(b.columns[k].typ, p)
 	return c, nil, err
+}
+
+// put writes the value of a field, or a null, as a row. It is not ok where the text is none of its type.
+func (b *csvBuilder) put(p *parser, out *csvOutput, row int, field []byte, quoted bool) (ok bool, err error) {
+	switch {
+	case b.isNull(field, quoted):
+		if p.text {
+			out.append(p, row, nil)
+		} else if p.bits == nil {
+			clear(out.values[row*p.width : (row+1)*p.width])
+		}
+		return true, out.null(int64(row))
+	case p.text:
+		ok = !p.utf8 || utf8.Valid(field)
+		out.append(p, row, field)
+	case p.bits != nil:
+		var v bool
+		if v, ok = p.bits(field); v {
+			out.bitmap.Set(int64(row))
+		}
+	default:
+		ok = p.fixed(field, out.values[row*p.width:(row+1)*p.width])
+	}
+	return ok, nil
 }
 
 // fault says what is wrong with a value, and what to do about a type that was
@@ -160,7 +169,8 @@ func (o *csvOutput) release() {
 	o.bytes.Release()
 }
 
-func (o *csvOutput) begin(p *parser, r *csvRecords, k int) (err error) {
+// begin makes room for all rows, and for so many bytes of texts.
+func (o *csvOutput) begin(p *parser, total int64) (err error) {
 	size := memory.BitmapBytes(o.rows)
 	switch {
 	case p.text && p.large:
@@ -183,11 +193,6 @@ func (o *csvOutput) begin(p *parser, r *csvRecords, k int) (err error) {
 	o.bitmap = memory.Bitmap(o.values)
 	if !p.text {
 		return nil
-	}
-	total := int64(0)
-	for row := range r.rows() {
-		f := r.fields[row*r.width+k]
-		total += int64(f.to - f.from)
 	}
 	if total > math.MaxInt32 && !p.large {
 		return fmt.Errorf("%w: %d bytes of text in one block", memory.ErrMismatch, total)
@@ -213,7 +218,12 @@ func (o *csvOutput) null(row int64) (err error) {
 
 // append puts a text behind those of the rows before.
 func (o *csvOutput) append(p *parser, row int, field []byte) {
-	o.written += int64(copy(o.bytes.Bytes()[o.written:], field))
+	o.ended(p, row, copy(o.bytes.Bytes()[o.written:], field))
+}
+
+// ended notes that the text of a row has so many bytes, which are there.
+func (o *csvOutput) ended(p *parser, row, n int) {
+	o.written += int64(n)
 	if p.large {
 		memory.View[int64](o.main)[row+1] = o.written
 	} else {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/volley-go/volley/internal/delimit"
 )
 
 // csvBlockBytes is about how much text one job parses.
@@ -26,7 +28,7 @@ func (b *csvBlock) release() {
 
 // csvSplitter cuts a text into blocks at ends of records, which are ends of
 // lines outside of quotes. It only looks at quotes and what stands before
-// them, which goes at the speed of memory; the workers do the rest.
+// them, which goes at the speed of memory where quotes are regular; the workers do the rest.
 type csvSplitter struct {
 	r      io.Reader
 	delim  byte
@@ -65,6 +67,9 @@ func (s *csvSplitter) next() (csvBlock, error) {
 		if len(buf) == 0 && s.eof {
 			return csvBlock{}, io.EOF
 		}
+		if end := s.regular(buf, scan.pos == 0); end > 0 {
+			return s.cut(buf, end), nil
+		}
 		scan.run(buf, s.eof)
 		if s.eof && (!scan.quoted || len(buf) <= s.most) {
 			return s.cut(buf, len(buf)), nil // the tokenizer names a quote that is not closed
@@ -76,6 +81,24 @@ func (s *csvSplitter) next() (csvBlock, error) {
 			return csvBlock{}, &Error{Line: s.line, Kind: ErrFormat, Text: fmt.Sprintf("the record that begins here takes more than %d bytes: a quote that is not closed, or see CSVOptions.MaxRecord", s.most)}
 		}
 	}
+}
+
+// regular is where a text that was not looked at yet can be cut if its quotes are regular, else 0.
+// The parity of quotes says what is quoted then.
+func (s *csvSplitter) regular(buf []byte, fresh bool) int {
+	if !fresh {
+		return 0
+	}
+	t := delimit.Best().Look(buf, s.delim)
+	switch {
+	case !t.Regular:
+		return 0
+	case s.eof && !t.Open:
+		return len(buf)
+	case s.eof:
+		return 0
+	}
+	return t.End
 }
 
 // fill reads about a block more.

@@ -137,7 +137,17 @@ type parser struct {
 	text  bool // strings and bytes go as they are
 	utf8  bool
 	large bool
+	shape shape
 }
+
+// shape is which loop over a whole column a parser has.
+type shape uint8
+
+const (
+	noShape shape = iota
+	int64Shape
+	float64Shape
+)
 
 // store writes one value of T.
 func store[T any](out []byte, v T) { *(*T)(unsafe.Pointer(unsafe.SliceData(out))) = v }
@@ -170,7 +180,9 @@ func parserOf(t arrow.DataType) (*parser, error) {
 	case arrow.INT32:
 		return signed[int32](-1<<31, 1<<31-1), nil
 	case arrow.INT64, arrow.DURATION:
-		return signed[int64](-1<<63, 1<<63-1), nil
+		p := signed[int64](-1<<63, 1<<63-1)
+		p.shape = int64Shape
+		return p, nil
 	case arrow.UINT8:
 		return unsigned[uint8](1<<8 - 1), nil
 	case arrow.UINT16:
@@ -186,7 +198,7 @@ func parserOf(t arrow.DataType) (*parser, error) {
 			return ok
 		}}, nil
 	case arrow.FLOAT64:
-		return &parser{width: 8, fixed: func(b, out []byte) bool {
+		return &parser{width: 8, shape: float64Shape, fixed: func(b, out []byte) bool {
 			v, ok := parseFloat(b, 64)
 			store(out, v)
 			return ok

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/internal/bitpack"
+	"github.com/volley-go/volley/internal/tier"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -28,7 +28,7 @@ const parquetTail = 8
 
 // openParquet opens a file and reads its footer.
 func openParquet(path string) (*parquetFile, error) {
-	if err := bitpack.Refused(); err != nil {
+	if err := tier.Refused(); err != nil {
 		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
 	}
 	in, err := openInput(path)

@@ -62,13 +62,10 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 		}
 		span := csvSpan{at, size, block.line}
 		at += size
-		t := &csvTokens{path: path, delim: s.options.delimiter(), names: names, slots: noSlots(len(names)), bad: func(e *Error) error { return e }}
-		r, err := t.records(block, 0)
+		rows, err := s.countRows(path, block, names)
 		if err != nil {
 			return err
 		}
-		rows := int64(r.rows())
-		r.release()
 		block.release()
 		if rows > 0 {
 			p.pieces = append(p.pieces, piece{fmt.Sprintf("lines from %d", span.line), path, rows,
@@ -77,6 +74,21 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 				}, nil})
 		}
 	}
+}
+
+// countRows is how many records a block has.
+func (s *CSVSource) countRows(path string, b csvBlock, names []string) (int64, error) {
+	if g := gridOf(b.text, s.options.delimiter(), len(names)); g != nil {
+		defer g.release()
+		return int64(g.rows), nil
+	}
+	t := &csvTokens{path: path, delim: s.options.delimiter(), names: names, slots: noSlots(len(names)), bad: func(e *Error) error { return e }}
+	r, err := t.records(b, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer r.release()
+	return int64(r.rows()), nil
 }
 
 // noSlots says that none of n fields is wanted.
