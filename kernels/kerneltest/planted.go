@@ -14,6 +14,9 @@ import (
 // changed, a leak, a context ignored.
 func Planted(t *testing.T, b *kernels.Backend) {
 	seed, extent := seedOf(t.Fatalf), min(Brief, extentOf(t.Fatalf, b.Device, nil))
+	if b.Device.Place() == memory.Host {
+		extent = Brief // below it no call is so long that it has to look at its context more than once
+	}
 	t.Run("Planted", func(t *testing.T) { // ends when all its parallel parts have
 		for _, f := range families {
 			if !has(b.Set, f.Kernel) {
