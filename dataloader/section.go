@@ -76,6 +76,7 @@ type section struct {
 	room   *memory.Buffer
 	words  []uint64 // a bit for each row of the table
 	before []uint32 // how many rows are in the words before
+	marked uint32   // and in all
 	tiles  []*tile  // of the parts, nil where none of its columns are laid out
 }
 
@@ -204,6 +205,7 @@ func (a *sections) next(ctx context.Context, s *section, number int64) bool {
 		s.before[i] = total
 		total += uint32(bits.OnesCount64(w))
 	}
+	s.marked = total
 	if !a.reader.fillSection(ctx, s) || ctx.Err() != nil {
 		return false
 	}

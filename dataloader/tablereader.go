@@ -8,10 +8,12 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/rowcopy"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -45,7 +47,8 @@ type openPart struct {
 type openColumn struct {
 	gatherer
 	encoded
-	first int64 // of its columns in the tensor
+	words []unsafe.Pointer // where those of each chunk begin, of a column of words as they are
+	first int64            // of its columns in the tensor
 	name  string
 }
 
@@ -55,6 +58,7 @@ type scratch struct {
 	chunk   [blockRows]int32
 	ranks   [blockRows]int64 // places in a section
 	section *section         // that is read from, or nil
+	next    []int64          // the rows of the block after, nil where it is shorter
 	touched byte
 }
 
@@ -146,6 +150,11 @@ func openPartOf(ctx context.Context, t *table.Table, p Part) (openPart, error) {
 			if err == nil && arrow.IsInteger(p.Type.ID()) && numberOf(t.Schema().Field(c).Type).ID() != p.Type.ID() {
 				err = one.fits(ctx, one.name)
 			}
+			if w, ok := one.gatherer.(wordColumn); ok && err == nil && len(t.Chunks()) > 0 && w.words(0) != nil {
+				for k := range t.Chunks() {
+					one.words = append(one.words, unsafe.Pointer(unsafe.SliceData(w.words(int32(k)))))
+				}
+			}
 		}
 		if err != nil {
 			return o, err
@@ -215,7 +224,7 @@ func (r *tableReader) borrow() *scratch {
 }
 
 func (r *tableReader) giveBack(s *scratch) {
-	s.section = nil
+	s.section, s.next = nil, nil
 	select {
 	case r.scratch <- s:
 	default:
@@ -263,6 +272,10 @@ func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to [
 				s.ranks[i] = s.section.at(row)
 			}
 		}
+		s.next = nil
+		if rest := rows[at+int64(len(block)):]; len(rest) >= len(block) {
+			s.next = rest
+		}
 		for i := range r.parts {
 			if err := r.readPart(s, i, &to[i], first+at, block); err != nil {
 				return err
@@ -303,13 +316,36 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 		}
 		k := at*to.RowStride + g.first*to.ColumnStride
 		if int64(c) >= tiled && !run {
-			g.gather(to.Data, k, to.RowStride, local, chunk)
+			if g.words == nil {
+				g.gather(to.Data, k, to.RowStride, local, chunk)
+			} else {
+				p.gatherWords(c, view[uint32](to.Data)[k:], int(to.RowStride), local, chunk, s.next)
+			}
 		}
 		if p.Mask {
 			g.mark(to.Data, to.Valid, k, to.RowStride, local, chunk)
 		}
 	}
 	return nil
+}
+
+// gatherWords gathers a column of words and asks for those of the next column: of the
+// same rows, or behind the last, where the rows after are known, of the first one.
+func (p *openPart) gatherWords(c int, to []uint32, step int, local []int64, chunk []int32, after []int64) {
+	g, next, rows := &p.columns[c], &p.columns[c], local
+	if c+1 < len(p.columns) {
+		next = &p.columns[c+1]
+	} else if after != nil && chunk == nil {
+		next, rows = &p.columns[0], after
+	}
+	if next.words == nil {
+		next, rows = g, local
+	}
+	if chunk == nil {
+		rowcopy.Words(to, step, g.words[0], local, next.words[0], rows)
+		return
+	}
+	rowcopy.ChunkedWords(to, step, g.words, local, chunk, next.words)
 }
 
 // badRow names the row that is wrong in a block, which begins at a position.

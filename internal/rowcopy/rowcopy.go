@@ -1,4 +1,5 @@
-// Package rowcopy copies rows of a matrix that are told by their numbers.
+// Package rowcopy copies rows of a matrix, or words of columns, that are told by their
+// numbers.
 package rowcopy
 
 // near is how many bytes of rows are asked for ahead of their being copied: what a

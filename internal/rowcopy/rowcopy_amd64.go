@@ -1,6 +1,10 @@
 package rowcopy
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 var has = cpu.X86.HasAVX2
 
@@ -42,3 +46,21 @@ func copyEights(to *byte, step int, from *byte, width int, rows *int64, n, ahead
 //
 //go:noescape
 func copyFours(to *byte, step int, from *byte, width int, rows *int64, n, ahead int)
+
+func askWords(to []uint32, step int, from unsafe.Pointer, rows []int64, next unsafe.Pointer, nextRows []int64) {
+	words(&to[0], step, from, &rows[0], len(rows), next, &nextRows[0])
+}
+
+func askChunkedWords(to []uint32, step int, from []unsafe.Pointer, rows []int64, chunk []int32, next []unsafe.Pointer) {
+	chunkedWords(&to[0], step, &from[0], &rows[0], &chunk[0], len(rows), &next[0])
+}
+
+// words is Words of n rows.
+//
+//go:noescape
+func words(to *uint32, step int, from unsafe.Pointer, rows *int64, n int, next unsafe.Pointer, nextRows *int64)
+
+// chunkedWords is ChunkedWords of n rows.
+//
+//go:noescape
+func chunkedWords(to *uint32, step int, from *unsafe.Pointer, rows *int64, chunk *int32, n int, next *unsafe.Pointer)

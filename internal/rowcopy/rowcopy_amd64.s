@@ -211,3 +211,53 @@ foursrest:
 	DECQ R10
 	JNZ  foursrest
 	RET
+
+// func words(to *uint32, step int, from unsafe.Pointer, rows *int64, n int, next unsafe.Pointer, nextRows *int64)
+TEXT ·words(SB), NOSPLIT, $0-56
+	MOVQ to+0(FP), DI
+	MOVQ step+8(FP), R13
+	MOVQ from+16(FP), SI
+	MOVQ rows+24(FP), R8
+	MOVQ n+32(FP), R9
+	MOVQ next+40(FP), R10
+	MOVQ nextRows+48(FP), R11
+	SHLQ $2, R13
+	XORQ CX, CX
+
+word:
+	MOVQ       (R11)(CX*8), DX
+	MOVQ       (R8)(CX*8), AX
+	PREFETCHT0 (R10)(DX*4)
+	MOVL       (SI)(AX*4), BX
+	MOVL       BX, (DI)
+	ADDQ       R13, DI
+	INCQ       CX
+	CMPQ       CX, R9
+	JLT        word
+	RET
+
+// func chunkedWords(to *uint32, step int, from *unsafe.Pointer, rows *int64, chunk *int32, n int, next *unsafe.Pointer)
+TEXT ·chunkedWords(SB), NOSPLIT, $0-56
+	MOVQ to+0(FP), DI
+	MOVQ step+8(FP), R13
+	MOVQ from+16(FP), SI
+	MOVQ rows+24(FP), R8
+	MOVQ chunk+32(FP), R11
+	MOVQ n+40(FP), R9
+	MOVQ next+48(FP), R10
+	SHLQ $2, R13
+	XORQ CX, CX
+
+chunked:
+	MOVLQSX    (R11)(CX*4), DX
+	MOVQ       (R8)(CX*8), AX
+	MOVQ       (R10)(DX*8), R12
+	PREFETCHT0 (R12)(AX*4)
+	MOVQ       (SI)(DX*8), R12
+	MOVL       (R12)(AX*4), BX
+	MOVL       BX, (DI)
+	ADDQ       R13, DI
+	INCQ       CX
+	CMPQ       CX, R9
+	JLT        chunked
+	RET

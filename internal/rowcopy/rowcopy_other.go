@@ -2,5 +2,15 @@
 
 package rowcopy
 
+import "unsafe"
+
 // vector leaves all to plain.
 func vector([]byte, int, []byte, int, []int64) bool { return false }
+
+func askWords(to []uint32, step int, from unsafe.Pointer, rows []int64, _ unsafe.Pointer, _ []int64) {
+	plainWords(to, step, from, rows)
+}
+
+func askChunkedWords(to []uint32, step int, from []unsafe.Pointer, rows []int64, chunk []int32, _ []unsafe.Pointer) {
+	plainChunkedWords(to, step, from, rows, chunk)
+}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/volley-go/volley/internal/guard"
 )
@@ -73,6 +75,59 @@ func BenchmarkCopy(b *testing.B) {
 					at += 4096
 				}
 			})
+		}
+	}
+}
+
+// TestWords holds Words and ChunkedWords to their plain loops, for columns that lie
+// against unmapped memory.
+func TestWords(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{1, 2, 31, 256} {
+		for _, mode := range []guard.Mode{guard.Tail, guard.Head} {
+			for _, step := range []int{1, 5, 32} {
+				const rows = 64
+				a := guard.New(mode)
+				defer func() {
+					if err := a.Close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				var columns [3][]uint32
+				var starts []unsafe.Pointer
+				for i := range columns {
+					block, err := a.Allocate(rows * 4)
+					if err != nil {
+						t.Fatal(err)
+					}
+					columns[i] = unsafe.Slice((*uint32)(unsafe.Pointer(&block.Bytes[0])), rows)
+					for k := range columns[i] {
+						columns[i][k] = r.Uint32()
+					}
+					starts = append(starts, unsafe.Pointer(&columns[i][0]))
+					defer a.Free(block)
+				}
+				block, err := a.Allocate(int64(4 * ((n-1)*step + 1)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer a.Free(block)
+				to := unsafe.Slice((*uint32)(unsafe.Pointer(&block.Bytes[0])), len(block.Bytes)/4)
+				numbers, chunk := make([]int64, n), make([]int32, n)
+				for i := range numbers {
+					numbers[i], chunk[i] = r.Int64N(rows), r.Int32N(3)
+				}
+				numbers[0], numbers[n-1] = rows-1, 0
+				want := slices.Clone(to)
+				plainWords(want, step, starts[0], numbers)
+				if Words(to, step, starts[0], numbers, starts[1], numbers); !slices.Equal(to, want) {
+					t.Fatalf("%d words, %d apart: others than the plain loop's", n, step)
+				}
+				plainChunkedWords(want, step, starts, numbers, chunk)
+				if ChunkedWords(to, step, starts, numbers, chunk, starts); !slices.Equal(to, want) {
+					t.Fatalf("%d words of chunks, %d apart: others than the plain loop's", n, step)
+				}
+			}
 		}
 	}
 }
