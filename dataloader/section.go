@@ -35,9 +35,9 @@ const (
 	// leastSection is the least number of batches that a section is worth making
 	// for: one batch's rows lie a page apart in most tables.
 	leastSection = 4
-	// A section has a thinnest-th of the table's rows at least. Below that nearly
-	// each value is in a line of its own, in order or not.
-	thinnest = 32
+	// A section has a thinnest-th of the table's rows at least. Below that most
+	// values are in a line of their own, in order or not, and are asked for ahead one by one.
+	thinnest = 16
 )
 
 // sections lay out by rows what the batches of the next tickets need, for a
