@@ -1,7 +1,7 @@
 // Package shm is the transport between processes of one machine, for Linux. The
 // ranks map one segment of shared memory, in which every ordered pair has a lane
 // of slots. A message of up to 1 KiB travels in its slot, one of up to 16 KiB (64 KiB where
-// ranks share processors) in the lane's ring, which the sender fills without waiting for
+// ranks share processors, and 256 KiB where those are few) in the lane's ring, which the sender fills without waiting for
 // anybody. Of a longer one the slot has the address only, and the receiver copies or
 // combines straight from the sender's memory (process_vm_readv), so its bytes are copied
 // once; a sender that has nothing to do but wait copies a part of it into chunks of the

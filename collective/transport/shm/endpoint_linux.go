@@ -40,6 +40,7 @@ type endpoint struct {
 	scratch []byte // what is combined is read into it
 	crowded bool   // there are more ranks than processors
 	fenced  bool   // see set
+	depth   uint32 // slots of a lane that are used
 	medium  int    // bytes of the longest message that passes through the ring
 	lending []int  // ranks that long messages are under way to, with parts that nobody has begun
 	closed  bool
@@ -54,19 +55,20 @@ type ends struct {
 	ahead        uint32 // messages in a row that were there when they were wanted
 	noted, heard uint64
 	unsent       [][]byte
-	held         [depth][]byte // payloads that the receiver reads where they are, by slot
-	holding      bool          // there are some,
-	heldTo       uint32        // up to this message
+	held         [deepest][]byte // payloads that the receiver reads where they are, by slot
+	holding      bool            // there are some,
+	heldFrom     uint32          // from this message
+	heldTo       uint32          // up to the one before this
 	// Of the ring: where the next message goes, and where it was when a message was
 	// posted, by slot.
 	next int
-	from [depth]int
+	from [deepest]int
 	// Parts of messages in place that went through the chunks, as the lane counts.
 	helped, taken uint32
-	takenThere    uint32        // of helped, those that the reader had taken when it was last asked
-	own           [depth]uint32 // parts that the writer laid, by slot
-	lendFrom      uint32        // the first message that may have parts to lay
-	habits        [16][2]habit  // by the messages' length, of those that are combined apart
+	takenThere    uint32          // of helped, those that the reader had taken when it was last asked
+	own           [deepest]uint32 // parts that the writer laid, by slot
+	lendFrom      uint32          // the first message that may have parts to lay
+	habits        [16][2]habit    // by the messages' length, of those that are combined apart
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done
@@ -75,10 +77,8 @@ type ends struct {
 
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
-		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true, medium: medium}
-	if e.crowded {
-		e.medium = crowdMedium
-	}
+		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
+	e.depth, e.medium = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded)
 	for r := range e.lanes {
 		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)
 	}

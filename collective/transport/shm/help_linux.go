@@ -34,7 +34,7 @@ func (l *lane) laid(k uint32) []byte {
 
 // offer is what a writer may still lay of one message: nil where that is nothing.
 func (e *endpoint) offer(l *lane, at *ends, k uint32) (s *slot, payload []byte) {
-	payload, s = at.held[k%depth], &l.slots[k%depth]
+	payload, s = at.held[k&(e.depth-1)], &l.slots[k&(e.depth-1)]
 	if payload == nil || s.manner != inPlace || s.next.Load() >= partsOf(len(payload)) {
 		return nil, nil
 	}
@@ -59,7 +59,7 @@ func (e *endpoint) lay(l *lane, at *ends, k uint32, s *slot, payload []byte) {
 	from := int(next) * part
 	copy(l.laid(at.helped), payload[from:min(len(payload), from+part)])
 	at.helped++
-	at.own[k%depth]++
+	at.own[k&(e.depth-1)]++
 	e.set(l, &l.helped, at.helped)
 }
 
@@ -71,7 +71,7 @@ func (e *endpoint) help(l *lane, at *ends) error {
 	if l.alone.Load() != 0 {
 		return nil
 	}
-	for k := at.heldTo - min(depth, at.heldTo); k != at.heldTo; k++ {
+	for k := at.heldFrom; k != at.heldTo; k++ {
 		if int32(l.done.Load()-(k+1)) >= 0 {
 			continue
 		}
@@ -85,10 +85,10 @@ func (e *endpoint) help(l *lane, at *ends) error {
 			}
 			e.lay(l, at, k, s, payload)
 		}
-		if payload := at.held[k%depth]; payload != nil && at.own[k%depth] == partsOf(len(payload)) {
-			at.held[k%depth] = nil
+		if payload := at.held[k&(e.depth-1)]; payload != nil && at.own[k&(e.depth-1)] == partsOf(len(payload)) {
+			at.held[k&(e.depth-1)] = nil
 		}
-		holding = holding || at.held[k%depth] != nil
+		holding = holding || at.held[k&(e.depth-1)] != nil
 	}
 	at.holding = holding
 	return nil

@@ -152,16 +152,16 @@ func (e *endpoint) set(l *lane, state *atomic.Uint32, to uint32) {
 func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	at := &e.lanes[to]
 	l, k := at.out, at.posted
-	if k-at.freed >= depth {
-		if err := e.await(at, l, &l.done, k-depth+1); err != nil {
+	if k-at.freed >= e.depth {
+		if err := e.await(at, l, &l.done, k-e.depth+1); err != nil {
 			return err
 		}
 		at.freed = l.done.Load()
 	} else if err := e.stop.Err(); err != nil {
 		return err
 	}
-	s := &l.slots[k%depth]
-	at.from[k%depth] = at.next
+	s := &l.slots[k&(e.depth-1)]
+	at.from[k&(e.depth-1)] = at.next
 	// Field by field, as they were written: a wider load of what was just stored in
 	// parts waits for the stores.
 	s.header.Seq, s.header.Step, s.header.Sum, s.header.Len, s.header.Call = h.Seq, h.Step, h.Sum, int64(len(payload)), h.Call
@@ -190,14 +190,14 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 		s.claim.Store(offered)
 		s.next.Store(0)
 		*s.address() = uint64(uintptr(unsafe.Pointer(&payload[0])))
-		at.hold(k, payload)
+		e.hold(at, k, payload)
 		if !slices.Contains(e.lending, to) {
 			e.lending = append(e.lending, to)
 			at.lendFrom = k
 		}
 	default:
 		s.manner = inChunks
-		at.hold(k, payload)
+		e.hold(at, k, payload)
 		before := at.turn
 		mine := make(chan struct{})
 		at.turn = mine
@@ -213,7 +213,7 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	e.set(l, &s.flag, k+1)
 	// The next message's lines, which the reader has from an earlier one, come while this
 	// rank does something else: as many as this message had, since calls repeat.
-	release.Own(unsafe.Pointer(&l.slots[(k+1)%depth]), min(len(payload), 8*64))
+	release.Own(unsafe.Pointer(&l.slots[(k+1)&(e.depth-1)]), min(len(payload), 8*64))
 	return nil
 }
 
@@ -228,14 +228,14 @@ func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
 		}
 		tail, off := at.next, at.next%room
 		if at.freed != k {
-			tail = at.from[at.freed%depth]
+			tail = at.from[at.freed&(e.depth-1)]
 		}
 		skip := 0
 		if off+n > room {
 			skip, off = room-off, 0
 		}
 		if at.next+skip+n-tail <= room {
-			at.from[k%depth] = at.next
+			at.from[k&(e.depth-1)] = at.next
 			at.next += skip + n
 			return off, nil
 		}
@@ -245,8 +245,11 @@ func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
 	}
 }
 
-func (at *ends) hold(k uint32, payload []byte) {
-	at.held[k%depth], at.own[k%depth] = payload, 0
+func (e *endpoint) hold(at *ends, k uint32, payload []byte) {
+	at.held[k&(e.depth-1)], at.own[k&(e.depth-1)] = payload, 0
+	if !at.holding {
+		at.heldFrom = k
+	}
 	at.holding, at.heldTo = true, k+1
 }
 
@@ -281,7 +284,7 @@ func (e *endpoint) Flush(to int) error {
 		e.revoke(l, at)
 	}
 	at.pumps.Wait()
-	clear(at.held[:])
+	clear(at.held[:e.depth])
 	at.holding = false
 	if i := slices.Index(e.lending, to); i >= 0 {
 		e.lending = slices.Delete(e.lending, i, i+1)
@@ -297,10 +300,10 @@ func (e *endpoint) Flush(to int) error {
 // stay as they are, since nothing is posted on an endpoint that was interrupted.
 func (e *endpoint) revoke(l *lane, at *ends) {
 	at.pumps.Wait()
-	for back := uint32(1); back <= depth; back++ {
+	for back := uint32(1); back <= e.depth; back++ {
 		k := at.posted - back
-		s := &l.slots[k%depth]
-		if at.held[k%depth] != nil && s.manner == inPlace {
+		s := &l.slots[k&(e.depth-1)]
+		if at.held[k&(e.depth-1)] != nil && s.manner == inPlace {
 			s.claim.Store(revoked)
 		}
 	}
@@ -310,7 +313,7 @@ func (e *endpoint) revoke(l *lane, at *ends) {
 func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) error {
 	at := &e.lanes[from]
 	l, k := at.in, at.read
-	s := &l.slots[k%depth]
+	s := &l.slots[k&(e.depth-1)]
 	if int32(s.flag.Load()-(k+1)) >= 0 {
 		if err := e.stop.Err(); err != nil {
 			return err
@@ -318,7 +321,7 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 		// The sender is ahead: what it has posted comes while this rank works. Where it is not,
 		// a look at a line that it is about to write would make it wait.
 		if at.ahead++; at.ahead > 2 {
-			release.Fetch(unsafe.Pointer(&l.slots[(k+4)%depth]))
+			release.Fetch(unsafe.Pointer(&l.slots[(k+4)&(e.depth-1)]))
 		}
 	} else {
 		at.ahead = 0
@@ -351,7 +354,7 @@ var errRevoked = errors.New("taken back")
 // interrupted waits for what ended the sender's operation to reach this rank.
 func (e *endpoint) interrupted(from int) error {
 	at := &e.lanes[from]
-	return e.await(at, at.in, &at.in.slots[at.read%depth].flag, at.read+2)
+	return e.await(at, at.in, &at.in.slots[at.read&(e.depth-1)].flag, at.read+2)
 }
 
 func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Sink) error {
@@ -375,7 +378,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 	}
 	if s.manner == inRing {
 		off := *s.address()
-		if n > crowdMedium || off > room-uint64(n) {
+		if n > longest || off > room-uint64(n) {
 			return fmt.Errorf("shm: a message of rank %d lies at %d of its ring and has %d bytes", from, off, n)
 		}
 		for done := 0; done < n; {

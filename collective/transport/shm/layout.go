@@ -11,19 +11,21 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic  = 0x766f6c6c65790006 // "volley", layout 6
-	depth  = 32                 // slots of a lane, a power of two
-	told   = 8                  // messages in slots that the reader takes before it says so
-	inline = 1024               // bytes of payload that a slot holds
-	medium = 16 << 10           // bytes of the longest message that passes through the ring,
-	// where ranks share processors: to wait for its reader would be to give the processor away
+	magic   = 0x766f6c6c65790007 // "volley", layout 7
+	depth   = 32                 // slots of a lane that are used, a power of two
+	deepest = 256                // slots that there are, for ranks that share processors
+	told    = 8                  // messages in slots that the reader takes before it says so
+	inline  = 1024               // bytes of payload that a slot holds
+	medium  = 16 << 10           // bytes of the longest message that passes through the ring;
+	// where ranks share processors more do: to wait for its reader would be to give the processor away
 	crowdMedium = 64 << 10
-	room        = 640 << 10 // bytes of a lane's ring: eight messages, at the least, and what is left out at its end
-	piece       = 8 << 10   // bytes of a message in the ring that are shown at a time
-	chunk       = 128 << 10 // bytes of a chunk of a long message that cannot be read in place
-	chunks      = 4         // of a lane
-	noteLen     = 8192      // bytes of the longest note
-	noteMax     = 8         // notes of a lane
+	longest     = 256 << 10
+	room        = 2304 << 10 // bytes of a lane's ring: eight messages, at the least, and what is left out at its end
+	piece       = 8 << 10    // bytes of a message in the ring that are shown at a time
+	chunk       = 128 << 10  // bytes of a chunk of a long message that cannot be read in place
+	chunks      = 4          // of a lane
+	noteLen     = 8192       // bytes of the longest note
+	noteMax     = 8          // notes of a lane
 )
 
 type head struct {
@@ -103,7 +105,7 @@ type lane struct {
 	taken    atomic.Uint32 // those that the reader has taken from there
 	alone    atomic.Uint32 // not 0: the reader had rather read all of a message itself
 	_        [56]byte
-	slots    [depth]slot
+	slots    [deepest]slot
 	notes    [noteMax]note
 	fill     [chunks]chunkState
 	data     [chunks][chunk]byte
@@ -114,6 +116,35 @@ type chunkState struct {
 	state atomic.Uint32
 	len   uint32
 	_     [56]byte
+}
+
+// Where ranks share processors, the lanes of few ranks may have more in them: slots of all
+// lanes of a rank, and bytes of the rings of all ranks with one message in each.
+const (
+	crowdSlots = 1024
+	crowdRings = 4 << 20
+)
+
+// depthFor is how many slots of a lane n ranks use. A rank that only sends gives its
+// processor away when a lane is full, and every message bears its part of that.
+func depthFor(n int, crowded bool) uint32 {
+	d := depth
+	for crowded && d < deepest && 2*d*n <= crowdSlots {
+		d *= 2
+	}
+	return uint32(d)
+}
+
+// mediumFor is the longest message that passes through the ring between n ranks.
+func mediumFor(n int, crowded bool) int {
+	if !crowded {
+		return medium
+	}
+	m := crowdMedium
+	for m < longest && 2*m*n*n <= crowdRings {
+		m *= 2
+	}
+	return m
 }
 
 // Lanes begin at cache lines: a head and blocks of ranks are whole ones.

@@ -82,3 +82,22 @@ func TestCountPassesOver(t *testing.T) {
 		}
 	}
 }
+
+// What lanes may hold at a time is bounded however many ranks there are, and never less than
+// the least that a transport promises.
+func TestLanesHold(t *testing.T) {
+	for n := 2; n <= 64; n++ {
+		for _, crowded := range []bool{false, true} {
+			d, m := int(depthFor(n, crowded)), mediumFor(n, crowded)
+			if d < depth || d > deepest || d&(d-1) != 0 || d > depth && d*n > crowdSlots {
+				t.Errorf("%d ranks, crowded %v: %d slots", n, crowded, d)
+			}
+			if m < medium || 9*m > room || m > crowdMedium && m*n*n > crowdRings {
+				t.Errorf("%d ranks, crowded %v: %d bytes in the ring", n, crowded, m)
+			}
+		}
+	}
+	if d, m := depthFor(4, true), mediumFor(4, true); d != 256 || m != 256<<10 {
+		t.Errorf("4 ranks that share processors: %d slots, messages of %d bytes", d, m)
+	}
+}
