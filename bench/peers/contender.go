@@ -24,7 +24,7 @@ type contender interface {
 // checked is what came of running a way for the first time.
 type checked struct {
 	Fingerprint
-	growth  *int64 // how far resident memory grew, bytes; nil where that is not known
+	growth  *int64 // how far resident memory of this process grew, bytes; nil where that is not known
 	seconds float64
 }
 
@@ -32,6 +32,7 @@ type checked struct {
 type stage struct {
 	records map[string]arrow.RecordBatch // in this process
 	paths   map[string]string            // the same as Arrow files
+	ipc     map[string]string            // Arrow files that this process reads instead
 	file    string                       // the file to read, where the problem is one
 	product *matrices                    // or the matrices of a product
 	mmap    bool                         // peers leave the files where they are
@@ -67,7 +68,7 @@ func (p *peer) check(ctx context.Context, w string) (*checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checked{a.Fingerprint, a.Growth, a.Seconds[0]}, nil
+	return &checked{a.Fingerprint, nil, a.Seconds[0]}, nil
 }
 
 func (p *peer) run(ctx context.Context, w string, atLeast time.Duration, most int) (turn, error) {

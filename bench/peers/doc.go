@@ -11,4 +11,7 @@
 // Peers and ours take turns, in an order that moves on by one each round. The
 // machine's arithmetic and memory are measured between rounds, and a round
 // beside which either fell is run again.
+//
+// What memory an operation needs is measured apart ([Needs]), each engine's in a
+// new process.
 package peers

@@ -11,6 +11,13 @@ import (
 	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage"
+)
+
+// The names of ours: in any order where peers promise none, and in the default one.
+const (
+	oursName    = "volley"
+	orderedName = "volley-ordered"
 )
 
 // ours is the contender in this process.
@@ -25,9 +32,9 @@ type ours struct {
 
 func (o *ours) name() string {
 	if o.ordered {
-		return "volley-ordered"
+		return orderedName
 	}
-	return "volley"
+	return oursName
 }
 
 func (o *ours) release() string { return report.Version() }
@@ -38,6 +45,12 @@ func (o *ours) load(ctx context.Context, p *problem, s *stage) (ways []way, lack
 	}
 	o.problem = p
 	o.at = &onOurs{backend: o.backend, tables: map[string]*table.Table{}, path: s.file, anyOrder: !o.ordered}
+	for name, path := range s.ipc {
+		if o.at.tables[name], err = storage.ReadIPC(ctx, o.backend, path, storage.ReadOptions{}); err != nil {
+			delete(o.at.tables, name)
+			return nil, "", err
+		}
+	}
 	if s.file == "" {
 		for name, r := range s.records {
 			if o.at.tables[name], err = table.FromRecord(o.backend, r); err != nil {

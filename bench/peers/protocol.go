@@ -15,6 +15,7 @@ type command struct {
 	Order   int               `json:"order"`
 	AtLeast float64           `json:"atleast"`
 	Most    int               `json:"most"`
+	Nth     int               `json:"nth"` // of the ways
 }
 
 // way is one of the ways in which an engine can do an operation.
@@ -32,9 +33,17 @@ type turn struct {
 
 // answer is a line from a worker. Which fields it has depends on the command.
 type answer struct {
-	Lacks  string `json:"lacks"`
-	Ways   []way  `json:"ways"`
-	Growth *int64 `json:"growth"` // how far resident memory grew, bytes
+	Lacks string `json:"lacks"`
+	Ways  []way  `json:"ways"`
 	Fingerprint
 	turn
+}
+
+// needAnswer is a line from a worker that measured what memory a way needs.
+type needAnswer struct {
+	Lacks string `json:"lacks,omitempty"`
+	Way   string `json:"way"`
+	Of    int    `json:"of"`   // how many ways there are
+	Rows  int64  `json:"rows"` // of the result
+	Need
 }

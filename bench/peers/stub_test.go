@@ -40,7 +40,7 @@ func python(t testing.TB, mode string) []string {
 // stub is a worker that computes by our own kernels. Modes other than "right"
 // concern the peers "polars" and "mkl" only.
 func stub(mode, name string) error {
-	if name != "polars" && name != "mkl" {
+	if name != "polars" && name != "mkl" && mode != "memory" {
 		mode = "right"
 	}
 	if mode == "missing" {
@@ -49,6 +49,12 @@ func stub(mode, name string) error {
 	b, err := volley.Open("cpu")
 	if err != nil {
 		return err
+	}
+	if mode == "memory" {
+		if name != orderedName {
+			name = oursName // a peer that is ours under another name
+		}
+		return Serve(context.Background(), b, name, os.Stdin, os.Stdout)
 	}
 	if err := say(map[string]any{"version": "1.0"}); err != nil {
 		return err
@@ -74,7 +80,7 @@ func stub(mode, name string) error {
 func stubAnswer(o *ours, c command, mode string) error {
 	ctx := context.Background()
 	switch {
-	case c.Do == "load" && mode == "lacks":
+	case (c.Do == "load" || c.Do == "measure") && mode == "lacks":
 		return say(map[string]any{"lacks": "no such thing here"})
 	case c.Do == "load":
 		s := &stage{records: map[string]arrow.RecordBatch{}, file: c.File}
@@ -109,7 +115,7 @@ func stubAnswer(o *ours, c command, mode string) error {
 		if mode == "wrong" {
 			r.Multiset++
 		}
-		return say(answer{Fingerprint: r.Fingerprint, Growth: r.growth, turn: turn{Seconds: []float64{r.seconds}}})
+		return say(answer{Fingerprint: r.Fingerprint, turn: turn{Seconds: []float64{r.seconds}}})
 	case c.Do == "run":
 		t, err := o.run(ctx, c.Way, time.Duration(c.AtLeast*float64(time.Second)), c.Most)
 		if err != nil {

@@ -24,7 +24,6 @@ type Line struct {
 	RatioOrd float64           `json:"ratio_ordered,omitempty"` // best peer over ours in the default order
 	Bytes    int64             `json:"bytes"`                   // that the meaning of the operation requires
 	Share    float64           `json:"share_of_limit"`          // of measured bandwidth, ours
-	Growth   *int64            `json:"growth_bytes,omitempty"`  // of ours
 	Retaken  int               `json:"rounds_retaken"`          // because the machine gave less
 	Unsteady int               `json:"rounds_unsteady"`         // that count although the machine gave less
 }
@@ -35,7 +34,6 @@ type Entry struct {
 	MedianS float64 `json:"median_s"`
 	Way     string  `json:"way"`
 	CPUs    float64 `json:"cpus"`
-	Growth  *int64  `json:"growth_bytes,omitempty"`
 }
 
 // summary gathers lines.
@@ -83,7 +81,7 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 		}
 		rec := report.Record{
 			Suite: "columnar", Op: p.name, Engine: r.name(), Version: r.release(), Device: "cpu", Rows: report.Of(s.o.Rows),
-			Threads: s.o.Threads, Way: r.way.Name, GrowthBytes: r.growth,
+			Threads: s.o.Threads, Way: r.way.Name,
 		}
 		rec.SetTiming(r.Timing)
 		rec.SetBytes(l.Bytes, of)
@@ -102,11 +100,11 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 		fastest := r.Min()
 		switch {
 		case r == all[0]:
-			l.Ours, l.Growth = fastest, r.growth
+			l.Ours = fastest
 		case mine:
 			l.Ordered = fastest
 		default:
-			l.Peers[r.name()] = Entry{fastest, r.Median(), r.way.Name, *report.Of(r.cpu / max(r.wall, 1e-9)), r.growth}
+			l.Peers[r.name()] = Entry{fastest, r.Median(), r.way.Name, r.cpu / max(r.wall, 1e-9)}
 			if fastest < l.BestS && r.wrong == "" {
 				l.Best, l.BestS = r.name(), fastest
 			}
@@ -138,19 +136,18 @@ func (s *summary) limit() report.Bandwidth {
 func (s *summary) answer() report.Answer {
 	g := &report.Grid{
 		Title:  fmt.Sprintf("Fastest runs at %s rows", report.Count(s.o.Rows)),
-		Header: append(append([]string{"op", "volley", "ordered"}, s.o.Peers...), "best peer", "ratio", "ordered", "bytes", "of limit", "CPUs of peers", "growth", "of peers"),
+		Header: append(append([]string{"op", "volley", "ordered"}, s.o.Peers...), "best peer", "ratio", "ordered", "bytes", "of limit", "CPUs of peers"),
 		Left:   []bool{true},
 	}
 	g.Left = append(g.Left, make([]bool, 2+len(s.o.Peers))...)
 	g.Left = append(g.Left, true)
 	for _, l := range s.lines {
 		row := []string{l.Op, report.Seconds(l.Ours), dash(l.Ordered > 0, func() string { return report.Seconds(l.Ordered) })}
-		var cpus, growth []string
+		var cpus []string
 		for _, name := range s.o.Peers {
 			e, ok := l.Peers[name]
 			row = append(row, dash(ok, func() string { return report.Seconds(e.MinS) }))
 			cpus = append(cpus, dash(ok, func() string { return fmt.Sprintf("%.1f", e.CPUs) }))
-			growth = append(growth, dash(e.Growth != nil, func() string { return report.Bytes(*e.Growth) }))
 		}
 		way := ""
 		if l.Best != "" {
@@ -159,8 +156,7 @@ func (s *summary) answer() report.Answer {
 		g.Add(append(row, way,
 			dash(l.Best != "", func() string { return fmt.Sprintf("%.2f", l.Ratio) }),
 			dash(l.Best != "" && l.Ordered > 0, func() string { return fmt.Sprintf("%.2f", l.RatioOrd) }),
-			report.Bytes(l.Bytes), fmt.Sprintf("%.0f %%", 100*l.Share), strings.Join(cpus, " "),
-			dash(l.Growth != nil, func() string { return report.Bytes(*l.Growth) }), strings.Join(growth, ", "))...)
+			report.Bytes(l.Bytes), fmt.Sprintf("%.0f %%", 100*l.Share), strings.Join(cpus, " "))...)
 	}
 	retaken, unsteady := 0, 0
 	for _, l := range s.lines {
@@ -168,7 +164,7 @@ func (s *summary) answer() report.Answer {
 	}
 	b := s.race.best
 	note := []string{
-		"The ratio is the best peer's fastest run over ours: above 1 ours is faster. CPUs and growth of resident memory are of " + strings.Join(s.o.Peers, ", ") + ".",
+		"The ratio is the best peer's fastest run over ours: above 1 ours is faster. CPUs are of " + strings.Join(s.o.Peers, ", ") + ".",
 		fmt.Sprintf("Beside the rounds the machine reached at best %.1f GFLOP/s of float64 in registers, %.1f GB/s read and %.1f GB/s copy; %d rounds were run again because it gave less than %.0f %% of that, %d count although it did.",
 			b.FMAs, b.ReadGBs, b.CopyGBs, retaken, 100*fell, unsteady),
 	}

@@ -34,6 +34,7 @@ type Record struct {
 	ShareOfPeak *float64 `json:"share_of_peak,omitempty"` // GFLOPs over those that the processor reaches in registers, 1 = all of them
 
 	PeakRSSBytes *int64 `json:"peak_rss_bytes,omitempty"` // peak resident memory of the process during the runs
+	WholeBytes   *int64 `json:"whole_bytes,omitempty"`    // that peak above what the process had before its input
 	GrowthBytes  *int64 `json:"growth_bytes,omitempty"`   // how far resident memory grew above the input in place
 
 	Way  string   `json:"way,omitempty"`  // which of an engine's ways it was, where it has several
@@ -113,7 +114,7 @@ func (r *Record) validate() error {
 	for _, f := range []struct {
 		name  string
 		value *int64
-	}{{"rows", r.Rows}, {"bytes", r.Bytes}, {"peak_rss_bytes", r.PeakRSSBytes}, {"growth_bytes", r.GrowthBytes}} {
+	}{{"rows", r.Rows}, {"bytes", r.Bytes}, {"peak_rss_bytes", r.PeakRSSBytes}, {"whole_bytes", r.WholeBytes}, {"growth_bytes", r.GrowthBytes}} {
 		if f.value != nil && *f.value < 0 {
 			return fmt.Errorf("report: record %s: %s is %d", r.Label(), f.name, *f.value)
 		}

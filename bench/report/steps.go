@@ -38,6 +38,7 @@ var steps = []struct {
 	{"GFLOP/s", false, func(r *Record) string { return optional(r.GFLOPs, threeDigits) }},
 	{"of peak", false, func(r *Record) string { return optional(r.ShareOfPeak, percent) }},
 	{"peak memory", false, func(r *Record) string { return optional(r.PeakRSSBytes, Bytes) }},
+	{"with input", false, func(r *Record) string { return optional(r.WholeBytes, Bytes) }},
 	{"growth", false, func(r *Record) string { return optional(r.GrowthBytes, Bytes) }},
 	{"answer", true, func(r *Record) string {
 		return optional(r.OK, func(ok bool) string {

@@ -16,6 +16,7 @@ import (
 func newColumnar(d deps, f *benchFlags) *cobra.Command {
 	rows, ops := rowCounts{defaultRows}, []string(nil)
 	var versus peerFlags
+	var memory bool
 	cmd := &cobra.Command{
 		Use:   "columnar",
 		Short: "Single operations over columns, with time and peak memory",
@@ -40,9 +41,15 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 					return err
 				}
 				known, usual = d.columnar.peers.ops, d.columnar.peers.ops
-				run = func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
-					return d.columnar.peers.run(ctx, peerOptions{o, versus.python, versus.against}, to, p)
+				race := d.columnar.peers.run
+				if memory {
+					race = d.columnar.peers.memory
 				}
+				run = func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
+					return race(ctx, peerOptions{o, versus.python, versus.against}, to, p)
+				}
+			case memory:
+				return usagef("--memory: what operations need beside other libraries: --peers goes with it")
 			}
 			for _, op := range ops {
 				if !slices.Contains(known, op) {
@@ -62,9 +69,25 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 	if d.columnar.peers != nil {
 		usage += "; with --peers: " + strings.Join(d.columnar.peers.ops, ", ")
 		versus.add(cmd, d.columnar.peers.names)
+		cmd.Flags().BoolVar(&memory, "memory", false, "with --peers: what resident memory each needs, every operation in new processes of its own, instead of times")
+		cmd.AddCommand(newServe(d.columnar.peers))
 	}
 	cmd.Flags().StringSliceVar(&ops, "ops", nil, usage)
 	return cmd
+}
+
+// newServe is the command that becomes a worker of ours.
+func newServe(s *peerSuite) *cobra.Command {
+	return &cobra.Command{
+		Use: "serve ENGINE THREADS", Hidden: true, Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var threads rowCount
+			if err := threads.Set(args[1]); err != nil {
+				return err
+			}
+			return s.serve(cmd.Context(), args[0], int(threads), cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
 }
 
 // checkGrowth finds what is wrong with the flags where there are several sizes.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
@@ -81,6 +82,9 @@ type peerSuite struct {
 	names []string // of the peers
 	ops   []string // operations that are raced
 	run   func(ctx context.Context, o peerOptions, to report.Sink, p progress.Progress) error
+	// memory measures what memory each needs; serve makes this process one of ours for it.
+	memory func(ctx context.Context, o peerOptions, to report.Sink, p progress.Progress) error
+	serve  func(ctx context.Context, engine string, threads int, in io.Reader, out io.Writer) error
 }
 
 // peerOptions is what the race over columns is told.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +19,7 @@ func TestBenchPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []peerOptions
+	var told, needs []peerOptions
 	f := &fakes{}
 	d := f.deps()
 	d.columnar.peers = &peerSuite{names: []string{"duckdb", "polars"}, ops: []string{"join", "topk"},
@@ -43,7 +45,23 @@ func TestBenchPeers(t *testing.T) {
 	if o := told[1]; !slices.Equal(o.Ops, []string{"join", "topk"}) || !slices.Equal(o.Peers, []string{"duckdb", "polars"}) {
 		t.Errorf("told %+v", o)
 	}
+	d.columnar.peers.memory = func(_ context.Context, o peerOptions, to report.Sink, p progress.Progress) error {
+		needs = append(needs, o)
+		return f.suite("columnar", o.Ops, o.benchOptions, o.Rows, to, p)
+	}
+	d.columnar.peers.serve = func(_ context.Context, engine string, threads int, _ io.Reader, out io.Writer) error {
+		_, err := fmt.Fprintf(out, "%s on %d", engine, threads)
+		return err
+	}
+	call(t, context.Background(), d, "bench", "columnar", "--peers", "--memory", "--python", python, "--ops", "join")
+	if len(needs) != 1 || len(told) != 2 || !slices.Equal(needs[0].Ops, []string{"join"}) {
+		t.Errorf("needs of %+v, told %+v", needs, told)
+	}
+	if r := call(t, context.Background(), d, "bench", "columnar", "serve", "volley", "2"); r.status != 0 || r.stdout != "volley on 2" {
+		t.Errorf("%+v", r)
+	}
 	for args, want := range map[string]string{
+		"--memory":                                           "--peers goes with it",
 		"--peers --python /no/such/python":                   "bash scripts/peers.sh",
 		"--peers --device cuda:0 --python " + python:         "peers run on the CPU",
 		"--peers --against excel --python " + python:         `unknown or repeated library "excel"`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -32,7 +33,7 @@ func wire() deps {
 		flights:   runFlights,
 		columnar: &columnarSuite{
 			ops: columnar.Names(), run: runColumnar,
-			peers:  &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers},
+			peers:  &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers, memory: runNeeds, serve: servePeer},
 			growth: &growthSuite{ops: peers.InMemory(), usual: peers.GrowthOperations(), run: runGrowth},
 		},
 		gemm:      runGEMM,
@@ -135,6 +136,24 @@ func runPeers(ctx context.Context, o peerOptions, to report.Sink, p progress.Pro
 		Backend: all[0], Python: []string{o.Python}, Peers: o.Peers, Rows: o.Rows, Ops: o.Ops, Rounds: o.Runs, Threads: o.Threads, Limit: o.Limit,
 	}, to, p)
 	return errors.Join(err, close())
+}
+
+func runNeeds(ctx context.Context, o peerOptions, to report.Sink, p progress.Progress) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return peers.Needs(ctx, peers.Options{
+		Python: []string{o.Python}, Peers: o.Peers, Rows: o.Rows, Ops: o.Ops, Rounds: o.Runs, Threads: o.Threads,
+	}, []string{self, "bench", "columnar", "serve"}, to, p)
+}
+
+func servePeer(ctx context.Context, engine string, threads int, in io.Reader, out io.Writer) error {
+	all, close, err := backends(benchOptions{Devices: []string{"cpu"}, Threads: threads}, progress.Nothing())
+	if err != nil {
+		return err
+	}
+	return errors.Join(peers.Serve(ctx, all[0], engine, in, out), close())
 }
 
 func runGrowth(ctx context.Context, o columnarOptions, sizes []int64, to report.Sink, p progress.Progress) error {

@@ -32,6 +32,9 @@ class Engine:
             text = text.replace("(ROWS", "(ORDER BY row ROWS")
         return {"sql": lambda: self.context.sql(text).to_arrow_table()}
 
+    def only(self, op, way):
+        pass
+
     def unload(self):
         config = datafusion.SessionConfig().with_target_partitions(self.threads)
         self.context = datafusion.SessionContext(config)

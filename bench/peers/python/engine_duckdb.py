@@ -38,6 +38,14 @@ class Engine:
     def query(self, text):
         return lambda: self.con.sql(text).to_arrow_table()
 
+    def only(self, op, way):
+        """Gives back what the other way is over."""
+        for name in self.made:
+            if way == "native":
+                self.con.unregister("arrow_" + name)
+            elif way == "arrow":
+                self.con.execute(f"DROP TABLE native_{name}")
+
     def unload(self):
         for name in self.made:
             self.con.execute(f"DROP TABLE native_{name}")

@@ -25,6 +25,9 @@ class Engine:
             return {"frame": lambda: arrow(f()).cast(integers)}
         return {"frame": lambda: arrow(f())}
 
+    def only(self, op, way):
+        pass
+
     def unload(self):
         pass
 

@@ -31,6 +31,9 @@ class Engine:
             "streaming": lambda: q.collect(engine="streaming").to_arrow(compat_level=newest),
         }
 
+    def only(self, op, way):
+        pass
+
     def unload(self):
         pass
 

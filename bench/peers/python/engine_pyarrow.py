@@ -26,6 +26,9 @@ class Engine:
             return {"acero": lambda: joined(inputs["l"], inputs["r"])}
         return ways(op, inputs["t"])
 
+    def only(self, op, way):
+        pass
+
     def unload(self):
         pass
 

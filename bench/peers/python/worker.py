@@ -8,7 +8,9 @@ Commands, told by "do":
              the operation reads, if any), mmap (whether inputs stay in the file's pages). Answers ways, the peer's ways to run it, each
              with whether the rows come in the order that the operation promises; or lacks, the reason why the peer cannot.
     write    writes a table as a file: kind (snappy, zstd, csv), from (path of an Arrow file), path.
-    check    runs one way once; answers the seconds, the fingerprint of the result, its bytes, and how far resident memory grew.
+    check    runs one way once; answers the seconds, the fingerprint of the result, and its bytes.
+    measure  loads an operation's inputs as load does, for the nth way alone, and runs that once; the first command of a process. Answers
+             the way, of how many, the rows of the result, and the resident memory before the load, with the input in place, and at most.
     keep     runs one way once and writes the array it gives as an Arrow file: path. Answers the seconds.
     run      runs one way again and again for atleast seconds, at most `most` times; answers the seconds of each, and of CPU in all.
     unload   gives the inputs back.
@@ -16,6 +18,7 @@ Commands, told by "do":
 An answer comes when the process rests. A command that fails is answered with error. The end of standard input ends the process.
 """
 
+import ctypes
 import gc
 import importlib
 import json
@@ -32,25 +35,12 @@ def threads_of(n):
 
 
 def resident(key):
-    """A line of /proc/self/status in bytes; None where there is none."""
-    try:
-        with open("/proc/self/status") as f:
-            for line in f:
-                if line.startswith(key + ":"):
-                    return int(line.split()[1]) << 10
-    except OSError:
-        pass
-    return None
-
-
-def reset_peak():
-    """Sets the peak of resident memory back to what is resident; False where that is not possible."""
-    try:
-        with open("/proc/self/clear_refs", "w") as f:
-            f.write("5")
-        return True
-    except OSError:
-        return False
+    """A line of /proc/self/status in bytes."""
+    with open("/proc/self/status") as f:
+        for line in f:
+            if line.startswith(key + ":"):
+                return int(line.split()[1]) << 10
+    raise OSError(f"/proc/self/status has no {key}")
 
 
 def rest():
@@ -105,18 +95,39 @@ class Worker:
         import fingerprint
 
         f = self.ways[c["way"]]
-        self.pa.default_memory_pool().release_unused()
         gc.collect()
-        known = reset_peak()
-        before = resident("VmRSS")
         start = time.perf_counter()
         result = f()
         seconds = time.perf_counter() - start
+        return {"seconds": [seconds], **fingerprint.of(result, c["columns"], c["order"])}
+
+    def measure(self, c):
+        start = self.at_rest()
+        answer = self.load(c)
+        if "lacks" in answer:
+            return answer
+        names = list(self.ways)
+        name = names[c["nth"]]
+        f = self.ways[name]
+        self.ways = {}
+        self.engine.only(c["op"], name)
+        before = self.at_rest()
+        result = f()
         peak = resident("VmHWM")
-        answer = {"seconds": [seconds], **fingerprint.of(result, c["columns"], c["order"])}
-        if known and before is not None and peak is not None:
-            answer["growth"] = max(peak - before, 0)
-        return answer
+        rows = result.num_rows
+        return {"way": name, "of": len(names), "rows": rows, "start_rss_bytes": start, "input_rss_bytes": before, "peak_rss_bytes": peak}
+
+    def at_rest(self):
+        """The resident memory after all that is not needed was given back to the system, as far as the allocators do that; the peak begins there."""
+        gc.collect()
+        self.pa.default_memory_pool().release_unused()
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim:
+            trim(0)
+        rest()
+        with open("/proc/self/clear_refs", "w") as f:
+            f.write("5")
+        return resident("VmRSS")
 
     def keep(self, c):
         start = time.perf_counter()
@@ -166,7 +177,7 @@ def main(engine, threads):
     for line in sys.stdin:
         try:
             c = json.loads(line)
-            if c["do"] not in ("load", "write", "check", "keep", "run", "unload"):
+            if c["do"] not in ("load", "write", "check", "measure", "keep", "run", "unload"):
                 raise ValueError(f"unknown command {c['do']}")
             answer = getattr(worker, c["do"])(c)
             rest()
