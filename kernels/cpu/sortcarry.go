@@ -90,13 +90,16 @@ func (c *carrier[R]) sort() (done bool, err error) {
 			}
 			part := pairs[uint64, R]{c.words[i:j], c.rows[i:j]}
 			spare := pairs[uint64, R]{memory.View[uint64](b)[:j-i], memory.View[R](b)[8*most/int(unsafe.Sizeof(R(0))):][:j-i]}
-			inSpare, err := sortPart(c.ctx, c.loops, &room.digits, part, spare, true)
+			keep := len(c.restore) > 0
+			inSpare, err := sortPart(c.ctx, c.loops, &room.digits, part, spare, keep)
 			if err != nil {
 				return err
 			}
 			if inSpare {
-				copy(part.words, spare.words)
 				copy(part.rows, spare.rows)
+				if keep {
+					copy(part.words, spare.words)
+				}
 			}
 		}
 		c.finish(room, i, j, uint64(p))

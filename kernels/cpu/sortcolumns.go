@@ -146,12 +146,23 @@ func anyLossy[T uint32 | uint64](ctx context.Context, bits []T, sign, infinity T
 	return false, err
 }
 
+// carriesBy reports whether a carrier can sort by levels: one to cut by and the
+// same or one more to sort by.
+func carriesBy[R row](levels []level[R]) bool {
+	for i := range levels {
+		if levels[i].text != nil {
+			return false
+		}
+	}
+	return len(levels) == 1 || len(levels) == 2 && levels[0].bits <= partBits
+}
+
 // carried sorts the columns, of which payload, if there is one, goes with the
 // words. It is nil where the keys do not fit or are too uneven.
 func carried[R row](ctx context.Context, l *loops, s device.Stream, keys []kernels.SortKey, columns, of []*memory.Column, payload int) (sorted []*memory.Column, err error) {
 	n := keys[0].Values.Len()
 	levels, err := plan[R](ctx, l, s, keys)
-	if err != nil || len(levels) == 0 || len(levels) > 2 || len(levels) == 2 && levels[0].bits > partBits {
+	if err != nil || !carriesBy(levels) {
 		return nil, err
 	}
 	c := &carrier[R]{ctx: ctx, loops: l, alloc: s.Device().Memory(), cutBy: &levels[0], by: &levels[len(levels)-1]}
