@@ -16,13 +16,13 @@ const (
 
 // BenchmarkEpoch is one shuffled epoch of a million rows of 32 float32 as
 // row-major batches of 4096, beside plain loops on one processor that gather the
-// same batches whole: "rows" from a row-major matrix that is there already, and
-// "columns" from columns, as the loader has them to start with. Throughput is
+// same batches whole: from=rows from a row-major matrix that is there already, and
+// from=columns from columns, as the loader has them to start with. Throughput is
 // that of the bytes of the batches.
 func BenchmarkEpoch(b *testing.B) {
 	backend, _ := onHost(b)
 	t := numbers(b, backend, benchRows, benchColumns)
-	b.Run("rows", func(b *testing.B) {
+	b.Run("from=rows", func(b *testing.B) {
 		matrix := make([]float32, benchRows*benchColumns)
 		for i := range matrix {
 			matrix[i] = float32(i)
@@ -33,7 +33,7 @@ func BenchmarkEpoch(b *testing.B) {
 			}
 		})
 	})
-	b.Run("columns", func(b *testing.B) {
+	b.Run("from=columns", func(b *testing.B) {
 		columns := make([][]float32, benchColumns)
 		for c := range columns {
 			columns[c] = make([]float32, benchRows)
@@ -50,13 +50,13 @@ func BenchmarkEpoch(b *testing.B) {
 		})
 	})
 	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprintf("volley/taken/workers=%d", workers), func(b *testing.B) {
+		b.Run(fmt.Sprintf("from=taken/workers=%d", workers), func(b *testing.B) {
 			epoch(b, TakeTable(t.Retain()), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers})
 		})
 	}
 	for _, spare := range []int64{-1, 52, 128} {
 		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("volley/spare=%dMiB/workers=%d", max(0, spare), workers), func(b *testing.B) {
+			b.Run(fmt.Sprintf("from=table/spare=%dMiB/workers=%d", max(0, spare), workers), func(b *testing.B) {
 				epoch(b, FromTable(t), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers, Spare: spare << 20})
 			})
 		}

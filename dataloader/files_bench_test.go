@@ -46,8 +46,8 @@ func BenchmarkFiles(b *testing.B) {
 			}
 			return c.s
 		}
-		b.Run(name+"/epoch", func(b *testing.B) { epoch(b, source(), c.o) })
-		b.Run(name+"/first", func(b *testing.B) {
+		b.Run("source="+name+"/until=epoch", func(b *testing.B) { epoch(b, source(), c.o) })
+		b.Run("source="+name+"/until=first", func(b *testing.B) {
 			for b.Loop() {
 				l, err := New(ctx, source(), c.o)
 				if err != nil {

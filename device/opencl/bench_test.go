@@ -35,7 +35,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 	defer x.Release()
 	run := func(name string, each func() error) {
-		b.Run(name, func(b *testing.B) {
+		b.Run("call="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := each(); err != nil {

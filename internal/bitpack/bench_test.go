@@ -14,7 +14,7 @@ func BenchmarkLookUp(b *testing.B) {
 			packed[i] = byte(i * 7919 >> 3)
 		}
 		for _, l := range Tiers() {
-			b.Run(fmt.Sprintf("width=%d/%s", width, l.Name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("width=%d/tier=%s", width, l.Name), func(b *testing.B) {
 				b.SetBytes(4 * 256)
 				for i := 0; b.Loop(); i++ {
 					l.LookUp(to, table, packed, int64(i%32*32*256), width)
@@ -28,7 +28,7 @@ func BenchmarkRows(b *testing.B) {
 	const n, columns, stride = 256, 16, 32
 	from, to := make([]uint32, n*columns), make([]uint32, n*stride)
 	for _, l := range Tiers() {
-		b.Run(l.Name, func(b *testing.B) {
+		b.Run("tier="+l.Name, func(b *testing.B) {
 			b.SetBytes(4 * n * columns)
 			for b.Loop() {
 				l.Rows(to, stride, from, n, columns, n)
@@ -44,7 +44,7 @@ func BenchmarkPick(b *testing.B) {
 		mask[i] = 0x1248_8421_1128_8421 + uint64(i)<<20
 	}
 	for _, l := range Tiers() {
-		b.Run(l.Name, func(b *testing.B) {
+		b.Run("tier="+l.Name, func(b *testing.B) {
 			b.SetBytes(4 * 1024)
 			for b.Loop() {
 				l.Pick(to, from, mask)

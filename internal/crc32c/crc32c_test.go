@@ -37,7 +37,7 @@ func BenchmarkUpdate(b *testing.B) {
 		for name, update := range map[string]func(uint32, []byte) uint32{
 			"vectors": Update, "hash": func(s uint32, p []byte) uint32 { return crc32.Update(s, table, p) },
 		} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("way=%s/size=%d", name, n), func(b *testing.B) {
 				b.SetBytes(int64(n))
 				for range b.N {
 					update(0, p)

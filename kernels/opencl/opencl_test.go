@@ -56,6 +56,6 @@ func TestConformance(t *testing.T) {
 
 func BenchmarkKernels(b *testing.B) {
 	for _, backend := range backends(b) {
-		b.Run(backend.Device.Name(), func(b *testing.B) { kerneltest.Bench(b, backend) })
+		b.Run("device="+backend.Device.Name(), func(b *testing.B) { kerneltest.Bench(b, backend) })
 	}
 }

@@ -198,8 +198,8 @@ func BenchmarkPingPong(b *testing.B) {
 			}
 		}
 		for _, size := range []int{8, 4 << 10, 64 << 10, 1 << 20, 64 << 20} {
-			b.Run(fmt.Sprintf("%s/%d/raw", where, size), func(b *testing.B) { rawPingPong(b, size, other) })
-			b.Run(fmt.Sprintf("%s/%d/tcp", where, size), func(b *testing.B) {
+			b.Run(fmt.Sprintf("where=%s/size=%d/way=raw", where, size), func(b *testing.B) { rawPingPong(b, size, other) })
+			b.Run(fmt.Sprintf("where=%s/size=%d/way=tcp", where, size), func(b *testing.B) {
 				address := "file://" + filepath.Join(b.TempDir(), "meeting")
 				wait := other(b, "tcp "+address)
 				l, err := joinTwo(0, address)
