@@ -40,6 +40,12 @@ type heldPiece interface {
 	Close() error
 }
 
+// runPiece is a heldPiece that needs no list of rows that follow each other.
+type runPiece interface {
+	// putRun writes n rows from one on into those of tensors from row at on.
+	putRun(ctx context.Context, room *pieceScratch, first, n int64, to []Tensor, at int64) error
+}
+
 // cachedPiece is a piece that is decoded or will be. All but done is guarded by
 // the cache's mu until done is closed; uses, taken and last always.
 type cachedPiece struct {

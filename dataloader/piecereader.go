@@ -43,6 +43,8 @@ type pieceReader struct {
 type pieceScratch struct {
 	counts  []int32 // of each piece: rows asked for, then where its next one goes
 	touched []int32 // the pieces asked for
+	run     bool    // the rows follow each other: rows and places are not written
+	first   int64   // the first of them then
 	rows    []int64 // local ones, piece after piece
 	places  []int32 // and where in the batch they go
 	room    [][]byte
@@ -167,7 +169,7 @@ func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
 	}
 	s.rows, s.places = s.rows[:len(rows)], s.places[:len(rows)]
 	last := int64(len(r.starts) - 1)
-	if isRun(rows, nil) && rows[0] >= 0 && rows[0] <= r.starts[last]-int64(len(rows)) {
+	if s.run = isRun(rows, nil) && rows[0] >= 0 && rows[0] <= r.starts[last]-int64(len(rows)); s.run {
 		r.sorted(s, rows[0])
 		return nil
 	}
@@ -200,17 +202,19 @@ func (r *pieceReader) sort(s *pieceScratch, rows []int64) error {
 
 // sorted is sort of rows that follow each other, as many as s has room for.
 func (r *pieceReader) sorted(s *pieceScratch, first int64) {
-	for i := range s.places {
-		s.places[i] = int32(i)
-	}
+	s.first = first
 	for from := 0; from < len(s.rows); {
 		at := r.piece(first)
 		to := int(min(int64(len(s.rows)), int64(from)+r.starts[at+1]-first))
-		for i, row := from, first-r.starts[at]; i < to; i, row = i+1, row+1 {
-			s.rows[i] = row
-		}
 		s.touched, s.counts[at] = append(s.touched, int32(at)), int32(to)
 		first, from = first+int64(to-from), to
+	}
+}
+
+// list writes the rows of a piece, and their places, where they follow each other.
+func (r *pieceReader) list(s *pieceScratch, piece int, begin, end int32) {
+	for k := begin; s.run && k < end; k++ {
+		s.rows[k], s.places[k] = s.first+int64(k)-r.starts[piece], k
 	}
 }
 
@@ -238,10 +242,11 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 			r.cache.want(int(s.touched[wanted]))
 		}
 		end := s.counts[i]
-		err := r.readPiece(ctx, s, int(i), s.rows[begin:end], s.places[begin:end], to)
+		err := r.readPiece(ctx, s, int(i), begin, end, to)
 		switch {
 		case err == nil:
 		case errors.Is(err, storage.ErrFormat):
+			r.list(s, int(i), begin, end)
 			if bad == nil {
 				bad = &BadRows{Err: err}
 			}
@@ -265,14 +270,21 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 	return nil
 }
 
-// readPiece gathers rows of a piece and puts them in their places.
-func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, rows []int64, places []int32, to []Tensor) error {
+// readPiece gathers rows of a piece, from begin to end of those that are sorted, and
+// puts them in their places.
+func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, begin, end int32, to []Tensor) error {
 	held, err := r.cache.take(ctx, i)
 	if err != nil {
 		return err
 	}
 	defer r.cache.giveBack(held)
-	if err := held.reader.put(ctx, s, rows, places, to); err != nil {
+	if p, ok := held.reader.(runPiece); ok && s.run {
+		err = p.putRun(ctx, s, s.first+int64(begin)-r.starts[i], int64(end-begin), to, int64(begin))
+	} else {
+		r.list(s, i, begin, end)
+		err = held.reader.put(ctx, s, s.rows[begin:end], s.places[begin:end], to)
+	}
+	if err != nil {
 		return placed(err, r.at(i))
 	}
 	return nil

@@ -139,12 +139,12 @@ func (s *Sampler) Fill(dst []int64, epoch, from, step int64) (n, padded int64) {
 		p.Fill(dst, at)
 		return n, padded
 	}
-	row := at % s.Rows
-	for i := range dst {
-		dst[i] = row
-		if row++; row == s.Rows {
-			row = 0
+	for row := at % s.Rows; len(dst) > 0; row = 0 {
+		run := dst[:min(int64(len(dst)), s.Rows-row)]
+		for i := range run {
+			run[i] = row + int64(i)
 		}
+		dst = dst[len(run):]
 	}
 	return n, padded
 }

@@ -88,26 +88,34 @@ func (p *wordPiece) decode(room []storage.Words, first, n int64, to []Tensor, at
 
 // put decodes the rows that follow each other, in the data and in the batch, at once.
 func (p *wordPiece) put(ctx context.Context, room *pieceScratch, rows []int64, places []int32, to []Tensor) error {
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n] == rows[0]+int64(n) && places[n] == places[0]+int32(n) {
+			n++
+		}
+		if err := p.putRun(ctx, room, rows[0], int64(n), to, int64(places[0])); err != nil {
+			return err
+		}
+		rows, places = rows[n:], places[n:]
+	}
+	return nil
+}
+
+// putRun decodes rows that follow each other.
+func (p *wordPiece) putRun(ctx context.Context, room *pieceScratch, first, n int64, to []Tensor, at int64) error {
 	if err := device.Canceled(ctx, "", "dataloader"); err != nil {
 		return err
 	}
 	if len(room.words) < len(p.of.names) {
 		room.words = make([]storage.Words, len(p.of.names))
 	}
-	for len(rows) > 0 {
-		n := 1
-		for n < len(rows) && rows[n] == rows[0]+int64(n) && places[n] == places[0]+int32(n) {
-			n++
+	if err := p.decode(room.words, first, n, to, at); err != nil {
+		return err
+	}
+	for k := range to {
+		if part := &p.of.parts[k]; part.Mask {
+			part.setValid(&to[k], at, n)
 		}
-		if err := p.decode(room.words, rows[0], int64(n), to, int64(places[0])); err != nil {
-			return err
-		}
-		for k := range to {
-			if part := &p.of.parts[k]; part.Mask {
-				part.setValid(&to[k], int64(places[0]), int64(n))
-			}
-		}
-		rows, places = rows[n:], places[n:]
 	}
 	return nil
 }

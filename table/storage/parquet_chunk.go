@@ -42,6 +42,7 @@ type chunkReader struct {
 	at     int64       // offset in the file of the one at hand
 	packed *memory.Buffer
 	page   *memory.Buffer
+	there  *fetched             // of the row group
 	into   func(n int64) []byte // gives room for pages of data that are to stay, nil where each may overwrite the one before
 	left   int64                // rows of it yet to take
 	levels hybrid               // of it, where optional

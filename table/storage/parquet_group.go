@@ -21,12 +21,14 @@ type groupReader struct {
 	file   *parquetFile
 	g      int
 	from   memory.Allocator
+	memory *groupMemory  // of row groups before; nil where there were none
 	want   *arrow.Schema // of the batches
 	fields []int         // of want, in the file
 	emit   func(*table.Batch) error
 	most   int64 // bytes of texts of one batch
 	seen   int64 // rows emitted
 
+	there  *fetched       // of the row group
 	at     int64          // rows read, this time
 	flat   []*chunkReader // of want's fields, nil where arrow-go reads
 	others *arrow.Schema  // of the fields that it reads
@@ -70,7 +72,7 @@ func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, er
 			if err != nil {
 				return nil, 0, inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
 			}
-			if pages, err = r.file.pagesOf(ctx, chunk, rowGroup(r.g), r.file.meta.Schema.Column(leaf).Path()); err != nil {
+			if pages, err = r.file.pagesOf(ctx, r.there, chunk, rowGroup(r.g), r.file.meta.Schema.Column(leaf).Path()); err != nil {
 				return nil, 0, err
 			}
 			largest = max(largest, largestOf(pages))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/volley-go/volley/memory"
 )
 
 var errLevelsEnd = errors.New("its definition levels are longer than it")
@@ -88,7 +87,7 @@ func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 	var err error
 	if n := p.uncompressed; c.into != nil && p.kind != pageDictionary {
 		page = c.into(n + slack)[:n]
-	} else if page, err = c.room(&c.page, n); err != nil {
+	} else if page, err = roomIn(&c.page, c.from, n); err != nil {
 		return nil, err
 	}
 	in := &until{ctx: ctx, in: c.file.input}
@@ -96,15 +95,21 @@ func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 		if p.compressed != p.uncompressed {
 			return nil, fmt.Errorf("%d bytes that are not compressed should be %d", p.compressed, p.uncompressed)
 		}
+		if b := c.there.bytes(p.body, p.compressed); b != nil {
+			copy(page, b)
+			return page, nil
+		}
 		_, err := in.ReadAt(page, p.body)
 		return page, err
 	}
-	packed, err := c.room(&c.packed, p.compressed)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := in.ReadAt(packed, p.body); err != nil {
-		return nil, err
+	packed := c.there.bytes(p.body, p.compressed)
+	if packed == nil {
+		if packed, err = roomIn(&c.packed, c.from, p.compressed); err != nil {
+			return nil, err
+		}
+		if _, err := in.ReadAt(packed, p.body); err != nil {
+			return nil, err
+		}
 	}
 	copy(page, packed[:p.levels])
 	want := page[p.levels:]
@@ -124,18 +129,4 @@ func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 		copy(want, got)
 	}
 	return page, nil
-}
-
-// room is n bytes, slack bytes behind them, of a buffer that is used again.
-func (c *chunkReader) room(b **memory.Buffer, n int64) ([]byte, error) {
-	if *b == nil || (*b).Len() < n+slack {
-		(*b).Release()
-		*b = nil
-		fresh, err := memory.New(c.from, n+slack)
-		if err != nil {
-			return nil, err
-		}
-		*b = fresh
-	}
-	return (*b).Bytes()[:n], nil
 }

@@ -34,20 +34,21 @@ func largestOf(pages []chunkPage) (largest int64) {
 
 // pagesOf walks the page headers of a column chunk before it is decoded.
 // Sizes must fit the chunk, and compressed data must not claim to unpack to
-// more than the header says: the decompressors allocate by that claim.
-func (p *parquetFile) pagesOf(ctx context.Context, chunk *metadata.ColumnChunkMetaData, part, name string) (pages []chunkPage, err error) {
+// more than the header says: the decompressors allocate by that claim. What is
+// in memory of the file is not read anew.
+func (p *parquetFile) pagesOf(ctx context.Context, there *fetched, chunk *metadata.ColumnChunkMetaData, part, name string) (pages []chunkPage, err error) {
 	fault := func(format string, args ...any) ([]chunkPage, error) {
 		err := damaged(p.path, part, format, args...).(*Error)
 		err.Name = name
 		return nil, err
 	}
 	start, size := chunkSpan(chunk)
-	values, buf := int64(0), make([]byte, 1<<12)
+	values, buf := int64(0), []byte(nil)
 	for at, end := start, start+size; at < end && values < chunk.NumValues(); {
 		if err := canceled(ctx, p.path); err != nil {
 			return nil, err
 		}
-		h, head, err := p.pageAt(&buf, at, end)
+		h, head, err := p.pageAt(there, &buf, at, end)
 		if err != nil {
 			return fault("page at offset %d: %v", at, err)
 		}
@@ -70,9 +71,21 @@ func (p *parquetFile) pagesOf(ctx context.Context, chunk *metadata.ColumnChunkMe
 	return pages, nil
 }
 
+// headBytes is how many bytes are read for a page header at first.
+const headBytes = 1 << 12
+
 // pageAt reads the header of the page at an offset and, as head, some bytes
 // that follow it.
-func (p *parquetFile) pageAt(buf *[]byte, at, end int64) (h pageHeader, head []byte, err error) {
+func (p *parquetFile) pageAt(there *fetched, buf *[]byte, at, end int64) (h pageHeader, head []byte, err error) {
+	if b := there.bytes(at, end-at); b != nil {
+		if h, err = readPageHeader(b[:min(largestHeader, len(b))]); err != nil {
+			return h, nil, err
+		}
+		return h, b[h.size:], nil
+	}
+	if *buf == nil {
+		*buf = make([]byte, headBytes)
+	}
 	for {
 		b := (*buf)[:min(int64(len(*buf)), end-at)]
 		n, err := p.file.ReadAt(b, at)

@@ -72,6 +72,9 @@ type wordPage struct {
 // nulls, or another encoding or type.
 func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGroup, err error) {
 	defer guard(r.file.path, rowGroup(r.g), &err)
+	room := r.memory.borrow()
+	defer r.memory.giveBack(room)
+	r.there = r.fetch(ctx, room)
 	leaves, _, err := r.open(ctx)
 	defer r.close()
 	if err != nil || len(leaves) > 0 {
@@ -87,7 +90,7 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 	for _, c := range r.flat {
 		size += c.wordsSize()
 	}
-	if one.held, err = memory.New(r.from, size); err != nil {
+	if one.held, err = memory.New(r.from, r.memory.sizeFor(size)); err != nil {
 		return nil, inFile(one.path, one.part, err, nil)
 	}
 	one.room = one.held.Bytes()
@@ -95,14 +98,14 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 		if err := canceled(ctx, r.file.path); err != nil {
 			return nil, err
 		}
-		err := one.add(ctx, c, as[k])
+		c.there = r.there
+		err := one.addIn(ctx, room, c, as[k])
 		if errors.Is(err, errNotWords) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, c.fault(err)
 		}
-		c.close() // so that the next has its room
 	}
 	ok = true
 	return one, nil
@@ -130,6 +133,13 @@ func (g *WordGroup) take(n int64) []byte {
 	b := g.room[:n:n]
 	g.room = g.room[memory.Padded(n):]
 	return b
+}
+
+// addIn is add of a column whose pages are read and unpacked in a room.
+func (g *WordGroup) addIn(ctx context.Context, room *groupRoom, c *chunkReader, as arrow.DataType) error {
+	c.packed, c.page = room.packed, room.page
+	defer func() { room.packed, room.page, c.packed, c.page = c.packed, c.page, nil, nil }()
+	return g.add(ctx, c, as)
 }
 
 // add reads the pages of a column and looks that they have as many values as the

@@ -28,6 +28,7 @@ type Pieces struct {
 	compressed bool
 	files      []pieceFile
 	rooms      *memory.Caching // pages and dictionaries of OpenWords, from piece to piece
+	memory     *groupMemory
 }
 
 // keptRooms is how many bytes of pages are kept between pieces.
@@ -62,7 +63,7 @@ func OpenPieces(ctx context.Context, b *kernels.Backend, s table.Source) (_ *Pie
 	if p := b.Device.Place(); !p.HostAccessible() {
 		return nil, device.Errorf(device.ErrUnsupported, p.String(), "storage", "pieces are read onto the host")
 	}
-	p := &Pieces{name: s.Name(), rooms: memory.NewCaching(hostMemory(b), keptRooms)}
+	p := &Pieces{name: s.Name(), rooms: memory.NewCaching(hostMemory(b), keptRooms), memory: newGroupMemory()}
 	defer func() {
 		if err != nil {
 			p.Close()
@@ -210,5 +211,6 @@ func (p *Pieces) Close() {
 		f.close()
 	}
 	p.files, p.pieces = nil, nil
+	p.memory.drop()
 	p.rooms.Trim()
 }

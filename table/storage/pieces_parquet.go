@@ -36,7 +36,7 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 					scan := &parquetScan{backend: b, want: want}
 					return scan.read(ctx, f, g, fieldsOf(f, want), emit)
 				}, func(ctx context.Context, want *arrow.Schema, as []arrow.DataType) (*WordGroup, error) {
-					r := groupReader{file: f, g: g, from: p.rooms, want: want, fields: fieldsOf(f, want), most: largestBlock(f.size)}
+					r := groupReader{file: f, g: g, from: p.rooms, memory: p.memory, want: want, fields: fieldsOf(f, want), most: largestBlock(f.size)}
 					return r.words(ctx, as)
 				}})
 			}
