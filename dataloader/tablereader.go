@@ -13,7 +13,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/internal/rowcopy"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -58,7 +57,8 @@ type scratch struct {
 	chunk   [blockRows]int32
 	ranks   [blockRows]int64 // places in a section
 	section *section         // that is read from, or nil
-	next    []int64          // the rows of the block after, nil where it is shorter
+	sorter                   // of the rows of a batch
+	sorted  bool             // whether columns of words are gathered already
 	touched byte
 }
 
@@ -224,7 +224,7 @@ func (r *tableReader) borrow() *scratch {
 }
 
 func (r *tableReader) giveBack(s *scratch) {
-	s.section, s.next = nil, nil
+	s.section, s.sorted = nil, false
 	select {
 	case r.scratch <- s:
 	default:
@@ -255,6 +255,11 @@ func (r *tableReader) read(ctx context.Context, from *section, rows []int64, to 
 // readAt is Read into the rows of the tensors from first on, which are not looked
 // at otherwise.
 func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to []Tensor, first int64) error {
+	if s.sorted = r.sorts(s, rows); s.sorted {
+		if err := r.gatherSorted(ctx, s, rows, to, first); err != nil {
+			return err
+		}
+	}
 	for at := int64(0); at < int64(len(rows)); at += blockRows {
 		if at&0xffff == 0 {
 			if err := device.Canceled(ctx, "", "dataloader"); err != nil {
@@ -271,10 +276,6 @@ func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to [
 			for i, row := range block {
 				s.ranks[i] = s.section.at(row)
 			}
-		}
-		s.next = nil
-		if rest := rows[at+int64(len(block)):]; len(rest) >= len(block) {
-			s.next = rest
 		}
 		for i := range r.parts {
 			if err := r.readPart(s, i, &to[i], first+at, block); err != nil {
@@ -316,10 +317,8 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 		}
 		k := at*to.RowStride + g.first*to.ColumnStride
 		if int64(c) >= tiled && !run {
-			if g.words == nil {
+			if g.words == nil || !s.sorted {
 				g.gather(to.Data, k, to.RowStride, local, chunk)
-			} else {
-				p.gatherWords(c, view[uint32](to.Data)[k:], int(to.RowStride), local, chunk, s.next)
 			}
 		}
 		if p.Mask {
@@ -327,25 +326,6 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 		}
 	}
 	return nil
-}
-
-// gatherWords gathers a column of words and asks for those of the next column: of the
-// same rows, or behind the last, where the rows after are known, of the first one.
-func (p *openPart) gatherWords(c int, to []uint32, step int, local []int64, chunk []int32, after []int64) {
-	g, next, rows := &p.columns[c], &p.columns[c], local
-	if c+1 < len(p.columns) {
-		next = &p.columns[c+1]
-	} else if after != nil && chunk == nil {
-		next, rows = &p.columns[0], after
-	}
-	if next.words == nil {
-		next, rows = g, local
-	}
-	if chunk == nil {
-		rowcopy.Words(to, step, g.words[0], local, next.words[0], rows)
-		return
-	}
-	rowcopy.ChunkedWords(to, step, g.words, local, chunk, next.words)
 }
 
 // badRow names the row that is wrong in a block, which begins at a position.

@@ -47,20 +47,20 @@ func copyEights(to *byte, step int, from *byte, width int, rows *int64, n, ahead
 //go:noescape
 func copyFours(to *byte, step int, from *byte, width int, rows *int64, n, ahead int)
 
-func askWords(to []uint32, step int, from unsafe.Pointer, rows []int64, next unsafe.Pointer, nextRows []int64) {
-	words(&to[0], step, from, &rows[0], len(rows), next, &nextRows[0])
+func askWords(to []uint32, step int, places []int32, from unsafe.Pointer, rows []int64, next unsafe.Pointer, nextRows []int64) {
+	words(&to[0], step, &places[0], from, &rows[0], len(rows), next, &nextRows[0])
 }
 
-func askChunkedWords(to []uint32, step int, from []unsafe.Pointer, rows []int64, chunk []int32, next []unsafe.Pointer) {
-	chunkedWords(&to[0], step, &from[0], &rows[0], &chunk[0], len(rows), &next[0])
+func askChunkedWords(to []uint32, step int, places []int32, from []unsafe.Pointer, rows []int64, chunk []int32, next []unsafe.Pointer) {
+	chunkedWords(&to[0], step, &places[0], &from[0], &rows[0], &chunk[0], len(rows), &next[0])
 }
 
 // words is Words of n rows.
 //
 //go:noescape
-func words(to *uint32, step int, from unsafe.Pointer, rows *int64, n int, next unsafe.Pointer, nextRows *int64)
+func words(to *uint32, step int, places *int32, from unsafe.Pointer, rows *int64, n int, next unsafe.Pointer, nextRows *int64)
 
 // chunkedWords is ChunkedWords of n rows.
 //
 //go:noescape
-func chunkedWords(to *uint32, step int, from *unsafe.Pointer, rows *int64, chunk *int32, n int, next *unsafe.Pointer)
+func chunkedWords(to *uint32, step int, places *int32, from *unsafe.Pointer, rows *int64, chunk *int32, n int, next *unsafe.Pointer)

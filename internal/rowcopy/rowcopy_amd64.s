@@ -212,40 +212,41 @@ foursrest:
 	JNZ  foursrest
 	RET
 
-// func words(to *uint32, step int, from unsafe.Pointer, rows *int64, n int, next unsafe.Pointer, nextRows *int64)
-TEXT ·words(SB), NOSPLIT, $0-56
+// func words(to *uint32, step int, places *int32, from unsafe.Pointer, rows *int64, n int, next unsafe.Pointer, nextRows *int64)
+TEXT ·words(SB), NOSPLIT, $0-64
 	MOVQ to+0(FP), DI
 	MOVQ step+8(FP), R13
-	MOVQ from+16(FP), SI
-	MOVQ rows+24(FP), R8
-	MOVQ n+32(FP), R9
-	MOVQ next+40(FP), R10
-	MOVQ nextRows+48(FP), R11
-	SHLQ $2, R13
+	MOVQ places+16(FP), R12
+	MOVQ from+24(FP), SI
+	MOVQ rows+32(FP), R8
+	MOVQ n+40(FP), R9
+	MOVQ next+48(FP), R10
+	MOVQ nextRows+56(FP), R11
 	XORQ CX, CX
 
 word:
 	MOVQ       (R11)(CX*8), DX
 	MOVQ       (R8)(CX*8), AX
 	PREFETCHT0 (R10)(DX*4)
+	MOVLQSX    (R12)(CX*4), DX
+	IMULQ      R13, DX
 	MOVL       (SI)(AX*4), BX
-	MOVL       BX, (DI)
-	ADDQ       R13, DI
+	MOVL       BX, (DI)(DX*4)
 	INCQ       CX
 	CMPQ       CX, R9
 	JLT        word
 	RET
 
-// func chunkedWords(to *uint32, step int, from *unsafe.Pointer, rows *int64, chunk *int32, n int, next *unsafe.Pointer)
-TEXT ·chunkedWords(SB), NOSPLIT, $0-56
+// func chunkedWords(to *uint32, step int, places *int32, from *unsafe.Pointer, rows *int64, chunk *int32, n int, next *unsafe.Pointer)
+TEXT ·chunkedWords(SB), NOSPLIT, $0-64
 	MOVQ to+0(FP), DI
 	MOVQ step+8(FP), R13
-	MOVQ from+16(FP), SI
-	MOVQ rows+24(FP), R8
-	MOVQ chunk+32(FP), R11
-	MOVQ n+40(FP), R9
-	MOVQ next+48(FP), R10
-	SHLQ $2, R13
+	MOVQ places+16(FP), BX
+	MOVQ from+24(FP), SI
+	MOVQ rows+32(FP), R8
+	MOVQ chunk+40(FP), R11
+	MOVQ n+48(FP), R9
+	MOVQ next+56(FP), R10
 	XORQ CX, CX
 
 chunked:
@@ -254,9 +255,10 @@ chunked:
 	MOVQ       (R10)(DX*8), R12
 	PREFETCHT0 (R12)(AX*4)
 	MOVQ       (SI)(DX*8), R12
-	MOVL       (R12)(AX*4), BX
-	MOVL       BX, (DI)
-	ADDQ       R13, DI
+	MOVL       (R12)(AX*4), R12
+	MOVLQSX    (BX)(CX*4), DX
+	IMULQ      R13, DX
+	MOVL       R12, (DI)(DX*4)
 	INCQ       CX
 	CMPQ       CX, R9
 	JLT        chunked

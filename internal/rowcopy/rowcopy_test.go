@@ -113,18 +113,18 @@ func TestWords(t *testing.T) {
 				}
 				defer a.Free(block)
 				to := unsafe.Slice((*uint32)(unsafe.Pointer(&block.Bytes[0])), len(block.Bytes)/4)
-				numbers, chunk := make([]int64, n), make([]int32, n)
+				numbers, chunk, places := make([]int64, n), make([]int32, n), make([]int32, n)
 				for i := range numbers {
-					numbers[i], chunk[i] = r.Int64N(rows), r.Int32N(3)
+					numbers[i], chunk[i], places[i] = r.Int64N(rows), r.Int32N(3), int32(n-1-i)
 				}
 				numbers[0], numbers[n-1] = rows-1, 0
 				want := slices.Clone(to)
-				plainWords(want, step, starts[0], numbers)
-				if Words(to, step, starts[0], numbers, starts[1], numbers); !slices.Equal(to, want) {
+				plainWords(want, step, places, starts[0], numbers)
+				if Words(to, step, places, starts[0], numbers, starts[1], numbers); !slices.Equal(to, want) {
 					t.Fatalf("%d words, %d apart: others than the plain loop's", n, step)
 				}
-				plainChunkedWords(want, step, starts, numbers, chunk)
-				if ChunkedWords(to, step, starts, numbers, chunk, starts); !slices.Equal(to, want) {
+				plainChunkedWords(want, step, places, starts, numbers, chunk)
+				if ChunkedWords(to, step, places, starts, numbers, chunk, starts); !slices.Equal(to, want) {
 					t.Fatalf("%d words of chunks, %d apart: others than the plain loop's", n, step)
 				}
 			}
