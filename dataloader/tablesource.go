@@ -24,10 +24,10 @@ import (
 // beside the making of the first batches. Else it is done for the rows of the next
 // batches, as many as half of it holds, while those before are made of the other
 // half: a table of n bytes and a half of s is read from end to end n/s times an
-// epoch. Where that is more than 16 times, the first columns of each matrix are
+// epoch. Where that is more than 12 times, the first columns of each matrix are
 // laid out, as many as there is room for, and those left over cost a line read and
-// e bytes written a row each. The rows of a batch are worked on in blocks whose
-// loads do not wait for each other.
+// e bytes written a row each. The rows of a batch are then sorted, and where a column's
+// values lie is asked for while the column before is read.
 func FromTable(t *table.Table) Source {
 	if t == nil {
 		return nil
