@@ -44,7 +44,11 @@ func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
 		}
 		return rounds(q-1, part, 0)
 	case "direct":
-		if op == ReduceScatter {
+		// Contributions lie in Scratch before they are combined: in the nearest caches where
+		// one window holds the block.
+		if windows := math.Ceil(n / q / (4 * foldChunk)); op == ReduceScatter && windows > 1 {
+			return rounds(windows*(q-1), 2*part, part)
+		} else if op == ReduceScatter {
 			return rounds(q-1, part, part)
 		}
 		return rounds(q-1, (q-1)*n, (q-1)*n)
