@@ -11,8 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/kernels/cpu"
-	"github.com/volley-go/volley/kernels/kerneltest"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -72,16 +70,6 @@ func TestRefused(t *testing.T) {
 	stop()
 	if _, err := New(ended, FromTable(few), Options{Batch: 1, Memory: a}); !errors.Is(err, device.ErrCanceled) {
 		t.Errorf("a context that has ended: %v", err)
-	}
-	far := kerneltest.Remote(memory.Place{Type: memory.CUDA}, cpu.Generic())
-	defer far.Close()
-	there, err := few.To(ctx, far)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer there.Release()
-	if _, err := New(ctx, FromTable(there), Options{Batch: 1, Memory: a}); !errors.Is(err, device.ErrUnsupported) {
-		t.Errorf("a table on a device: %v", err)
 	}
 }
 

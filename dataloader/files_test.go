@@ -189,9 +189,16 @@ func TestDamagedFile(t *testing.T) {
 func TestFileChanges(t *testing.T) {
 	b, a := onHost(t)
 	all := numbers(t, b, 1003, 2)
-	for name, s := range written(t, b, all) {
+	for _, workers := range []int{InCaller, 2} { // of which the second have made batches of the next epoch by then
+		fileChanges(t, written(t, b, all), b, Options{Batch: 600, Workers: workers, Memory: a})
+	}
+}
+
+func fileChanges(t *testing.T, sets map[string]table.Source, b *kernels.Backend, o Options) {
+	t.Helper()
+	for name, s := range sets {
 		f := opened(t, b, s, FileOptions{})
-		l := load(t, f, Options{Batch: 600, Workers: InCaller, Memory: a})
+		l := load(t, f, o)
 		for range 3 { // the first epoch and its end
 			next(t, l)
 		}

@@ -3,6 +3,7 @@ package dataloader
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"sync"
@@ -189,6 +190,9 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 		l.epoch, l.from, l.step = l.epoch+1, 0, 0
 		return Batch{}, io.EOF
 	}
+	if err := l.unchanged(ctx); err != nil {
+		return Batch{}, err
+	}
 	s, err := l.take(ctx)
 	if err != nil {
 		return Batch{}, err
@@ -202,6 +206,25 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 	l.lent.Add(1)
 	l.meter.given(s.n)
 	return Batch{s, s.lease.Add(1), false}, nil
+}
+
+// unchanged is an error where the data has changed since the epoch before. Workers have
+// made the first batches of an epoch by the time that it begins, and so have looked
+// before who asks for them could change anything.
+func (l *Loader) unchanged(ctx context.Context) error {
+	c, ok := l.reader.(checker)
+	if !ok || l.step > 0 || l.epoch == l.first || l.options.Workers == InCaller || l.isClosed() {
+		return nil
+	}
+	err := c.Check(ctx)
+	if err == nil {
+		return nil
+	}
+	if canceled := device.Canceled(ctx, "", "dataloader.Next"); canceled != nil {
+		return canceled
+	}
+	l.failed = &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch 0 of epoch %d: read: %v", l.epoch, err), Cause: err}
+	return l.failed
 }
 
 // Steps is how many batches a whole epoch has for this rank.

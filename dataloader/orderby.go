@@ -72,9 +72,10 @@ func columnOf(ctx context.Context, rows *table.Query, column string) (*table.Tab
 	if err != nil {
 		return nil, err
 	}
-	if err := onHostOnly(t); err != nil {
+	if !hostAddresses(t) {
+		place := t.Backend().Device.Place()
 		t.Release()
-		return nil, err
+		return nil, device.Errorf(device.ErrUnsupported, place.String(), "dataloader", "the table is in a device's memory: bring it to the host with Table.To")
 	}
 	return t, nil
 }

@@ -84,3 +84,18 @@ func TestBound(t *testing.T) {
 		}
 	}
 }
+
+// TestReport: what a loader has done, in words.
+func TestReport(t *testing.T) {
+	s := Stats{
+		Batches: 3, Rows: 300, Skipped: 2, Elapsed: 2 * time.Second, RowsPerSecond: 150, Decode: time.Second, Gather: 2 * time.Millisecond,
+		ProducerWait: time.Millisecond, ConsumerWait: 1500 * time.Millisecond, Fill: 0.25, Ring: 4096, Spare: 64, Bound: "decode",
+	}
+	const want = `3 batches, 300 rows in 2s: 150 rows/s, 2 rows left out; bound by: decode
+all workers together: decode 1s, gather 2ms, wait for room 1ms
+consumer: waited 1.5s, 0.2 batches ready when one was asked for
+memory: ring 4096 bytes, arranged data 64 bytes`
+	if got := s.String(); got != want {
+		t.Errorf("%s\n\nand not\n\n%s", got, want)
+	}
+}

@@ -1,6 +1,8 @@
 package dataloader
 
 import (
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -81,6 +83,33 @@ func (l *Loader) Stats() Stats {
 		s.Bound = s.bound(l.options.Workers)
 	}
 	return s
+}
+
+// String is a report of some lines: how fast batches came, which stage bounds them, and
+// what each stage and each side took or waited.
+func (s Stats) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d batches, %d rows in %v: %.0f rows/s", s.Batches, s.Rows, s.Elapsed.Round(time.Millisecond), s.RowsPerSecond)
+	if s.Skipped > 0 {
+		fmt.Fprintf(&b, ", %d rows left out", s.Skipped)
+	}
+	if s.Bound != "" {
+		fmt.Fprintf(&b, "; bound by: %s", s.Bound)
+	}
+	b.WriteString("\nall workers together:")
+	for _, one := range []struct {
+		name string
+		took time.Duration
+	}{
+		{"read", s.Read}, {"decode", s.Decode}, {"wait for decoding", s.DecodeWait}, {"gather", s.Gather}, {"transform", s.Transform}, {"copy", s.Copy},
+	} {
+		if one.took > 0 {
+			fmt.Fprintf(&b, " %s %v,", one.name, one.took.Round(time.Microsecond))
+		}
+	}
+	fmt.Fprintf(&b, " wait for room %v\nconsumer: waited %v, %.1f batches ready when one was asked for\nmemory: ring %d bytes, arranged data %d bytes",
+		s.ProducerWait.Round(time.Microsecond), s.ConsumerWait.Round(time.Microsecond), s.Fill, s.Ring, s.Spare)
+	return b.String()
 }
 
 // bound is the stage that takes longest.

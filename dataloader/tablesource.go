@@ -3,6 +3,7 @@ package dataloader
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"unsafe"
 
@@ -13,8 +14,10 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// FromTable is a table in host memory as a source. The table must stay alive
-// until the loaders over it are made; they hold it themselves.
+// FromTable is a table as a source. The table must stay alive until the loaders over
+// it are made; they hold it themselves. Of a table in a device's memory each loader
+// copies all columns to the host's when it is made, and again for its first State:
+// columns that are not read are better left out before, by Query.Select.
 //
 // What bounds random rows of columns is not bytes but lines of the cache: a
 // value of 4 bytes costs one of 64, from memory where a column is larger than
@@ -57,33 +60,78 @@ func (s *tableSource) openAhead(ctx context.Context, m memory.Allocator, parts [
 }
 
 func (s *tableSource) open(ctx context.Context, m memory.Allocator, parts []Part, spare int64, c *coming) (Reader, error) {
-	if err := onHostOnly(s.t); err != nil {
+	t, err := addressable(ctx, s.t)
+	if err != nil {
 		return nil, err
 	}
-	r, err := newTableReader(ctx, s.t, m, parts, spare, c)
+	defer t.Release()
+	r, err := newTableReader(ctx, t, m, parts, spare, c)
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// onHostOnly is an error for a table in a device's memory.
-func onHostOnly(t *table.Table) error {
+// addressable is a table whose columns the host can address, as a reference of its own: the
+// table, or where it is in a device's memory copies of all its columns. The table itself
+// stays where it is.
+func addressable(ctx context.Context, t *table.Table) (_ *table.Table, err error) {
+	if hostAddresses(t) {
+		return t.Retain(), nil
+	}
+	stream, err := t.Backend().Device.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	m := device.NewMover(stream, memory.Heap)
+	var chunks []*table.Batch
+	defer func() {
+		m.Release()
+		err = errors.Join(err, stream.Close())
+		if err != nil {
+			releaseAll(chunks)
+		}
+	}()
+	for _, b := range t.Chunks() {
+		if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+			return nil, err
+		}
+		there, err := b.Move(m)
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, there)
+		if err := stream.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	made, err := table.NewTable(t.Backend(), t.Schema(), chunks)
+	chunks = nil // which the table has, or has given back
+	return made, err
+}
+
+// hostAddresses reports whether the host can address all of a table.
+func hostAddresses(t *table.Table) bool {
 	for _, b := range t.Chunks() {
 		for i := range b.NumColumns() {
-			if p := b.Column(i).Place(); !p.HostAccessible() {
-				return device.Errorf(device.ErrUnsupported, p.String(), "dataloader", "the table is in a device's memory: bring it to the host with Table.To")
+			if !b.Column(i).Place().HostAccessible() {
+				return false
 			}
 		}
 	}
-	return nil
+	return true
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Fingerprint is a CRC-32C of all values and of which are null.
 func (s *tableSource) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
-	return sumOf(s.t.NumRows(), columns, func(c int) (uint32, uint32, error) { return s.column(ctx, c) })
+	t, err := addressable(ctx, s.t)
+	if err != nil {
+		return 0, err
+	}
+	defer t.Release()
+	return sumOf(t.NumRows(), columns, func(c int) (uint32, uint32, error) { return (&tableSource{t}).column(ctx, c) })
 }
 
 // sumOf is the sum of a number of rows and of the sums of some columns.

@@ -65,6 +65,9 @@ func (s *Taken) Close() error {
 func (s *Taken) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.bring(ctx); err != nil {
+		return 0, err
+	}
 	t := s.t
 	if s.reader != nil {
 		t = s.reader.whole
@@ -73,6 +76,20 @@ func (s *Taken) Fingerprint(ctx context.Context, columns []int) (uint32, error) 
 		return 0, err
 	}
 	return sumOf(s.rows, columns, func(c int) (uint32, uint32, error) { return s.sums[c].values, s.sums[c].nulls, nil })
+}
+
+// bring brings a table that nobody has yet to the host's memory. The lock is held.
+func (s *Taken) bring(ctx context.Context) error {
+	if s.t == nil || hostAddresses(s.t) {
+		return nil
+	}
+	there, err := addressable(ctx, s.t)
+	if err != nil {
+		return err
+	}
+	s.t.Release()
+	s.t = there
+	return nil
 }
 
 // sum remembers the sums of columns of the table. The lock is held.
@@ -112,7 +129,7 @@ func (s *Taken) Open(ctx context.Context, m memory.Allocator, parts []Part, _ in
 	if s.t == nil {
 		return nil, device.Errorf(device.ErrClosed, "", "dataloader", "the table was taken: all loaders of a TakeTable are open together and read the same")
 	}
-	if err := onHostOnly(s.t); err != nil {
+	if err := s.bring(ctx); err != nil {
 		return nil, err
 	}
 	for _, p := range parts {

@@ -4,6 +4,7 @@ import gc
 import json
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -82,6 +83,15 @@ def test_memory_is_lent_and_comes_back() -> None:
     with pytest.raises(vo.Closed):
         loader.next()
     assert live() <= before + 1  # the table of a loader that is still named
+
+
+def test_the_report_says_what_bounds() -> None:
+    with vo.Loader(vo.Table({"x": [float(i) for i in range(100)]}), 10, epochs=1) as loader:
+        for batch in loader:
+            time.sleep(0.002)
+            batch.close()
+        report = loader.report()
+    assert report.startswith("10 batches, 100 rows in ") and "bound by: " in report and "rows/s" in report and "batches ready" in report
 
 
 def test_who_holds_all_batches_is_told() -> None:

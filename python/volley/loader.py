@@ -427,6 +427,17 @@ class Loader:
         made.update({name: made[name] / 1e9 for name in seconds}, bound=(f.bound or b"").decode())
         return made
 
+    def report(self) -> str:
+        """The figures of ``stats`` in words: how fast batches came, which stage bounds them, who waited how long."""
+        s = self.stats()
+        speed = s["rows"] / s["elapsed"] if s["elapsed"] else 0.0
+        left_out = f", {s['skipped']} rows left out" if s["skipped"] else ""
+        bound = f"; bound by: {s['bound']}" if s["bound"] else ""
+        return (f"{s['batches']} batches, {s['rows']} rows in {s['elapsed']:.3f} s: {speed:.0f} rows/s{left_out}{bound}\n"
+                f"all workers together: gather {s['gather']:.3f} s, wait for room {s['producer_wait']:.3f} s\n"
+                f"consumer: waited {s['consumer_wait']:.3f} s, {s['fill']:.1f} batches ready when one was asked for\n"
+                f"memory: ring {s['ring']} bytes, arranged data {s['spare']} bytes")  # fmt: skip
+
     def close(self) -> None:
         """Stops the workers. Batches that are lent stay as they are."""
         if self._loader is not None:
