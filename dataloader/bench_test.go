@@ -54,7 +54,7 @@ func BenchmarkEpoch(b *testing.B) {
 			epoch(b, TakeTable(t.Retain()), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers})
 		})
 	}
-	for _, spare := range []int64{-1, 52, 128} {
+	for _, spare := range []int64{-1, 50, 128} {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("from=table/spare=%dMiB/workers=%d", max(0, spare), workers), func(b *testing.B) {
 				epoch(b, FromTable(t), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: workers, Spare: spare << 20})

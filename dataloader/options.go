@@ -77,7 +77,7 @@ type Options struct {
 	// not released among them; 0 means Workers + 2.
 	Prefetch int
 	// Spare is how many bytes the source may use to arrange its data for random
-	// reading; 0 means 52 MiB, negative none. See the source for what it does. An
+	// reading; 0 means 50 MiB, negative none. See the source for what it does. An
 	// epoch in the order of the rows needs none and uses none.
 	Spare int64
 	// Device, if not nil, is where batches are copied to, on a stream of their own,
@@ -99,7 +99,7 @@ type Options struct {
 
 // defaultSpare is Options.Spare when it is 0: with what a loader takes besides, for
 // its ring and its goroutines, it is some 64 MiB.
-const defaultSpare = 52 << 20
+const defaultSpare = 50 << 20
 
 // filled is the options with their defaults.
 func (o Options) filled() (Options, error) {

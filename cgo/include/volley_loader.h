@@ -56,7 +56,7 @@ typedef struct volley_loader_options {
   int64_t epochs;              /* how many there are; 0 is no end */
   int64_t workers;             /* goroutines that make batches; 0 is one for each processor, -1 none: volley_loader_next makes them */
   int64_t prefetch;            /* batches of the ring, lent ones among them; 0 is workers + 2 */
-  int64_t spare;               /* bytes to lay rows out in for random reading; 0 is 52 MiB, -1 none */
+  int64_t spare;               /* bytes to lay rows out in for random reading; 0 is 50 MiB, -1 none */
   const char* state;           /* where to go on: a text of volley_loader_state; NULL is the beginning */
   int64_t history;             /* above 0 each row of a batch is a window over a time series: so many rows of the past, the features */
   int64_t horizon;             /* and so many rows after those, the labels; 0: the labels of the last row of the past, without steps */

@@ -66,7 +66,7 @@ class Volley(Engine):
 
 
 class Default(Volley):
-    """Ours as it is when nothing is asked for: the table stays as it is, and the loader has 52 MiB beside it."""
+    """Ours as it is when nothing is asked for: the table stays as it is, and the loader has 50 MiB beside it."""
 
     ops = ("memory",)
     why = "it is a way to read from memory"
