@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"math"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/memory"
@@ -113,12 +114,15 @@ func encodeNullable[T integer](k *keyColumn, b *batch, dst []uint64, values []T)
 		return
 	}
 	values = values[b.from:]
-	values = values[:len(dst)]
-	from := uint64(off) + uint64(b.from)
-	for j := range dst {
-		i := from + uint64(j)
-		keep := -uint64(valid[i>>3] >> (i & 7) & 1)
-		dst[j] |= ((uint64(values[j])-base)&keep | null&^keep) << shift
+	for at := 0; at < len(dst); at += 64 {
+		n := min(64, len(dst)-at)
+		word := validWord(k.c, int64(b.from)+int64(at), int64(n))
+		to := dst[at : at+n]
+		for j, v := range values[at : at+n] {
+			keep := -(word & 1)
+			to[j] |= ((uint64(v)-base)&keep | null&^keep) << shift
+			word >>= 1
+		}
 	}
 }
 
@@ -149,19 +153,7 @@ func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err
 			any[i] = true
 			return nil
 		}
-		var lo, hi T
-		have := false
-		for i := s.from; i < s.to; i++ {
-			v := values[i]
-			if !valid.Get(c.Offset() + i) {
-				continue
-			}
-			if !have {
-				lo, hi, have = v, v, true
-			}
-			lo, hi = min(lo, v), max(hi, v)
-		}
-		lows[i], highs[i], any[i] = lo, hi, have
+		lows[i], highs[i], any[i] = rangeOfValid(c, values, s)
 		return nil
 	})
 	low, high = 1, 0
@@ -175,6 +167,30 @@ func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err
 		}
 	}
 	return low, high, err
+}
+
+// rangeOfValid is the range of the rows of a span that are not null, if there is one. A null counts
+// as a value that is in the range already, so that there is no branch for a row.
+func rangeOfValid[T integer](c *memory.Column, values []T, s span) (low, high T, any bool) {
+	for at := s.from; at < s.to; at += 64 {
+		n := min(64, s.to-at)
+		word := validWord(c, at, n)
+		if word == 0 {
+			continue
+		}
+		part := values[at : at+n]
+		if !any {
+			low, any = part[bits.TrailingZeros64(word)], true
+			high = low
+		}
+		in := low
+		for _, v := range part {
+			v = in ^ (in^v)&-T(word&1)
+			low, high = min(low, v), max(high, v)
+			word >>= 1
+		}
+	}
+	return low, high, any
 }
 
 // rangeOfAll is the range of one value or more, in two chains of comparisons.
