@@ -260,6 +260,25 @@ func TestRatios(t *testing.T) {
 	if l := s.limit(&Line{Op: "allreduce", Ranks: 2, Size: 64 << 20}); !near(l, 2) {
 		t.Errorf("limit %v", l)
 	}
+	if l := s.limit(&Line{Op: "allreduce", Ranks: 2, Size: 64 << 10}); l != 0 {
+		t.Errorf("limit %v of what stays in caches", l)
+	}
+}
+
+func TestPasses(t *testing.T) {
+	for _, c := range []struct {
+		op      string
+		ranks   float64
+		inPlace bool
+		want    float64
+	}{
+		{"allreduce", 4, false, 11}, {"broadcast", 4, true, 6}, {"reduce", 2, false, 3}, {"reducescatter", 4, true, 9},
+		{"allgather", 4, false, 8}, {"allgather", 4, true, 6}, {"gather", 4, false, 2}, {"scatter", 2, false, 2}, {"alltoall", 4, false, 8},
+	} {
+		if got := passes(c.op, c.ranks, c.inPlace); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s of %v ranks, in place %v: %v times, want %v", c.op, c.ranks, c.inPlace, got, c.want)
+		}
+	}
 }
 
 // Ranks over MPI are started by Open MPI's launcher, as this program, which takes its

@@ -25,7 +25,7 @@ type Line struct {
 	AlgBW   float64 `json:"algbw_gb_s"` // of the shortest time
 	BusBW   float64 `json:"busbw_gb_s"`
 	Wrong   int64   `json:"wrong"`
-	// Copy is algbw over what memory permits, of an all-reduce of 32 MiB and more: see limit.
+	// Copy is algbw over what memory permits, of 32 MiB and more: see limit.
 	Copy float64 `json:"share_of_copy,omitempty"`
 }
 
@@ -95,15 +95,35 @@ func (s *summary) add(t *trial, ranks int, to report.Sink) error {
 	return nil
 }
 
-// limit is the algbw that memory sets an all-reduce: of a vector of n bytes every one
-// of p ranks reads p parts of its own block and writes it, n + n/p bytes, and copies
-// the others' p-1 blocks, 2n(p-1)/p: (3p-1) n for all ranks. It is 0 where the ranks'
-// vectors may stay in caches, and for other operations.
+// limit is the algbw that memory sets an operation, or 0 where the ranks' vectors may stay
+// in caches: the bandwidth of copying, over the times that the vector is read or written.
 func (s *summary) limit(l *Line) float64 {
-	if l.Op != "allreduce" || l.Size < 32<<20 {
+	if l.Size < 32<<20 {
 		return 0
 	}
-	return s.o.Limit.CopyGBs / float64(3*l.Ranks-1)
+	return s.o.Limit.CopyGBs / passes(l.Op, float64(l.Ranks), l.InPlace)
+}
+
+// passes is how many times a vector's bytes are read or written by all p ranks together, where
+// every rank has memory of its own and a message is read where it lies. A block that is copied
+// counts 2, one that is combined into another 3. Of an all-reduce every rank combines p parts
+// of its own block, reading p and writing one, and copies the others' blocks.
+func passes(op string, p float64, inPlace bool) float64 {
+	own := 2.0 // the own block, from one vector to the other
+	if inPlace {
+		own = 0
+	}
+	switch op {
+	case "allreduce":
+		return 3*p - 1
+	case "broadcast":
+		return 2 * (p - 1)
+	case "reduce", "reducescatter":
+		return 3 * (p - 1)
+	case "gather", "scatter":
+		return 2*(p-1)/p + own/p
+	}
+	return 2*(p-1) + own // allgather; alltoall, of whose vectors each has p blocks
 }
 
 // ratios hold our lines against every peer's over the same transport.
@@ -205,7 +225,7 @@ func (s *summary) table() *report.Grid {
 	}
 	g.Note = "algbw and busbw are of the shortest time. An operation that a library has in one place only has – in the other."
 	if copies {
-		g.Note += fmt.Sprintf("\nof copy: algbw over the %.1f GB/s of a copy by (3 ranks - 1), of an all-reduce of 32 MiB and more.", s.o.Limit.CopyGBs)
+		g.Note += fmt.Sprintf("\nof copy: algbw over the %.1f GB/s of a copy by the times that all ranks read or write the vector, from 32 MiB up.", s.o.Limit.CopyGBs)
 	}
 	for _, text := range s.lacks {
 		g.Note += "\n" + text
