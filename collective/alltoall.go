@@ -27,11 +27,15 @@ func (c *Comm) AllToAllAsync(ctx context.Context, in, out Vector) *Handle {
 // AllToAllV is an AllToAll that sends sends[r] elements to rank r and receives
 // recvs[r] from it, which are that rank's sends for this one.
 func (c *Comm) AllToAllV(ctx context.Context, in, out Vector, sends, recvs []int64) error {
-	if sends == nil || len(recvs) != c.Size() {
-		return wrong(algorithm.AllToAll, "%d counts to send and %d to receive for %d ranks", len(sends), len(recvs), c.Size())
-	}
-	r, err := c.allToAll(in, out, sends, recvs)
+	r, err := c.allToAllV(in, out, sends, recvs)
 	return c.do(ctx, false, r, err)
+}
+
+func (c *Comm) allToAllV(in, out Vector, sends, recvs []int64) (*request, error) {
+	if sends == nil || len(recvs) != c.Size() {
+		return nil, wrong(algorithm.AllToAll, "%d counts to send and %d to receive for %d ranks", len(sends), len(recvs), c.Size())
+	}
+	return c.allToAll(in, out, sends, recvs)
 }
 
 func (c *Comm) allToAll(in, out Vector, sends, recvs []int64) (*request, error) {

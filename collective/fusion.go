@@ -133,6 +133,15 @@ func (g *Group) AllGather(in, out Vector) { g.add(g.c.allGather(in, out, nil)) }
 // ReduceScatter is Comm.ReduceScatter as part of the group.
 func (g *Group) ReduceScatter(in, out Vector, op Op) { g.add(g.c.reduceScatter(in, out, op, nil)) }
 
+// Gather is Comm.Gather as part of the group.
+func (g *Group) Gather(in, out Vector, root int) { g.add(g.c.gather(in, out, nil, root)) }
+
+// Scatter is Comm.Scatter as part of the group.
+func (g *Group) Scatter(in, out Vector, root int) { g.add(g.c.scatter(in, out, nil, root)) }
+
+// AllToAll is Comm.AllToAll as part of the group.
+func (g *Group) AllToAll(in, out Vector) { g.add(g.c.allToAll(in, out, nil, nil)) }
+
 // Send is Comm.Send as part of the group.
 func (g *Group) Send(v Vector, to int) { g.transfer(Transfer{Peer: to, Data: v}) }
 
