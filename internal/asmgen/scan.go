@@ -21,15 +21,15 @@ func scan(g *gen) {
 
 func scanTotals(g *gen) {
 	lanes := g.bytes / 8
-	g.function("totals", "(totals, v []float64)", fmt.Sprintf(`is
+	g.function("totals", "(totals, v, ahead []float64)", fmt.Sprintf(`is
 	for k := range totals {
 		totals[k] = 0
 		for _, x := range v[k*%[1]d:][:%[1]d] {
 			totals[k] += x
 		}
 	}
-len(totals) is a multiple of %[2]d.`, scanBlock, lanes))
-	totals, n, v := g.base("totals"), g.length("totals"), g.base("v")
+and asks for half as much memory from ahead on. len(totals) is a multiple of %[2]d.`, scanBlock, lanes))
+	totals, n, v, ahead := g.base("totals"), g.length("totals"), g.base("v"), g.base("ahead")
 	g.SHRQ(operand.U8(shiftOf(lanes)), n)
 	g.count(n, func() {
 		sum := g.zero()
@@ -37,6 +37,7 @@ len(totals) is a multiple of %[2]d.`, scanBlock, lanes))
 			for _, c := range columns {
 				g.VADDPD(c, sum, sum)
 			}
+			g.halfAhead(ahead)
 		})
 		g.VMOVUPD(sum, at(totals, 0))
 		g.advance(g.bytes, totals)
@@ -62,13 +63,26 @@ func (g *gen) eachSquare(v reg.Register, body func(columns []reg.VecVirtual)) {
 	})
 }
 
+// halfAhead asks for half as many lines from p on as a square has. They are asked
+// for in the order in which they lie, which memory gives faster than the lines of
+// the squares, and in both loops, of which one alone would keep memory idle in the
+// other.
+func (g *gen) halfAhead(p reg.Register) {
+	lines := g.bytes / 8 * g.bytes / 64 / 2
+	for i := range lines {
+		g.PREFETCHT0(at(p, 64*i))
+	}
+	g.advance(64*lines, p)
+}
+
 func scanAlong(g *gen, past bool) {
 	lanes := g.bytes / 8
-	name, rule := "along", ""
+	name, params, rule := "along", "(dst, v, before []float64)", ""
 	if past {
-		name, rule = "alongPast", ", dst aligned to a register, and its lines are stored past the caches"
+		name, params = "alongPast", "(dst, v, before, ahead []float64)"
+		rule = ", dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on"
 	}
-	g.function(name, "(dst, v, before []float64)", fmt.Sprintf(`is
+	g.function(name, params, fmt.Sprintf(`is
 	for k := range before {
 		sum := 0.0
 		for i := k * %[1]d; i < (k+1)*%[1]d; i++ {
@@ -78,6 +92,10 @@ func scanAlong(g *gen, past bool) {
 	}
 len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule))
 	dst, v, before, n := g.base("dst"), g.base("v"), g.base("before"), g.length("before")
+	var ahead reg.Register
+	if past {
+		ahead = g.base("ahead")
+	}
 	g.SHRQ(operand.U8(shiftOf(lanes)), n)
 	g.count(n, func() {
 		sum, from := g.zero(), g.vector()
@@ -97,6 +115,9 @@ len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule))
 				}
 			}
 			g.advance(g.bytes, dst)
+			if past {
+				g.halfAhead(ahead)
+			}
 		})
 		g.advance(g.bytes, before)
 		g.advance((lanes-1)*scanBlock*8, v, dst)

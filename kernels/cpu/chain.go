@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
 )
@@ -16,7 +17,13 @@ type chain[T any] struct {
 	states []chan T
 	broken chan struct{}
 	once   sync.Once
+	given  atomic.Int64 // how many states are
 }
+
+// chainLooks is how often a morsel looks for the state before it, a few
+// microseconds, before it gives its processor up: the morsel before is mostly just
+// about to give it, and to be woken costs as long.
+const chainLooks = 1 << 12
 
 func newChain[T any](morsels int, first T) *chain[T] {
 	c := &chain[T]{states: make([]chan T, morsels+1), broken: make(chan struct{})}
@@ -30,9 +37,12 @@ func newChain[T any](morsels int, first T) *chain[T] {
 // link gives on the state behind morsel i, made from that before it, which it
 // returns. With an error no later morsel gets one.
 func (c *chain[T]) link(ctx context.Context, i int, behind func(before T) T) (before T, err error) {
+	for looks := 0; looks < chainLooks && c.given.Load() < int64(i); looks++ {
+	}
 	select {
 	case before = <-c.states[i]:
 		c.states[i+1] <- behind(before)
+		c.given.Store(int64(i + 1))
 		return before, nil
 	case <-c.broken:
 		return before, device.Errorf(nil, "cpu", "", "a morsel before failed")

@@ -10,14 +10,20 @@ import (
 // order floats are added: totals are what each block comes to, along writes the
 // sums so far, from before[k] on in block k, and alongPast does so past the
 // caches. Memory is the limit: 8 bytes read and 8 written a row, of which the
-// second reading comes from the second-level cache.
+// second reading comes from the second-level cache. While totals and alongPast go
+// over blocks each may ask for half as much memory, from ahead on, as it reads.
 type scanLoops[T float] struct {
-	totals           func(totals []float64, v []T)
-	along, alongPast func(dst, v []T, before []float64)
+	totals    func(totals []float64, v, ahead []T)
+	along     func(dst, v []T, before []float64)
+	alongPast func(dst, v []T, before []float64, ahead []T)
 }
 
 func goScanLoops[T float]() scanLoops[T] {
-	return scanLoops[T]{totals: sumTotals[T], along: sumsAlong[T], alongPast: sumsAlong[T]}
+	return scanLoops[T]{
+		totals:    func(totals []float64, v, _ []T) { sumTotals(totals, v) },
+		along:     sumsAlong[T],
+		alongPast: func(dst, v []T, before []float64, _ []T) { sumsAlong(dst, v, before) },
+	}
 }
 
 // scansOf are the loops for a type.

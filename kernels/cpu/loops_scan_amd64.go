@@ -23,27 +23,24 @@ func scanAVX512(l *scanLoops[float64]) {
 
 // wholeScans has assembly take as many blocks at a time as there are lanes, and Go
 // the blocks that are left.
-func wholeScans(l *scanLoops[float64], lanes int, totals func(totals, v []float64), along, past func(dst, v, before []float64)) {
-	goes := goScanLoops[float64]()
-	l.totals = func(t, v []float64) {
+func wholeScans(l *scanLoops[float64], lanes int, totals func(totals, v, ahead []float64), along func(dst, v, before []float64),
+	past func(dst, v, before, ahead []float64)) {
+	l.totals = func(t, v, ahead []float64) {
 		n := len(t) &^ (lanes - 1)
-		totals(t[:n], v)
-		goes.totals(t[n:], v[n*kernels.ScanBlock:])
+		totals(t[:n], v, ahead)
+		sumTotals(t[n:], v[n*kernels.ScanBlock:])
 	}
-	split := func(steps func(dst, v, before []float64)) func(dst, v, before []float64) {
-		return func(dst, v, before []float64) {
-			n := len(before) &^ (lanes - 1)
-			steps(dst, v, before[:n])
-			goes.along(dst[n*kernels.ScanBlock:], v[n*kernels.ScanBlock:], before[n:])
-		}
+	split := func(dst, v, before []float64, steps func(dst, v, before []float64)) {
+		n := len(before) &^ (lanes - 1)
+		steps(dst, v, before[:n])
+		sumsAlong(dst[n*kernels.ScanBlock:], v[n*kernels.ScanBlock:], before[n:])
 	}
-	l.along = split(along)
-	pastIt := split(past)
-	l.alongPast = func(dst, v, before []float64) {
+	l.along = func(dst, v, before []float64) { split(dst, v, before, along) }
+	l.alongPast = func(dst, v, before, ahead []float64) {
 		if uintptr(unsafe.Pointer(unsafe.SliceData(dst)))&63 != 0 { // these stores are of whole lines
 			l.along(dst, v, before)
 			return
 		}
-		pastIt(dst, v, before)
+		split(dst, v, before, func(dst, v, before []float64) { past(dst, v, before, ahead) })
 	}
 }

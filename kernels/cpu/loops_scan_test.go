@@ -30,13 +30,14 @@ func TestScanLoops(t *testing.T) {
 			given, done := blocksOf(mem, randomNumbers[float64](r, n))
 			before := like(mem, randomNumbers[float64](r, blocks))
 			totals, want := room[float64](mem, blocks), make([]float64, blocks)
-			goes.scan64.totals(want, given)
-			tier.scan64.totals(totals, given)
+			goes.scan64.totals(want, given, nil)
+			tier.scan64.totals(totals, given, given)
 			same(t, "totals", blocks, totals, want)
 			mem.intact("totals", 8*blocks, 1)
 			expect := make([]float64, n)
 			goes.scan64.along(expect, given, before)
-			for name, loop := range map[string]func(dst, v, before []float64){"along": tier.scan64.along, "along past the caches": tier.scan64.alongPast} {
+			past := func(dst, v, before []float64) { tier.scan64.alongPast(dst, v, before, given) }
+			for name, loop := range map[string]func(dst, v, before []float64){"along": tier.scan64.along, "along past the caches": past} {
 				got, end := blocksOf(mem, make([]float64, n))
 				loop(got, given, before)
 				same(t, name, blocks, got, expect)
@@ -52,14 +53,14 @@ func TestScanLoops(t *testing.T) {
 
 func BenchmarkScan(b *testing.B) {
 	v, dst := make([]float64, morsel), make([]float64, morsel)
-	before := make([]float64, scanBlocks)
+	before := make([]float64, morsel/kernels.ScanBlock)
 	b.Run("totals", func(b *testing.B) {
-		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.totals(before, v) })
+		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.totals(before, v, v) })
 	})
 	b.Run("along", func(b *testing.B) {
 		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.along(dst, v, before) })
 	})
 	b.Run("past", func(b *testing.B) {
-		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.alongPast(dst, v, before) })
+		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.alongPast(dst, v, before, v) })
 	})
 }

@@ -13,10 +13,10 @@ package cpu
 //		}
 //	}
 //
-// len(totals) is a multiple of 4.
+// and asks for half as much memory from ahead on. len(totals) is a multiple of 4.
 //
 //go:noescape
-func totalsAVX2(totals []float64, v []float64)
+func totalsAVX2(totals []float64, v []float64, ahead []float64)
 
 // alongAVX2 is
 //
@@ -43,7 +43,7 @@ func alongAVX2(dst []float64, v []float64, before []float64)
 //		}
 //	}
 //
-// len(before) is a multiple of 4, dst aligned to a register, and its lines are stored past the caches.
+// len(before) is a multiple of 4, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
 //
 //go:noescape
-func alongPastAVX2(dst []float64, v []float64, before []float64)
+func alongPastAVX2(dst []float64, v []float64, before []float64, ahead []float64)

@@ -4,20 +4,21 @@
 
 #include "textflag.h"
 
-// func totalsAVX2(totals []float64, v []float64)
-// Requires: AVX, AVX2
-TEXT ·totalsAVX2(SB), NOSPLIT, $0-48
+// func totalsAVX2(totals []float64, v []float64, ahead []float64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·totalsAVX2(SB), NOSPLIT, $0-72
 	MOVQ  totals_base+0(FP), AX
 	MOVQ  totals_len+8(FP), CX
 	MOVQ  v_base+24(FP), DX
+	MOVQ  ahead_base+48(FP), BX
 	SHRQ  $0x02, CX
 	TESTQ CX, CX
 	JZ    end2
 
 loop1:
 	VPXOR Y0, Y0, Y0
-	MOVQ  $0x00000400, BX
-	TESTQ BX, BX
+	MOVQ  $0x00000400, SI
+	TESTQ SI, SI
 	JZ    end4
 
 loop3:
@@ -37,8 +38,10 @@ loop3:
 	VADDPD     Y5, Y0, Y0
 	VADDPD     Y2, Y0, Y0
 	VADDPD     Y1, Y0, Y0
+	PREFETCHT0 (BX)
+	ADDQ       $0x00000040, BX
 	ADDQ       $0x00000020, DX
-	DECQ       BX
+	DECQ       SI
 	JNZ        loop3
 
 end4:
@@ -119,13 +122,14 @@ end6:
 	VZEROUPPER
 	RET
 
-// func alongPastAVX2(dst []float64, v []float64, before []float64)
+// func alongPastAVX2(dst []float64, v []float64, before []float64, ahead []float64)
 // Requires: AVX, AVX2, MMX+
-TEXT ·alongPastAVX2(SB), NOSPLIT, $0-72
+TEXT ·alongPastAVX2(SB), NOSPLIT, $0-96
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  v_base+24(FP), CX
 	MOVQ  before_base+48(FP), DX
 	MOVQ  before_len+56(FP), BX
+	MOVQ  ahead_base+72(FP), SI
 	SHRQ  $0x02, BX
 	TESTQ BX, BX
 	JZ    end10
@@ -133,8 +137,8 @@ TEXT ·alongPastAVX2(SB), NOSPLIT, $0-72
 loop9:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPD (DX), Y1
-	MOVQ    $0x00000400, SI
-	TESTQ   SI, SI
+	MOVQ    $0x00000400, DI
+	TESTQ   DI, DI
 	JZ      end12
 
 loop11:
@@ -171,8 +175,10 @@ loop11:
 	VMOVNTPD   Y5, 65536(AX)
 	VMOVNTPD   Y2, 98304(AX)
 	ADDQ       $0x00000020, AX
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000020, CX
-	DECQ       SI
+	DECQ       DI
 	JNZ        loop11
 
 end12:

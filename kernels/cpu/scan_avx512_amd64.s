@@ -4,20 +4,21 @@
 
 #include "textflag.h"
 
-// func totalsAVX512(totals []float64, v []float64)
-// Requires: AVX, AVX512F
-TEXT ·totalsAVX512(SB), NOSPLIT, $0-48
+// func totalsAVX512(totals []float64, v []float64, ahead []float64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·totalsAVX512(SB), NOSPLIT, $0-72
 	MOVQ  totals_base+0(FP), AX
 	MOVQ  totals_len+8(FP), CX
 	MOVQ  v_base+24(FP), DX
+	MOVQ  ahead_base+48(FP), BX
 	SHRQ  $0x03, CX
 	TESTQ CX, CX
 	JZ    end2
 
 loop1:
 	VPXORQ Z0, Z0, Z0
-	MOVQ   $0x00000200, BX
-	TESTQ  BX, BX
+	MOVQ   $0x00000200, SI
+	TESTQ  SI, SI
 	JZ     end4
 
 loop3:
@@ -61,8 +62,13 @@ loop3:
 	VADDPD     Z4, Z0, Z0
 	VADDPD     Z2, Z0, Z0
 	VADDPD     Z1, Z0, Z0
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	PREFETCHT0 128(BX)
+	PREFETCHT0 192(BX)
+	ADDQ       $0x00000100, BX
 	ADDQ       $0x00000040, DX
-	DECQ       BX
+	DECQ       SI
 	JNZ        loop3
 
 end4:
@@ -191,13 +197,14 @@ end6:
 	VZEROUPPER
 	RET
 
-// func alongPastAVX512(dst []float64, v []float64, before []float64)
+// func alongPastAVX512(dst []float64, v []float64, before []float64, ahead []float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·alongPastAVX512(SB), NOSPLIT, $0-72
+TEXT ·alongPastAVX512(SB), NOSPLIT, $0-96
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  v_base+24(FP), CX
 	MOVQ  before_base+48(FP), DX
 	MOVQ  before_len+56(FP), BX
+	MOVQ  ahead_base+72(FP), SI
 	SHRQ  $0x03, BX
 	TESTQ BX, BX
 	JZ    end10
@@ -205,8 +212,8 @@ TEXT ·alongPastAVX512(SB), NOSPLIT, $0-72
 loop9:
 	VPXORQ  Z0, Z0, Z0
 	VMOVUPD (DX), Z1
-	MOVQ    $0x00000200, SI
-	TESTQ   SI, SI
+	MOVQ    $0x00000200, DI
+	TESTQ   DI, DI
 	JZ      end12
 
 loop11:
@@ -291,8 +298,13 @@ loop11:
 	VMOVNTPD   Z6, 196608(AX)
 	VMOVNTPD   Z2, 229376(AX)
 	ADDQ       $0x00000040, AX
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 128(SI)
+	PREFETCHT0 192(SI)
+	ADDQ       $0x00000100, SI
 	ADDQ       $0x00000040, CX
-	DECQ       SI
+	DECQ       DI
 	JNZ        loop11
 
 end12:

@@ -91,63 +91,88 @@ func runIntegers[T integer](dst, v []T, state T, sum, exclusive bool) {
 	}
 }
 
-// scanBlocks is how many blocks of the shape of scans a morsel has.
-const scanBlocks = morsel / kernels.ScanBlock
+// scanBlocks is how many blocks of the shape of scans are a worker's at a time, and
+// scanRows the rows in them: 256 KiB of float64, so that the second-level cache
+// holds those that are gone over and those that are asked for meanwhile.
+const (
+	scanBlocks = 8
+	scanRows   = scanBlocks * kernels.ScanBlock
+)
 
 // scanFloats is the sum or product of floats in the shape of
 // kernels.ScanFunc, in one pass as scanIntegers.
 func scanFloats[T float](l *loops, j *scanJob) error {
-	v, dst := memory.Values[T](j.c), view[T](j.r, 1)
-	sum, start := j.op == kernels.CumulativeSum, float64(j.op) // 0 or 1
-	states, blocks := newChain(morsels(j.rows), start), scansOf[T](l)
-	along := blocks.along
-	if int64(len(dst))*int64(unsafe.Sizeof(T(0))) >= pastCaches && !j.nulls {
-		along = blocks.alongPast
-	}
-	return inOrder(j.ctx, j.rows, func(_ int, s span) error {
-		linked := false
-		defer states.guard(&linked)
-		from, to := v[s.from:s.to], dst[s.from:s.to]
-		if j.nulls {
-			withoutNulls(j, to, from, s.from, T(start))
-			from = to
-		}
-		var totals, before [scanBlocks]float64
-		n := (len(from) + kernels.ScanBlock - 1) / kernels.ScanBlock
-		whole := len(from) / kernels.ScanBlock
-		if sum {
-			blocks.totals(totals[:whole], from)
-		} else {
-			whole &^= 3
-			productTotals(totals[:whole], from)
-		}
-		for k := whole; k < n; k++ {
-			totals[k] = totalFloats(from[k*kernels.ScanBlock:min((k+1)*kernels.ScanBlock, len(from))], start, sum)
-		}
-		_, err := states.link(j.ctx, s.index, func(state float64) float64 {
-			for k, total := range totals[:n] {
-				before[k] = state
-				if sum {
-					state += total
-				} else {
-					state *= total
-				}
-			}
-			return state
-		})
-		if linked = err == nil; !linked {
-			return err
-		}
-		if !sum || j.o.Exclusive {
-			whole = 0
-		}
-		along(to, from, before[:whole])
-		for k := whole; k < n; k++ {
-			a, b := k*kernels.ScanBlock, min((k+1)*kernels.ScanBlock, len(from))
-			runFloats(to[a:b], from[a:b], before[k], sum, j.o.Exclusive)
-		}
-		return nil
+	v, dst := memory.Values[T](j.c)[:j.rows], view[T](j.r, 1)
+	start := float64(j.op) // 0 or 1
+	f := &floatScan[T]{scanJob: j, loops: scansOf[T](l), start: start, sum: j.op == kernels.CumulativeSum}
+	f.past = int64(len(dst))*int64(unsafe.Sizeof(T(0))) >= pastCaches && !j.nulls
+	count := int((j.rows + scanRows - 1) / scanRows)
+	f.states = newChain(count, start)
+	others := workers()
+	return tasks(j.ctx, count, func(_, i int) error {
+		from, to := i*scanRows, min((i+1)*scanRows, len(v))
+		ahead := v[min(from+others*scanRows, len(v)):] // what this worker probably takes next
+		return f.part(i, dst[from:to], v[from:to], ahead)
 	})
+}
+
+// floatScan is one call of scanFloats.
+type floatScan[T float] struct {
+	*scanJob
+	loops  *scanLoops[T]
+	states *chain[float64]
+	start  float64
+	sum    bool
+	past   bool // results are stored past the caches
+}
+
+// part scans part i of the rows, from v to dst, and asks for memory from ahead on.
+func (f *floatScan[T]) part(i int, dst, v, ahead []T) error {
+	linked := false
+	defer f.states.guard(&linked)
+	if f.nulls {
+		withoutNulls(f.scanJob, dst, v, int64(i)*scanRows, T(f.start))
+		v = dst
+	}
+	var totals, before [scanBlocks]float64
+	n := (len(v) + kernels.ScanBlock - 1) / kernels.ScanBlock
+	whole := len(v) / kernels.ScanBlock
+	if f.sum {
+		f.loops.totals(totals[:whole], v, ahead)
+	} else {
+		whole &^= 3
+		productTotals(totals[:whole], v)
+	}
+	for k := whole; k < n; k++ {
+		totals[k] = totalFloats(v[k*kernels.ScanBlock:min((k+1)*kernels.ScanBlock, len(v))], f.start, f.sum)
+	}
+	_, err := f.states.link(f.ctx, i, func(state float64) float64 {
+		for k, total := range totals[:n] {
+			before[k] = state
+			if f.sum {
+				state += total
+			} else {
+				state *= total
+			}
+		}
+		return state
+	})
+	if linked = err == nil; !linked {
+		return err
+	}
+	switch {
+	case !f.sum || f.o.Exclusive:
+		whole = 0
+	case f.past:
+		f.loops.alongPast(dst, v, before[:whole], ahead[min(len(v)/2, len(ahead)):])
+	default:
+		f.loops.along(dst, v, before[:whole])
+	}
+	for k := whole; k < n; k++ {
+		a, b := k*kernels.ScanBlock, min((k+1)*kernels.ScanBlock, len(v))
+		runFloats(dst[a:b], v[a:b], before[k], f.sum, f.o.Exclusive)
+	}
+	return nil
 }
 
 // productTotals is what whole blocks come to, a multiple of four of them, side by
