@@ -202,6 +202,22 @@ func TestRetakes(t *testing.T) {
 	}
 }
 
+// The share is of what the machine gave beside each turn, the median of the turns.
+func TestShare(t *testing.T) {
+	copying := func(r report.Reading) float64 { return r.CopyGBs }
+	if s := (&racer{}).share(1e9, copying); s != 0 {
+		t.Errorf("share %v without turns", s)
+	}
+	r := &racer{beside: []beside{{1, report.Reading{CopyGBs: 2}}, {0.5, report.Reading{CopyGBs: 20}}, {0.5, report.Reading{CopyGBs: 8}}}}
+	if s := r.share(1e9, copying); s != 0.25 {
+		t.Errorf("share %v of 0.5, 0.1 and 0.25", s)
+	}
+	r.beside = r.beside[:2]
+	if s := r.share(1e9, copying); s != 0.3 {
+		t.Errorf("share %v of 0.5 and 0.1", s)
+	}
+}
+
 // Ours alone at two sizes: a record each, and the growth of each order.
 func TestGrow(t *testing.T) {
 	b, err := volley.Open("cpu")

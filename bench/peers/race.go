@@ -43,6 +43,14 @@ type racer struct {
 	report.Timing
 	cpu, wall float64
 	leastCPU  float64 // processor seconds of a run, in the turn where they were least
+	beside    []beside
+}
+
+// beside is a turn's fastest run, and the better of what the machine gave right
+// before and right after the turn.
+type beside struct {
+	seconds float64
+	machine report.Reading
 }
 
 // races reports whether it has a time.
@@ -148,17 +156,19 @@ func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) er
 	}
 	e.best = e.best.Best(before)
 	for round := 0; round < e.rounds; {
-		turns := make([]turn, len(all))
+		turns := make([]taken, len(all))
 		for i := range all {
 			k := (i + round) % len(all)
 			r := all[k]
 			if !r.races() || r.first > slow*fastest && round >= fewRounds {
 				continue
 			}
-			if turns[k], err = r.contender.run(ctx, r.way.Name, turnTime, turnMost); err != nil {
-				if err := r.failed(err); err != nil {
-					return err
-				}
+			take := e.turn
+			if k == 0 {
+				take = e.turnBeside
+			}
+			if turns[k], err = take(ctx, r); err != nil {
+				return err
 			}
 		}
 		after, err := e.gauge.Read(ctx)
@@ -177,6 +187,9 @@ func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) er
 		}
 		for k, t := range turns {
 			all[k].Seconds = append(all[k].Seconds, t.Seconds...)
+			if len(t.Seconds) > 0 && t.machine.CopyGBs > 0 {
+				all[k].beside = append(all[k].beside, beside{slices.Min(t.Seconds), t.machine})
+			}
 			all[k].cpu += t.CPU
 			all[k].wall += t.Wall
 			if n := len(t.Seconds); n > 0 {
@@ -187,4 +200,48 @@ func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) er
 		note.Add(1)
 	}
 	return nil
+}
+
+// taken is a turn, and what the machine gave beside it where that was measured.
+type taken struct {
+	turn
+	machine report.Reading
+}
+
+// turn is one turn of a racer. What a peer fails at is noted, and it has no times.
+func (e *race) turn(ctx context.Context, r *racer) (t taken, err error) {
+	if t.turn, err = r.contender.run(ctx, r.way.Name, turnTime, turnMost); err != nil {
+		err = r.failed(err)
+	}
+	return t, err
+}
+
+// turnBeside is turn between two readings of what the machine gives.
+func (e *race) turnBeside(ctx context.Context, r *racer) (taken, error) {
+	before, err := e.gauge.Read(ctx)
+	if err != nil {
+		return taken{}, err
+	}
+	t, err := e.turn(ctx, r)
+	if err != nil {
+		return taken{}, err
+	}
+	after, err := e.gauge.Read(ctx)
+	t.machine = before.Best(after)
+	e.best = e.best.Best(t.machine)
+	return t, err
+}
+
+// share is which share of the bandwidth that limit picks a racer reached with
+// bytes in the fastest run of a turn, the median of its turns; 0 where it has none.
+func (r *racer) share(bytes int64, limit func(report.Reading) float64) float64 {
+	var all []float64
+	for _, b := range r.beside {
+		all = append(all, float64(bytes)/b.seconds/1e9/limit(b.machine))
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }

@@ -23,7 +23,7 @@ type Line struct {
 	Ratio    float64           `json:"ratio,omitempty"`         // best peer over ours: above 1 ours is faster
 	RatioOrd float64           `json:"ratio_ordered,omitempty"` // best peer over ours in the default order
 	Bytes    int64             `json:"bytes"`                   // that the meaning of the operation requires
-	Share    float64           `json:"share_of_limit"`          // of measured bandwidth, ours
+	Share    float64           `json:"share_of_limit"`          // of the bandwidth right beside ours, the median of the turns
 	Retaken  int               `json:"rounds_retaken"`          // because the machine gave less
 	Unsteady int               `json:"rounds_unsteady"`         // that count although the machine gave less
 }
@@ -55,9 +55,9 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 	written := all[0].print.Bytes
 	l.Bytes = read + written
 	limit := s.limit()
-	of := limit.CopyGBs
+	of, beside := limit.CopyGBs, func(r report.Reading) float64 { return r.CopyGBs }
 	if written*10 < read {
-		of = limit.ReadGBs
+		of, beside = limit.ReadGBs, func(r report.Reading) float64 { return r.ReadGBs }
 	}
 	agree, checked := false, false
 	for _, r := range all[2:] {
@@ -118,9 +118,7 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 			l.RatioOrd = l.BestS / l.Ordered
 		}
 	}
-	if of > 0 {
-		l.Share = float64(l.Bytes) / l.Ours / 1e9 / of
-	}
+	l.Share = all[0].share(l.Bytes, beside)
 	s.lines = append(s.lines, l)
 	return nil
 }
@@ -168,6 +166,7 @@ func (s *summary) answer() report.Answer {
 		fmt.Sprintf("Beside the rounds the machine reached at best %.1f GFLOP/s of float64 in registers, %.1f GB/s read and %.1f GB/s copy; %d rounds were run again because it gave less than %.0f %% of that, %d count although it did.",
 			b.FMAs, b.ReadGBs, b.CopyGBs, retaken, 100*fell, unsteady),
 	}
+	note = append(note, "The share of the limit is of plain reading or copying of other memory right before and right after a turn of ours, the better of both, by the turn's fastest run: the median of the turns.")
 	g.Note = strings.Join(append(note, slices.Compact(s.notes)...), "\n")
 	return report.Answer{Suite: "columnar", Value: map[string]any{"peers": s.lines, "machine": b}, Grid: g}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/kernels/cpu"
+	"github.com/volley-go/volley/memory"
 )
 
 // Gauge measures within about a tenth of a second what the machine gives right
@@ -29,12 +30,17 @@ type Reading struct {
 // gaugeBytes is more than the caches of most machines hold.
 const gaugeBytes = 256 << 20
 
-// NewGauge makes a gauge that uses a number of goroutines. It keeps 256 MiB.
+// NewGauge makes a gauge that uses a number of goroutines. It keeps 256 MiB of the
+// kind of memory that columns on the host have: huge pages, where the system gives them.
 func NewGauge(threads int) (*Gauge, error) {
 	if threads < 1 {
 		return nil, fmt.Errorf("report: a gauge with %d threads, at least 1 is needed", threads)
 	}
-	g := &Gauge{threads, make([]uint64, gaugeBytes/8)}
+	block, err := memory.Heap.Allocate(gaugeBytes)
+	if err != nil {
+		return nil, fmt.Errorf("report: a gauge: %w", err)
+	}
+	g := &Gauge{threads, memory.View[uint64](memory.Wrap(block.Bytes, nil))}
 	for i := range g.words {
 		g.words[i] = uint64(i)
 	}
@@ -48,7 +54,7 @@ func (g *Gauge) Read(ctx context.Context) (r Reading, err error) {
 		return r, err
 	}
 	half := len(g.words) / 2
-	read := func(lo, hi int) { runtime.KeepAlive(sumWords(g.words[lo:hi])) }
+	read := func(lo, hi int) { runtime.KeepAlive(cpu.SumWords(g.words[lo:hi])) }
 	if r.ReadGBs, err = best(ctx, g.threads, len(g.words), 8, budget, read); err != nil {
 		return r, err
 	}

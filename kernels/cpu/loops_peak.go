@@ -42,3 +42,7 @@ func MultiplyAdds(steps int) (flops int64) {
 	}
 	return 2 * int64(l.lanes) * int64(steps)
 }
+
+// SumWords adds words, wrapping, with the best loop of the processor: its time over
+// long ones tells how fast a core reads memory.
+func SumWords(v []uint64) uint64 { return bestLoops().reduce.u64.sum(v) }
