@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/volley-go/volley/dataloader"
@@ -25,6 +26,7 @@ type loaderObject struct {
 	files  *dataloader.Files
 	taken  *dataloader.Taken
 	given  *batchStream
+	ahead  bool // batches are made by the loader's own threads
 	once   sync.Once
 
 	mu       sync.Mutex
@@ -189,23 +191,41 @@ func go_volley_loader_reopen(h C.uintptr_t, p *C.volley_loader_options, t C.uint
 	})
 }
 
+// shortWait is how long a batch is waited for on the thread that asks for it, which costs less than another one does, and is short beside a patience.
+const shortWait = 2 * time.Millisecond
+
 //export go_volley_loader_next
 func go_volley_loader_next(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 	const name = "volley_loader_next"
-	// A batch that is there is handed out on this thread, whatever the token's patience.
+	// A batch that is there, or will be shortly, is handed out on this thread, whatever the token's patience.
 	o, err := find[*loaderObject]("loader", h)
-	if err == nil && o.l.Ready() {
-		return call(name, func() error {
-			ctx, err := contextOf(t)
-			if err != nil {
+	if err == nil {
+		ready, late := o.l.Ready(), false
+		if ready || o.ahead {
+			status := call(name, func() error {
+				ctx, err := contextOf(t)
+				if err != nil {
+					return err
+				}
+				short := ctx
+				if !ready {
+					var end context.CancelFunc
+					short, end = context.WithTimeout(ctx, shortWait)
+					defer end()
+				}
+				made, err := nextBatch(short, o)
+				if late = errors.Is(err, device.ErrCanceled) && short.Err() != nil && ctx.Err() == nil; late {
+					return nil
+				}
+				if made != nil {
+					*out = register(made)
+				}
 				return err
+			})
+			if !late {
+				return status
 			}
-			made, err := nextBatch(ctx, o)
-			if made != nil {
-				*out = register(made)
-			}
-			return err
-		})
+		}
 	}
 	return long(name, t, func(k *keeper) (work, error) {
 		if err != nil {

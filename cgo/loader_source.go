@@ -119,6 +119,14 @@ func (p *loaderPlan) open(ctx context.Context, made *loaderObject, s dataloader.
 		}
 	}
 	o.Warn, o.Device, made.device = made.warn, p.device, p.device
+	made.ahead = o.Workers != dataloader.InCaller
+	if made.files != nil && o.Device == nil { // a ring of this size is wanted again for the next epoch, if a loader is opened for each
+		b, err := host()
+		if err != nil {
+			return nil, err
+		}
+		o.Memory = b.Device.Memory()
+	}
 	if p.pin {
 		o.Pinned = p.pinned(made)
 	}

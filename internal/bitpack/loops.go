@@ -59,11 +59,17 @@ func (l *Loops) Unpack(to []uint32, b []byte, bit int64, width uint) (largest ui
 func (l *Loops) LookUp(to, table []uint32, b []byte, bit int64, width uint) (largest uint32) {
 	table = table[:1<<width]
 	if l.lookUp != nil {
-		n := min(toByte(bit, width), len(to))
-		largest = lookUp(to[:n], table, b, bit, width)
-		to, bit = to[n:], bit+int64(n)*int64(width)
+		n := 0
+		if bit&7 != 0 {
+			n = min(toByte(bit, width), len(to))
+			largest = lookUp(to[:n], table, b, bit, width)
+			to, bit = to[n:], bit+int64(n)*int64(width)
+		}
 		if n = len(to) / 8 * 8; n > 0 {
 			largest = max(largest, l.lookUp(to[:n], table, from(b, bit, n, width), shapeOf(width)))
+			if n == len(to) {
+				return largest
+			}
 			to, bit = to[n:], bit+int64(n)*int64(width)
 		}
 	}

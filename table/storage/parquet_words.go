@@ -24,8 +24,9 @@ type Words struct {
 
 const (
 	// wordRows is how many rows are decoded of wordColumns columns before they are laid
-	// by rows: as much as half of a first-level cache.
-	wordRows    = 256
+	// by rows: 32 KiB, since with fewer a dictionary is brought to the first-level cache
+	// too often, and about as many as a run that writers pack has, 504.
+	wordRows    = 512
 	wordColumns = 16
 	// Where a page's runs stand is remembered every markRows values.
 	markRows = 2048
