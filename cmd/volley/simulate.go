@@ -170,7 +170,7 @@ func (f *simulateFlags) machine(o *benchsim.Options) error {
 		return fmt.Errorf("%s: %w", f.figures, err)
 	}
 	for _, m := range all {
-		if m.Figures != nil && len(m.Figures.OneWay) > 0 && m.Figures.Transport == f.transports[0] {
+		if m.Figures != nil && m.Figures.Complete() && m.Figures.Transport == f.transports[0] {
 			o.Shape.Figures, o.Shape.Topology = m.Figures, "node"
 			return nil
 		}

@@ -70,6 +70,9 @@ type Costs struct {
 	// ShortByte, if it has figures, is what takes the place of both for messages of up to
 	// Eager bytes.
 	ShortByte Rate `json:"short_byte"`
+	// Flight is the time a byte of a message of up to Whole bytes inside a node in which no
+	// processor works.
+	Flight Curve `json:"flight,omitempty"`
 	// Fold is what a byte costs the receiver more when it is combined on arrival.
 	Fold Rate `json:"fold"`
 	// Eager is the longest message whose sender does not wait: a longer one lies where
@@ -84,6 +87,10 @@ type Costs struct {
 	// Gap is LogP's g: seconds by the bytes of a message, from one message of a lane
 	// inside a node to the next at the least. An empty one is none.
 	Gap Curve `json:"gap,omitempty"`
+	// Depth is how many messages of up to Eager bytes a lane inside a node holds, and Room
+	// how many bytes: who sends more waits until the receiver has taken some. 0 is without end.
+	Depth int   `json:"depth,omitempty"`
+	Room  int64 `json:"room,omitempty"`
 }
 
 // costs are Costs for one call.
@@ -92,15 +99,17 @@ type costs struct {
 	sendByte, recvByte, fold  rate
 	shortSend, shortRecv      rate
 	eager, whole              int64
-	stream                    float64
+	stream, flight            float64
 	gap                       Curve
+	depth                     int
+	room                      int64
 }
 
 func (c *Costs) at(bytes float64) costs {
 	x := costs{
 		send: c.Send, recv: c.Recv, long: c.Long, latency: c.Latency,
 		sendByte: c.SendByte.at(bytes), recvByte: c.RecvByte.at(bytes), fold: c.Fold.at(bytes),
-		eager: c.Eager, whole: c.Whole, stream: c.Stream.At(bytes), gap: c.Gap,
+		eager: c.Eager, whole: c.Whole, stream: c.Stream.At(bytes), flight: c.Flight.At(bytes), gap: c.Gap, depth: c.Depth, room: c.Room,
 	}
 	x.shortSend, x.shortRecv = x.sendByte, x.recvByte
 	if len(c.ShortByte.One) > 0 {

@@ -19,7 +19,6 @@ type engine struct {
 	hinders bool // ranks of a node slow each other at bytes
 
 	inside, across costs
-	copy, fold     rate
 
 	ranks    []rank
 	left     int // that are neither done nor dead
@@ -33,7 +32,8 @@ type engine struct {
 	busy   []float64 // seconds that it carried
 	queues []queue   // of the links out of nodes
 	order  map[uint64]float64
-	lanes  map[uint64]float64 // when the last message of a lane inside a node came
+	lanes  map[uint64]*lane // inside nodes, where it matters what is on them,
+	byID   []*lane          // and by their numbers
 	path   []int32
 
 	a, b, into cells // room for what is combined
@@ -49,22 +49,22 @@ func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engin
 	n := c.Network
 	busiest := call
 	busiest.Rank = call.Root
-	vector := float64(busiest.InputLen()+busiest.OutputLen()) / 2 * float64(c.Width)
+	vector := float64(busiest.InputLen()+busiest.OutputLen()+with.Plan(busiest).Scratch) / 2 * float64(c.Width)
 	e := &engine{
 		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),
-		inside: n.Inside.at(vector), across: n.Across.at(vector), copy: n.Copy.at(vector), fold: n.Fold.at(vector),
+		inside: n.Inside.at(vector), across: n.Across.at(vector),
 		ranks: make([]rank, call.Size), left: call.Size,
 		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
 	}
-	for _, x := range []rate{e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
+	for _, x := range []rate{n.Copy.at(vector), n.Fold.at(vector), e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
 		e.hinders = e.hinders || x.more > 0
 	}
 	e.cores = newCores(n, call.Size)
 	if n.rails > 1 {
 		e.order = map[uint64]float64{}
 	}
-	if len(n.Inside.Gap) > 0 {
-		e.lanes = map[uint64]float64{}
+	if len(n.Inside.Gap) > 0 || n.Inside.Depth > 0 {
+		e.lanes = map[uint64]*lane{}
 	}
 	for r := range e.ranks {
 		k := &e.ranks[r]
@@ -126,6 +126,13 @@ func (e *engine) happen(v event) {
 		if k.phase == receiving && int(k.taken) < len(k.round.Recvs) && int32(k.round.Recvs[k.taken].From) == m.from {
 			e.resume(m.to, v.at)
 		}
+	case works:
+		if k := &e.ranks[v.id]; k.paused && k.clock == v.at {
+			k.paused = false
+			e.turn(v.id)
+		}
+	case emptied:
+		e.empty(e.byID[v.id], v.at)
 	case acked:
 		k := &e.ranks[v.id]
 		k.held--

@@ -17,6 +17,8 @@ const (
 	acked                    // a message of the rank may be changed
 	begins                   // the rank enters the call
 	leaves                   // the rank gives its processor to others
+	works                    // the rank, which has a processor, has come to its next message
+	emptied                  // the first message of a lane was taken
 )
 
 // events is a heap with four children a node, the earliest event first.

@@ -10,13 +10,16 @@ type Network struct {
 	PerNode int     `json:"per_node"` // ranks of a node
 	Cores   int     `json:"cores"`    // processors that the ranks of a node share; 0: one each
 	Call    float64 `json:"call"`     // seconds that a call costs a rank before its first message
-	// Leave, LeaveNear and Wake are seconds, where ranks are more than processors: from when
-	// a rank finds that it must wait for one of another processor, or of its own, until
-	// another rank has its processor; and from the message that it waits for until it goes
-	// on, on a processor that was idle.
+	// What follows is in seconds, where ranks are more than processors (processors.go). Leave
+	// and LeaveNear are from when a rank finds that it must wait for one of another processor,
+	// or of its own, until another rank has its processor.
 	Leave     float64 `json:"leave"`
 	LeaveNear float64 `json:"leave_near"`
-	Wake      float64 `json:"wake"`
+	// Wake and WakeNear are until a rank that slept goes on, woken by one of another processor
+	// or of its own. Rouse is by how much a sender takes longer whose receiver sleeps on another.
+	Wake     float64 `json:"wake"`
+	WakeNear float64 `json:"wake_near"`
+	Rouse    float64 `json:"rouse"`
 	// Looks says that a rank looks for what it waits for until it leaves, and then goes on at
 	// once; else it sleeps.
 	Looks bool `json:"looks"`

@@ -1,11 +1,14 @@
 package simulate
 
 // Where the ranks of a node are more than its processors, rank r is pinned to processor
-// r mod Cores of its node, and the ranks of one processor take turns. A rank keeps its
-// processor while it works; nobody takes it away. When the rank finds that it must wait,
-// the processor is another's Network.Leave or LeaveNear later: the first's whose message has come, in
-// the order in which they came. A rank without processor whose message comes goes on
-// Network.Wake later if its processor is idle.
+// r mod Cores of its node, and the ranks of one processor take turns. A rank that finds that
+// it must wait leaves its processor Network.Leave or LeaveNear later: to the first whose
+// message has come, in the order in which they came. A rank that looks for its message until
+// it leaves goes on at once when that comes, and nobody takes its processor. One that sleeps
+// is woken by its message's sender, which takes Rouse longer over it where they are on two
+// processors; it gets its processor at once, even from another rank, and goes on Wake or
+// WakeNear later. What a rank does depends on what the others are at, so each of its messages
+// is an event of its own.
 
 // core is a processor.
 type core struct {
@@ -13,7 +16,10 @@ type core struct {
 	ready []int32 // ranks that can go on and wait for it, in order
 }
 
-const nobody = -1
+const (
+	nobody = -1
+	never  = -1.0
+)
 
 // skew is by how much a rank enters a call later than the one before it, in seconds: of
 // two ranks that do the same one is always later, and waits for nothing where the other
@@ -48,37 +54,87 @@ func (e *engine) resume(r int32, at float64) {
 	}
 	c := e.coreOf(r)
 	switch {
-	case k.ready:
+	case k.ready || k.paused:
 		return
 	case c.owner == r && (at <= k.clock || e.net.Looks):
 		k.clock = max(k.clock, at)
-	case c.owner == nobody:
+	case c.owner == nobody || e.preempts(k, c, at):
 		c.owner = r
-		if k.phase != starting {
-			at += e.net.Wake * k.slow
-		}
-		k.clock = max(k.clock, at)
+		k.clock = max(k.clock, at+e.back(r, k)*k.slow)
 	default:
-		k.ready = true
+		k.ready, k.slept = true, c.owner != r
 		c.ready = append(c.ready, r)
 		return
 	}
 	e.turn(r)
 }
 
+// back is what a rank that has slept takes until it goes on.
+func (e *engine) back(r int32, k *rank) float64 {
+	switch {
+	case k.phase == starting:
+		return 0
+	case e.coreOf(k.waitsFor()) == e.coreOf(r):
+		return e.net.WakeNear
+	}
+	return e.net.Wake
+}
+
+// preempts takes a processor away for a rank that is woken, and says whether it did. Who had
+// it goes on where it was when it has it again. One that is leaving it leaves first.
+func (e *engine) preempts(k *rank, c *core, at float64) bool {
+	o := &e.ranks[c.owner]
+	if e.net.Looks || o == k || !o.paused || k.phase == starting {
+		return false
+	}
+	o.paused, o.ready, o.rest = false, true, o.clock-at
+	c.ready = append([]int32{c.owner}, c.ready...)
+	return true
+}
+
 // turn is a rank at its processor, until it waits or is done, and until it leaves.
 func (e *engine) turn(r int32) {
-	e.walk(r)
 	k := &e.ranks[r]
+	k.leaves = never
+	e.walk(r)
+	if k.paused {
+		return
+	}
 	k.leaves = k.clock
 	if k.phase != done && k.phase != died {
 		x := e.net.Leave
-		if k.phase == receiving && e.coreOf(int32(k.round.Recvs[k.taken].From)) == e.coreOf(r) {
+		if e.coreOf(k.waitsFor()) == e.coreOf(r) {
 			x = e.net.LeaveNear
 		}
 		k.leaves += x * k.slow
 	}
 	e.events.push(k.leaves, leaves, r)
+}
+
+// waitsFor is whom a rank waits for.
+func (k *rank) waitsFor() int32 {
+	if k.phase == receiving {
+		return int32(k.round.Recvs[k.taken].From)
+	}
+	return k.last
+}
+
+// pause lets what happens before a rank's clock happen first, where ranks share processors.
+func (e *engine) pause(r int32, k *rank) bool {
+	if e.cores != nil && len(e.events.all) > 0 && e.events.all[0].at < k.clock {
+		k.paused = true
+		e.events.push(k.clock, works, r)
+	}
+	return k.paused
+}
+
+// rouse is what a message costs its sender more because its receiver sleeps.
+func (e *engine) rouse(r, to int32) float64 {
+	k, c := &e.ranks[to], e.coreOf(to)
+	if c == e.coreOf(r) || c.owner == to || k.ready || k.phase != receiving || int32(k.round.Recvs[k.taken].From) != r {
+		return 0
+	}
+	return e.net.Rouse
 }
 
 // leave is a rank whose time to leave its processor has come, unless it went on
@@ -97,6 +153,17 @@ func (e *engine) leave(r int32, at float64) {
 	c.owner = next
 	k := &e.ranks[next]
 	k.ready = false
+	if k.rest > 0 {
+		k.clock = at + k.rest
+		k.rest = 0
+		k.paused = true
+		e.events.push(k.clock, works, next)
+		return
+	}
 	k.clock = max(k.clock, at)
+	if k.slept {
+		k.clock += e.back(next, k) * k.slow
+		k.slept = false
+	}
 	e.turn(next)
 }

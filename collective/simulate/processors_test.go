@@ -19,23 +19,29 @@ func TestProcessors(t *testing.T) {
 		send, recv   float64
 		leave, near  float64
 		wake         float64
+		wakeNear     float64
+		rouse        float64
 		looks        bool
 		first, last  float64
 	}{
 		// Rank 1 is done 10+3+2 after the beginning, rank 3, on an idle processor too, 30+3+2;
 		// rank 2 when rank 0 has sent all, 30+2.
-		{"idle processors", algorithm.Broadcast, "linear", 4, 2, 10, 2, 1, 50, 3, false, 15, 35},
+		{"idle processors", algorithm.Broadcast, "linear", 4, 2, 10, 2, 1, 50, 3, 0, 0, false, 15, 35},
 		// Rank 1 finds nothing, and rank 3 has its processor from 100 on, then rank 1 again.
-		{"a long way", algorithm.Broadcast, "linear", 4, 2, 10, 2, 100, 1, 3, false, 30, 104},
+		{"a long way", algorithm.Broadcast, "linear", 4, 2, 10, 2, 100, 1, 3, 0, 0, false, 30, 104},
 		// Rank 1 has its message at 10 and rank 3, after it, at 30; rank 2 follows rank 0.
-		{"a long look", algorithm.Broadcast, "linear", 4, 2, 10, 2, 100, 1, 3, true, 12, 32},
-		// Rank 1 receives from 13 to 38; rank 3, whose message came at 30, goes on then.
-		{"a busy processor", algorithm.Broadcast, "linear", 4, 2, 10, 25, 1, 50, 3, false, 30, 63},
+		{"a long look", algorithm.Broadcast, "linear", 4, 2, 10, 2, 100, 1, 3, 0, 0, true, 12, 32},
+		// Rank 1 receives from 13 to 38; rank 3, whose message came at 30, wakes then.
+		{"a busy processor", algorithm.Broadcast, "linear", 4, 2, 10, 25, 1, 50, 3, 0, 0, false, 30, 66},
 		// Rank 0 sends, waits and leaves, rank 1 sends and receives, rank 0 receives.
-		{"one processor", algorithm.AllGather, "ring", 2, 1, 10, 2, 50, 1, 3, false, 23, 25},
+		{"one processor", algorithm.AllGather, "ring", 2, 1, 10, 2, 50, 1, 3, 0, 0, false, 23, 25},
+		// Rank 0 sleeps and rank 2 sends from 1 on, when the message of rank 1 wakes rank 0 at 10,
+		// which takes the processor of rank 2: that has 1 to go. Rank 0 receives twice from 13 on,
+		// rouses rank 1 while it sends to it until 32, which is done 3+2 later, and sends until 42.
+		{"sleepers", algorithm.Barrier, "linear", 3, 2, 10, 2, 1, 1, 3, 4, 5, false, 37, 45},
 	} {
 		n := Node("node", c.ranks, c.cores, Costs{Send: c.send, Recv: c.recv, Eager: math.MaxInt64})
-		n.Leave, n.LeaveNear, n.Wake, n.Looks = c.leave, c.near, c.wake, c.looks
+		n.Leave, n.LeaveNear, n.Wake, n.WakeNear, n.Rouse, n.Looks = c.leave, c.near, c.wake, c.wakeNear, c.rouse, c.looks
 		r, err := Run(context.Background(), Config{Network: n, Op: c.op, Algorithm: c.with, Ranks: c.ranks, Bytes: 64})
 		if err != nil {
 			t.Fatal(err)
@@ -60,5 +66,21 @@ func TestGapAndStream(t *testing.T) {
 	r, err = Run(context.Background(), Config{Network: n, Op: algorithm.Broadcast, Algorithm: "linear", Ranks: 2, Bytes: 64})
 	if err != nil || r.Seconds != 1+2*64+1 {
 		t.Errorf("64 bytes take %v: %v", r.Seconds, err)
+	}
+}
+
+// A sender waits where its lane is full, of messages or of bytes, until the receiver has
+// taken the first.
+func TestLaneIsFull(t *testing.T) {
+	for _, full := range []struct {
+		depth int
+		room  int64
+	}{{2, 0}, {100, 128}} {
+		costs := Costs{Send: 1, Recv: 10, Eager: 64, Depth: full.depth, Room: full.room}
+		n := Node("node", 2, 2, costs)
+		r, err := Run(context.Background(), Config{Network: n, Op: algorithm.Broadcast, Algorithm: "linear", Ranks: 2, Bytes: 64, Calls: 5})
+		if err != nil || math.Abs(r.First-32) > 1e-6 || math.Abs(r.Seconds-51) > 1e-6 {
+			t.Errorf("%+v: the sender is done at %v, the receiver at %v: %v", full, r.First, r.Seconds, err)
+		}
 	}
 }

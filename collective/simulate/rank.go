@@ -28,6 +28,7 @@ type rank struct {
 	round *algorithm.Round
 	phase phase
 	given int32   // messages of the round that it has posted
+	last  int32   // to whom the last of them went
 	taken int32   // and those that it has received
 	held  int32   // sent messages that may not be changed yet
 	steps int32   // rounds done
@@ -39,6 +40,9 @@ type rank struct {
 	// and whether it is among those that wait for it.
 	leaves float64
 	ready  bool
+	slept  bool    // it had left when its message came
+	paused bool    // others come to what happens before its clock first
+	rest   float64 // what it had still to do when its processor was taken away
 	here   []int32 // messages that have arrived and were not taken, in order
 	mem    memory
 	bytes  int64 // sent
@@ -81,19 +85,26 @@ func (e *engine) step(r int32, k *rank) bool {
 			return false
 		}
 		k.round, k.given, k.taken, k.phase = round, 0, 0, sending
-		e.local(k, round.Local)
+		e.local(r, k, round.Local)
 	case sending:
 		if int(k.given) == len(k.round.Sends) {
-			e.local(k, k.round.Late)
+			e.local(r, k, k.round.Late)
 			k.phase = receiving
 			return true
 		}
-		e.post(r, k, &k.round.Sends[k.given])
+		s := &k.round.Sends[k.given]
+		if e.pause(r, k) || e.full(r, s) {
+			return false
+		}
+		e.post(r, k, s)
 		k.given++
 	case receiving:
 		if int(k.taken) == len(k.round.Recvs) {
 			k.phase = flushing
 			return true
+		}
+		if e.pause(r, k) {
+			return false
 		}
 		v := &k.round.Recvs[k.taken]
 		m := e.take(k, int32(v.From))
@@ -104,6 +115,7 @@ func (e *engine) step(r int32, k *rank) bool {
 		k.taken++
 	case flushing:
 		if k.held > 0 {
+			e.pause(r, k)
 			return false
 		}
 		k.steps++
@@ -144,20 +156,20 @@ func (e *engine) workers(r int32, at float64) int {
 }
 
 // local does steps of a round without messages.
-func (e *engine) local(k *rank, steps []algorithm.Local) {
+func (e *engine) local(r int32, k *rank, steps []algorithm.Local) {
 	for i := range steps {
 		l := &steps[i]
 		bytes := float64(l.Into.Len) * e.width
 		e.into = k.mem.read(e.into[:0], l.A)
-		x := e.copy
+		x := e.net.Copy.at(bytes)
 		if l.Fold {
-			x = e.fold
+			x = e.net.Fold.at(bytes)
 			e.a = append(e.a[:0], e.into...)
 			e.b = k.mem.read(e.b[:0], l.B)
 			e.into = fold(e.into[:0], e.a, e.b)
 		}
 		k.mem.write(l.Into, e.into)
-		k.clock += bytes * x.one * k.slow
+		e.work(r, k, 0, bytes, x)
 	}
 }
 
@@ -168,28 +180,29 @@ func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
 	*m = message{from: r, to: int32(s.To), elements: s.From.Len, bytes: float64(s.From.Len) * e.width, cells: k.mem.read(m.cells[:0], s.From)}
 	k.bytes += int64(m.bytes)
 	k.sent++
-	c := e.between(r, int32(s.To))
-	leaves := k.clock + c.send*k.slow
-	e.work(r, k, c.send, m.bytes, c.sending(m))
+	k.last = int32(s.To)
+	c := e.between(r, k.last)
+	fixed := c.send
+	if e.cores != nil {
+		fixed += e.rouse(r, k.last)
+	}
+	leaves := k.clock + fixed*k.slow
+	e.work(r, k, fixed, m.bytes, c.sending(m))
 	m.tail = k.clock
 	if m.waits = int64(m.bytes) > c.eager; m.waits {
 		k.held++
 	}
 	if c == &e.inside {
 		if int64(m.bytes) <= c.whole {
-			leaves = k.clock
+			leaves = k.clock + m.bytes*c.flight
+			m.tail = leaves
 		} else {
 			m.tail = max(m.tail, leaves+m.bytes*c.stream*k.slow)
 		}
 		m.tail += c.latency
 		leaves += c.latency
-		if len(c.gap) > 0 {
-			lane := uint64(m.from)<<32 | uint64(m.to)
-			if last, is := e.lanes[lane]; is {
-				leaves = max(leaves, last+c.gap.At(m.bytes))
-			}
-			e.lanes[lane] = leaves
-			m.tail = max(m.tail, leaves)
+		if e.lanes != nil {
+			leaves = e.lane(m.from, m.to).enter(c, m, leaves)
 		}
 		e.events.push(leaves, arrives, i)
 		return
@@ -228,6 +241,9 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 	k.clock = max(k.clock, m.tail+fixed*k.slow)
 	if m.waits && c == &e.inside {
 		e.events.push(k.clock, acked, m.from)
+	}
+	if c.depth > 0 && c == &e.inside {
+		e.events.push(k.clock, emptied, e.lane(m.from, r).id)
 	}
 	switch v.Side {
 	case algorithm.Plain:

@@ -26,7 +26,7 @@ type Timing struct {
 }
 
 // mostCalls is how many calls back to back a prediction has at most.
-const mostCalls = 32
+const mostCalls = 160
 
 // Predict is the time that a machine of the figures would take for the calls of a
 // Timing.

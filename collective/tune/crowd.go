@@ -11,16 +11,22 @@ type Crowd struct {
 	Ranks int   `json:"ranks"`
 	Eager int64 `json:"eager"` // as Figures.Eager
 	// Seconds of a short message between two ranks of one processor, and of two.
-	Near float64 `json:"near"`
-	// All ranks send a short message to the next of their own processor, and receive one.
-	ShiftNear float64 `json:"shift_near"`
-	Far       float64 `json:"far"`
-	Send      float64 `json:"send"` // the sender's part where the receiver does not wait
-	Recv      float64 `json:"recv"` // the receiver's, when it is there
+	Near   float64 `json:"near"`
+	Far    float64 `json:"far"`
+	Send   float64 `json:"send"`   // the sender's part where the receiver does not wait
+	Recv   float64 `json:"recv"`   // the receiver's, when it is there
+	Asleep float64 `json:"asleep"` // the sender's, where the receiver sleeps and its processor is idle
+	// Triangle is a short message from a rank to another of its processor, from there to a
+	// rank of the other processor, and from there back.
+	Triangle float64 `json:"triangle"`
 	// All ranks send to the next and receive from the one before, on other processors; and
 	// the same with a sum on arrival.
 	Shift         []simulate.Point `json:"shift"`
 	ShiftCombined []simulate.Point `json:"shift_combined"`
+	// Messages one after another to rank 0, which nobody answers, from rank 1.
+	Row   []simulate.Point `json:"row"`
+	Depth int64            `json:"depth"` // as Figures.Depth
+	Room  int64            `json:"room"`  // as Figures.Room
 }
 
 // crowd measures a Crowd.
@@ -58,14 +64,23 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 	}
 	c.Near, c.Far = c.Near/2, c.Far/2
 	var err error
-	if c.ShiftNear, err = m.middle(func() error { return m.pass((r+processors)%size, (r+size-processors)%size, 8, false) }); err != nil {
+	if processors > 1 {
+		if c.Triangle, err = m.middle(func() error { return m.triangle(processors) }); err != nil {
+			return err
+		}
+	}
+	if c.Asleep, err = m.asleep(1); err != nil {
 		return err
 	}
-	for _, n := range Lengths {
+	if c.Depth, c.Room, err = m.fill(c.Eager); err != nil {
+		return err
+	}
+	for _, n := range Lengths[:len(Lengths)-1] {
 		shift := func(combine bool) func() error {
 			return func() error { return m.pass((r+1)%size, (r+size-1)%size, n, combine) }
 		}
-		if err := errors.Join(m.point(&c.Shift, n, 1, shift(false)), m.point(&c.ShiftCombined, n, 1, shift(true))); err != nil {
+		if err := errors.Join(m.point(&c.Shift, n, 1, shift(false)), m.point(&c.ShiftCombined, n, 1, shift(true)),
+			m.point(&c.Row, n, 1, func() error { return m.stream(1, n, false) })); err != nil {
 			return err
 		}
 	}
@@ -75,7 +90,7 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 // repaired are the figures without what only a disturbance can have made.
 func (c *Crowd) repaired(send, recv float64) *Crowd {
 	g := *c
-	g.Shift, g.ShiftCombined = rising(c.Shift), rising(c.ShiftCombined)
+	g.Shift, g.ShiftCombined, g.Row = rising(c.Shift), rising(c.ShiftCombined), rising(c.Row)
 	for i := range g.Shift {
 		g.Shift[i].Seconds = min(g.Shift[i].Seconds, g.ShiftCombined[i].Seconds)
 	}

@@ -20,9 +20,12 @@ type Figures struct {
 	BothWays     []simulate.Point `json:"both_ways"`     // a message each way at once
 	OneCombined  []simulate.Point `json:"one_combined"`  // a message that is summed on arrival
 	BothCombined []simulate.Point `json:"both_combined"` // such messages each way at once
-	Row          []simulate.Point `json:"row"`           // each further one of messages one after another
+	Row          []simulate.Point `json:"row"`           // each of messages one after another, which nobody answers
+	RowCombined  []simulate.Point `json:"row_combined"`  // and where they are summed on arrival
 	Send         float64          `json:"send"`          // the sender's part of a short message whose receiver does not wait
 	Recv         float64          `json:"recv"`          // the receiver's, when it is there
+	Depth        int64            `json:"depth"`         // messages that a lane holds, 0 for no end that was found
+	Room         int64            `json:"room"`          // and bytes of messages of Eager bytes
 	// On one rank, and on each of two at once.
 	Copy    []simulate.Point `json:"copy"`
 	CopyTwo []simulate.Point `json:"copy_two"`
@@ -34,7 +37,17 @@ type Figures struct {
 
 // curves are all that was measured by bytes.
 func (f *Figures) curves() []*[]simulate.Point {
-	return []*[]simulate.Point{&f.OneWay, &f.BothWays, &f.OneCombined, &f.BothCombined, &f.Copy, &f.CopyTwo, &f.Sum, &f.SumTwo, &f.Row}
+	return []*[]simulate.Point{&f.OneWay, &f.BothWays, &f.OneCombined, &f.BothCombined, &f.Copy, &f.CopyTwo, &f.Sum, &f.SumTwo, &f.Row, &f.RowCombined}
+}
+
+// Complete says that all was measured of two ranks: a file may be of an earlier version.
+func (f *Figures) Complete() bool {
+	for _, c := range f.curves() {
+		if len(*c) < 2 || len(*c) != len(f.OneWay) {
+			return false
+		}
+	}
+	return f.Crowd == nil || len(f.Crowd.Shift) > 1 && len(f.Crowd.Row) > 1
 }
 
 // numbers are all that was measured.
@@ -42,8 +55,8 @@ func (f *Figures) numbers() []*float64 {
 	all := []*float64{&f.Call, &f.Send, &f.Recv}
 	curves := f.curves()
 	if c := f.Crowd; c != nil {
-		all = append(all, &c.Near, &c.Far, &c.ShiftNear, &c.Send, &c.Recv)
-		curves = append(curves, &c.Shift, &c.ShiftCombined)
+		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle)
+		curves = append(curves, &c.Shift, &c.ShiftCombined, &c.Row)
 	}
 	for _, c := range curves {
 		for i := range *c {
@@ -97,11 +110,11 @@ func rising(from []simulate.Point) []simulate.Point {
 
 // step is what a message that lies where it is costs more than a short one, bytes not
 // counted: the line through the first two such lengths, at no bytes.
-func (f *Figures) step() float64 {
-	for i, p := range f.OneWay[:len(f.OneWay)-1] {
-		if next := f.OneWay[i+1]; p.Bytes > float64(f.Eager) {
+func (f *Figures) step(short float64) float64 {
+	for i, p := range f.Row[:len(f.Row)-1] {
+		if next := f.Row[i+1]; p.Bytes > float64(f.Eager) {
 			slope := (next.Seconds - p.Seconds) / (next.Bytes - p.Bytes)
-			return math.Max(0, p.Seconds-slope*p.Bytes-f.alpha())
+			return math.Max(0, p.Seconds-slope*p.Bytes-short)
 		}
 	}
 	return 0

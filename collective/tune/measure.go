@@ -16,12 +16,7 @@ import (
 )
 
 // Lengths are those of the vectors that are measured, in bytes.
-var Lengths = []int{8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
-
-const (
-	row        = 8 // messages one after another: a lane always has room for them
-	longestRow = 256 << 10
-)
+var Lengths = []int{8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 32 << 20}
 
 // meter measures over one endpoint; all ranks of it do the same.
 type meter struct {
@@ -30,6 +25,11 @@ type meter struct {
 	taken []uint32
 	in    []float32
 	out   []float32
+	// What a message needs, as a Comm has it: made anew it takes as long as a short message.
+	head       transport.Header
+	sink       transport.Sink
+	into, with []float32
+	combine    func(off int, part []byte)
 }
 
 // Measure measures a transport by the ends of two ranks, both of which call it; where
@@ -78,7 +78,9 @@ func (m *meter) point(into *[]simulate.Point, n int, share float64, run func() e
 // over is a meter over another endpoint, with the same vectors.
 func (m *meter) over(ends transport.Endpoint) *meter {
 	n := ends.Size()
-	return &meter{ends: ends, sent: make([]uint32, n), taken: make([]uint32, n), in: m.in, out: m.out}
+	x := &meter{ends: ends, sent: make([]uint32, n), taken: make([]uint32, n), in: m.in, out: m.out}
+	x.combine = x.sum
+	return x
 }
 
 // pair measures all that two ranks can show. Messages of a kind have an endpoint of their
@@ -86,7 +88,7 @@ func (m *meter) over(ends transport.Endpoint) *meter {
 func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 	point := m.point
 	var errs []error
-	var of [4]*meter
+	var of [6]*meter
 	for i := range of {
 		ends, err := m.ends.Split(ctx, fmt.Sprintf("%s of kind %d", group, i), []int{0, 1})
 		if err != nil {
@@ -101,7 +103,9 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 		errs = append(errs, of[0].point(&f.OneWay, n, 1, func() error { return of[0].oneWay(n, false) }),
 			of[1].point(&f.BothWays, n, 1, func() error { return of[1].exchange(n, false) }),
 			of[2].point(&f.BothCombined, n, 1, func() error { return of[2].exchange(n, true) }),
-			of[3].point(&f.OneCombined, n, 1, func() error { return of[3].oneWay(n, true) }))
+			of[3].point(&f.OneCombined, n, 1, func() error { return of[3].oneWay(n, true) }),
+			of[4].point(&f.Row, n, 1, func() error { return of[4].stream(1, n, false) }),
+			of[5].point(&f.RowCombined, n, 1, func() error { return of[5].stream(1, n, true) }))
 		alone := func(run func()) func() error {
 			return func() error {
 				if m.ends.Rank() == 0 {
@@ -124,18 +128,11 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 		f.OneWay[i].Seconds = max(back, f.OneWay[i].Seconds-back)
 		f.OneCombined[i].Seconds = max(back, f.OneCombined[i].Seconds-back)
 	}
-	other := 1 - m.ends.Rank()
-	for i, n := range Lengths {
-		if n > longestRow {
-			break
-		}
-		if err := m.point(&f.Row, n, 1, func() error { return m.rowTo(other, n) }); err != nil {
-			return err
-		}
-		f.Row[i].Seconds = max(0, (f.Row[i].Seconds-f.OneWay[i].Seconds-f.alpha())/(row-1))
-	}
 	var err error
-	f.Send, f.Recv, err = m.lone(other)
+	if f.Send, f.Recv, err = m.lone(1 - m.ends.Rank()); err != nil {
+		return err
+	}
+	f.Depth, f.Room, err = m.fill(f.Eager)
 	return err
 }
 
@@ -212,32 +209,35 @@ func (m *meter) barrier() error {
 	return err
 }
 
-func (m *meter) header(step *uint32, v []float32) transport.Header {
-	h := transport.Header{Seq: 1, Step: *step, Len: int64(4 * len(v))}
+func (m *meter) header(step *uint32, v []float32) *transport.Header {
+	h := &m.head
+	h.Seq, h.Step, h.Len = 1, *step, int64(4*len(v))
 	*step++
 	return h
 }
 
 func (m *meter) send(to int, v []float32) error {
-	h := m.header(&m.sent[to], v)
-	return m.ends.Post(to, &h, asBytes(v))
+	return m.ends.Post(to, m.header(&m.sent[to], v), asBytes(v))
 }
 
 // recv takes a message into v; with is what it is added to on arrival, if not nil.
 func (m *meter) recv(from int, v, with []float32, then func()) error {
 	h := m.header(&m.taken[from], v)
-	sink := transport.Sink{Into: asBytes(v)}
+	m.sink.Into, m.sink.Combine = asBytes(v), nil
 	if with != nil {
-		sink.Combine = func(off int, part []byte) {
-			got := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(part))), len(part)/4)
-			add(v[off/4:off/4+len(got)], with[off/4:off/4+len(got)], got)
-		}
+		m.into, m.with, m.sink.Combine = v, with, m.combine
 	}
-	err := m.ends.Recv(from, &h, &sink)
+	err := m.ends.Recv(from, h, &m.sink)
 	if err == nil && then != nil {
 		then()
 	}
 	return err
+}
+
+// sum is what becomes of a part of a message that is summed on arrival.
+func (m *meter) sum(off int, part []byte) {
+	got := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(part))), len(part)/4)
+	add(m.into[off/4:off/4+len(got)], m.with[off/4:off/4+len(got)], got)
 }
 
 // touch writes to vectors: until then all of their pages are one page of zeros, which

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"math"
+	"slices"
 
 	"github.com/volley-go/volley/collective/simulate"
 )
@@ -19,8 +20,8 @@ func (f *Figures) Node(ranks int) *simulate.Network {
 		f.memory(&c)
 	}
 	c.Fold = simulate.Rate{
-		One: per(f.OneCombined, func(i int) float64 { return f.OneWay[i].Seconds }, 1),
-		Two: per(f.BothCombined, func(i int) float64 { return f.BothWays[i].Seconds }, 1),
+		One: f.combined(f.OneCombined, f.OneWay),
+		Two: f.combined(f.BothCombined, f.BothWays),
 	}
 	none := func(int) float64 { return 0 }
 	n := simulate.Node(f.Transport, ranks, f.Processors, c)
@@ -28,8 +29,8 @@ func (f *Figures) Node(ranks int) *simulate.Network {
 	n.Copy = simulate.Rate{One: per(f.Copy, none, 1), Two: per(f.CopyTwo, none, 1)}
 	n.Fold = simulate.Rate{One: per(f.Sum, none, 1), Two: per(f.SumTwo, none, 1)}
 	if f.Crowd != nil && ranks > f.Processors {
-		f.Crowd.share(n)
 		n.Looks = f.Transport != "tcp"
+		f.Crowd.share(n)
 	}
 	return n
 }
@@ -59,34 +60,59 @@ func (f *Figures) sockets(c *simulate.Costs) {
 	one := per(f.OneWay, func(int) float64 { return a }, 1)
 	two := per(f.BothWays, func(int) float64 { return f.BothWays[0].Seconds }, 2)
 	c.Stream = one
-	busy := make(simulate.Curve, len(one))
-	for i := range one {
-		busy[i] = one[i]
-		if one[i].Bytes <= oneWrite {
+	c.Whole, c.Eager = oneWrite, math.MaxInt64
+	c.SendByte = simulate.Rate{One: oneSide(one, two), Two: two}
+	c.RecvByte = c.SendByte
+}
+
+// oneSide is the time a byte of one side of a message whose way takes one, which is no more
+// than where both sides send.
+func oneSide(one, two simulate.Curve) simulate.Curve {
+	busy := slices.Clone(one)
+	for i := range busy {
+		if busy[i].Bytes <= oneWrite {
 			busy[i].Seconds /= 2
 		}
 		busy[i].Seconds = math.Min(busy[i].Seconds, two[i].Seconds)
 	}
-	c.Whole, c.Eager = oneWrite, math.MaxInt64
-	c.SendByte = simulate.Rate{One: busy, Two: two}
-	c.RecvByte = c.SendByte
+	return busy
 }
 
 // memory are the costs of bytes that both sides copy where messages are short, and the
-// receiver where they are long.
+// receiver where they are long. Both sides of a short one are no longer at work than a row
+// of messages shows, and what an exchange takes more is nobody's time. One message waits for
+// another only where their sender waits for their receiver.
 func (f *Figures) memory(c *simulate.Costs) {
 	a, both := f.alpha(), f.BothWays[0].Seconds
-	c.Eager, c.Whole, c.Long = f.Eager, f.Eager, f.step()
-	fixed := func(short float64) func(int) float64 {
-		return func(i int) float64 {
-			if f.OneWay[i].Bytes > float64(f.Eager) {
-				return short + c.Long
-			}
-			return short
-		}
+	c.Send, c.Recv = math.Min(f.Send, f.Row[0].Seconds), math.Min(f.Recv, f.Row[0].Seconds)
+	c.Latency = math.Max(0, math.Max(a, both)-c.Send-c.Recv)
+	c.Eager, c.Whole, c.Long = f.Eager, f.Eager, f.step(c.Send+c.Recv+c.Latency)
+	c.Depth, c.Room = int(f.Depth), f.Room
+	long := func(int) float64 { return c.Send + c.Recv + c.Latency + c.Long }
+	c.RecvByte = simulate.Rate{One: per(f.Row, long, 1), Two: per(f.BothWays, long, 1)}
+	whole := upTo(f.Eager, per(f.BothWays, func(int) float64 { return both }, 1))
+	busy, flight := slices.Clone(whole), slices.Clone(whole)
+	for i := range whole {
+		row := at(f.Row, whole[i].Bytes)
+		busy[i].Seconds = math.Min(whole[i].Seconds/2, math.Max(0, row-math.Max(c.Send, c.Recv))/whole[i].Bytes)
+		flight[i].Seconds = whole[i].Seconds - 2*busy[i].Seconds
 	}
-	c.RecvByte = simulate.Rate{One: per(f.OneWay, fixed(a), 1), Two: per(f.BothWays, fixed(both), 1)}
-	c.ShortByte = simulate.Rate{One: upTo(f.Eager, per(f.OneWay, fixed(a), 2)), Two: upTo(f.Eager, per(f.BothWays, fixed(both), 2))}
+	c.ShortByte, c.Flight = simulate.Rate{One: busy}, flight
+}
+
+// at is the time of a length that was measured.
+func at(c []simulate.Point, bytes float64) float64 {
+	i := slices.IndexFunc(c, func(p simulate.Point) bool { return p.Bytes == bytes })
+	return c[i].Seconds
+}
+
+// combined is what a byte costs more that is summed on arrival: by the time of a message
+// alone, and not above that of a row of them.
+func (f *Figures) combined(one, plain []simulate.Point) simulate.Curve {
+	return per(one, func(i int) float64 {
+		more := math.Min(one[i].Seconds-plain[i].Seconds, math.Max(0, f.RowCombined[i].Seconds-f.Row[i].Seconds/2))
+		return one[i].Seconds - more
+	}, 1)
 }
 
 // upTo is the part of a curve that is of messages of up to so many bytes.
@@ -98,27 +124,37 @@ func upTo(eager int64, c simulate.Curve) simulate.Curve {
 	return c[:n:n]
 }
 
-// share makes a network of more ranks than processors from one of figures of two. Where
-// all ranks send to the next processor and receive from the one before, one change of ranks
-// on each lets two ranks on by a round; where they do so on their own processor, by one.
-// So much, less both sides' parts, is a change of ranks after a wait for a rank of another
-// processor, which a transport may look for first, and of the same one. A byte of two
-// processors at work costs what it takes where all ranks send and receive.
+// share makes a network of more ranks than processors from one of figures of two. A message
+// there and back between two ranks of one processor is two changes of ranks, besides both
+// sides' parts. Where a rank looks for one of another processor before it leaves, the triangle
+// tells how long; where it sleeps, the triangle tells how long it takes to come back after
+// others have worked, who sends to it has it woken, and it finds out that it must sleep in
+// what a message that is there takes. A byte of two processors at work costs what it takes
+// where all ranks send and receive, one of one processor what a row of messages shows.
 func (c *Crowd) share(n *simulate.Network) {
 	sharing := math.Ceil(float64(c.Ranks) / float64(n.Cores))
 	x := &n.Inside
-	x.Send, x.Recv, x.Latency, x.Gap = c.Send, c.Recv, 0, nil
-	n.LeaveNear = math.Max(0, c.ShiftNear/sharing-c.Send-c.Recv)
-	n.Leave = math.Max(0, sharing*(c.Shift[0].Seconds-c.Send-c.Recv))
-	n.Wake = math.Max(0, c.Far-c.Send-c.Recv)
+	x.Send, x.Recv, x.Latency, x.Gap, x.Flight = c.Send, c.Recv, 0, nil, nil
+	if n.Looks {
+		x.Latency = math.Max(0, c.Far-c.Send-c.Recv)
+		n.LeaveNear = math.Max(0, c.Near-c.Send-c.Recv)
+		n.Leave = math.Max(n.LeaveNear, c.Triangle-n.LeaveNear-2*(c.Send+c.Recv))
+	} else {
+		n.Rouse = math.Max(0, c.Asleep-c.Send)
+		n.Leave, n.LeaveNear = c.Recv, c.Recv
+		n.WakeNear = math.Max(0, c.Near-c.Send-2*c.Recv)
+		n.Wake = math.Max(c.Far, (c.Triangle-c.Near)/2) - c.Send - c.Recv - n.Rouse
+		n.Wake = math.Max(0, n.Wake)
+	}
 	fixed := func(i int) float64 { return c.Shift[0].Seconds }
 	two := per(c.Shift, fixed, sharing)
 	half := per(c.Shift, fixed, 2*sharing)
 	if len(x.SendByte.One) > 0 {
-		x.SendByte.Two = half
+		x.Stream = per(c.Row, func(int) float64 { return c.Row[0].Seconds }, 1)
+		x.SendByte = simulate.Rate{One: oneSide(x.Stream, half), Two: half}
 		x.RecvByte = x.SendByte
 	} else {
-		x.RecvByte = simulate.Rate{One: two}
+		x.RecvByte = simulate.Rate{One: per(c.Row, func(int) float64 { return c.Far + x.Long }, 1), Two: two}
 		x.Eager, x.Whole = c.Eager, c.Eager
 		x.ShortByte = simulate.Rate{One: upTo(c.Eager, half)}
 	}

@@ -1,10 +1,6 @@
 package tune
 
-import (
-	"errors"
-	"slices"
-	"time"
-)
+import "errors"
 
 // between is a vector from this rank to another and back, where this one is rank 0, else
 // the other way round.
@@ -44,63 +40,36 @@ func (m *meter) oneWay(n int, combine bool) error {
 	return errors.Join(m.recv(1, m.out[:n/4], with, nil), m.send(1, m.in[:2]), m.ends.Flush(1))
 }
 
-// rowTo is a row of vectors from rank 0 to another, and a short one back.
-func (m *meter) rowTo(other, n int) error {
-	if m.ends.Rank() > 0 {
-		for range row {
-			if err := m.recv(0, m.out[:n/4], nil, nil); err != nil {
-				return err
-			}
+// stream is a vector from another rank to rank 0, which does not answer: as many follow each
+// other as the lane holds.
+func (m *meter) stream(other, n int, combine bool) error {
+	switch m.ends.Rank() {
+	case other:
+		return m.give(0, m.in[:n/4])
+	case 0:
+		var with []float32
+		if combine {
+			with = m.in[:n/4]
 		}
-		return errors.Join(m.send(0, m.in[:2]), m.ends.Flush(0))
+		return m.recv(other, m.out[:n/4], with, nil)
 	}
-	for range row {
-		if err := m.give(other, m.in[:n/4]); err != nil {
-			return err
-		}
-	}
-	return m.recv(other, m.out[:2], nil, nil)
+	return nil
 }
 
-// still is how long the receiver of a short message looks away, so that it is there when
-// it looks: longer than the message takes, and than its sender takes to be woken.
-const still = 50 * time.Microsecond
-
-// loneTries is how often a lone message is sent for one figure.
-const loneTries = 200
-
-// lone is a short message from rank 0 to another that does not wait for it, and finds it
-// when it does: rank 0 gets what its own work at it takes, and the other's.
-func (m *meter) lone(other int) (send, recv float64, err error) {
-	sends, recvs, clock := make([]float64, loneTries), make([]float64, loneTries), make([]float64, loneTries)
-	reply := make([]float32, 2)
-	for i := range sends {
-		if m.ends.Rank() > 0 {
-			for start := time.Now(); time.Since(start) < still; {
-			}
-		}
-		start := time.Now()
-		clock[i] = time.Since(start).Seconds()
-		start = time.Now()
-		if m.ends.Rank() > 0 {
-			err = m.recv(0, m.out[:2], nil, nil)
-			reply[0] = float32(time.Since(start).Seconds())
-			err = errors.Join(err, m.give(0, reply))
-		} else {
-			err = m.send(other, m.in[:2])
-			sends[i] = time.Since(start).Seconds()
-			err = errors.Join(err, m.ends.Flush(other), m.recv(other, reply, nil, nil))
-			recvs[i] = float64(reply[0])
-		}
-		if err != nil {
-			return 0, 0, err
-		}
+// triangle is a message from rank 0 to the next of its own processor, near, from there to
+// rank 1 and from there back: rank 0 waits for one of another processor, and near cannot go
+// on before rank 0 has left.
+func (m *meter) triangle(near int) error {
+	from, to := 0, 0
+	switch m.ends.Rank() {
+	case 0:
+		return errors.Join(m.give(near, m.in[:2]), m.recv(1, m.out[:2], nil, nil))
+	case near:
+		from, to = 0, 1
+	case 1:
+		from, to = near, 0
+	default:
+		return nil
 	}
-	// The quarter that nothing disturbed, less what looking at the clock takes.
-	quarter := func(all []float64) float64 {
-		slices.Sort(all)
-		return all[len(all)/4]
-	}
-	looks := quarter(clock)
-	return max(0, quarter(sends)-looks), max(0, quarter(recvs)-looks), nil
+	return errors.Join(m.recv(from, m.out[:2], nil, nil), m.give(to, m.in[:2]))
 }

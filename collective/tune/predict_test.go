@@ -52,20 +52,21 @@ func (a *tally) String() string {
 }
 
 // What a machine's figures predict of its collective operations, by every algorithm, none
-// of which the figures have seen, is held against what they took. Of two ranks over
-// sockets every operation is predicted within 30 %; the other bounds are what the model
-// reaches, which docs/collectives.md tells about.
+// of which the figures have seen, is held against what they took. By geometric mean every
+// operation but two is predicted within 30 %; the other bounds are what the model reaches,
+// which docs/collectives.md tells about.
 func TestPredictions(t *testing.T) {
+	wide := map[string]bool{"tcp 4 Scatter": true, "shm 4 Gather": true}
 	for _, c := range []struct {
 		transport string
 		ranks     int
 		share     int     // in 100 that are within 30 %
 		factor    float64 // geometric mean over all of them
 	}{
-		{"tcp", 2, 95, 1.10},
-		{"tcp", 4, 54, 1.43},
-		{"shm", 2, 57, 1.33},
-		{"shm", 4, 62, 1.38},
+		{"tcp", 2, 97, 1.10},
+		{"tcp", 4, 75, 1.30},
+		{"shm", 2, 85, 1.20},
+		{"shm", 4, 80, 1.30},
 	} {
 		whole, byOp := tally{}, map[string]*tally{}
 		far := ""
@@ -84,7 +85,7 @@ func TestPredictions(t *testing.T) {
 		for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
 			one := byOp[op.String()]
 			t.Logf("%s, %s: %v", what, op, one)
-			if c.transport == "tcp" && c.ranks == 2 && math.Abs(math.Log(one.mean())) > math.Log(1.3) {
+			if !wide[fmt.Sprint(c.transport, " ", c.ranks, " ", op)] && math.Abs(math.Log(one.mean())) > math.Log(1.3) {
 				t.Errorf("%s, %s: %v", what, op, one)
 			}
 		}

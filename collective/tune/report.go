@@ -16,8 +16,8 @@ type Report struct {
 	Times   []Timing `json:"times"`
 }
 
-// rounds is how often all is measured: the median of all rounds counts. Ranks that share
-// processors settle into one order or another, for longer than the trials of a round.
+// rounds is how often all is measured: the least of the rounds' medians counts, since what
+// else a machine does only adds, and often for longer than the trials of a round.
 const rounds = 3
 
 // Rank measures a transport, then times cases over groups split from it, and that
@@ -37,30 +37,27 @@ func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (*Report
 	if all == nil {
 		return nil, nil
 	}
-	return middle(all), nil
+	return least(all), nil
 }
 
-// middle is the median of what several Reports of one group have, in the first of them.
-func middle(all []*Report) *Report {
+// least is the least of what several Reports of one group have, in the first of them.
+func least(all []*Report) *Report {
 	r := all[0]
 	var numbers [][]*float64
 	for _, x := range all {
 		numbers = append(numbers, x.Figures.numbers())
 	}
 	for i, into := range numbers[0] {
-		var of []float64
 		for _, x := range numbers {
-			of = append(of, *x[i])
+			*into = min(*into, *x[i])
 		}
-		*into = median(of)
 	}
 	for i := range r.Times {
-		var of []Timing
 		for _, x := range all {
-			of = append(of, x.Times[i])
+			if x.Times[i].Seconds < r.Times[i].Seconds {
+				r.Times[i] = x.Times[i]
+			}
 		}
-		slices.SortFunc(of, func(a, b Timing) int { return cmp.Compare(a.Seconds, b.Seconds) })
-		r.Times[i] = of[(len(of)-1)/2]
 	}
 	return r
 }

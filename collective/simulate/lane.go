@@ -1,0 +1,68 @@
+package simulate
+
+import "github.com/volley-go/volley/collective/algorithm"
+
+// lane is one direction between two ranks of a node.
+type lane struct {
+	id, from int32
+	used     bool
+	last     float64 // when the last message came
+	sizes    []int64 // of the messages that were not taken: bytes of those that need no flush
+	bytes    int64   // all of these
+	waiting  bool    // the sender waits for room
+}
+
+// lane is the lane from one rank to another.
+func (e *engine) lane(from, to int32) *lane {
+	name := uint64(from)<<32 | uint64(to)
+	l := e.lanes[name]
+	if l == nil {
+		l = &lane{id: int32(len(e.byID)), from: from}
+		e.lanes[name] = l
+		e.byID = append(e.byID, l)
+	}
+	return l
+}
+
+// enter is a message on the lane: when it comes to its receiver, which is no sooner than
+// a gap after the one before.
+func (l *lane) enter(c *costs, m *message, at float64) float64 {
+	if l.used && len(c.gap) > 0 {
+		at = max(at, l.last+c.gap.At(m.bytes))
+	}
+	l.used, l.last = true, at
+	m.tail = max(m.tail, at)
+	if c.depth > 0 {
+		size := int64(m.bytes)
+		if m.waits {
+			size = 0
+		}
+		l.sizes = append(l.sizes, size)
+		l.bytes += size
+	}
+	return at
+}
+
+// full says that a lane has no room for a message, which its sender waits for then.
+func (e *engine) full(r int32, s *algorithm.Send) bool {
+	c := e.between(r, int32(s.To))
+	if c.depth == 0 || c != &e.inside {
+		return false
+	}
+	l, bytes := e.lane(r, int32(s.To)), int64(float64(s.From.Len)*e.width)
+	if bytes > c.eager {
+		bytes = 0
+	}
+	l.waiting = len(l.sizes) > 0 && (len(l.sizes) >= c.depth || l.bytes+bytes > c.room && c.room > 0)
+	return l.waiting
+}
+
+// empty takes the first message off a lane and lets a sender on that waits for that.
+func (e *engine) empty(l *lane, at float64) {
+	l.bytes -= l.sizes[0]
+	l.sizes = append(l.sizes[:0], l.sizes[1:]...)
+	if l.waiting {
+		l.waiting = false
+		e.resume(l.from, at)
+	}
+}

@@ -1,0 +1,130 @@
+package tune
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// still is how long the receiver of a short message looks away, so that it is there when
+// it looks: longer than the message takes, and than its sender takes to be woken.
+const still = 50 * time.Microsecond
+
+// loneTries is how often a lone message is sent for one figure.
+const loneTries = 200
+
+// lone is a short message from rank 0 to another that does not wait for it, and finds it
+// when it does: rank 0 gets what its own work at it takes, and the other's.
+func (m *meter) lone(other int) (send, recv float64, err error) {
+	sends, recvs, clock := make([]float64, loneTries), make([]float64, loneTries), make([]float64, loneTries)
+	reply := make([]float32, 2)
+	for i := range sends {
+		if m.ends.Rank() > 0 {
+			for start := time.Now(); time.Since(start) < still; {
+			}
+		}
+		start := time.Now()
+		clock[i] = time.Since(start).Seconds()
+		start = time.Now()
+		if m.ends.Rank() > 0 {
+			err = m.recv(0, m.out[:2], nil, nil)
+			reply[0] = float32(time.Since(start).Seconds())
+			err = errors.Join(err, m.give(0, reply))
+		} else {
+			err = m.send(other, m.in[:2])
+			sends[i] = time.Since(start).Seconds()
+			err = errors.Join(err, m.ends.Flush(other), m.recv(other, reply, nil, nil))
+			recvs[i] = float64(reply[0])
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	looks := quarter(clock)
+	return max(0, quarter(sends)-looks), max(0, quarter(recvs)-looks), nil
+}
+
+// quarter is the time that a quarter of all is below of: nothing disturbed it. It sorts.
+func quarter(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/4]
+}
+
+// asleep is a short message from rank 0 to one that has had the time to go to sleep: what
+// rank 0's own work at it takes.
+func (m *meter) asleep(other int) (float64, error) {
+	sends, clock := make([]float64, loneTries), make([]float64, loneTries)
+	for i := range sends {
+		var err error
+		switch m.ends.Rank() {
+		case 0:
+			time.Sleep(still) // the other one may need this processor
+			for start := time.Now(); time.Since(start) < still; {
+			}
+			start := time.Now()
+			clock[i] = time.Since(start).Seconds()
+			start = time.Now()
+			err = m.send(other, m.in[:2])
+			sends[i] = time.Since(start).Seconds()
+			err = errors.Join(err, m.ends.Flush(other), m.recv(other, m.out[:2], nil, nil))
+		case other:
+			err = errors.Join(m.recv(0, m.out[:2], nil, nil), m.give(0, m.in[:2]))
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return max(0, quarter(sends)-quarter(clock)), nil
+}
+
+// fill finds how many messages a lane holds, and how many bytes of messages that need no
+// flush: a sender that waits longer than anything else takes has filled it.
+func (m *meter) fill(eager int64) (depth, room int64, err error) {
+	short, err := m.holds(8)
+	if err != nil {
+		return 0, 0, err
+	}
+	long, err := m.holds(int(eager))
+	return int64(short), int64(long) * eager, err
+}
+
+const (
+	fullAfter = 2 * time.Millisecond // that the receiver looks away
+	mostHeld  = 256                  // messages that are tried
+)
+
+// holds is how many messages of n bytes rank 0 sends before it waits for rank 1; 0 where it
+// does not, or where that is all there is.
+func (m *meter) holds(n int) (int, error) {
+	if n == 0 {
+		return 0, nil
+	}
+	if err := m.barrier(); err != nil {
+		return 0, err
+	}
+	held := 0
+	switch m.ends.Rank() {
+	case 0:
+		for i := range mostHeld {
+			start := time.Now()
+			if err := m.send(1, m.in[:n/4]); err != nil {
+				return 0, err
+			}
+			if held == 0 && time.Since(start) > fullAfter/4 {
+				held = i
+			}
+		}
+		if err := m.ends.Flush(1); err != nil {
+			return 0, err
+		}
+	case 1:
+		for start := time.Now(); time.Since(start) < fullAfter; {
+		}
+		for range mostHeld {
+			if err := m.recv(0, m.out[:n/4], nil, nil); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return held, m.barrier()
+}
