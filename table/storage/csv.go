@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/tier"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -95,6 +96,9 @@ type csvFile struct {
 func (s *CSVSource) open(ctx context.Context, path string, want []string) (*csvFile, error) {
 	if err := canceled(ctx, path); err != nil {
 		return nil, err
+	}
+	if err := tier.Refused(); err != nil {
+		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
 	}
 	in, err := openInput(path)
 	if err != nil {
