@@ -19,13 +19,22 @@ import (
 // once and read once as records of 16 bytes, and the result is written once;
 // memory is never asked at random. (The radix join of Manegold, Boncz and Kersten,
 // 2002, in one pass.)
+//
+// The records lie in blocks of neighbouring parts, of 8 to 16 MiB for many rows. A
+// block is given back as soon as its parts are joined, and results are written to
+// blocks of that size: beside the records of both sides there is never more than
+// what the workers are writing, and the result of all takes no more than they took.
 const (
 	// joinPartRows is how many right rows a part has at most, if there are not
 	// more than mostJoinParts of them: 256 KiB of records twice, and their buckets.
 	joinPartRows  = 1 << 14
 	mostJoinParts = 11 // the logarithm
-	// joinGroupRows is about how many left rows are joined by one worker and
-	// written side by side.
+	// joinBlock is the least size of a block, if there are not fewer than two.
+	joinBlock = 8 << 20
+	// joinGroupBlocks is how many blocks are joined by one worker and written side
+	// by side: a value of a result takes half as much as a record.
+	joinGroupBlocks = 2
+	// joinGroupRows is for how many rows asked for another group is joined.
 	joinGroupRows = 1 << 20
 	// joinGroupPairs is after how many pairs a worker stops where keys come often
 	// on both sides. It goes on in the next call.
@@ -43,8 +52,10 @@ type columnsJoin struct {
 	stream      device.Stream
 	cut         uint // bits of a part's number
 	left, right *joinHalf
+	blocks      int         // of a group
 	groups      []joinGroup // that are not done, in order
 	ready       [][]*memory.Column
+	failed      error
 }
 
 // joinGroup is the parts [part, to) of which the left rows from row on are to be
@@ -67,20 +78,22 @@ func joinColumns(ctx context.Context, s device.Stream, left, right kernels.JoinS
 		j.Release()
 		return j, nil
 	}
-	err := j.right.split(ctx, a, j.cut)
+	most := uint64(max(j.left.n, j.right.n)) * 16
+	blocks := min(j.cut, uint(max(1, bits.Len64(most/joinBlock)-1)))
+	err := j.right.split(ctx, a, j.cut, blocks)
 	if err == nil {
-		err = j.left.split(ctx, a, j.cut)
+		err = j.left.split(ctx, a, j.cut, blocks)
 	}
 	if err != nil {
 		j.Release()
 		return nil, err
 	}
-	from := 0
-	for part := range 1 << j.cut {
-		if rows := j.left.ends[part+1] - j.left.ends[from]; rows >= joinGroupRows || part == 1<<j.cut-1 {
-			j.groups = append(j.groups, joinGroup{part: from, to: part + 1})
-			from = part + 1
-		}
+	if j.blocks = joinGroupBlocks; blocks == 1 {
+		j.blocks = 1 // for two workers
+	}
+	step := j.blocks << j.left.per
+	for part := 0; part < 1<<j.cut; part += step {
+		j.groups = append(j.groups, joinGroup{part: part, to: part + step})
 	}
 	return j, nil
 }
@@ -102,14 +115,18 @@ func releaseAll(columns []*memory.Column) {
 	}
 }
 
-// Next joins the next groups side by side, each into columns of its own.
+// Next joins the next groups side by side, each into columns of its own. After an
+// error, when some of their blocks are gone, it gives that error again.
 func (j *columnsJoin) Next(ctx context.Context, rows int64) ([]*memory.Column, error) {
 	for len(j.ready) == 0 {
+		if j.failed != nil {
+			return nil, j.failed
+		}
 		if len(j.groups) == 0 {
 			return nil, io.EOF
 		}
-		if err := j.join(ctx, int(max(1, min(rows/joinGroupRows, int64(len(j.groups)))))); err != nil {
-			return nil, err
+		if j.failed = j.join(ctx, int(max(1, min(rows/joinGroupRows, int64(len(j.groups)))))); j.failed != nil {
+			return nil, j.failed
 		}
 	}
 	next := j.ready[0]
@@ -156,9 +173,6 @@ func (j *columnsJoin) join(ctx context.Context, n int) error {
 		}
 	}
 	j.ready, j.groups = ready, append(open, j.groups[n:]...)
-	if len(j.groups) == 0 {
-		j.a.free() // the records
-	}
 	return nil
 }
 
@@ -188,6 +202,10 @@ func (j *columnsJoin) group(ctx context.Context, scratch *arena, room *joinRoom,
 			return err
 		}
 		g.part, g.row = g.part+1, 0
+		if per := j.left.per; g.part&(1<<per-1) == 0 {
+			j.left.drop(j.a, g.part>>per-1)
+			j.right.drop(j.a, g.part>>per-1)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"unsafe"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
@@ -16,8 +17,10 @@ type joinHalf struct {
 	key     *memory.Column
 	carried *memory.Column // whose values records carry; nil where that is row numbers
 	numbers bool           // somebody needs row numbers
-	records vec[joinRecord]
+	blocks  []vec[joinRecord]
 	ends    []int // of each part, from the second on; where the first begins before
+	per     uint  // the logarithm of how many parts a block has
+	room    int   // rows of a block, where hashes are spread evenly
 }
 
 func newJoinHalf(side kernels.JoinSide) *joinHalf {
@@ -50,7 +53,36 @@ func carriable(c *memory.Column) bool {
 }
 
 // part is the records of a part.
-func (h *joinHalf) part(part int) []joinRecord { return h.records.s[h.ends[part]:h.ends[part+1]] }
+func (h *joinHalf) part(part int) []joinRecord {
+	begin := h.ends[part>>h.per<<h.per]
+	return h.blocks[part>>h.per].s[h.ends[part]-begin : h.ends[part+1]-begin]
+}
+
+// drop gives a block back.
+func (h *joinHalf) drop(a *arena, block int) {
+	a.drop(h.blocks[block].b)
+	h.blocks[block] = vec[joinRecord]{}
+}
+
+// makeBlocks makes room for the records of all parts. Blocks of about the usual
+// size are of the same one, so that what is given back of them is room for the
+// results (joinOut.more).
+func (h *joinHalf) makeBlocks(a *arena, cut, blocks uint) (err error) {
+	h.per, h.blocks = cut-blocks, make([]vec[joinRecord], 1<<blocks)
+	usual := h.ends[len(h.ends)-1] >> blocks
+	h.room = usual + usual/16 + 1
+	for b := range h.blocks {
+		rows := h.ends[(b+1)<<h.per] - h.ends[b<<h.per]
+		size := rows
+		if rows <= h.room && rows > usual-usual/16 {
+			size = h.room
+		}
+		if h.blocks[b], err = newVec[joinRecord](a, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // joinLoad is a run of rows as words and what they carry.
 type joinLoad struct {
@@ -120,9 +152,10 @@ func widenWords[T uint8 | uint16 | uint32](into []uint64, from []T) {
 	}
 }
 
-// split makes the records, by the first cut bits of hashes: one pass that counts,
-// of the keys alone, and one that writes each row to the next place of its part.
-func (h *joinHalf) split(ctx context.Context, a *arena, cut uint) error {
+// split makes the records, by the first cut bits of hashes, of which the first ones
+// tell the block: one pass that counts, of the keys alone, and one that writes each
+// row to the next place of its part.
+func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error {
 	parts, chunks := 1<<cut, max(1, min(partChunks, morsels(h.n)))
 	back := 64 - cut
 	counts, err := zeroVec[uint32](a, chunks*parts)
@@ -159,26 +192,33 @@ func (h *joinHalf) split(ctx context.Context, a *arena, cut uint) error {
 		return err
 	}
 	h.ends = make([]int, parts+1)
-	sum := 0
+	sum, begin := 0, 0
 	for part := range parts {
+		if part&(1<<(cut-blocks)-1) == 0 {
+			begin = sum
+		}
 		for c := range chunks {
 			at := &counts.s[c*parts+part]
 			k := *at
-			*at = uint32(sum)
+			*at = uint32(sum - begin)
 			sum += int(k)
 		}
 		h.ends[part+1] = sum
 	}
-	if h.records, err = newVec[joinRecord](a, sum); err != nil {
+	if err := h.makeBlocks(a, cut, blocks); err != nil {
 		return err
 	}
-	records := h.records.s
+	bases := make([]unsafe.Pointer, len(h.blocks)) // one look instead of two, which took a twentieth of the join
+	for b := range bases {
+		bases[b] = unsafe.Pointer(unsafe.SliceData(h.blocks[b].s))
+	}
+	block := 64 - blocks
 	return each(true, func(next []uint32, words, carried []uint64) {
 		carried = carried[:len(words)]
 		for i, w := range words {
 			hash := hashWord(w, 0)
 			at := &next[hash>>(back&63)]
-			records[*at] = joinRecord{hash, carried[i]}
+			*(*joinRecord)(unsafe.Add(bases[hash>>(block&63)], uintptr(*at)<<4)) = joinRecord{hash, carried[i]}
 			*at++
 		}
 	})

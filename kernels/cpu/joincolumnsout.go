@@ -26,15 +26,17 @@ type joinPiece struct {
 
 func newJoinOut(j *columnsJoin) *joinOut { return &joinOut{columnsJoin: j, a: j.a.scratch()} }
 
-// joinPieceRows is how many rows a piece has room for: somewhat more than the left
-// rows that it is for, of which most have one partner.
-const joinPieceRows = joinGroupRows * 9 / 8
+// joinPieceRows is how many rows a piece has room for at most, joinPieceLeast at
+// least if there may be as many.
+const (
+	joinPieceRows  = joinGroupPairs / 2
+	joinPieceLeast = 1 << 16
+)
 
+// more opens a piece: of as many rows as a group's left rows and a little more, of
+// which most have one partner, and values of eight bytes of as many bytes as a block.
 func (o *joinOut) more() error {
-	most := joinPieceRows
-	if o.open == nil { // the first of a group
-		most = int(min(joinPieceRows, max(o.left.n*9/8, joinGroupRows/16)))
-	}
+	most := min(joinPieceRows, max(joinPieceLeast, o.blocks*o.left.room))
 	p := &joinPiece{most: most}
 	room := func(width int) (*memory.Buffer, error) {
 		v, err := newVec[byte](o.a, most*width)

@@ -2,7 +2,9 @@ package cpu
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -43,5 +45,48 @@ func TestSortIndicesPeak(t *testing.T) {
 		rows, err := b.SortIndices(context.Background(), s, []kernels.SortKey{{Values: c}})
 		rows.Release()
 		return err
+	})
+}
+
+// A join of two large sides holds the records of both, and beside them what two
+// workers write: as their blocks are joined they become the room of the result.
+func TestJoinColumnsPeak(t *testing.T) {
+	b, s, count := counted(t)
+	keys := make([]int64, peakRows)
+	side := func(seed uint64) kernels.JoinSide {
+		r := rand.New(rand.NewPCG(testSeed, seed))
+		for i := range keys {
+			keys[i] = int64(mix(r.Uint64N(peakRows)))
+		}
+		k, v := fixedColumn(t, arrow.PrimitiveTypes.Int64, keys), fixedColumn(t, arrow.PrimitiveTypes.Int64, keys)
+		t.Cleanup(k.Release)
+		t.Cleanup(v.Release)
+		return kernels.JoinSide{Keys: []*memory.Column{k}, Columns: []*memory.Column{k, v}}
+	}
+	left, right := side(32), side(33)
+	right.Columns = right.Columns[1:]
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	var all [][]*memory.Column
+	defer func() {
+		for _, columns := range all {
+			releaseAll(columns)
+		}
+	}()
+	held(t, "JoinColumns", count, peakRows, (16+16)*17./16+24*17./16/2+2, func() error {
+		joined, err := b.JoinColumns(context.Background(), s, left, right, kernels.JoinOptions{AnyOrder: true})
+		if err != nil {
+			return err
+		}
+		defer joined.Release()
+		for {
+			columns, err := joined.Next(context.Background(), 1)
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, columns)
+		}
 	})
 }
