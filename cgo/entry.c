@@ -964,6 +964,13 @@ int32_t volley_loader_stats(const volley_loader* loader, volley_loader_figures* 
   return go_volley_loader_stats((uintptr_t)loader, out);
 }
 
+int32_t volley_loader_report(const volley_loader* loader, char** out) {
+  if (vly_forked) return vly_fork_error("volley_loader_report");
+  if (!out) return vly_null_error("volley_loader_report", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_loader_report((uintptr_t)loader, out);
+}
+
 int32_t volley_loader_warning(const volley_loader* loader, char** out) {
   if (vly_forked) return vly_fork_error("volley_loader_warning");
   if (!out) return vly_null_error("volley_loader_warning", "out");

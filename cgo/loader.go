@@ -298,8 +298,17 @@ func go_volley_loader_stats(h C.uintptr_t, out *C.volley_loader_figures) C.int32
 				f.producer_wait, f.consumer_wait = C.int64_t(s.ProducerWait), C.int64_t(s.ConsumerWait)
 				f.ring, f.spare, f.fill, f.bound = C.int64_t(s.Ring), C.int64_t(s.Spare), C.double(s.Fill), interned(s.Bound)
 				f.skipped = C.int64_t(s.Skipped)
+				f.read, f.decode, f.decode_wait = C.int64_t(s.Read), C.int64_t(s.Decode), C.int64_t(s.DecodeWait)
+				f.transform, f.copy = C.int64_t(s.Transform), C.int64_t(s.Copy)
 			})
 		})
+	})
+}
+
+//export go_volley_loader_report
+func go_volley_loader_report(h C.uintptr_t, out **C.char) C.int32_t {
+	return call("volley_loader_report", func() error {
+		return with("loader", h, func(o *loaderObject) error { return giveText(out, o.l.Stats().String()) })
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -90,6 +91,7 @@ func (l *Loader) upload(s *slot) error {
 	if d == nil {
 		return nil
 	}
+	defer l.meter.copying.since(time.Now())
 	if d.waits {
 		if err := l.device.stream.WaitEvent(d.read); err != nil {
 			return err
@@ -108,6 +110,7 @@ func (l *Loader) settle(ctx context.Context, s *slot) error {
 	if s.device == nil {
 		return nil
 	}
+	defer l.meter.copying.since(time.Now())
 	return s.device.copied.Wait(ctx)
 }
 

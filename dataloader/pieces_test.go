@@ -73,7 +73,7 @@ func TestAhead(t *testing.T) {
 	if n := len(r.cache.pieces); n > 1+processors() {
 		t.Errorf("%d pieces of %d are kept at the end", n, pieces)
 	}
-	if s := l.Stats(); s.Read <= 0 || s.Decode <= 0 || s.Bound == "" {
+	if s := l.Stats(); s.Read <= 0 || s.Copy != 0 || s.Decode <= 0 || s.Bound == "" {
 		t.Errorf("%+v", s)
 	}
 }

@@ -119,10 +119,8 @@ func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 	stage, done := "read", false
 	defer func() { s.ended(stage, done, recover()) }()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
-	begin := time.Now()
 	if s.err = l.settle(ctx, s); s.err == nil {
-		l.meter.copying.since(begin)
-		begin = time.Now()
+		begin := time.Now()
 		s.err = l.read(ctx, s, ticket)
 		l.meter.gather.since(begin)
 	}
@@ -143,9 +141,7 @@ func (l *Loader) finish(ctx context.Context, s *slot) {
 	}
 	if s.err == nil {
 		stage = "copy"
-		begin := time.Now()
 		s.err = l.upload(s)
-		l.meter.copying.since(begin)
 	}
 	done = true
 }

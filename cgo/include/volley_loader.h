@@ -122,14 +122,19 @@ typedef struct volley_loader_figures {
   int64_t batches;       /* given out */
   int64_t rows;          /* given out */
   int64_t elapsed;
-  int64_t gather;        /* workers read rows */
+  int64_t gather;        /* workers made tensors of rows */
   int64_t producer_wait; /* workers waited for room in the ring */
   int64_t consumer_wait; /* volley_loader_next waited for a batch */
   int64_t ring;          /* bytes of the ring */
   int64_t spare;         /* bytes in which rows are laid out */
   double fill;           /* batches that waited when one was asked for, on average */
-  const char* bound;     /* what bounds the loader: "consumer" or "gather"; "" before the first batch */
+  const char* bound;     /* the stage that bounds the loader: "consumer", "read", "decode", "gather", "transform", "copy"; "" before the first batch */
   int64_t skipped;       /* rows that skip_bad left out */
+  int64_t read;          /* decoders read files, or waited for a stream; of all together */
+  int64_t decode;        /* decoders decoded; of all together */
+  int64_t decode_wait;   /* workers waited for what is decoded */
+  int64_t transform;     /* workers were in derived columns */
+  int64_t copy;          /* workers copied to the device, and waited for that */
 } volley_loader_figures;
 
 /* The tensors of a batch. */
@@ -176,6 +181,8 @@ VOLLEY_API int32_t volley_loader_next(const volley_loader* loader, volley_token*
 VOLLEY_API int32_t volley_loader_state(const volley_loader* loader, volley_token* token, char** out);
 /* Set out's size first. */
 VOLLEY_API int32_t volley_loader_stats(const volley_loader* loader, volley_loader_figures* out);
+/* The figures in words, on some lines: how fast batches came, which stage bounds them, what each stage and each side took or waited. */
+VOLLEY_API int32_t volley_loader_report(const volley_loader* loader, char** out);
 /* What is no error of the loader and should be known, a line each: that there was no pinned memory. NULL where there is nothing. */
 VOLLEY_API int32_t volley_loader_warning(const volley_loader* loader, char** out);
 /* Stops the workers and frees the loader; a volley_loader_next that waits fails with VOLLEY_CLOSED. Batches that are lent stay as they are. */

@@ -66,7 +66,7 @@ static void test_epoch_and_state(const volley_table* t) {
   volley_loader_figures figures = {.size = sizeof figures};
   int seen[ROWS] = {0};
   int64_t rows = 0;
-  char* state;
+  char *state, *report;
   for (int i = 0; i < 5; i++) {
     OK(volley_loader_next(l, NULL, &b));
     rows += look(b, seen);
@@ -90,6 +90,10 @@ static void test_epoch_and_state(const volley_table* t) {
     CHECK(b == NULL);
     OK(volley_loader_stats(l, &figures));
     CHECK(figures.steps == 8 && figures.ring > 0 && figures.batches >= 5 && strlen(figures.bound) > 0);
+    CHECK(figures.gather > 0 && figures.read == 0 && figures.decode == 0 && figures.decode_wait == 0 && figures.transform == 0 && figures.copy == 0);
+    OK(volley_loader_report(l, &report));
+    CHECK(strstr(report, " batches, ") && strstr(report, "bound by: ") && strstr(report, figures.bound) && strstr(report, "all workers together: gather"));
+    volley_string_free(report);
     OK(volley_loader_free(l));
   }
   CHECK(rows == ROWS);

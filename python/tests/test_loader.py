@@ -2,6 +2,7 @@
 
 import gc
 import json
+import pathlib
 import sys
 import threading
 import time
@@ -91,7 +92,25 @@ def test_the_report_says_what_bounds() -> None:
             time.sleep(0.002)
             batch.close()
         report = loader.report()
-    assert report.startswith("10 batches, 100 rows in ") and "bound by: " in report and "rows/s" in report and "batches ready" in report
+        s = loader.stats()
+    assert report.startswith("10 batches, 100 rows in ") and f"bound by: {s['bound']}\n" in report and "rows/s" in report and "batches ready" in report
+    assert f"ring {s['ring']} bytes, arranged data {s['spare']} bytes" in report and " wait for room " in report
+    assert s["read"] == s["decode"] == s["decode_wait"] == s["copy"] == 0 and not any(f" {name} " in report for name in ("read", "decode", "copy"))
+
+
+def test_the_report_has_the_times_of_the_stages(tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "rows.csv")
+    pathlib.Path(path).write_text("x\n" + "".join(f"{i}.5\n" for i in range(20000)))
+    with vo.Loader(path, 100, derive={"y": "x * 2 + 1"}, epochs=1) as loader:
+        assert sum(len(b) for b in loader) == 20000
+        report, s = loader.report(), loader.stats()
+    stages = {"read": "read", "decode": "decode", "decode_wait": "wait for decoding", "gather": "gather", "transform": "transform"}
+    told = report.splitlines()[1]
+    assert told.startswith("all workers together:")
+    for field, name in stages.items():
+        assert (s[field] > 0) == (f" {name} " in told), (field, s[field], told)
+    assert s["decode"] > 0 and s["transform"] > 0 and s["copy"] == 0
+    assert s["bound"] in ("consumer", "read", "decode", "gather", "transform")
 
 
 def test_who_holds_all_batches_is_told() -> None:

@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 7
+ABI_MINOR = 8
 
 OK = 0
 PENDING = 1
@@ -286,6 +286,11 @@ class volley_loader_figures(Structure):
         ("fill", c_double),
         ("bound", c_char_p),
         ("skipped", c_int64),
+        ("read", c_int64),
+        ("decode", c_int64),
+        ("decode_wait", c_int64),
+        ("transform", c_int64),
+        ("copy", c_int64),
     ]
 
 
@@ -442,6 +447,7 @@ def declare(library: CDLL) -> None:
     library.volley_loader_next.argtypes, library.volley_loader_next.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_loader_state.argtypes, library.volley_loader_state.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_loader_stats.argtypes, library.volley_loader_stats.restype = [c_void_p, c_void_p], c_int32
+    library.volley_loader_report.argtypes, library.volley_loader_report.restype = [c_void_p, c_void_p], c_int32
     library.volley_loader_warning.argtypes, library.volley_loader_warning.restype = [c_void_p, c_void_p], c_int32
     library.volley_loader_free.argtypes, library.volley_loader_free.restype = [c_void_p], c_int32
     library.volley_batch_describe.argtypes, library.volley_batch_describe.restype = [c_void_p, c_void_p], c_int32

@@ -419,24 +419,21 @@ class Loader:
             self._open({**now, "epoch": epoch, "position": 0})
 
     def stats(self) -> dict[str, Any]:
-        """Figures since the loader was opened: batches and rows given out, seconds of work and of waiting, bytes of the ring, and what bounds it."""
+        """Figures since the loader was opened: batches and rows given out, bytes of the ring, the stage that bounds it (``bound``), and seconds. Of all
+        decoders together: read, decode; of all workers together: decode_wait, gather, transform, copy to the device, producer_wait for room in the
+        ring; of who takes the batches: consumer_wait."""
         f = _abi.volley_loader_figures(size=ctypes.sizeof(_abi.volley_loader_figures))
         call("volley_loader_stats", self._handle, byref(f))
-        seconds = ("elapsed", "gather", "producer_wait", "consumer_wait")
+        seconds = ("elapsed", "read", "decode", "decode_wait", "gather", "transform", "copy", "producer_wait", "consumer_wait")
         made: dict[str, Any] = {field[0]: getattr(f, field[0]) for field in f._fields_[1:]}
         made.update({name: made[name] / 1e9 for name in seconds}, bound=(f.bound or b"").decode())
         return made
 
     def report(self) -> str:
-        """The figures of ``stats`` in words: how fast batches came, which stage bounds them, who waited how long."""
-        s = self.stats()
-        speed = s["rows"] / s["elapsed"] if s["elapsed"] else 0.0
-        left_out = f", {s['skipped']} rows left out" if s["skipped"] else ""
-        bound = f"; bound by: {s['bound']}" if s["bound"] else ""
-        return (f"{s['batches']} batches, {s['rows']} rows in {s['elapsed']:.3f} s: {speed:.0f} rows/s{left_out}{bound}\n"
-                f"all workers together: gather {s['gather']:.3f} s, wait for room {s['producer_wait']:.3f} s\n"
-                f"consumer: waited {s['consumer_wait']:.3f} s, {s['fill']:.1f} batches ready when one was asked for\n"
-                f"memory: ring {s['ring']} bytes, arranged data {s['spare']} bytes")  # fmt: skip
+        """The figures of ``stats`` in words: how fast batches came, which stage bounds them, what each stage took, who waited how long."""
+        out = c_void_p()
+        call("volley_loader_report", self._handle, byref(out))
+        return _read(out)
 
     def close(self) -> None:
         """Stops the workers. Batches that are lent stay as they are."""
