@@ -55,3 +55,50 @@ func TestTableOnDevice(t *testing.T) {
 		t.Errorf("an order of a table on a device: %v", err)
 	}
 }
+
+// TestTableOnDeviceKept: loaders of a table on a device read one copy of it, and so does
+// State; it is gone with the last of them.
+func TestTableOnDeviceKept(t *testing.T) {
+	b, a := onHost(t)
+	far := kerneltest.Remote(memory.Place{Type: memory.CUDA, ID: 9}, cpu.Generic())
+	defer func() {
+		if err := far.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	there, err := numbers(t, b, 1003, 6, 100, 700).To(ctx, far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Release()
+	s := FromTable(there).(*tableSource)
+	if s.near != nil {
+		t.Error("a copy before there is a loader")
+	}
+	o := Options{Batch: 97, Shuffle: true, Memory: a}
+	first, second := load(t, s, o), load(t, s, o)
+	copied := s.near
+	if copied == nil || first.reader.(*nearReader).table != copied || second.reader.(*nearReader).table != copied {
+		t.Error("a copy for each loader")
+	}
+	state, err := first.State(ctx)
+	if err != nil || s.near != copied {
+		t.Errorf("%v, a copy for State: %t", err, s.near != copied)
+	}
+	third, err := Resume(ctx, s, o, state)
+	if err != nil || third.reader.(*nearReader).table != copied {
+		t.Fatalf("%v, or a copy for Resume", err)
+	}
+	for _, l := range []*Loader{first, third} {
+		if err := l.Close(); err != nil || s.near != copied {
+			t.Errorf("%v, or the copy went before the last loader", err)
+		}
+	}
+	if err := second.Close(); err != nil || s.near != nil || s.lent != 0 {
+		t.Errorf("%v, or the copy outlives the loaders", err)
+	}
+	last := load(t, s, o)
+	if again, err := last.State(ctx); err != nil || again != state {
+		t.Errorf("%+v, %v, not %+v", again, err, state)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"sync"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -15,9 +16,10 @@ import (
 )
 
 // FromTable is a table as a source. The table must stay alive until the loaders over
-// it are made; they hold it themselves. Of a table in a device's memory each loader
-// copies all columns to the host's when it is made, and again for its first State:
-// columns that are not read are better left out before, by Query.Select.
+// it are made; they hold it themselves. Of a table in a device's memory the first
+// loader copies all columns to the host's, and Resume once more before that; the
+// loaders that are open together share the copy, which goes with the last of them.
+// Columns that are not read are better left out before, by Query.Select.
 //
 // What bounds random rows of columns is not bytes but lines of the cache: a
 // value of 4 bytes costs one of 64, from memory where a column is larger than
@@ -35,10 +37,64 @@ func FromTable(t *table.Table) Source {
 	if t == nil {
 		return nil
 	}
-	return &tableSource{t}
+	return &tableSource{t: t}
 }
 
-type tableSource struct{ t *table.Table }
+type tableSource struct {
+	t *table.Table
+
+	mu   sync.Mutex
+	near *table.Table // the host's copy of a table on a device, as long as a reader is open, or nil
+	lent int          // readers that have it
+}
+
+// nearReader is a tableReader of the host's copy of a table on a device.
+type nearReader struct {
+	*tableReader
+	of *tableSource
+}
+
+// Close gives the copy back with the last reader that has it.
+func (r *nearReader) Close() error {
+	err := r.tableReader.Close()
+	s := r.of
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lent--; s.lent == 0 {
+		s.near.Release()
+		s.near = nil
+	}
+	return err
+}
+
+// host is the table where the host can address it, as a reference of its own: that of
+// the readers that are open, if there are any.
+func (s *tableSource) host(ctx context.Context) (*table.Table, error) {
+	s.mu.Lock()
+	near := s.near.Retain()
+	s.mu.Unlock()
+	if near != nil {
+		return near, nil
+	}
+	return addressable(ctx, s.t)
+}
+
+// keep has a reader keep the table that it reads, if that is a copy, for others.
+func (s *tableSource) keep(r *tableReader) Reader {
+	if r.table == s.t {
+		return r
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.near != nil && s.near != r.table {
+		return r // two were opened at once: it keeps its own
+	}
+	if s.near == nil {
+		s.near = r.table.Retain()
+	}
+	s.lent++
+	return &nearReader{r, s}
+}
 
 // Name says that it is a table.
 func (s *tableSource) Name() string { return "table" }
@@ -60,7 +116,7 @@ func (s *tableSource) openAhead(ctx context.Context, m memory.Allocator, parts [
 }
 
 func (s *tableSource) open(ctx context.Context, m memory.Allocator, parts []Part, spare int64, c *coming) (Reader, error) {
-	t, err := addressable(ctx, s.t)
+	t, err := s.host(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +125,7 @@ func (s *tableSource) open(ctx context.Context, m memory.Allocator, parts []Part
 	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return s.keep(r), nil
 }
 
 // addressable is a table whose columns the host can address, as a reference of its own: the
@@ -126,12 +182,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Fingerprint is a CRC-32C of all values and of which are null.
 func (s *tableSource) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
-	t, err := addressable(ctx, s.t)
+	t, err := s.host(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer t.Release()
-	return sumOf(t.NumRows(), columns, func(c int) (uint32, uint32, error) { return (&tableSource{t}).column(ctx, c) })
+	return sumOf(t.NumRows(), columns, func(c int) (uint32, uint32, error) { return (&tableSource{t: t}).column(ctx, c) })
 }
 
 // sumOf is the sum of a number of rows and of the sums of some columns.

@@ -55,7 +55,7 @@ func (r *takenReader) sum(ctx context.Context) {
 	sums := map[int]taken{}
 	for _, p := range r.parts {
 		for _, c := range p.Columns {
-			values, nulls, err := (&tableSource{r.whole}).column(ctx, c)
+			values, nulls, err := (&tableSource{t: r.whole}).column(ctx, c)
 			if err != nil {
 				return
 			}

@@ -101,7 +101,7 @@ func (s *Taken) sum(ctx context.Context, t *table.Table, columns []int) error {
 		if t == nil {
 			return device.Errorf(device.ErrClosed, "", "dataloader", "the table was taken")
 		}
-		values, nulls, err := (&tableSource{t}).column(ctx, c)
+		values, nulls, err := (&tableSource{t: t}).column(ctx, c)
 		if err != nil {
 			return err
 		}
