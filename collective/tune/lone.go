@@ -89,8 +89,8 @@ func (m *meter) fill(eager int64) (depth, room int64, err error) {
 }
 
 const (
-	fullAfter = 2 * time.Millisecond // that the receiver looks away
-	mostHeld  = 256                  // messages that are tried
+	fullAfter = 5 * time.Millisecond // that the receiver looks away
+	mostHeld  = 1024                 // messages that are tried: more than a lane has slots
 )
 
 // holds is how many messages of n bytes rank 0 sends before it waits for rank 1; 0 where it

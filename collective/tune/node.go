@@ -155,7 +155,7 @@ func (c *Crowd) share(n *simulate.Network) {
 		x.RecvByte = x.SendByte
 	} else {
 		x.RecvByte = simulate.Rate{One: per(c.Row, func(int) float64 { return c.Far + x.Long }, 1), Two: two}
-		x.Eager, x.Whole = c.Eager, c.Eager
+		x.Eager, x.Whole, x.Depth, x.Room = c.Eager, c.Eager, int(c.Depth), c.Room
 		x.ShortByte = simulate.Rate{One: upTo(c.Eager, half)}
 	}
 	x.Fold = simulate.Rate{One: x.Fold.One, Two: per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing)}

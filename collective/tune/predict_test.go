@@ -11,8 +11,8 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 )
 
-// recorded are figures and times of one machine of two processors that nobody else used,
-// as testdata/README.md says.
+// recorded are figures and times of one machine of two processors, as testdata/README.md
+// says.
 func recorded(t *testing.T) []*Machine {
 	t.Helper()
 	text, err := os.ReadFile("testdata/recorded.json")
@@ -53,10 +53,10 @@ func (a *tally) String() string {
 
 // What a machine's figures predict of its collective operations, by every algorithm, none
 // of which the figures have seen, is held against what they took. By geometric mean every
-// operation but two is predicted within 30 %; the other bounds are what the model reaches,
+// operation but one is predicted within 30 %; the other bounds are what the model reaches,
 // which docs/collectives.md tells about.
 func TestPredictions(t *testing.T) {
-	wide := map[string]bool{"tcp 4 Scatter": true, "shm 4 Gather": true}
+	wide := map[string]bool{"tcp 4 Scatter": true}
 	for _, c := range []struct {
 		transport string
 		ranks     int
@@ -64,9 +64,9 @@ func TestPredictions(t *testing.T) {
 		factor    float64 // geometric mean over all of them
 	}{
 		{"tcp", 2, 97, 1.10},
-		{"tcp", 4, 75, 1.30},
+		{"tcp", 4, 85, 1.25},
 		{"shm", 2, 85, 1.20},
-		{"shm", 4, 80, 1.30},
+		{"shm", 4, 64, 1.35},
 	} {
 		whole, byOp := tally{}, map[string]*tally{}
 		far := ""
