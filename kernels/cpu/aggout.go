@@ -18,6 +18,7 @@ type aggOut struct {
 	bits   vec[uint32]
 	rows   vec[uint32] // results that are the value of a row: row+1, 0 for null
 	of     *memory.Column
+	dict   *memory.Column // behind values that are indices
 }
 
 // start allocates n results.
@@ -55,7 +56,7 @@ func (o *aggOut) column() (*memory.Column, error) {
 	}
 	p := memory.Parts{Type: o.t, Len: int64(o.n), Buffers: []*memory.Buffer{nil, nil}}
 	p.Nulls, p.Buffers[0] = o.validity()
-	p.Buffers[1] = o.a.keep(o.values)
+	p.Buffers[1], p.Dictionary = o.a.keep(o.values), o.dict.Retain()
 	return memory.NewColumn(p)
 }
 

@@ -164,7 +164,7 @@ func (t *tallying[S]) tally() (done bool, err error) {
 	if t.out.text {
 		return t.texts()
 	}
-	if k := t.ks.cols[0]; len(t.ks.cols) == 1 && memory.Width(k.c.Type()) == 8 && !hasNulls(k.c) {
+	if k := t.ks.cols[0]; len(t.ks.cols) == 1 && k.words == nil && memory.Width(k.c.Type()) == 8 && !hasNulls(k.c) {
 		t.raw, t.base = memory.Values[uint64](k.c), k.base
 	}
 	switch card := t.ks.card; {

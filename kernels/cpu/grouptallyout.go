@@ -54,7 +54,7 @@ func newTallyOut[S float64 | int64](a *arena, ks *keyspace, aggs []kernels.Aggre
 			if k.bits > 0 {
 				mask = ^uint64(0) >> (64 - k.bits)
 			}
-			o.keys = append(o.keys, &tallyKey{&aggOut{a: a, t: t}, k, mask})
+			o.keys = append(o.keys, &tallyKey{&aggOut{a: a, t: t, dict: k.c.Dictionary()}, k, mask})
 		}
 	}
 	for _, agg := range aggs {
@@ -74,12 +74,14 @@ func newTallyOut[S float64 | int64](a *arena, ks *keyspace, aggs []kernels.Aggre
 	return o, nil
 }
 
-// plainWord says that values are their codes but for an offset: no float,
-// whose zeros are two, no text and nothing with a dictionary.
+// plainWord says that values can be made of their codes: no float, whose zeros
+// are two, and no text but by way of a dictionary.
 func plainWord(id arrow.Type) bool {
 	switch id {
-	case arrow.NULL, arrow.BOOL, arrow.FLOAT32, arrow.FLOAT64, arrow.DECIMAL128, arrow.DICTIONARY:
+	case arrow.NULL, arrow.BOOL, arrow.FLOAT32, arrow.FLOAT64, arrow.DECIMAL128:
 		return false
+	case arrow.DICTIONARY:
+		return true
 	}
 	return kernels.FixedTypes.Has(id)
 }
@@ -171,8 +173,16 @@ func (k *tallyKey) put(at int, words []uint64) {
 func putKeys[T uint8 | uint16 | uint32 | uint64](k *tallyKey, at int, words []uint64) {
 	to := memory.View[T](k.values)[at:][:len(words)]
 	base, shift, mask := k.k.base, k.k.shift, k.mask
-	for i, w := range words {
-		to[i] = T(w>>shift&mask + base)
+	if k.k.words != nil && !k.k.indexed {
+		for i, w := range words {
+			if code := w >> shift & mask; code <= k.k.span && k.k.words.n > 0 {
+				to[i] = T(k.k.words.first(uint32(code)))
+			}
+		}
+	} else {
+		for i, w := range words {
+			to[i] = T(w>>shift&mask + base)
+		}
 	}
 	if k.k.nullable && !k.k.drop {
 		for i, w := range words {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -267,49 +266,4 @@ func bytesOf(c *memory.Column) []byte {
 		return b.Bytes()
 	}
 	return nil
-}
-
-func dictionaryEncoder(t arrow.DataType) func(*keyColumn, *batch, []uint64) bool {
-	switch t.(*arrow.DictionaryType).IndexType.ID() {
-	case arrow.INT8:
-		return encodeIndices[int8]
-	case arrow.INT16:
-		return encodeIndices[int16]
-	case arrow.INT32:
-		return encodeIndices[int32]
-	case arrow.INT64:
-		return encodeIndices[int64]
-	case arrow.UINT8:
-		return encodeIndices[uint8]
-	case arrow.UINT16:
-		return encodeIndices[uint16]
-	case arrow.UINT32:
-		return encodeIndices[uint32]
-	default:
-		return encodeIndices[uint64]
-	}
-}
-
-func encodeIndices[T integer](k *keyColumn, b *batch, dst []uint64) (skips bool) {
-	indices, valid, off := memory.Values[T](k.c), k.c.Validity(), k.c.Offset()
-	for j := range dst {
-		row := b.row(j)
-		code := missing
-		null := valid != nil && !valid.Get(off+int64(row))
-		if !null {
-			if code = k.codes[indices[row]]; code == missing {
-				null = k.c.Dictionary().IsNull(int64(indices[row]))
-			}
-		}
-		switch {
-		case null:
-			if code = k.null; k.drop {
-				b.skip[j], skips, code = true, true, 0
-			}
-		case code == missing:
-			b.skip[j], skips, code = true, true, 0
-		}
-		dst[j] |= code << k.shift
-	}
-	return skips
 }

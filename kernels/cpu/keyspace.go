@@ -36,6 +36,8 @@ type keyColumn struct {
 	shift    uint
 	bits     uint     // of its codes; more than 64 where they do not fit
 	codes    []uint64 // of a dictionary's values
+	indexed  bool     // each code is the index that it is of
+	lacks    bool     // some are missing
 	words    *joinIndex
 }
 
@@ -139,7 +141,8 @@ func (k *keyColumn) plan(ctx context.Context, a *arena) error {
 }
 
 // planDictionary numbers the distinct values of the dictionary: those numbers
-// are the codes, so that equal values under two indices are one key.
+// are the codes, so that equal values under two indices are one key. Where all
+// are distinct and none is null the codes are the indices.
 func (k *keyColumn) planDictionary(ctx context.Context, a *arena) error {
 	dict := k.c.Dictionary()
 	index, err := newJoinIndex(ctx, a, []*memory.Column{dict}, false)
@@ -151,7 +154,15 @@ func (k *keyColumn) planDictionary(ctx context.Context, a *arena) error {
 	k.span = uint64(max(index.n, 1) - 1)
 	k.encode = dictionaryEncoder(k.c.Type())
 	k.withNull()
-	return k.lookUp(ctx, a, dict)
+	if k.indexed = index.unique && !dict.MayHaveNulls(); !k.indexed {
+		return k.lookUp(ctx, a, dict)
+	}
+	codes, err := newVec[uint64](a, int(max(dict.Len(), 1)))
+	for i := range codes.s {
+		codes.s[i] = uint64(i)
+	}
+	k.codes = codes.s
+	return err
 }
 
 // lookUp finds the codes of a dictionary's values.
@@ -164,13 +175,14 @@ func (k *keyColumn) lookUp(ctx context.Context, a *arena, dict *memory.Column) e
 	if err != nil {
 		return err
 	}
-	k.codes = codes.s
+	k.codes, k.indexed, k.lacks = codes.s, false, false
 	b := new(batch)
 	return batches(b, 0, dict.Len(), func() error {
 		finder.find(b)
 		for j := range b.n {
 			code := uint64(b.ids[j]) - 1 // missing where there is none
 			k.codes[int(b.from)+j] = code
+			k.lacks = k.lacks || code == missing
 		}
 		return nil
 	})
