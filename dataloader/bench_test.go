@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/volley-go/volley/dataloader/order"
+	"github.com/volley-go/volley/table"
 )
 
 const (
@@ -98,4 +99,37 @@ func BenchmarkPermutation(b *testing.B) {
 	for b.Loop() {
 		p.Fill(to, 12_345)
 	}
+}
+
+// BenchmarkLayout lays out a million rows of 13 columns of mixed types, as flights
+// have them, and of 32 float32.
+func BenchmarkLayout(b *testing.B) {
+	backend, _ := onHost(b)
+	mixed := made(b, backend,
+		sequence[int64](b, "row"), sequence[int32](b, "date"), sequence[int8](b, "hour"), sequence[int8](b, "weekday"), sequence[float64](b, "distance"),
+		sequence[int32](b, "origin"), sequence[int32](b, "destination"), sequence[float64](b, "latitude"), sequence[float64](b, "longitude"),
+		sequence[float64](b, "to latitude"), sequence[float64](b, "to longitude"), sequence[int16](b, "late"), sequence[int64](b, "delay"))
+	for name, t := range map[string]*table.Table{"mixed": mixed, "float32": numbers(b, backend, benchRows, benchColumns)} {
+		b.Run("columns="+name, func(b *testing.B) {
+			l := load(b, FromTable(t), Options{Batch: benchBatch, Shuffle: true, Seed: 7, Workers: InCaller, Spare: 128 << 20})
+			r := l.reader.(*tableReader)
+			p := &r.parts[0]
+			b.SetBytes(p.tile.buffer.Len())
+			for b.Loop() {
+				if err := r.fill(ctx, p.tile, p, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// sequence is a column of benchRows numbers.
+func sequence[T Element](b *testing.B, name string) table.Series {
+	b.Helper()
+	v := make([]T, benchRows)
+	for i := range v {
+		v[i] = T(i % 100)
+	}
+	return table.Column(name, v)
 }

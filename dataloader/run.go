@@ -1,6 +1,10 @@
 package dataloader
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/volley-go/volley/internal/bitpack"
+)
 
 // runRows is how many rows of a run are worked on at a time: some lines of each
 // column, and a part of a row-major tensor that stays in the first-level cache
@@ -26,8 +30,10 @@ func isRun(rows []int64, chunk []int32) bool {
 }
 
 // gatherRun gathers a run of rows of the columns that have no encoding, into a
-// tensor of which element at is that of the first row and column 0.
-func gatherRun(columns []openColumn, dst []byte, at, rowStride, columnStride int64, rows []int64, chunk []int32) {
+// tensor of which element at is that of the first row and column 0. Only words are
+// turned together: columns that are cast would be written and read once more for it,
+// which costs more than stores that lie apart.
+func gatherRun(columns []openColumn, block *turnBlock, dst []byte, at, rowStride, columnStride int64, rows []int64, chunk []int32) {
 	number := int32(0)
 	if chunk != nil {
 		number = chunk[0]
@@ -40,9 +46,11 @@ func gatherRun(columns []openColumn, dst []byte, at, rowStride, columnStride int
 			if g.encoded != nil {
 				continue
 			}
-			if columnStride == 1 && len(columns)-c >= turnColumns && turned(columns[c:c+turnColumns], dst, k, rowStride, number, rows[0], int64(n)) {
-				c += turnColumns - 1
-				continue
+			if columnStride == 1 && len(columns)-c >= leastTurned {
+				if n := block.turn(columns[c:], dst, k, rowStride, number, rows[0], n); n > 0 {
+					c += n - 1
+					continue
+				}
 			}
 			if r, ok := g.gatherer.(runner); ok {
 				r.run(dst, k, rowStride, number, rows[0], int64(n))
@@ -61,10 +69,16 @@ func gatherRun(columns []openColumn, dst []byte, at, rowStride, columnStride int
 	}
 }
 
-// turnColumns is how many columns are turned into rows together: their values
-// are half a line of the cache when they are of 4 bytes, and a processor has
-// registers for where they lie.
-const turnColumns = 8
+// turnColumns is how many columns are turned into rows together at most: their values
+// are a line of the cache. Fewer than leastTurned are stored one by one.
+const (
+	turnColumns = 16
+	leastTurned = 8
+)
+
+// turnBlock is room for runRows words of columns that are turned into rows, one column
+// after the other.
+type turnBlock [turnColumns * runRows]uint32
 
 // wordColumn is a gatherer whose values go to elements as they are.
 type wordColumn interface {
@@ -72,38 +86,33 @@ type wordColumn interface {
 	words(chunk int32) []uint32
 }
 
-// turned writes values of some columns from row first on into rows whose elements
-// lie beside each other, and reports false where they are no words.
-func turned(columns []openColumn, dst []byte, at, rowStride int64, chunk int32, first, n int64) bool {
+// turn writes values of the first columns from row first on into rows whose elements
+// lie beside each other, and says of how many columns: 0 where they are no words.
+func (b *turnBlock) turn(columns []openColumn, dst []byte, at, rowStride int64, chunk int32, first int64, rows int) int {
 	var from [turnColumns][]uint32
-	if !wordsOf(columns, chunk, &from) {
-		return false
+	n := 0
+	for n < min(len(columns), turnColumns) && columns[n].first == columns[0].first+int64(n) {
+		if from[n] = columns[n].wordsOf(chunk); from[n] == nil {
+			break
+		}
+		n++
 	}
-	for c := range from {
-		from[c] = from[c][first : first+n]
+	if n < leastTurned {
+		return 0
 	}
-	d := view[uint32](dst)[at:]
-	c0, c1, c2, c3, c4, c5, c6, c7 := from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]
-	c1, c2, c3, c4, c5, c6, c7 = c1[:len(c0)], c2[:len(c0)], c3[:len(c0)], c4[:len(c0)], c5[:len(c0)], c6[:len(c0)], c7[:len(c0)]
-	for i, x := range c0 {
-		to := (*[turnColumns]uint32)(d[int64(i)*rowStride:])
-		to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7] = x, c1[i], c2[i], c3[i], c4[i], c5[i], c6[i], c7[i]
+	for c, words := range from[:n] {
+		copy(b[c*runRows:], words[first:first+int64(rows)])
 	}
-	return true
+	bitpack.Best().Rows(view[uint32](dst)[at:], int(rowStride), b[:], runRows, n, rows)
+	return n
 }
 
-// wordsOf finds the words of some columns, and reports false where they have none.
-func wordsOf(columns []openColumn, chunk int32, from *[turnColumns][]uint32) bool {
-	for c := range from {
-		g, ok := columns[c].gatherer.(wordColumn)
-		if !ok || columns[c].encoded != nil {
-			return false
-		}
-		if from[c] = g.words(chunk); from[c] == nil {
-			return false
-		}
+// wordsOf is the words of a column, nil where it has none.
+func (c *openColumn) wordsOf(chunk int32) []uint32 {
+	if g, ok := c.gatherer.(wordColumn); ok && c.encoded == nil {
+		return g.words(chunk)
 	}
-	return true
+	return nil
 }
 
 func (v *values[S, T]) words(chunk int32) []uint32 {

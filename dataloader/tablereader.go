@@ -59,6 +59,7 @@ type scratch struct {
 	section *section         // that is read from, or nil
 	sorter                   // of the rows of a batch
 	sorted  bool             // whether columns of words are gathered already
+	block   turnBlock
 	touched byte
 }
 
@@ -305,7 +306,7 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 	}
 	run := isRun(local, chunk)
 	if run {
-		gatherRun(p.columns[tiled:], to.Data, at*to.RowStride, to.RowStride, to.ColumnStride, local, chunk)
+		gatherRun(p.columns[tiled:], &s.block, to.Data, at*to.RowStride, to.RowStride, to.ColumnStride, local, chunk)
 	}
 	for c := range p.columns {
 		g := &p.columns[c]

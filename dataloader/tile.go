@@ -94,7 +94,7 @@ func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first,
 		local, chunk := r.locate(rows[:n], s)
 		run := isRun(local, chunk)
 		if run {
-			gatherRun(p.columns[:t.columns], t.buffer.Bytes(), (first+at)*t.columns, t.columns, 1, local, chunk)
+			gatherRun(p.columns[:t.columns], &s.block, t.buffer.Bytes(), (first+at)*t.columns, t.columns, 1, local, chunk)
 		}
 		for c := range p.columns[:t.columns] {
 			g := p.columns[c].gatherer

@@ -169,9 +169,23 @@ func lookUp(to, table []uint32, b []byte, bit int64, width uint) (largest uint32
 
 // rows is Rows in Go.
 func rows(to []uint32, stride int, from []uint32, line, columns, n int) {
-	for c := range columns {
+	c := 0
+	for ; columns-c >= 8; c += 8 {
+		eightRows(to[c:], stride, from[c*line:], line, n)
+	}
+	for ; c < columns; c++ {
 		for i, x := range from[c*line:][:n] {
 			to[i*stride+c] = x
 		}
+	}
+}
+
+// eightRows is rows of eight columns, whose places are kept in registers.
+func eightRows(to []uint32, stride int, from []uint32, line, n int) {
+	c0, c1, c2, c3 := from[:n], from[line:][:n], from[2*line:][:n], from[3*line:][:n]
+	c4, c5, c6, c7 := from[4*line:][:n], from[5*line:][:n], from[6*line:][:n], from[7*line:][:n]
+	for i, x := range c0 {
+		t := (*[8]uint32)(to[i*stride:])
+		t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7] = x, c1[i], c2[i], c3[i], c4[i], c5[i], c6[i], c7[i]
 	}
 }
