@@ -21,6 +21,10 @@ const (
 	look   = 20 * time.Millisecond
 )
 
+// keepMapped is how long the segment is kept after Close: much longer than an interrupted
+// call takes to find out that it is.
+const keepMapped = time.Minute
+
 // errGone is the error of the note about a process that ended without Close.
 var errGone = errors.New("its process is gone")
 
@@ -134,8 +138,8 @@ func (e *endpoint) Close() error {
 		e.done.Wait()
 		e.seg.rank(e.rank).left.Store(1)
 		e.box.Close()
-		// The segment stays mapped until the process ends: a call of this rank that was
-		// interrupted may still look at it.
+		// A call of this rank that was interrupted may still look at the segment.
+		time.AfterFunc(keepMapped, e.seg.forget)
 	})
 	return nil
 }

@@ -25,6 +25,14 @@ func preferHuge(b []byte) {
 	}
 }
 
+// forget gives the segment's memory back: a program that splits communicators often would
+// have that of all of them. The addresses stay, as private zeros that take no memory, so
+// that whoever should still look reads something. A failure leaves the mapping.
+func (s *segment) forget() {
+	const protection, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_FIXED | unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE
+	_, _ = unix.MmapPtr(-1, 0, unsafe.Pointer(unsafe.SliceData(s.bytes)), uintptr(len(s.bytes)), protection, flags)
+}
+
 // Describe says which way long messages take and what pages the segment has.
 func (e *endpoint) Describe() string {
 	way := "in place or, where that is found to be faster, through the segment"

@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -37,5 +38,25 @@ func TestDescribe(t *testing.T) {
 	}
 	if !strings.Contains(text, "above 16 KiB") {
 		t.Error(text)
+	}
+}
+
+// What a rank that has left forgets is gone for it alone, and is still there to be looked at.
+func TestForget(t *testing.T) {
+	ends := group(t, 2)
+	a, b := ends[0].Endpoint.(*endpoint), ends[1].Endpoint.(*endpoint)
+	at := a.seg.bytes
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a.seg.forget()
+	if bytes.ContainsFunc(at, func(r rune) bool { return r != 0 }) {
+		t.Error("the segment is still there")
+	}
+	if b.seg.head().magic.Load() != magic || b.seg.rank(0).left.Load() == 0 {
+		t.Error("the other rank has lost it too, or was not told that this one left")
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
