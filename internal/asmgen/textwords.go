@@ -25,17 +25,19 @@ const (
 )
 
 func textLoop(g *gen, bits, name string, size int) {
-	g.function("textWords"+bits, fmt.Sprintf("(words [][2]uint64, hashes []uint64, offsets []%s, bytes []byte, masks *[32]byte) (long uint64)", name), `is
+	g.function("textWords"+bits, fmt.Sprintf("(words [][2]uint64, hashes []uint64, offsets []%s, bytes []byte, masks *[32]byte, slots *byte, shift uint64) (long uint64)", name), `is
 	for j := range words {
 		p := bytes[offsets[j]:][:16]
 		size := offsets[j+1] - offsets[j]
 		words[j] = the first size bytes of p, 0 up to the last, which is size
 		hashes[j] = fold128(words[j][0]^mixA, words[j][1]^mixB)
+		prefetch slots + 32*(hashes[j]>>shift)
 	}
 Bit 63 of long says that there was a size above 15; its words are undefined. masks
 is 16 bytes of ones and then 16 of zeros.`)
 	words, hashes, offsets, bytes := g.base("words"), g.base("hashes"), g.base("offsets"), g.base("bytes")
 	masks, n := g.Load(g.Param("masks"), g.GP64()), g.length("words")
+	slots, shift := g.Load(g.Param("slots"), g.GP64()), g.Load(g.Param("shift"), g.GP64())
 	a, b, long := g.GP64(), g.GP64(), g.GP64()
 	g.MOVQ(operand.U64(mixA), a)
 	g.MOVQ(operand.U64(mixB), b)
@@ -73,6 +75,9 @@ is 16 bytes of ones and then 16 of zeros.`)
 		g.MULXQ(high, low, high)
 		g.XORQ(low, high)
 		g.MOVQ(high, at(hashes, 0))
+		g.SHRXQ(shift, high, high)
+		g.SHLQ(operand.U8(5), high)
+		g.PREFETCHT0(operand.Mem{Base: slots, Index: high, Scale: 1})
 		g.advance(16, words)
 		g.advance(8, hashes)
 		g.advance(size, offsets)

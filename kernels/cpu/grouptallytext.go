@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"unsafe"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -45,6 +46,11 @@ type textTable[S float64 | int64] struct {
 func (h *textTable[S]) reset(a *arena, size int) error {
 	h.used, h.shift = 0, uint(64-bits.Len(uint(size)-1))
 	return h.slots.resize(a, size)
+}
+
+// near is where the table's slots are.
+func (h *textTable[S]) near() nearTexts {
+	return nearTexts{(*byte)(unsafe.Pointer(unsafe.SliceData(h.slots.s))), uint64(h.shift)}
 }
 
 func mixText(low, high uint64) uint64 { return fold128(low^mixA, high^mixB) }
@@ -118,7 +124,7 @@ func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64, ro
 
 // textReader makes words of the texts of a column.
 type textReader[T int32 | int64] struct {
-	words   func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool
+	words   func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool
 	offsets []T
 	bytes   []byte
 	valid   memory.Bitmap
@@ -132,7 +138,12 @@ func newTextReader[T int32 | int64](l *loops, c *memory.Column) *textReader[T] {
 // read makes words and hashes of rows [from, from+len(words)); false where one is
 // too long.
 func (r *textReader[T]) read(from int64, words [][2]uint64, hashes []uint64) bool {
-	fit := r.words(words, hashes, r.offsets[from:][:len(words)+1], r.bytes)
+	return r.readNear(from, words, hashes, noSlots)
+}
+
+// readNear is read where the texts are looked for next in a table.
+func (r *textReader[T]) readNear(from int64, words [][2]uint64, hashes []uint64, near nearTexts) bool {
+	fit := r.words(words, hashes, r.offsets[from:][:len(words)+1], r.bytes, near)
 	if r.valid != nil {
 		for j := range words {
 			if i := r.at + from + int64(j); !r.valid.Get(i) {
@@ -191,7 +202,7 @@ func tallyTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReade
 				}
 			}
 			n := int(min(tallyStep, to-from))
-			if !r.read(from, b.texts[:n], b.hashes[:n]) {
+			if !r.readNear(from, b.texts[:n], b.hashes[:n], h.near()) {
 				return errLong
 			}
 			if h.used > size*7/10 {

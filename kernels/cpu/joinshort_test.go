@@ -26,7 +26,7 @@ func TestShortWords(t *testing.T) {
 			}
 			var words [1][2]uint64
 			var hashes [1]uint64
-			if !textWords(words[:], hashes[:], []int32{0, int32(n)}, p) {
+			if !textWords(words[:], hashes[:], []int32{0, int32(n)}, p, noSlots) {
 				t.Fatalf("%d bytes are too long", n)
 			}
 			if low, high := shortWords(p); low != words[0][0] || high != words[0][1] || hashText(p) != hashes[0] {

@@ -9,24 +9,35 @@ import "encoding/binary"
 //
 // In assembly they are about 25 instructions for a text, without a branch.
 type textLoops struct {
-	o32 func(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte) bool
-	o64 func(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte) bool
+	o32 func(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte, near nearTexts) bool
+	o64 func(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, near nearTexts) bool
 }
+
+// nearTexts is where texts are looked for next: slots of 32 bytes, by the hash
+// shifted right. Assembly asks the processor to fetch them, so that a core waits for
+// as many of them at once as its cache can; Go has no word for that.
+type nearTexts struct {
+	slots *byte
+	shift uint64
+}
+
+// noSlots is of texts that no table is searched for; what is fetched is near already.
+var noSlots = nearTexts{&new([64]byte)[0], 63}
 
 func goTextLoops() textLoops { return textLoops{o32: textWords[int32], o64: textWords[int64]} }
 
 // textWordsOf is the loop for a type of offsets.
-func textWordsOf[T int32 | int64](l *loops) (f func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool) {
+func textWordsOf[T int32 | int64](l *loops) (f func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool) {
 	switch f := any(&f).(type) {
-	case *func(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte) bool:
+	case *func(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte, near nearTexts) bool:
 		*f = l.text.o32
-	case *func(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte) bool:
+	case *func(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, near nearTexts) bool:
 		*f = l.text.o64
 	}
 	return f
 }
 
-func textWords[T int32 | int64](words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool {
+func textWords[T int32 | int64](words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, _ nearTexts) bool {
 	if len(words) == 0 {
 		return true
 	}

@@ -12,14 +12,14 @@ func (l *textLoops) avx2() {
 
 // wholeTexts has assembly take the texts that have 16 bytes from their begin on,
 // and the loop of the tier below the last few of a column.
-func wholeTexts[T int32 | int64](most func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, masks *[32]byte) uint64,
-	rest func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool) func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool {
-	return func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte) bool {
+func wholeTexts[T int32 | int64](most func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, masks *[32]byte, slots *byte, shift uint64) uint64,
+	rest func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool) func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool {
+	return func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool {
 		k := len(words)
 		for k > 0 && uint64(offsets[k-1])+16 > uint64(len(bytes)) {
 			k--
 		}
-		long := most(words[:k], hashes[:k], offsets[:k+1], bytes, &textMasks)
-		return rest(words[k:], hashes[k:], offsets[k:], bytes) && long>>63 == 0
+		long := most(words[:k], hashes[:k], offsets[:k+1], bytes, &textMasks, near.slots, near.shift)
+		return rest(words[k:], hashes[k:], offsets[k:], bytes, near) && long>>63 == 0
 	}
 }

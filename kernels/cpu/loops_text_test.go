@@ -26,7 +26,7 @@ func testTexts[T int32 | int64](t *testing.T, name string) {
 				offsets, bytes := like(mem, o), like(mem, b)
 				words, hashes := room[[2]uint64](mem, n), room[uint64](mem, n)
 				expect, mixed := make([][2]uint64, n), make([]uint64, n)
-				if !want(expect, mixed, o, b) || !got(words, hashes, offsets, bytes) {
+				if !want(expect, mixed, o, b, noSlots) || !got(words, hashes, offsets, bytes, noSlots) {
 					t.Fatalf("texts of up to %d bytes are called long", shortText)
 				}
 				same(t, "words of texts", n, words, expect)
@@ -48,7 +48,7 @@ func testTexts[T int32 | int64](t *testing.T, name string) {
 					o[j] += 16
 				}
 				b = append(b, make([]byte, 16)...)
-				if want(expect, mixed, o, b) || got(expect, mixed, o, b) {
+				if want(expect, mixed, o, b, noSlots) || got(expect, mixed, o, b, noSlots) {
 					t.Fatalf("%d texts, a long one is not seen", n)
 				}
 			}
@@ -65,5 +65,5 @@ func BenchmarkTextWords(b *testing.B) {
 	const n = tallyStep
 	offsets, bytes := randomTexts[int32](rand.New(rand.NewPCG(1, 2)), n, shortText)
 	words, hashes := make([][2]uint64, n), make([]uint64, n)
-	benchmarkTiers(b, len(bytes)+4*n+24*n, func(l *loops) { l.text.o32(words, hashes, offsets, bytes) })
+	benchmarkTiers(b, len(bytes)+4*n+24*n, func(l *loops) { l.text.o32(words, hashes, offsets, bytes, noSlots) })
 }

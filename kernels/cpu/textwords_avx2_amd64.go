@@ -11,13 +11,14 @@ package cpu
 //		size := offsets[j+1] - offsets[j]
 //		words[j] = the first size bytes of p, 0 up to the last, which is size
 //		hashes[j] = fold128(words[j][0]^mixA, words[j][1]^mixB)
+//		prefetch slots + 32*(hashes[j]>>shift)
 //	}
 //
 // Bit 63 of long says that there was a size above 15; its words are undefined. masks
 // is 16 bytes of ones and then 16 of zeros.
 //
 //go:noescape
-func textWords32AVX2(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte, masks *[32]byte) (long uint64)
+func textWords32AVX2(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte, masks *[32]byte, slots *byte, shift uint64) (long uint64)
 
 // textWords64AVX2 is
 //
@@ -26,10 +27,11 @@ func textWords32AVX2(words [][2]uint64, hashes []uint64, offsets []int32, bytes 
 //		size := offsets[j+1] - offsets[j]
 //		words[j] = the first size bytes of p, 0 up to the last, which is size
 //		hashes[j] = fold128(words[j][0]^mixA, words[j][1]^mixB)
+//		prefetch slots + 32*(hashes[j]>>shift)
 //	}
 //
 // Bit 63 of long says that there was a size above 15; its words are undefined. masks
 // is 16 bytes of ones and then 16 of zeros.
 //
 //go:noescape
-func textWords64AVX2(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, masks *[32]byte) (long uint64)
+func textWords64AVX2(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, masks *[32]byte, slots *byte, shift uint64) (long uint64)

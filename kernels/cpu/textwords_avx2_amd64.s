@@ -4,98 +4,108 @@
 
 #include "textflag.h"
 
-// func textWords32AVX2(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte, masks *[32]byte) (long uint64)
-// Requires: AVX, BMI2
-TEXT ·textWords32AVX2(SB), NOSPLIT, $0-112
+// func textWords32AVX2(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte, masks *[32]byte, slots *byte, shift uint64) (long uint64)
+// Requires: AVX, BMI2, MMX+
+TEXT ·textWords32AVX2(SB), NOSPLIT, $0-128
 	MOVQ  words_base+0(FP), AX
 	MOVQ  hashes_base+24(FP), CX
 	MOVQ  offsets_base+48(FP), BX
 	MOVQ  bytes_base+72(FP), SI
 	MOVQ  masks+96(FP), DI
 	MOVQ  words_len+8(FP), R8
-	MOVQ  $0xa0761d6478bd642f, R9
-	MOVQ  $0xe7037ed1a0b428db, R10
-	XORQ  R11, R11
+	MOVQ  slots+104(FP), R9
+	MOVQ  shift+112(FP), R10
+	MOVQ  $0xa0761d6478bd642f, R11
+	MOVQ  $0xe7037ed1a0b428db, R12
+	XORQ  R13, R13
 	ADDQ  $0x00000010, DI
 	TESTQ R8, R8
 	JZ    end2
 
 loop1:
-	MOVLQSX (BX), DX
-	MOVLQSX 4(BX), R12
-	VMOVDQU (SI)(DX*1), X0
-	SUBQ    DX, R12
-	MOVQ    $0x0000000f, DX
-	SUBQ    R12, DX
-	ORQ     DX, R11
-	ANDQ    $0x0f, R12
-	MOVQ    R12, DX
-	NEGQ    DX
-	VPAND   (DI)(DX*1), X0, X0
-	VPINSRB $0x0f, R12, X0, X0
-	VMOVDQU X0, (AX)
-	VMOVQ   X0, DX
-	VPEXTRQ $0x01, X0, R12
-	XORQ    R9, DX
-	XORQ    R10, R12
-	MULXQ   R12, DX, R12
-	XORQ    DX, R12
-	MOVQ    R12, (CX)
-	ADDQ    $0x00000010, AX
-	ADDQ    $0x00000008, CX
-	ADDQ    $0x00000004, BX
-	DECQ    R8
-	JNZ     loop1
+	MOVLQSX    (BX), DX
+	MOVLQSX    4(BX), R14
+	VMOVDQU    (SI)(DX*1), X0
+	SUBQ       DX, R14
+	MOVQ       $0x0000000f, DX
+	SUBQ       R14, DX
+	ORQ        DX, R13
+	ANDQ       $0x0f, R14
+	MOVQ       R14, DX
+	NEGQ       DX
+	VPAND      (DI)(DX*1), X0, X0
+	VPINSRB    $0x0f, R14, X0, X0
+	VMOVDQU    X0, (AX)
+	VMOVQ      X0, DX
+	VPEXTRQ    $0x01, X0, R14
+	XORQ       R11, DX
+	XORQ       R12, R14
+	MULXQ      R14, DX, R14
+	XORQ       DX, R14
+	MOVQ       R14, (CX)
+	SHRXQ      R10, R14, R14
+	SHLQ       $0x05, R14
+	PREFETCHT0 (R9)(R14*1)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000008, CX
+	ADDQ       $0x00000004, BX
+	DECQ       R8
+	JNZ        loop1
 
 end2:
-	MOVQ R11, long+104(FP)
+	MOVQ R13, long+120(FP)
 	VZEROUPPER
 	RET
 
-// func textWords64AVX2(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, masks *[32]byte) (long uint64)
-// Requires: AVX, BMI2
-TEXT ·textWords64AVX2(SB), NOSPLIT, $0-112
+// func textWords64AVX2(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, masks *[32]byte, slots *byte, shift uint64) (long uint64)
+// Requires: AVX, BMI2, MMX+
+TEXT ·textWords64AVX2(SB), NOSPLIT, $0-128
 	MOVQ  words_base+0(FP), AX
 	MOVQ  hashes_base+24(FP), CX
 	MOVQ  offsets_base+48(FP), BX
 	MOVQ  bytes_base+72(FP), SI
 	MOVQ  masks+96(FP), DI
 	MOVQ  words_len+8(FP), R8
-	MOVQ  $0xa0761d6478bd642f, R9
-	MOVQ  $0xe7037ed1a0b428db, R10
-	XORQ  R11, R11
+	MOVQ  slots+104(FP), R9
+	MOVQ  shift+112(FP), R10
+	MOVQ  $0xa0761d6478bd642f, R11
+	MOVQ  $0xe7037ed1a0b428db, R12
+	XORQ  R13, R13
 	ADDQ  $0x00000010, DI
 	TESTQ R8, R8
 	JZ    end4
 
 loop3:
-	MOVQ    (BX), DX
-	MOVQ    8(BX), R12
-	VMOVDQU (SI)(DX*1), X0
-	SUBQ    DX, R12
-	MOVQ    $0x0000000f, DX
-	SUBQ    R12, DX
-	ORQ     DX, R11
-	ANDQ    $0x0f, R12
-	MOVQ    R12, DX
-	NEGQ    DX
-	VPAND   (DI)(DX*1), X0, X0
-	VPINSRB $0x0f, R12, X0, X0
-	VMOVDQU X0, (AX)
-	VMOVQ   X0, DX
-	VPEXTRQ $0x01, X0, R12
-	XORQ    R9, DX
-	XORQ    R10, R12
-	MULXQ   R12, DX, R12
-	XORQ    DX, R12
-	MOVQ    R12, (CX)
-	ADDQ    $0x00000010, AX
-	ADDQ    $0x00000008, CX
-	ADDQ    $0x00000008, BX
-	DECQ    R8
-	JNZ     loop3
+	MOVQ       (BX), DX
+	MOVQ       8(BX), R14
+	VMOVDQU    (SI)(DX*1), X0
+	SUBQ       DX, R14
+	MOVQ       $0x0000000f, DX
+	SUBQ       R14, DX
+	ORQ        DX, R13
+	ANDQ       $0x0f, R14
+	MOVQ       R14, DX
+	NEGQ       DX
+	VPAND      (DI)(DX*1), X0, X0
+	VPINSRB    $0x0f, R14, X0, X0
+	VMOVDQU    X0, (AX)
+	VMOVQ      X0, DX
+	VPEXTRQ    $0x01, X0, R14
+	XORQ       R11, DX
+	XORQ       R12, R14
+	MULXQ      R14, DX, R14
+	XORQ       DX, R14
+	MOVQ       R14, (CX)
+	SHRXQ      R10, R14, R14
+	SHLQ       $0x05, R14
+	PREFETCHT0 (R9)(R14*1)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000008, CX
+	ADDQ       $0x00000008, BX
+	DECQ       R8
+	JNZ        loop3
 
 end4:
-	MOVQ R11, long+104(FP)
+	MOVQ R13, long+120(FP)
 	VZEROUPPER
 	RET
