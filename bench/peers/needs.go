@@ -60,6 +60,12 @@ func Needs(ctx context.Context, o Options, self []string, to report.Sink, p prog
 	if o.Rows < 1 || o.Rows > math.MaxInt32 {
 		return fmt.Errorf("peers: %d rows, from 1 to %d are possible", o.Rows, math.MaxInt32)
 	}
+	if o.Rounds < 1 {
+		return fmt.Errorf("peers: %d rounds, at least 1 is needed", o.Rounds)
+	}
+	if err := named(o.Peers); err != nil {
+		return err
+	}
 	if err := report.ResetPeakRSS(); err != nil {
 		return fmt.Errorf("peers: %w", err)
 	}
@@ -68,11 +74,6 @@ func Needs(ctx context.Context, o Options, self []string, to report.Sink, p prog
 		return fmt.Errorf("peers: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	for _, name := range o.Peers {
-		if !slices.Contains(Names(), name) {
-			return fmt.Errorf("peers: no peer %q; there are %v", name, Names())
-		}
-	}
 	if err := worker.Unpack(programs, dir); err != nil {
 		return fmt.Errorf("peers: %w", err)
 	}

@@ -47,6 +47,23 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
+// Options that nothing can be measured by are errors before anything is started.
+func TestNeedsRefused(t *testing.T) {
+	good := Options{Peers: []string{"duckdb"}, Rows: 10, Rounds: 1, Ops: []string{"csv"}}
+	for want, o := range map[string]func(o *Options){
+		"none named":  func(o *Options) { o.Peers = nil },
+		`no peer "x"`: func(o *Options) { o.Peers = []string{"x"} },
+		"0 rounds":    func(o *Options) { o.Rounds = 0 },
+		"0 rows":      func(o *Options) { o.Rows = 0 },
+	} {
+		bad := good
+		o(&bad)
+		if err := Needs(context.Background(), bad, nil, &kept{}, progress.Nothing()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
 // The second of those that need least, or the only one.
 func TestNeedsSecond(t *testing.T) {
 	of := func(whole int64) NeedOf { return NeedOf{Need: Need{Start: 100, Input: 150, Peak: 100 + whole}} }

@@ -83,18 +83,26 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 	return to.Answer(sum.answer())
 }
 
+// named is an error where no peers are named, or one that there is not.
+func named(peers []string) error {
+	if len(peers) == 0 {
+		return fmt.Errorf("peers: none named; there are %v", Names())
+	}
+	for _, name := range peers {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("peers: no peer %q; there are %v", name, Names())
+		}
+	}
+	return nil
+}
+
 // startAll starts the peers' processes.
 func startAll(ctx context.Context, dir string, o Options, p progress.Progress) (workers []*Worker, err error) {
-	if len(o.Peers) == 0 {
-		return nil, fmt.Errorf("peers: none named; there are %v", Names())
+	if err := named(o.Peers); err != nil {
+		return nil, err
 	}
 	if err := worker.Unpack(programs, dir); err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
-	}
-	for _, name := range o.Peers {
-		if !slices.Contains(Names(), name) {
-			return nil, fmt.Errorf("peers: no peer %q; there are %v", name, Names())
-		}
 	}
 	return startNamed(ctx, dir, o.Python, o.Peers, o.Threads, p)
 }
