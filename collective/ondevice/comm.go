@@ -2,6 +2,7 @@ package ondevice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/volley-go/volley/collective"
@@ -18,15 +19,18 @@ type Vector struct {
 	Offset, Len int64
 }
 
-// Comm is a collective.Comm for the memory of a device. One call at a time; all ranks
-// make the same calls, and all of them stage or none: devices of one group are of one
-// kind.
+// Comm is a collective.Comm for the memory of a device. Its methods may be called from any
+// goroutine; its operations are done one after another, in the order in which they were
+// called or started, which is the same on all ranks. Until they are done the collective.Comm
+// is theirs. All ranks stage or none: devices of one group are of one kind.
 type Comm struct {
 	c      *collective.Comm
 	b      *kernels.Backend
 	stream device.Stream
+	from   memory.Allocator // of the pinned memory
 	pinned [2]*memory.Buffer
 	direct *nccl.Comm // nil where the host carries
+	queue  queue
 }
 
 // New makes one of a communicator and a backend, which stay the caller's.
@@ -35,12 +39,17 @@ func New(c *collective.Comm, b *kernels.Backend) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comm{c: c, b: b, stream: s}, nil
+	return &Comm{c: c, b: b, stream: s, from: b.Device.Pinned()}, nil
 }
 
 // Close gives the stream and the pinned memory back, and what UseNCCL made: that waits
-// for the other ranks, for closeLimit at most.
+// for the other ranks, for closeLimit at most. Operations that are not done end with
+// ErrClosed, and on the other ranks, and for the collective.Comm, with a Fault that says
+// that this one has left; Close waits for them. A second Close does nothing.
 func (d *Comm) Close() error {
+	if !d.leave() {
+		return nil
+	}
 	d.closeNCCL()
 	for i, p := range d.pinned {
 		p.Release()
@@ -49,11 +58,14 @@ func (d *Comm) Close() error {
 	return d.stream.Close()
 }
 
-// check holds a vector against its buffer.
-func (v *Vector) check(call string) error {
+// check holds a vector against its buffer, and the buffer against the device.
+func (d *Comm) check(call string, v *Vector) error {
 	w := int64(v.Type.Width())
 	if v.Buffer == nil || w == 0 || v.Offset < 0 || v.Len < 0 || v.Offset > v.Buffer.Len()/w || v.Len > v.Buffer.Len()/w-v.Offset {
 		return device.Errorf(device.ErrMismatch, "", call, "%d elements of %s from %d on are not in the buffer", v.Len, v.Type, v.Offset)
+	}
+	if at, own := v.Buffer.Place(), d.b.Device.Place(); !v.host() && at.Type != own.Type {
+		return device.Errorf(device.ErrMismatch, d.b.Device.Name(), call, "a vector is in the memory of %s", at)
 	}
 	return nil
 }
@@ -61,7 +73,7 @@ func (v *Vector) check(call string) error {
 // checks holds vectors against their buffers and a rank against the group.
 func (d *Comm) checks(call string, rank int, vectors ...Vector) error {
 	for i := range vectors {
-		if err := vectors[i].check(call); err != nil {
+		if err := d.check(call, &vectors[i]); err != nil {
 			return err
 		}
 	}
@@ -99,7 +111,7 @@ func (v *Vector) near() (collective.Vector, error) {
 func (d *Comm) room(i int, t collective.Type, n int64) (collective.Vector, error) {
 	bytes := n * int64(t.Width())
 	if d.pinned[i] == nil || d.pinned[i].Len() < bytes {
-		b, err := memory.New(d.b.Device.Pinned(), bytes)
+		b, err := memory.New(d.from, bytes)
 		if err != nil {
 			return collective.Vector{}, err
 		}
@@ -123,15 +135,12 @@ func (d *Comm) store(v Vector, i int) error {
 
 // staged runs an operation on the host's copies of in and out. have says that this rank
 // gives in, get that it gets out.
-func (d *Comm) staged(ctx context.Context, call string, in, out Vector, have, get bool, run func(in, out collective.Vector) error) error {
+func (d *Comm) staged(ctx context.Context, in, out Vector, have, get bool, run func(in, out collective.Vector) error) error {
 	var near [2]collective.Vector
 	var err error
 	for i, v := range []*Vector{&in, &out} {
 		if used := i == 0 && have || i == 1 && get; !used {
 			continue
-		}
-		if err := v.check(call); err != nil {
-			return err
 		}
 		if v.host() {
 			if near[i], err = v.near(); err != nil {
@@ -148,8 +157,8 @@ func (d *Comm) staged(ctx context.Context, call string, in, out Vector, have, ge
 			}
 		}
 	}
-	if err := d.stream.Wait(ctx); err != nil {
-		return d.fail(err)
+	if err := d.finish(ctx, nil); err != nil {
+		return err
 	}
 	if err := run(near[0], near[1]); err != nil {
 		return err
@@ -157,15 +166,12 @@ func (d *Comm) staged(ctx context.Context, call string, in, out Vector, have, ge
 	if !get || out.host() {
 		return nil
 	}
-	if err := d.store(out, 1); err != nil {
-		return err
-	}
-	return d.stream.Wait(ctx)
+	return d.finish(ctx, d.store(out, 1))
 }
 
-// fail tells the other ranks that this one cannot go on.
+// fail tells the other ranks that this one cannot go on. Its error is the Fault that all
+// get, and what is wrong with the device.
 func (d *Comm) fail(err error) error {
-	// The Fault that all get says less than err.
-	_ = d.c.Report(collective.Fault{Cause: collective.Canceled, Ranks: []int{d.c.Rank()}, Text: fmt.Sprintf("the device of rank %d: %v", d.c.Rank(), err)})
-	return err
+	f := d.c.Report(collective.Fault{Cause: collective.Canceled, Ranks: []int{d.c.Rank()}, Text: fmt.Sprintf("the device of rank %d: %v", d.c.Rank(), err)})
+	return errors.Join(f, err)
 }

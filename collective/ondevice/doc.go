@@ -12,6 +12,17 @@
 // be either. A sum of an n-byte vector crosses the device's link in both directions twice
 // and is bound by that or by the transport.
 //
+// # Order
+//
+// A Comm has all operations of collective.Comm, those with counts (AllGatherV) and those
+// that are started (AllReduceAsync, Group) too. They share a stream, the pinned memory and
+// the messages of the collective.Comm, and so are done one after another, in the order of
+// the calls, which is the same on all ranks. A Handle is done when the result lies in the
+// memory that it is for. The buffers of what was started are kept until then; their
+// elements belong to it. When a rank dies, leaves or cancels, the operation that is under
+// way and those behind it end on all survivors with one collective.Fault; who canceled gets
+// the context's own error beside it, and a rank whose device failed gets that.
+//
 // # NCCL
 //
 // After UseNCCL, which every rank calls, NVIDIA's library carries: nothing but the calls'

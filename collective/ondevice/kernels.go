@@ -58,7 +58,7 @@ func (d *Comm) operands(ctx context.Context, call string, in, all Vector, counts
 			recvs = append(recvs, nccl.Part{Peer: r, Vector: all.bytes(int64(r)*own, own)})
 			at += n
 		}
-		return d.exchange(ctx, fmt.Sprintf("%s of %d %s, %s: operands", call, in.Len, in.Type, op), sends, recvs)
+		return d.exchange(ctx, fmt.Sprintf("%s of %d %s, %s: operands, %v", call, in.Len, in.Type, op, counts), sends, recvs)
 	}
 	mine := make([]int64, len(counts))
 	for r := range mine {

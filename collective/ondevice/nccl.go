@@ -25,6 +25,11 @@ const (
 // own; where one has not, all get an ErrUnavailable that says which rank lacks what, and
 // the Comm goes on through the host.
 func (d *Comm) UseNCCL(ctx context.Context) error {
+	return d.do(ctx, operation{call: "use NCCL", run: d.introduce}, nil)
+}
+
+// introduce makes the ranks' communicator.
+func (d *Comm) introduce(ctx context.Context) error {
 	if d.direct != nil {
 		return device.Errorf(device.ErrMismatch, d.b.Device.Name(), "use NCCL", "it is in use already")
 	}

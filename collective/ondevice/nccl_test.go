@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/transport/inproc"
 	"github.com/volley-go/volley/device"
 	cudadevice "github.com/volley-go/volley/device/cuda"
 	"github.com/volley-go/volley/internal/cuemu"
@@ -215,5 +216,44 @@ func TestNCCLFaults(t *testing.T) {
 			}
 			first = f
 		}
+	}
+}
+
+// Counts and lengths that do not meet are found before NCCL hears of the call.
+func TestNCCLCountsDiffer(t *testing.T) {
+	for name, call := range map[string]func(d *Comm, v Vector) error{
+		"AllToAllV": func(d *Comm, v Vector) error {
+			recvs := []int64{2, 2}
+			if d.c.Rank() == 1 {
+				recvs = []int64{1, 3}
+			}
+			return d.AllToAllV(t.Context(), v, v, []int64{2, 2}, recvs)
+		},
+		"Send": func(d *Comm, v Vector) error {
+			if d.c.Rank() == 1 {
+				v.Len = 3
+				return d.RecvAsync(t.Context(), v, 0).Wait(t.Context())
+			}
+			// A send may be done before the receiver has looked at its length.
+			return errors.Join(d.Send(t.Context(), v, 1), d.Barrier(t.Context()))
+		},
+	} {
+		open, most := gpus(t)
+		if most < 2 {
+			return
+		}
+		errs := endings(t, inproc.New(2), open, func(e ending) error {
+			if err := e.d.UseNCCL(t.Context()); err != nil {
+				return err
+			}
+			v, err := put(e.d, make([]int64, 4))
+			if err != nil {
+				return err
+			}
+			defer v.Buffer.Release()
+			return call(e.d, v)
+		})
+		t.Log(name, errs)
+		agreed(t, errs, []int{0, 1}, collective.Mismatch, 0, 1)
 	}
 }

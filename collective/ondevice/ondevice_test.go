@@ -256,7 +256,7 @@ func everything(d *Comm, c *collective.Comm) error {
 			return fmt.Errorf("%s gives %v, want %v, %w", call.name, got, call.want, err)
 		}
 	}
-	return nil
+	return started(d, c)
 }
 
 // remote is a backend whose memory the host cannot read.
@@ -282,7 +282,7 @@ func TestRemote(t *testing.T) {
 				return errors.New(text)
 			}
 			if c.Size() == 1 {
-				return reductions[float32](d, c)
+				return errors.Join(reductions[float32](d, c), started(d, c))
 			}
 			return everything(d, c)
 		})

@@ -10,10 +10,22 @@ import (
 
 // AllReduce is collective.Comm.AllReduce; in and out may be the same memory.
 func (d *Comm) AllReduce(ctx context.Context, in, out Vector, op collective.Op) error {
-	const call = "AllReduce"
-	if err := d.blocks(call, in, out, 1, 1); err != nil {
-		return err
+	o, err := d.allReduce(in, out, op)
+	return d.do(ctx, o, err)
+}
+
+func (d *Comm) allReduce(in, out Vector, op collective.Op) (operation, error) {
+	o := operation{call: "AllReduce", vectors: []Vector{in, out}}
+	if err := d.blocks(o.call, in, out, 1, 1); err != nil {
+		return o, err
 	}
+	o.run = func(ctx context.Context) error { return d.reducedToAll(ctx, in, out, op) }
+	return o, nil
+}
+
+// reducedToAll runs an AllReduce.
+func (d *Comm) reducedToAll(ctx context.Context, in, out Vector, op collective.Op) error {
+	const call = "AllReduce"
 	switch d.by(in, out, op) {
 	case byNCCL:
 		what := fmt.Sprintf("%s of %d %s, %s", call, in.Len, in.Type, op)
@@ -29,70 +41,111 @@ func (d *Comm) AllReduce(ctx context.Context, in, out Vector, op collective.Op) 
 		defer sum.Release()
 		return d.share(ctx, call, sum, out, counts, op)
 	}
-	return d.staged(ctx, call, in, out, true, true, func(i, o collective.Vector) error { return d.c.AllReduce(ctx, i, o, op) })
+	return d.staged(ctx, in, out, true, true, func(i, o collective.Vector) error { return d.c.AllReduce(ctx, i, o, op) })
 }
 
 // Reduce is collective.Comm.Reduce; the root's in and out may be the same memory, and
 // others' out is not looked at.
 func (d *Comm) Reduce(ctx context.Context, in, out Vector, op collective.Op, root int) error {
+	o, err := d.reduce(in, out, op, root)
+	return d.do(ctx, o, err)
+}
+
+func (d *Comm) reduce(in, out Vector, op collective.Op, root int) (operation, error) {
 	const call = "Reduce"
 	at := d.c.Rank() == root
 	if !at {
 		out = in
 	}
+	o := operation{call: call, vectors: []Vector{in, out}}
 	if err := d.blocks(call, in, out, 1, 1); err != nil {
-		return err
+		return o, err
 	}
 	if err := d.checks(call, root); err != nil {
-		return err
+		return o, err
 	}
-	switch d.by(in, out, op) {
-	case byNCCL:
-		what := fmt.Sprintf("%s of %d %s, %s, to %d", call, in.Len, in.Type, op, root)
-		err := d.carried(ctx, what, func(ctx context.Context) error {
-			return d.direct.Reduce(ctx, d.stream, ncclTypes[in.Type], in.whole(), out.whole(), ncclOp(in.Type, op), root)
-		})
-		if !at {
-			return err
+	o.run = func(ctx context.Context) error {
+		switch d.by(in, out, op) {
+		case byNCCL:
+			what := fmt.Sprintf("%s of %d %s, %s, to %d", call, in.Len, in.Type, op, root)
+			err := d.carried(ctx, what, func(ctx context.Context) error {
+				return d.direct.Reduce(ctx, d.stream, ncclTypes[in.Type], in.whole(), out.whole(), ncclOp(in.Type, op), root)
+			})
+			if !at {
+				return err
+			}
+			return d.averaged(ctx, out, op, err)
+		case byKernels:
+			counts := d.parts(in.Len)
+			sum, err := d.combined(ctx, call, in, counts, op)
+			if err != nil {
+				return err
+			}
+			defer sum.Release()
+			return d.collect(ctx, call, sum, out, counts, root)
 		}
-		return d.averaged(ctx, out, op, err)
-	case byKernels:
-		counts := d.parts(in.Len)
-		sum, err := d.combined(ctx, call, in, counts, op)
-		if err != nil {
-			return err
-		}
-		defer sum.Release()
-		return d.collect(ctx, call, sum, out, counts, root)
+		return d.staged(ctx, in, out, true, at, func(i, o collective.Vector) error { return d.c.Reduce(ctx, i, o, op, root) })
 	}
-	return d.staged(ctx, call, in, out, true, at, func(i, o collective.Vector) error { return d.c.Reduce(ctx, i, o, op, root) })
+	return o, nil
 }
 
 // ReduceScatter is collective.Comm.ReduceScatter. out may be the rank's own block of in.
 func (d *Comm) ReduceScatter(ctx context.Context, in, out Vector, op collective.Op) error {
+	o, err := d.reduceScatter(in, out, op)
+	return d.do(ctx, o, err)
+}
+
+func (d *Comm) reduceScatter(in, out Vector, op collective.Op) (operation, error) {
 	const call = "ReduceScatter"
+	o := operation{call: call, vectors: []Vector{in, out}}
 	if err := d.blocks(call, in, out, d.c.Size(), 1); err != nil {
+		return o, err
+	}
+	o.run = func(ctx context.Context) error {
+		switch d.by(in, out, op) {
+		case byNCCL:
+			what := fmt.Sprintf("%s of %d %s, %s", call, in.Len, in.Type, op)
+			return d.averaged(ctx, out, op, d.carried(ctx, what, func(ctx context.Context) error {
+				return d.direct.ReduceScatter(ctx, d.stream, ncclTypes[in.Type], in.whole(), out.whole(), ncclOp(in.Type, op))
+			}))
+		case byKernels:
+			return d.combinedTo(ctx, call, in, out, d.equal(out.Len), op)
+		}
+		return d.staged(ctx, in, out, true, true, func(i, o collective.Vector) error { return d.c.ReduceScatter(ctx, i, o, op) })
+	}
+	return o, nil
+}
+
+// ReduceScatterV is collective.Comm.ReduceScatterV: a ReduceScatter whose block for rank r
+// has counts[r] elements. NCCL has no such call: it carries, and the kernels reduce.
+func (d *Comm) ReduceScatterV(ctx context.Context, in, out Vector, counts []int64, op collective.Op) error {
+	o, err := d.reduceScatterV(in, out, counts, op)
+	return d.do(ctx, o, err)
+}
+
+func (d *Comm) reduceScatterV(in, out Vector, counts []int64, op collective.Op) (operation, error) {
+	const call = "ReduceScatterV"
+	o := operation{call: call, vectors: []Vector{in, out}}
+	if err := d.sized(call, out, in, counts, true); err != nil {
+		return o, err
+	}
+	o.run = func(ctx context.Context) error {
+		if d.by(in, out, op) != byHost && d.folds(in.Type, op) {
+			return d.combinedTo(ctx, call, in, out, counts, op)
+		}
+		return d.staged(ctx, in, out, true, true, func(i, o collective.Vector) error { return d.c.ReduceScatterV(ctx, i, o, counts, op) })
+	}
+	return o, nil
+}
+
+// combinedTo gives this rank its part of the reduction.
+func (d *Comm) combinedTo(ctx context.Context, call string, in, out Vector, counts []int64, op collective.Op) error {
+	sum, err := d.combined(ctx, call, in, counts, op)
+	if err != nil {
 		return err
 	}
-	switch d.by(in, out, op) {
-	case byNCCL:
-		what := fmt.Sprintf("%s of %d %s, %s", call, in.Len, in.Type, op)
-		return d.averaged(ctx, out, op, d.carried(ctx, what, func(ctx context.Context) error {
-			return d.direct.ReduceScatter(ctx, d.stream, ncclTypes[in.Type], in.whole(), out.whole(), ncclOp(in.Type, op))
-		}))
-	case byKernels:
-		counts := make([]int64, d.c.Size())
-		for r := range counts {
-			counts[r] = out.Len
-		}
-		sum, err := d.combined(ctx, call, in, counts, op)
-		if err != nil {
-			return err
-		}
-		defer sum.Release()
-		return d.finish(ctx, d.put(out, 0, sum))
-	}
-	return d.staged(ctx, call, in, out, true, true, func(i, o collective.Vector) error { return d.c.ReduceScatter(ctx, i, o, op) })
+	defer sum.Release()
+	return d.finish(ctx, d.put(out, 0, sum))
 }
 
 // parts cuts n elements into one part for each rank, that of lower ranks longer by one.

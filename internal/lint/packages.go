@@ -79,7 +79,7 @@ var Packages = []Package{
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "collective/columns", May: join(bytesAndDevices, []string{"collective"}), Tests: join(theCPU, []string{"collective/transport/..."})},
 	{Path: "collective/ondevice", May: join(columns, []string{"device/cuda", "collective/transport/nccl", "collective"}),
-		Tests: join(theCPU, []string{"internal/dl", "kernels/cuda", "collective/transport/..."})},
+		Tests: join(theCPU, []string{"internal/dl", "kernels/cuda", "collective/...", "collective/transport/..."})},
 	{Path: "collective/metrics", May: []string{"collective"}, Tests: []string{"collective/algorithm", "collective/transport/..."}},
 	{Path: "collective/simulate", May: []string{"device", "collective/algorithm", "collective"},
 		Tests: []string{"collective/...", "collective/transport/..."}},
