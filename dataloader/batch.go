@@ -19,12 +19,15 @@ type slot struct {
 	offsets [][]int64 // of parts of lists, else nil
 	tensors []Tensor  // of the batch that is in it
 
-	lease  atomic.Uint64 // counts up when a batch begins and when it ends: odd while there is one
-	epoch  int64
-	step   int64
-	n      int64 // rows
-	padded int64
-	err    error // instead of a batch
+	lease atomic.Uint64 // counts up when a batch begins and when it ends: odd while there is one
+	epoch int64
+	step  int64
+	// position is where in the epoch's order the step begins, of all ranks.
+	position int64
+	n        int64 // rows of the source
+	height   int64 // of the tensors, another number where the source is resizing
+	padded   int64
+	err      error // instead of a batch
 }
 
 // alignedNumbers is n zeros that lie as tensors must for frameworks that trust them
@@ -37,7 +40,8 @@ func alignedNumbers(n int64) []int64 {
 }
 
 // newSlot takes memory for a batch.
-func newSlot(l *Loader, rows int64) (*slot, error) {
+func newSlot(l *Loader) (*slot, error) {
+	rows := l.height()
 	size := int64(0)
 	for i := range l.plan.parts {
 		d, m := l.plan.parts[i].bytes(rows)
@@ -47,7 +51,7 @@ func newSlot(l *Loader, rows int64) (*slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &slot{loader: l, buffer: buffer, rows: alignedNumbers(rows), tensors: make([]Tensor, len(l.plan.parts))}
+	s := &slot{loader: l, buffer: buffer, rows: alignedNumbers(l.sampler.most()), tensors: make([]Tensor, len(l.plan.parts))}
 	rest := buffer.Bytes()
 	take := func(n int64) []byte {
 		piece := rest[:n:n]
@@ -90,7 +94,7 @@ func (b Batch) alive(call string) (*slot, error) {
 type Info struct {
 	Epoch int64
 	Step  int64 // which batch of this rank it is, counted from where the epoch was taken up
-	Rows  int64
+	Rows  int64 // of the tensors
 	// Padded is how many of the rows, the last, are given a second time in this
 	// epoch: see Pad.
 	Padded int64
@@ -102,10 +106,11 @@ func (b Batch) Info() (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	return Info{s.epoch, s.step, s.n, s.padded}, nil
+	return Info{s.epoch, s.step, s.height, s.padded}, nil
 }
 
-// Rows are the numbers of the rows in the source.
+// Rows are the numbers of the rows in the source, of which a BatchMap may have made
+// another number of rows.
 func (b Batch) Rows() ([]int64, error) {
 	s, err := b.alive("Rows")
 	if err != nil {

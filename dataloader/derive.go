@@ -57,6 +57,9 @@ func derive(call string, b *kernels.Backend, s Source, kept []int, columns []Col
 	if p := b.Device.Place(); !p.HostAccessible() {
 		return nil, device.Errorf(device.ErrUnsupported, p.String(), call, "expressions are evaluated on the host")
 	}
+	if err := checkResizing(s, "derived columns"); err != nil {
+		return nil, err
+	}
 	d := &derived{Source: s, backend: b, kept: kept}
 	var all []*expr.Expr
 	for _, c := range columns {
@@ -118,7 +121,7 @@ func (d *derived) Fingerprint(ctx context.Context, columns []int) (uint32, error
 // Open opens the columns that are kept and those that the expressions read, at
 // once: a source may serve one reader.
 func (d *derived) Open(ctx context.Context, m memory.Allocator, parts []Part, spare int64) (Reader, error) {
-	r := &derivedReader{of: d, streams: make(chan device.Stream, 64)}
+	r := &derivedReader{of: d, streams: newStreams(d.backend)}
 	for _, p := range parts {
 		r.split(p)
 	}
@@ -142,7 +145,7 @@ type derivedReader struct {
 	parts   []Part // over the derived columns
 	inner   []Part // of the source, and from reads on the columns that are read
 	reads   int
-	streams chan device.Stream
+	streams streams
 	rooms   sync.Pool // of *derivedRoom
 	spent   total     // in expressions
 }
@@ -219,11 +222,11 @@ func (r *derivedReader) evaluate(ctx context.Context, room *derivedRoom, rows []
 	if err != nil || len(made) == 0 {
 		return err
 	}
-	s, err := r.stream()
+	s, err := r.streams.take()
 	if err != nil {
 		return err
 	}
-	defer func() { r.giveBack(s) }()
+	defer r.streams.giveBack(s)
 	defer r.spent.since(time.Now())
 	d := r.of
 	results, err := d.bound.EvalAll(ctx, d.backend, s, int64(len(rows)), columns)
@@ -257,79 +260,13 @@ func (r *derivedReader) evaluate(ctx context.Context, room *derivedRoom, rows []
 // columns reads the tensors of the source, and gives the columns that the
 // expressions read; others are nil.
 func (r *derivedReader) columns(ctx context.Context, rows []int64, tensors []Tensor) ([]*memory.Column, error) {
-	n := int64(len(rows))
-	buffers := make([]*memory.Buffer, len(r.inner))
-	defer func() {
-		for _, b := range buffers {
-			b.Release()
-		}
-	}()
-	for i := r.reads; i < len(r.inner); i++ {
-		data, mask := r.inner[i].bytes(n)
-		var err error
-		if buffers[i], err = memory.New(memory.Heap, data); err != nil {
-			return nil, err
-		}
-		tensors[i] = r.inner[i].over(n, buffers[i].Bytes(), make([]byte, mask), nil)
-	}
-	if err := r.Reader.Read(ctx, rows, tensors); err != nil {
-		return nil, err
-	}
 	columns := make([]*memory.Column, r.of.Source.Schema().NumFields())
-	for i := r.reads; i < len(r.inner); i++ {
-		p := r.inner[i]
-		var valid *memory.Buffer
-		if slices.Contains(tensors[i].Valid, 0) {
-			var err error
-			if valid, err = memory.NewZeroed(memory.Heap, memory.BitmapBytes(n)); err != nil {
-				return columns, err
-			}
-			for k, v := range tensors[i].Valid {
-				if v != 0 {
-					memory.Bitmap(valid.Bytes()).Set(int64(k))
-				}
-			}
-		}
-		c, err := memory.NewColumn(memory.Parts{Type: r.of.Source.Schema().Field(p.Columns[0]).Type, Len: n, Nulls: memory.UnknownNulls,
-			Buffers: []*memory.Buffer{valid, buffers[i].Retain()}})
-		if err != nil {
-			return columns, err
-		}
-		columns[p.Columns[0]] = c
+	made, err := numberColumns(ctx, r.Reader, r.of.Source.Schema(), r.inner, r.reads, rows, tensors)
+	for i, c := range made {
+		columns[r.inner[r.reads+i].Columns[0]] = c
 	}
-	return columns, nil
-}
-
-func (r *derivedReader) stream() (device.Stream, error) {
-	select {
-	case s := <-r.streams:
-		return s, nil
-	default:
-		return r.of.backend.NewStream()
-	}
-}
-
-// giveBack keeps a stream for the next, unless it has failed.
-func (r *derivedReader) giveBack(s device.Stream) {
-	if s.Wait(context.Background()) == nil {
-		select {
-		case r.streams <- s:
-			return
-		default:
-		}
-	}
-	_ = s.Close() // whose failure Read has told
+	return columns, err
 }
 
 // Close closes what was opened.
-func (r *derivedReader) Close() error {
-	var errs []error
-	for {
-		select {
-		case s := <-r.streams:
-			errs = append(errs, s.Close())
-		default:
-			return errors.Join(append(errs, r.Reader.Close())...)
-		}
-	}
-}
+func (r *derivedReader) Close() error { return errors.Join(r.streams.close(), r.Reader.Close()) }

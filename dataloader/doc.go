@@ -14,7 +14,8 @@
 //
 // A Source is where rows come from: a table (FromTable, TakeTable), files of any
 // size (FromFiles), record batches that come one by one (FromBatches,
-// FromChannel), or expressions over another source (Derive). Options make windows
-// over a time series of its rows (Window), numbers of texts, lists and blobs
-// (Encode), and copies on a device (Device).
+// FromChannel), expressions over another source (Derive), or what a function makes
+// of each batch's table (MapBatches). Options make windows over a time series of its
+// rows (Window), numbers of texts, lists and blobs (Encode), and copies on a device
+// (Device).
 package dataloader

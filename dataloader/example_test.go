@@ -94,3 +94,56 @@ func show(b dataloader.Batch) {
 	}
 	fmt.Println(x, y)
 }
+
+// ExampleMapBatches joins each batch with a small table, and standardises a column by the
+// numbers of all rows.
+func ExampleMapBatches() {
+	dev, err := cpu.New(host.New())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	flights, err := table.New(dev, table.Column("from", []string{"OSL", "BGO", "OSL", "TRD"}), table.Column("delay", []float64{1, 5, 3, 7}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer flights.Release()
+	airports, err := table.New(dev, table.Column("iata", []string{"OSL", "TRD", "BGO"}), table.Column("runways", []int64{2, 1, 1}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer airports.Release()
+
+	ctx := context.Background()
+	joined, err := dataloader.MapBatches(ctx, dev, dataloader.FromTable(flights), dataloader.BatchMap{
+		Name: "runways 1",
+		Do: func(ctx context.Context, batch *table.Table) (*table.Table, error) {
+			return batch.Query().Join(airports, table.Left, table.Keys("from", "iata")).Select("delay", "runways").Collect(ctx)
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	scaled, err := dataloader.StandardScale(ctx, flights.Query(), "delay")
+	if err != nil {
+		log.Fatal(err)
+	}
+	source, err := dataloader.DeriveBeside(dev, joined, scaled...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := dataloader.New(ctx, source, dataloader.Options{Features: []string{"runways"}, Labels: []string{"delay"}, Batch: 2, Epochs: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	for batch, err := range l.Batches(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		show(batch)
+	}
+	// Output:
+	// [2 1] [-1.3416408 0.4472136]
+	// [2 1] [-0.4472136 1.3416408]
+}

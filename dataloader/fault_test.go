@@ -125,11 +125,11 @@ func TestTransform(t *testing.T) {
 	}
 	for _, workers := range []int{InCaller, 1, 3} {
 		for text, do := range map[string]func() error{
-			"batch 3 of epoch 0: transform: broken":              func() error { return broken },
-			"transform: panicked: broken":                        func() error { panic(broken) },
-			"transform: panicked: 7":                             func() error { panic(7) },
-			"transform: panicked: runtime error: index":          func() error { var v []int; v[len(v)]++; return nil },
-			"batch 3 of epoch 0: transform: ended its goroutine": func() error { runtime.Goexit(); return nil },
+			"batch 3 of epoch 0, at position 30: transform: broken":              func() error { return broken },
+			"transform: panicked: broken":                                        func() error { panic(broken) },
+			"transform: panicked: 7":                                             func() error { panic(7) },
+			"transform: panicked: runtime error: index":                          func() error { var v []int; v[len(v)]++; return nil },
+			"batch 3 of epoch 0, at position 30: transform: ended its goroutine": func() error { runtime.Goexit(); return nil },
 		} {
 			if workers == InCaller && strings.Contains(text, "ended") {
 				continue // it is the caller's own goroutine that ends

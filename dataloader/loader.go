@@ -19,8 +19,11 @@ type Loader struct {
 	options Options
 	source  Source
 	reader  Reader
-	sampler Sampler
-	plan    *plan
+	// resizing is the reader where batches have other numbers of rows than are asked of
+	// it, else nil.
+	resizing resizingReader
+	sampler  Sampler
+	plan     *plan
 
 	// What follows until the ring is guarded by busy.
 	busy      chan struct{} // holds a token while somebody works here
@@ -124,6 +127,9 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if err != nil {
 		return nil, err
 	}
+	if mostRows(s) > 0 {
+		l.resizing, _ = l.reader.(resizingReader)
+	}
 	l.spare = l.reader.Bytes()
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if err := l.openDevice(); err != nil {
@@ -131,7 +137,7 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	}
 	l.free = make(chan *slot, o.Prefetch)
 	for range o.Prefetch {
-		one, err := newSlot(l, l.sampler.most())
+		one, err := newSlot(l)
 		if err != nil {
 			return nil, errors.Join(err, l.Close())
 		}

@@ -234,15 +234,21 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 	if err := r.sort(s, rows); err != nil {
 		return err
 	}
+	return r.eachPiece(s, func(i int, begin, end int32) error { return r.readPiece(ctx, s, i, begin, end, to) })
+}
+
+// eachPiece goes through the pieces of rows that are sorted, and begins to decode those
+// that come next. do reads rows of a piece, from begin to end of those that are sorted.
+func (r *pieceReader) eachPiece(s *pieceScratch, do func(i int, begin, end int32) error) error {
 	ahead, wanted := processors(), 0
 	var bad *BadRows
 	begin := int32(0)
 	for k, i := range s.touched {
-		for ; wanted < len(s.touched) && wanted < k+ahead; wanted++ {
+		for ; r.cache != nil && wanted < len(s.touched) && wanted < k+ahead; wanted++ {
 			r.cache.want(int(s.touched[wanted]))
 		}
 		end := s.counts[i]
-		err := r.readPiece(ctx, s, int(i), begin, end, to)
+		err := do(int(i), begin, end)
 		switch {
 		case err == nil:
 		case errors.Is(err, storage.ErrFormat):

@@ -15,13 +15,7 @@ import (
 // random then.
 func (f *Files) decoded(names []string, parts []Part, m memory.Allocator, spare int64, c *coming) *pieceReader {
 	load := pieceLoad{
-		table: func(ctx context.Context, i int) (*table.Table, error) {
-			batches, err := f.pieces.Read(ctx, i, names)
-			if err != nil {
-				return nil, err
-			}
-			return table.NewTable(f.backend, batches[0].Schema(), batches)
-		},
+		table:  f.pieceTable(names),
 		byRows: spare > 0 && !slices.ContainsFunc(parts, func(p Part) bool { return p.Encodings != nil }),
 	}
 	rooms := memory.NewCaching(m, keptRooms)
@@ -30,7 +24,29 @@ func (f *Files) decoded(names []string, parts []Part, m memory.Allocator, spare 
 			return w.open(ctx, rooms, i, c != nil && c.inOrder)
 		}
 	}
+	return f.reader(load, parts, parts, rooms, c)
+}
+
+// pieceTable decodes some columns of pieces.
+func (f *Files) pieceTable(names []string) func(ctx context.Context, i int) (*table.Table, error) {
+	return func(ctx context.Context, i int) (*table.Table, error) {
+		batches, err := f.pieces.Read(ctx, i, names)
+		if err != nil {
+			return nil, err
+		}
+		return table.NewTable(f.backend, batches[0].Schema(), batches)
+	}
+}
+
+// tables reads files for their pieces' tables alone. sizes are parts of about their size.
+func (f *Files) tables(names []string, sizes []Part, m memory.Allocator, c *coming) *pieceReader {
+	return f.reader(pieceLoad{table: f.pieceTable(names)}, nil, sizes, memory.NewCaching(m, keptRooms), c)
+}
+
+// reader reads pieces by load, which tensors of parts are made of.
+func (f *Files) reader(load pieceLoad, parts, sizes []Part, rooms *memory.Caching, c *coming) *pieceReader {
 	r := newPieceReader(f.starts, parts, rooms, f.cache, load, f.at, f.pieces.Check)
+	r.parts = sizes
 	r.end = func() { rooms.Trim() }
 	before := f.pieces.ReadTime()
 	r.reading = func() time.Duration { return f.pieces.ReadTime() - before }

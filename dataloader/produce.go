@@ -115,7 +115,7 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 	var from int64
 	s.epoch, from, s.step, _ = l.place(ticket)
-	s.err = nil
+	s.err, s.position = nil, l.sampler.after(from, s.step)
 	stage, done := "read", false
 	defer func() { s.ended(stage, done, recover()) }()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
@@ -123,6 +123,9 @@ func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 		begin := time.Now()
 		s.err = l.read(ctx, s, ticket)
 		l.meter.gather.since(begin)
+		if s.err != nil && isMapped(s.err) {
+			stage = "transform"
+		}
 	}
 	done = true
 }
@@ -162,7 +165,7 @@ func (s *slot) ended(stage string, done bool, panicked any) {
 		s.lease.Add(1)
 	}
 	if s.err != nil {
-		s.err = &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch %d of epoch %d: %s: %v", s.step, s.epoch, stage, s.err), Cause: s.err}
+		s.err = &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch %d of epoch %d, at position %d: %s: %v", s.step, s.epoch, s.position, stage, s.err), Cause: s.err}
 	}
 }
 
@@ -180,8 +183,8 @@ func (l *Loader) read(ctx context.Context, s *slot, ticket int64) error {
 		}
 	}
 	for {
-		for i := range l.plan.parts {
-			s.tensors[i] = l.plan.parts[i].over(s.n, s.data[i], s.valid[i], s.offsets[i])
+		if s.height = s.n; l.resizing == nil {
+			l.spread(s, s.n)
 		}
 		err := l.readRows(ctx, s, ticket)
 		if err == nil {
@@ -203,6 +206,9 @@ func (l *Loader) read(ctx context.Context, s *slot, ticket int64) error {
 
 // readRows reads the rows of a slot's list.
 func (l *Loader) readRows(ctx context.Context, s *slot, ticket int64) error {
+	if l.resizing != nil {
+		return l.resized(ctx, s, ticket)
+	}
 	if r, ok := l.reader.(ticketReader); ok {
 		return r.readTicket(ctx, ticket, s.rows[:s.n], s.tensors)
 	}

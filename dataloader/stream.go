@@ -120,7 +120,16 @@ func (s *Stream) Fingerprint(context.Context, []int) (uint32, error) {
 }
 
 // Open begins a loader's reading.
-func (s *Stream) Open(ctx context.Context, m memory.Allocator, parts []Part, _ int64) (Reader, error) {
+func (s *Stream) Open(_ context.Context, m memory.Allocator, parts []Part, _ int64) (Reader, error) {
+	r, err := s.pieces(parts, m)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// pieces reads the stream for one loader.
+func (s *Stream) pieces(parts []Part, m memory.Allocator) (*pieceReader, error) {
 	if p := s.backend.Device.Place(); !p.HostAccessible() {
 		return nil, device.Errorf(device.ErrUnsupported, p.String(), "dataloader", "a stream of a device's batches: bring them to the host")
 	}

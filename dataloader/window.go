@@ -54,6 +54,9 @@ func newWindowed(ctx context.Context, s Source, w Window) (*windowed, error) {
 	if w.History < 1 || w.Horizon < 0 || w.Stride < 1 {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "windows of %d rows and %d more, every %d rows", w.History, w.Horizon, w.Stride)
 	}
+	if err := checkResizing(s, "windows"); err != nil {
+		return nil, err
+	}
 	v := &windowed{Source: s, window: w, entity: -1, windows: []int64{0}}
 	if w.Entity == "" {
 		v.add(0, s.NumRows())

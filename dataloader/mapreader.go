@@ -1,0 +1,173 @@
+package dataloader
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// resizingReader is a Reader of a source whose batches have another number of rows
+// than are asked for.
+type resizingReader interface {
+	// readResized writes what is made of rows into the tensors that room makes for
+	// their number, and says it.
+	readResized(ctx context.Context, ticket int64, rows []int64, room func(n int64) []Tensor) (int64, error)
+}
+
+// mapReader has a function make tables of rows, and gathers them.
+type mapReader struct {
+	rowTables
+	of    *mapped
+	parts []Part
+	spent total // in the function
+}
+
+// stages are those of what is read, and the function.
+func (r *mapReader) stages() (s stages) {
+	if of, ok := r.rowTables.(staged); ok {
+		s = of.stages()
+	}
+	s.transform += r.spent.get()
+	return s
+}
+
+// Check looks whether the data is what it was.
+func (r *mapReader) Check(ctx context.Context) error {
+	if c, ok := r.rowTables.(checker); ok {
+		return c.Check(ctx)
+	}
+	return nil
+}
+
+// Read makes tensors of rows, as many as are asked for.
+func (r *mapReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	return r.readTicket(ctx, -1, rows, to)
+}
+
+func (r *mapReader) readTicket(ctx context.Context, ticket int64, rows []int64, to []Tensor) error {
+	_, err := r.readResized(ctx, ticket, rows, func(int64) []Tensor { return to })
+	return err
+}
+
+func (r *mapReader) readResized(ctx context.Context, ticket int64, rows []int64, room func(n int64) []Tensor) (int64, error) {
+	made, err := r.made(ctx, ticket, rows)
+	if err != nil {
+		return 0, err
+	}
+	defer made.Release()
+	host, err := addressable(ctx, made)
+	if err != nil {
+		return 0, err
+	}
+	defer host.Release()
+	from, err := newTableReader(ctx, host, memory.Heap, r.parts, 0, nil)
+	if err != nil {
+		return 0, r.wrong(err)
+	}
+	n := host.NumRows()
+	all := alignedNumbers(n)
+	for i := range all {
+		all[i] = int64(i)
+	}
+	return n, errors.Join(r.wrong(from.Read(ctx, all, room(n))), from.Close())
+}
+
+// wrong is an error about what the function made: where that has other rows than those
+// asked for no row of these is bad.
+func (r *mapReader) wrong(err error) error {
+	if err == nil {
+		return nil
+	}
+	if bad := badOf(err); bad != nil && r.of.mostRows() > 0 {
+		var of *BadRows
+		errors.As(err, &of)
+		err = of.Err
+	}
+	return &mapError{r.of.by.Name, err}
+}
+
+// made is what the function makes of rows.
+func (r *mapReader) made(ctx context.Context, ticket int64, rows []int64) (*table.Table, error) {
+	given, err := r.rowTables.table(ctx, ticket, rows)
+	if err != nil {
+		return nil, err
+	}
+	defer given.Release()
+	defer r.spent.since(time.Now())
+	there, err := given.To(ctx, r.of.backend)
+	if err != nil {
+		return nil, err
+	}
+	defer there.Release()
+	return r.of.call(ctx, there)
+}
+
+// mapRows gives what the function makes as tables.
+type mapRows struct {
+	*mapReader
+	columns []int
+}
+
+func (r *mapRows) table(ctx context.Context, ticket int64, rows []int64) (*table.Table, error) {
+	made, err := r.made(ctx, ticket, rows)
+	if err != nil {
+		return nil, err
+	}
+	defer made.Release()
+	return narrowed(made, r.columns)
+}
+
+// narrowed is some columns of a table, as a reference of its own.
+func narrowed(t *table.Table, columns []int) (*table.Table, error) {
+	schema := fieldsOf(t.Schema(), columns)
+	var chunks []*table.Batch
+	for _, b := range t.Chunks() {
+		var own []*memory.Column
+		for _, c := range columns {
+			own = append(own, b.Column(c).Retain())
+		}
+		one, err := table.NewBatch(schema, b.Len(), own)
+		if err != nil {
+			releaseAll(chunks)
+			return nil, err
+		}
+		chunks = append(chunks, one)
+	}
+	return table.NewTable(t.Backend(), schema, chunks)
+}
+
+// resized reads the rows of a slot into tensors of what is made of them.
+func (l *Loader) resized(ctx context.Context, s *slot, ticket int64) (err error) {
+	s.height, err = l.resizing.readResized(ctx, ticket, s.rows[:s.n], func(n int64) []Tensor {
+		l.spread(s, n)
+		return s.tensors
+	})
+	return err
+}
+
+// spread makes a slot's tensors those of so many rows.
+func (l *Loader) spread(s *slot, rows int64) {
+	for i := range l.plan.parts {
+		s.tensors[i] = l.plan.parts[i].over(rows, s.data[i], s.valid[i], s.offsets[i])
+	}
+}
+
+// height is how many rows the tensors of the largest batch have.
+func (l *Loader) height() int64 {
+	if most := mostRows(l.source); most > 0 {
+		return most
+	}
+	return l.sampler.most()
+}
+
+// checkResizing is an error for windows of batches whose rows are others than the source's.
+func checkResizing(s Source, what string) error {
+	if mostRows(s) == 0 {
+		return nil
+	}
+	return device.Errorf(device.ErrUnsupported, "", "dataloader", "the function of MapBatches changes the number of rows: %s are made of rows that stay", what)
+}
