@@ -30,7 +30,7 @@ opencl_sections() {
 	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -short -timeout 20m ./expr ./table ./table/storage
 
 	section "OpenCL: collectives of devices and columns"
-	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^(TestBackend|TestColumnsOfABackend|TestDeathOfAsync|TestCanceledAsync|TestClosed|TestRefusesCounts|TestCountsDiffer)$' ./collective/ondevice ./collective/columns
+	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^(TestBackend|TestColumnsOfABackend|TestReduceOfABackend|TestDeathOfAsync|TestCanceledAsync|TestClosed|TestRefusesCounts|TestCountsDiffer)$' ./collective/ondevice ./collective/columns
 
 	section "OpenCL: batches copied to the device"
 	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^TestOnDevice$' ./dataloader

@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/internal/queue"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
 
-// Comm moves columns over the ranks of a collective.Comm. Its calls are as those of
-// that: all ranks make the same ones in the same order, and a rank that dies, leaves or
-// fails ends them on all with a collective.Fault. One call at a time.
+// Comm moves and reduces columns over the ranks of a collective.Comm. Its calls are as
+// those of that: all ranks make the same ones in the same order, and a rank that dies,
+// leaves or fails ends them on all with a collective.Fault. They are done one after another,
+// in the order in which they were called or started, from any goroutine; until they are
+// done the collective.Comm is theirs.
 type Comm struct {
 	c      *collective.Comm
 	dev    device.Device
 	stream device.Stream
+	queue  *queue.Queue
 }
 
 // New makes one of a communicator, which stays the caller's, and the device in whose
@@ -28,62 +33,103 @@ func New(c *collective.Comm, dev device.Device) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comm{c, dev, s}, nil
+	return &Comm{c, dev, s, queue.New(c, "the columns' Comm")}, nil
 }
 
-// Close ends the stream of New.
-func (t *Comm) Close() error { return t.stream.Close() }
+// Close ends the stream of New. Calls that are not done end with ErrClosed, and on the
+// other ranks, and for the collective.Comm, with a Fault that says that this one has left;
+// Close waits for them. A second Close does nothing.
+func (t *Comm) Close() error {
+	if !t.queue.Close() {
+		return nil
+	}
+	return t.stream.Close()
+}
+
+// near is where columns are that the host reads on their way: the device's memory, or the
+// pinned one.
+func (t *Comm) near() memory.Allocator {
+	if t.dev.Place().HostAccessible() {
+		return t.dev.Memory()
+	}
+	return t.dev.Pinned()
+}
 
 // AllGather gives every rank the columns of all, by rank. Columns that this rank gave
 // are among them as they are, where they are in the device's memory.
 func (t *Comm) AllGather(ctx context.Context, types []arrow.DataType, cols []*memory.Column) ([][]*memory.Column, error) {
-	return t.trade(ctx, "AllGather", types, 0, func(int) []*memory.Column { return cols }, func(int) bool { return true })
+	return do(ctx, t, t.allGather(types, cols))
+}
+
+func (t *Comm) allGather(types []arrow.DataType, cols []*memory.Column) job[[][]*memory.Column] {
+	return t.trading("AllGather", types, 0, repeated(t.c.Size(), cols), func(int) bool { return true })
 }
 
 // Gather gives the root the columns of all ranks, by rank, and the others nil.
 func (t *Comm) Gather(ctx context.Context, types []arrow.DataType, cols []*memory.Column, root int) ([][]*memory.Column, error) {
-	return t.trade(ctx, "Gather", types, root, func(to int) []*memory.Column {
-		if to != root {
-			return nil
-		}
-		return cols
-	}, func(int) bool { return t.c.Rank() == root })
+	return do(ctx, t, t.gather(types, cols, root))
+}
+
+func (t *Comm) gather(types []arrow.DataType, cols []*memory.Column, root int) job[[][]*memory.Column] {
+	lists := make([][]*memory.Column, t.c.Size())
+	if root >= 0 && root < len(lists) {
+		lists[root] = cols
+	}
+	return t.trading("Gather", types, root, lists, func(int) bool { return t.c.Rank() == root })
 }
 
 // Scatter gives rank r the r-th list of the root, who alone gives parts.
 func (t *Comm) Scatter(ctx context.Context, types []arrow.DataType, parts [][]*memory.Column, root int) ([]*memory.Column, error) {
-	mine := t.c.Rank() == root
-	if mine && len(parts) != t.c.Size() {
-		return nil, device.Errorf(device.ErrMismatch, "", "Scatter", "%d lists of columns for %d ranks", len(parts), t.c.Size())
+	return do(ctx, t, t.scatter(types, parts, root))
+}
+
+func (t *Comm) scatter(types []arrow.DataType, parts [][]*memory.Column, root int) job[[]*memory.Column] {
+	if t.c.Rank() != root {
+		parts = make([][]*memory.Column, t.c.Size())
 	}
-	got, err := t.trade(ctx, "Scatter", types, root, func(to int) []*memory.Column {
-		if !mine {
-			return nil
+	all := t.trading("Scatter", types, root, parts, func(from int) bool { return from == root })
+	return job[[]*memory.Column]{call: all.call, err: all.err, held: all.held, run: func(ctx context.Context) ([]*memory.Column, error) {
+		got, err := all.run(ctx)
+		if err != nil {
+			return nil, err
 		}
-		return parts[to]
-	}, func(from int) bool { return from == root })
-	if err != nil {
-		return nil, err
-	}
-	return got[root], nil
+		return got[root], nil
+	}}
 }
 
 // AllToAll gives rank r the r-th list of every rank, by rank.
 func (t *Comm) AllToAll(ctx context.Context, types []arrow.DataType, parts [][]*memory.Column) ([][]*memory.Column, error) {
-	if len(parts) != t.c.Size() {
-		return nil, device.Errorf(device.ErrMismatch, "", "AllToAll", "%d lists of columns for %d ranks", len(parts), t.c.Size())
+	return do(ctx, t, t.allToAll(types, parts))
+}
+
+func (t *Comm) allToAll(types []arrow.DataType, parts [][]*memory.Column) job[[][]*memory.Column] {
+	return t.trading("AllToAll", types, 0, parts, func(int) bool { return true })
+}
+
+func repeated(n int, cols []*memory.Column) [][]*memory.Column {
+	lists := make([][]*memory.Column, n)
+	for i := range lists {
+		lists[i] = cols
 	}
-	return t.trade(ctx, "AllToAll", types, 0, func(to int) []*memory.Column { return parts[to] }, func(int) bool { return true })
+	return lists
 }
 
 // Broadcast gives every rank the root's columns; the others give none.
 func (t *Comm) Broadcast(ctx context.Context, types []arrow.DataType, cols []*memory.Column, root int) ([]*memory.Column, error) {
+	return do(ctx, t, t.broadcast(types, cols, root))
+}
+
+func (t *Comm) broadcast(types []arrow.DataType, cols []*memory.Column, root int) job[[]*memory.Column] {
 	if t.c.Rank() != root {
 		cols = nil
 	}
-	if err := t.check("Broadcast", types, cols, root); err != nil {
-		return nil, err
-	}
+	cols = slices.Clone(cols)
+	return job[[]*memory.Column]{call: "Broadcast", err: t.check("Broadcast", types, cols, root), held: cols,
+		run: func(ctx context.Context) ([]*memory.Column, error) { return t.tell(ctx, types, cols, root) }}
+}
+
+// tell runs a Broadcast.
+func (t *Comm) tell(ctx context.Context, types []arrow.DataType, cols []*memory.Column, root int) ([]*memory.Column, error) {
 	if err := t.agree(ctx, "Broadcast", types, root); err != nil {
 		return nil, err
 	}
@@ -168,13 +214,29 @@ func (t *Comm) fail(err error) error {
 	return err
 }
 
+// trading makes the job of a trade of lists, one for every rank.
+func (t *Comm) trading(call string, types []arrow.DataType, root int, lists [][]*memory.Column, in func(from int) bool) job[[][]*memory.Column] {
+	j := job[[][]*memory.Column]{call: call}
+	if len(lists) != t.c.Size() {
+		j.err = device.Errorf(device.ErrMismatch, "", call, "%d lists of columns for %d ranks", len(lists), t.c.Size())
+		return j
+	}
+	out := make([][]*memory.Column, len(lists))
+	for r, cols := range lists {
+		if j.err == nil {
+			j.err = t.check(call, types, cols, root)
+		}
+		out[r] = slices.Clone(cols)
+		j.held = append(j.held, cols...)
+	}
+	j.run = func(ctx context.Context) ([][]*memory.Column, error) {
+		return t.trade(ctx, call, types, root, func(to int) []*memory.Column { return out[to] }, in)
+	}
+	return j
+}
+
 // trade sends this rank's out(r) to every rank r and receives from those that in says.
 func (t *Comm) trade(ctx context.Context, call string, types []arrow.DataType, root int, out func(to int) []*memory.Column, in func(from int) bool) (_ [][]*memory.Column, err error) {
-	for r := range t.c.Size() {
-		if err := t.check(call, types, out(r), root); err != nil {
-			return nil, err
-		}
-	}
 	if err := t.agree(ctx, call, types, root); err != nil {
 		return nil, err
 	}

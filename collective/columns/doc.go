@@ -8,4 +8,7 @@
 // one round of lengths, then every buffer straight from its place to its place. Columns
 // in the memory of a device are staged through pinned memory, and results are in the
 // memory of the device that New was given.
+//
+// Columns of numbers are reduced row by row (AllReduce, Reduce, ReduceScatter). A null is
+// skipped: a row is null where no rank has a value.
 package columns

@@ -193,10 +193,7 @@ func (t *Comm) room(types []arrow.DataType, meta []int64) (*parcel, error) {
 	if meta[0] == 0 {
 		return p, nil
 	}
-	from := t.dev.Memory()
-	if !t.dev.Place().HostAccessible() {
-		from = t.dev.Pinned()
-	}
+	from := t.near()
 	for at := 1; at < len(meta); at += nodeLen {
 		for _, n := range meta[at+4 : at+nodeLen] {
 			if n < 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/internal/queue"
 	"github.com/volley-go/volley/collective/transport/nccl"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
@@ -30,7 +31,7 @@ type Comm struct {
 	from   memory.Allocator // of the pinned memory
 	pinned [2]*memory.Buffer
 	direct *nccl.Comm // nil where the host carries
-	queue  queue
+	queue  *queue.Queue
 }
 
 // New makes one of a communicator and a backend, which stay the caller's.
@@ -39,7 +40,7 @@ func New(c *collective.Comm, b *kernels.Backend) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comm{c: c, b: b, stream: s, from: b.Device.Pinned()}, nil
+	return &Comm{c: c, b: b, stream: s, from: b.Device.Pinned(), queue: queue.New(c, "the device's Comm")}, nil
 }
 
 // Close gives the stream and the pinned memory back, and what UseNCCL made: that waits
@@ -47,7 +48,7 @@ func New(c *collective.Comm, b *kernels.Backend) (*Comm, error) {
 // ErrClosed, and on the other ranks, and for the collective.Comm, with a Fault that says
 // that this one has left; Close waits for them. A second Close does nothing.
 func (d *Comm) Close() error {
-	if !d.leave() {
+	if !d.queue.Close() {
 		return nil
 	}
 	d.closeNCCL()
