@@ -10,22 +10,32 @@ import (
 // scanBlock is kernels.ScanBlock: the rows that are added one after another.
 const scanBlock = 4096
 
-// scan makes the loops of running sums. Within a block each sum waits for the one
-// before it, so as many blocks as a register has lanes go side by side: squares
-// of values are turned so that a register has one value of each block.
+// scan makes the loops of running sums. Floats are added one after another within
+// a block, so as many blocks as a register has lanes of float64 go side by side:
+// squares of values are turned so that a register has one value of each block.
+// Integers are in rows: what their order is makes no difference.
 func scan(g *gen) {
-	scanTotals(g)
-	scanAlong(g, false)
-	scanAlong(g, true)
+	for _, f := range reals {
+		scanTotals(g, f)
+		scanAlong(g, f, false)
+		scanAlong(g, f, true)
+	}
+	for _, e := range elements {
+		if e.kind == unsigned && e.size >= 4 { // of the signed ones sums have the same bits
+			wrappedTotal(g, e)
+			wrappedAlong(g, e, false)
+			wrappedAlong(g, e, true)
+		}
+	}
 }
 
-func scanTotals(g *gen) {
+func scanTotals(g *gen, f real) {
 	lanes := g.bytes / 8
-	g.function("totals", "(totals, v, ahead []float64)", fmt.Sprintf(`is
+	g.function("totals"+f.name, fmt.Sprintf("(totals []float64, v, ahead []%s)", f.of), fmt.Sprintf(`is
 	for k := range totals {
 		totals[k] = 0
 		for _, x := range v[k*%[1]d:][:%[1]d] {
-			totals[k] += x
+			totals[k] += float64(x)
 		}
 	}
 and asks for half as much memory from ahead on. len(totals) is a multiple of %[2]d.`, scanBlock, lanes))
@@ -33,64 +43,71 @@ and asks for half as much memory from ahead on. len(totals) is a multiple of %[2
 	g.SHRQ(operand.U8(shiftOf(lanes)), n)
 	g.count(n, func() {
 		sum := g.zero()
-		g.eachSquare(v, func(columns []reg.VecVirtual) {
+		g.eachSquare(f, v, func(_ int, columns []reg.VecVirtual) {
 			for _, c := range columns {
 				g.VADDPD(c, sum, sum)
 			}
-			g.halfAhead(ahead)
-		})
+		}, func() { g.halfAhead(lanes*g.bytes, ahead) })
 		g.VMOVUPD(sum, at(totals, 0))
 		g.advance(g.bytes, totals)
-		g.advance((lanes-1)*scanBlock*8, v)
+		g.advance((lanes-1)*scanBlock*f.bytes, v)
 	})
 	g.leave()
 }
 
 // eachSquare runs body for the values of a block a lane, as many of each as there
-// are lanes; v is then behind the first block.
-func (g *gen) eachSquare(v reg.Register, body func(columns []reg.VecVirtual)) {
+// are lanes, made float64, and then for the second half of registers of float32.
+// end is run behind each register of each block; v is then behind the first block.
+func (g *gen) eachSquare(f real, v reg.Register, body func(half int, columns []reg.VecVirtual), end func()) {
 	lanes := g.bytes / 8
 	n := g.GP64()
-	g.MOVQ(operand.U32(scanBlock/lanes), n)
+	g.MOVQ(operand.U32(scanBlock/g.lanesOf(f)), n)
 	g.count(n, func() {
-		rows := make([]reg.VecVirtual, lanes)
-		for r := range rows {
-			rows[r] = g.vector()
-			g.VMOVUPD(at(v, r*scanBlock*8), rows[r])
+		for half := range g.lanesOf(f) / lanes {
+			rows := make([]reg.VecVirtual, lanes)
+			for r := range rows {
+				rows[r] = g.vector()
+				from := at(v, r*scanBlock*f.bytes+half*g.bytes/2)
+				if f.bytes == 8 {
+					g.VMOVUPD(from, rows[r])
+				} else {
+					g.VCVTPS2PD(from, rows[r])
+				}
+			}
+			body(half, g.square(reals[1], rows))
 		}
-		body(g.square(reals[1], rows))
+		end()
 		g.advance(g.bytes, v)
 	})
 }
 
-// halfAhead asks for half as many lines from p on as a square has. They are asked
-// for in the order in which they lie, which memory gives faster than the lines of
-// the squares, and in both loops, of which one alone would keep memory idle in the
-// other.
-func (g *gen) halfAhead(p reg.Register) {
-	lines := g.bytes / 8 * g.bytes / 64 / 2
+// halfAhead asks for half as many bytes from p on as a step of a loop reads. They
+// are asked for in the order in which they lie, which memory gives faster than the
+// lines of the squares, and in both loops, of which one alone would keep memory
+// idle in the other.
+func (g *gen) halfAhead(bytes int, p reg.Register) {
+	lines := bytes / 64 / 2
 	for i := range lines {
 		g.PREFETCHT0(at(p, 64*i))
 	}
 	g.advance(64*lines, p)
 }
 
-func scanAlong(g *gen, past bool) {
+func scanAlong(g *gen, f real, past bool) {
 	lanes := g.bytes / 8
-	name, params, rule := "along", "(dst, v, before []float64)", ""
+	name, params, rule := "along", "(dst, v []%[1]s, before []float64)", ""
 	if past {
-		name, params = "alongPast", "(dst, v, before, ahead []float64)"
-		rule = ", dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on"
+		name, params, rule = "alongPast", "(dst, v []%[1]s, before []float64, ahead []%[1]s)", pastRule
 	}
-	g.function(name, params, fmt.Sprintf(`is
+	g.function(name+f.name, fmt.Sprintf(params, f.of), fmt.Sprintf(`is
 	for k := range before {
 		sum := 0.0
 		for i := k * %[1]d; i < (k+1)*%[1]d; i++ {
-			sum += v[i]
-			dst[i] = before[k] + sum
+			sum += float64(v[i])
+			dst[i] = %[4]s(before[k] + sum)
 		}
 	}
-len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule))
+len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule, f.of))
 	dst, v, before, n := g.base("dst"), g.base("v"), g.base("before"), g.length("before")
 	var ahead reg.Register
 	if past {
@@ -100,7 +117,8 @@ len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule))
 	g.count(n, func() {
 		sum, from := g.zero(), g.vector()
 		g.VMOVUPD(at(before, 0), from)
-		g.eachSquare(v, func(columns []reg.VecVirtual) {
+		firsts := make([]reg.VecVirtual, lanes)
+		g.eachSquare(f, v, func(half int, columns []reg.VecVirtual) {
 			results := make([]reg.VecVirtual, lanes)
 			for i, c := range columns {
 				g.VADDPD(c, sum, sum)
@@ -108,22 +126,59 @@ len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule))
 				g.VADDPD(sum, from, results[i])
 			}
 			for r, row := range g.square(reals[1], results) {
+				if f.bytes == 4 {
+					row = g.narrowed(row)
+				}
+				switch {
+				case f.bytes == 4 && half == 0:
+					firsts[r] = row
+					continue
+				case f.bytes == 4:
+					row = g.pasted(firsts[r], row)
+				}
 				if past {
-					g.VMOVNTPD(row, at(dst, r*scanBlock*8))
+					g.VMOVNTPD(row, at(dst, r*scanBlock*f.bytes))
 				} else {
-					g.VMOVUPD(row, at(dst, r*scanBlock*8))
+					g.VMOVUPD(row, at(dst, r*scanBlock*f.bytes))
 				}
 			}
+		}, func() {
 			g.advance(g.bytes, dst)
 			if past {
-				g.halfAhead(ahead)
+				g.halfAhead(lanes*g.bytes, ahead)
 			}
 		})
 		g.advance(g.bytes, before)
-		g.advance((lanes-1)*scanBlock*8, v, dst)
+		g.advance((lanes-1)*scanBlock*f.bytes, v, dst)
 	})
 	if past {
 		g.SFENCE()
 	}
 	g.leave()
+}
+
+// pastRule is what loops that store past the caches say of it.
+const pastRule = ", dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on"
+
+// narrowed is a new register of half the width with float64 values as float32.
+func (g *gen) narrowed(v reg.VecVirtual) reg.VecVirtual {
+	if g.wide() {
+		half := g.YMM()
+		g.VCVTPD2PS(v, half)
+		return half
+	}
+	half := g.XMM()
+	g.VCVTPD2PSY(v, half)
+	return half
+}
+
+// pasted is a new register of two of half the width.
+func (g *gen) pasted(low, high reg.VecVirtual) reg.VecVirtual {
+	v := g.vector()
+	if g.wide() {
+		g.VINSERTF64X4(operand.U8(1), high, low.AsZ(), v)
+	} else {
+		g.VINSERTF128(operand.U8(1), high, low.AsY(), v)
+	}
+	return v
 }

@@ -19,6 +19,8 @@ type loops struct {
 	network    networkLoops
 	pairs      pairLoops
 	peak       peakLoops
+	runU32     runLoops[uint32]
+	runU64     runLoops[uint64]
 	scan32     scanLoops[float32]
 	scan64     scanLoops[float64]
 	text       textLoops
@@ -42,6 +44,8 @@ func goLoops() *loops {
 		network:    goNetworkLoops(),
 		pairs:      goPairLoops(),
 		peak:       goPeakLoops(),
+		runU32:     goRunLoops[uint32](),
+		runU64:     goRunLoops[uint64](),
 		scan32:     goScanLoops[float32](),
 		scan64:     goScanLoops[float64](),
 		text:       goTextLoops(),

@@ -80,3 +80,44 @@ func fourBlocks[T float](v []T) (a, b, c, d *[kernels.ScanBlock]T) {
 	const n = kernels.ScanBlock
 	return (*[n]T)(v), (*[n]T)(v[n:]), (*[n]T)(v[2*n:]), (*[n]T)(v[3*n:])
 }
+
+// runLoops are running sums of integers that wrap, in rows, of which memory is the
+// limit as well: total is what values come to, along writes the sums so far, from
+// before on, and alongPast does so past the caches. dst may be v. While total and
+// alongPast go over values each may ask for half as much memory, from ahead on.
+type runLoops[T integer] struct {
+	total     func(v, ahead []T) T
+	along     func(dst, v []T, before T)
+	alongPast func(dst, v []T, before T, ahead []T)
+}
+
+func goRunLoops[T integer]() runLoops[T] {
+	return runLoops[T]{
+		total:     func(v, _ []T) T { return totalOf(v) },
+		along:     runAlong[T],
+		alongPast: func(dst, v []T, before T, _ []T) { runAlong(dst, v, before) },
+	}
+}
+
+// goRunsBy are the loops of a type that has only one for its total.
+func goRunsBy[T integer](sum func(v []T) uint64) runLoops[T] {
+	l := goRunLoops[T]()
+	l.total = func(v, _ []T) T { return T(sum(v)) }
+	return l
+}
+
+func totalOf[T integer](v []T) T {
+	var total T
+	for _, x := range v {
+		total += x
+	}
+	return total
+}
+
+func runAlong[T integer](dst, v []T, before T) {
+	dst = dst[:len(v)]
+	for i, x := range v {
+		before += x
+		dst[i] = before
+	}
+}

@@ -11,13 +11,13 @@ import (
 // blocksOf gives whole blocks of values against unmapped memory, a copy of v, and
 // gives them back when done is called, which looks whether anything beside them
 // was written.
-func blocksOf(mem *guarded, v []float64) (b []float64, done func()) {
-	block, err := mem.alloc.Allocate(int64(8 * len(v)))
+func blocksOf[T any](mem *guarded, v []T) (b []T, done func()) {
+	block, err := mem.alloc.Allocate(int64(len(rawBytes(v))))
 	if err != nil {
 		mem.t.Fatal(err)
 	}
 	buffer := memory.Wrap(block.Bytes, nil)
-	b = memory.View[float64](buffer)
+	b = memory.View[T](buffer)
 	copy(b, v)
 	return b, func() { mem.alloc.Free(block) }
 }
@@ -25,42 +25,98 @@ func blocksOf(mem *guarded, v []float64) (b []float64, done func()) {
 func TestScanLoops(t *testing.T) {
 	eachTier(t, func(t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded) {
 		for blocks := range 18 {
-			n := blocks * kernels.ScanBlock
-			mem.again()
-			given, done := blocksOf(mem, randomNumbers[float64](r, n))
-			before := like(mem, randomNumbers[float64](r, blocks))
-			totals, want := room[float64](mem, blocks), make([]float64, blocks)
-			goes.scan64.totals(want, given, nil)
-			tier.scan64.totals(totals, given, given)
-			same(t, "totals", blocks, totals, want)
-			mem.intact("totals", 8*blocks, 1)
-			expect := make([]float64, n)
-			goes.scan64.along(expect, given, before)
-			past := func(dst, v, before []float64) { tier.scan64.alongPast(dst, v, before, given) }
-			for name, loop := range map[string]func(dst, v, before []float64){"along": tier.scan64.along, "along past the caches": past} {
-				got, end := blocksOf(mem, make([]float64, n))
-				loop(got, given, before)
-				same(t, name, blocks, got, expect)
-				copy(got, given)
-				loop(got, got, before)
-				same(t, name+" in place", blocks, got, expect)
-				end()
-			}
-			done()
+			sameScans(t, blocks, &goes.scan32, &tier.scan32, r, mem)
+			sameScans(t, blocks, &goes.scan64, &tier.scan64, r, mem)
 		}
 	})
 }
 
+func sameScans[T float](t *testing.T, blocks int, goes, tier *scanLoops[T], r *rand.Rand, mem *guarded) {
+	n := blocks * kernels.ScanBlock
+	mem.again()
+	given, done := blocksOf(mem, randomNumbers[T](r, n))
+	defer done()
+	before := like(mem, randomNumbers[float64](r, blocks))
+	totals, want := room[float64](mem, blocks), make([]float64, blocks)
+	goes.totals(want, given, nil)
+	tier.totals(totals, given, given)
+	same(t, "totals", blocks, totals, want)
+	mem.intact("totals", 8*blocks, 1)
+	expect := make([]T, n)
+	goes.along(expect, given, before)
+	past := func(dst, v []T, before []float64) { tier.alongPast(dst, v, before, given) }
+	for name, loop := range map[string]func(dst, v []T, before []float64){"along": tier.along, "along past the caches": past} {
+		got, end := blocksOf(mem, make([]T, n))
+		loop(got, given, before)
+		same(t, name, blocks, got, expect)
+		copy(got, given)
+		loop(got, got, before)
+		same(t, name+" in place", blocks, got, expect)
+		end()
+	}
+}
+
+func TestRunLoops(t *testing.T) {
+	eachTier(t, func(t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded) {
+		for n := range maxLoop {
+			sameRuns(t, n, &goes.runU32, &tier.runU32, r, mem)
+			sameRuns(t, n, &goes.runU64, &tier.runU64, r, mem)
+		}
+	})
+}
+
+func sameRuns[T uint32 | uint64](t *testing.T, n int, goes, tier *runLoops[T], r *rand.Rand, mem *guarded) {
+	mem.again()
+	given, before := like(mem, randomNumbers[T](r, n)), T(r.Uint64())
+	if got, want := tier.total(given, given), goes.total(given, nil); got != want {
+		t.Fatalf("total of %d: %d, not %d", n, got, want)
+	}
+	expect := make([]T, n)
+	goes.along(expect, given, before)
+	past := func(dst, v []T, before T) { tier.alongPast(dst, v, before, given) }
+	for name, loop := range map[string]func(dst, v []T, before T){"along": tier.along, "along past the caches": past} {
+		got := room[T](mem, n)
+		loop(got, given, before)
+		same(t, name, n, got, expect)
+		copy(got, given)
+		loop(got, got, before)
+		same(t, name+" in place", n, got, expect)
+	}
+	mem.intact("sums", len(rawBytes(expect)), 1, 2)
+}
+
 func BenchmarkScan(b *testing.B) {
-	v, dst := make([]float64, morsel), make([]float64, morsel)
+	b.Run("type=float32", func(b *testing.B) { benchmarkScans(b, func(l *loops) *scanLoops[float32] { return &l.scan32 }) })
+	b.Run("type=float64", func(b *testing.B) { benchmarkScans(b, func(l *loops) *scanLoops[float64] { return &l.scan64 }) })
+	b.Run("type=uint32", func(b *testing.B) { benchmarkRuns(b, func(l *loops) *runLoops[uint32] { return &l.runU32 }) })
+	b.Run("type=uint64", func(b *testing.B) { benchmarkRuns(b, func(l *loops) *runLoops[uint64] { return &l.runU64 }) })
+}
+
+func benchmarkScans[T float](b *testing.B, of func(l *loops) *scanLoops[T]) {
+	v, dst := make([]T, morsel), make([]T, morsel)
 	before := make([]float64, morsel/kernels.ScanBlock)
-	b.Run("totals", func(b *testing.B) {
-		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.totals(before, v, v) })
+	bytes := len(rawBytes(v))
+	b.Run("loop=totals", func(b *testing.B) {
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).totals(before, v, v) })
 	})
-	b.Run("along", func(b *testing.B) {
-		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.along(dst, v, before) })
+	b.Run("loop=along", func(b *testing.B) {
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).along(dst, v, before) })
 	})
-	b.Run("past", func(b *testing.B) {
-		benchmarkTiers(b, 8*morsel, func(l *loops) { l.scan64.alongPast(dst, v, before, v) })
+	b.Run("loop=past", func(b *testing.B) {
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).alongPast(dst, v, before, v) })
+	})
+}
+
+func benchmarkRuns[T uint32 | uint64](b *testing.B, of func(l *loops) *runLoops[T]) {
+	v, dst := make([]T, morsel), make([]T, morsel)
+	bytes := len(rawBytes(v))
+	b.Run("loop=totals", func(b *testing.B) {
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).total(v, v) })
+	})
+	b.Run("loop=along", func(b *testing.B) {
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).along(dst, v, 0) })
+	})
+	b.Run("loop=past", func(b *testing.B) {
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).alongPast(dst, v, 0, v) })
 	})
 }

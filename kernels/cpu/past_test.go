@@ -2,11 +2,13 @@ package cpu
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/kerneltest"
@@ -16,7 +18,6 @@ import (
 // Columns above pastCaches have loops of their own: the same results, on every
 // tier and by any number of threads.
 func TestPastCaches(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	d := host.New()
 	defer d.Close()
 	s, err := d.NewStream()
@@ -41,9 +42,6 @@ func TestPastCaches(t *testing.T) {
 	}
 	defer mask.Release()
 	for name, f := range map[string]func(b *kernels.Backend) (*memory.Column, error){
-		"scan": func(b *kernels.Backend) (*memory.Column, error) {
-			return b.Scan(t.Context(), s, kernels.CumulativeSum, column, kernels.ScanOptions{})
-		},
 		"filter": func(b *kernels.Backend) (*memory.Column, error) {
 			return b.Filter(t.Context(), s, column, mask, kernels.FilterOptions{})
 		},
@@ -57,26 +55,80 @@ func TestPastCaches(t *testing.T) {
 			return kept[0], nil
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			runtime.GOMAXPROCS(1)
-			want, err := f(&kernels.Backend{Device: d, Set: Tiers()[0]})
+		t.Run(name, func(t *testing.T) { sameByThreads(t, d, f) })
+	}
+}
+
+// Sums of columns on both sides of pastCaches are those in Go on every tier and by
+// any number of threads: floats bit for bit, since the shape fixes their order.
+func TestScanThreads(t *testing.T) {
+	d := host.New()
+	defer d.Close()
+	s, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	types := arrow.PrimitiveTypes
+	for _, c := range []struct {
+		typ arrow.DataType
+		of  func(t *testing.T, typ arrow.DataType, rows int) *memory.Column
+	}{
+		{types.Int8, noise[int8]}, {types.Uint16, noise[uint16]}, {types.Int32, noise[int32]}, {types.Uint32, noise[uint32]},
+		{types.Int64, noise[int64]}, {types.Uint64, noise[uint64]}, {types.Float32, noise[float32]}, {types.Float64, noise[float64]},
+	} {
+		for _, bytes := range []int{pastCaches / 16, pastCaches} {
+			column := c.of(t, c.typ, bytes/memory.Width(c.typ)+3*morsel/2+77)
+			for _, o := range []kernels.ScanOptions{{}, {Exclusive: true}} {
+				if o.Exclusive && bytes == pastCaches {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%d/%t", c.typ, column.Len(), o.Exclusive), func(t *testing.T) {
+					sameByThreads(t, d, func(b *kernels.Backend) (*memory.Column, error) {
+						return b.Scan(t.Context(), s, kernels.CumulativeSum, column, o)
+					})
+				})
+			}
+			column.Release()
+		}
+	}
+}
+
+// noise is a column of numbers, of which floats are around 0.
+func noise[T number](t *testing.T, typ arrow.DataType, rows int) *memory.Column {
+	r := rand.New(rand.NewPCG(testSeed, 12))
+	values := make([]T, rows)
+	for i := range values {
+		if x := r.NormFloat64(); T(1)/2 != 0 {
+			values[i] = T(x)
+		} else {
+			values[i] = T(r.Uint64())
+		}
+	}
+	return fixedColumn(t, typ, values)
+}
+
+// sameByThreads fails the test where what f makes differs between tiers and
+// numbers of threads.
+func sameByThreads(t *testing.T, d device.Device, f func(b *kernels.Backend) (*memory.Column, error)) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	want, err := f(&kernels.Backend{Device: d, Set: Tiers()[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Release()
+	for _, set := range Tiers() {
+		for _, threads := range []int{1, 2, 7} {
+			runtime.GOMAXPROCS(threads)
+			got, err := f(&kernels.Backend{Device: d, Set: set})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer want.Release()
-			for _, set := range Tiers() {
-				for _, threads := range []int{1, 2, 7} {
-					runtime.GOMAXPROCS(threads)
-					got, err := f(&kernels.Backend{Device: d, Set: set})
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := kerneltest.Equal(got, want, kerneltest.Tolerance{}); err != nil {
-						t.Errorf("%s, %d threads: %v", set.Name, threads, err)
-					}
-					got.Release()
-				}
+			if err := kerneltest.Equal(got, want, kerneltest.Tolerance{}); err != nil {
+				t.Errorf("%s, %d threads: %v", set.Name, threads, err)
 			}
-		})
+			got.Release()
+		}
 	}
 }

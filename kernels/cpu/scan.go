@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -100,7 +101,7 @@ func scanSigned[T int8 | int16 | int32 | int64](l *loops, j *scanJob) error {
 	case j.op >= kernels.CumulativeMin:
 		return scanExtremes(j, identity)
 	case !j.o.Checked:
-		return scanIntegers(l, j, identity)
+		return scanIntegers(l, j, int(unsafe.Sizeof(identity)))
 	case j.op == kernels.CumulativeSum:
 		return scanChecked(j, identity, func(a, b T) (T, bool) {
 			sum := a + b
@@ -120,7 +121,7 @@ func scanUnsigned[T uint8 | uint16 | uint32 | uint64](l *loops, j *scanJob) erro
 	case j.op >= kernels.CumulativeMin:
 		return scanExtremes(j, identity)
 	case !j.o.Checked:
-		return scanIntegers(l, j, identity)
+		return scanIntegers(l, j, int(unsafe.Sizeof(identity)))
 	case j.op == kernels.CumulativeSum:
 		return scanChecked(j, identity, func(a, b T) (T, bool) { return a + b, a+b < a })
 	default:

@@ -4,46 +4,164 @@
 
 package cpu
 
-// totalsAVX2 is
+// totalsFloat32AVX2 is
 //
 //	for k := range totals {
 //		totals[k] = 0
 //		for _, x := range v[k*4096:][:4096] {
-//			totals[k] += x
+//			totals[k] += float64(x)
 //		}
 //	}
 //
 // and asks for half as much memory from ahead on. len(totals) is a multiple of 4.
 //
 //go:noescape
-func totalsAVX2(totals []float64, v []float64, ahead []float64)
+func totalsFloat32AVX2(totals []float64, v []float32, ahead []float32)
 
-// alongAVX2 is
+// alongFloat32AVX2 is
 //
 //	for k := range before {
 //		sum := 0.0
 //		for i := k * 4096; i < (k+1)*4096; i++ {
-//			sum += v[i]
-//			dst[i] = before[k] + sum
+//			sum += float64(v[i])
+//			dst[i] = float32(before[k] + sum)
 //		}
 //	}
 //
 // len(before) is a multiple of 4.
 //
 //go:noescape
-func alongAVX2(dst []float64, v []float64, before []float64)
+func alongFloat32AVX2(dst []float32, v []float32, before []float64)
 
-// alongPastAVX2 is
+// alongPastFloat32AVX2 is
 //
 //	for k := range before {
 //		sum := 0.0
 //		for i := k * 4096; i < (k+1)*4096; i++ {
-//			sum += v[i]
-//			dst[i] = before[k] + sum
+//			sum += float64(v[i])
+//			dst[i] = float32(before[k] + sum)
 //		}
 //	}
 //
 // len(before) is a multiple of 4, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
 //
 //go:noescape
-func alongPastAVX2(dst []float64, v []float64, before []float64, ahead []float64)
+func alongPastFloat32AVX2(dst []float32, v []float32, before []float64, ahead []float32)
+
+// totalsFloat64AVX2 is
+//
+//	for k := range totals {
+//		totals[k] = 0
+//		for _, x := range v[k*4096:][:4096] {
+//			totals[k] += float64(x)
+//		}
+//	}
+//
+// and asks for half as much memory from ahead on. len(totals) is a multiple of 4.
+//
+//go:noescape
+func totalsFloat64AVX2(totals []float64, v []float64, ahead []float64)
+
+// alongFloat64AVX2 is
+//
+//	for k := range before {
+//		sum := 0.0
+//		for i := k * 4096; i < (k+1)*4096; i++ {
+//			sum += float64(v[i])
+//			dst[i] = float64(before[k] + sum)
+//		}
+//	}
+//
+// len(before) is a multiple of 4.
+//
+//go:noescape
+func alongFloat64AVX2(dst []float64, v []float64, before []float64)
+
+// alongPastFloat64AVX2 is
+//
+//	for k := range before {
+//		sum := 0.0
+//		for i := k * 4096; i < (k+1)*4096; i++ {
+//			sum += float64(v[i])
+//			dst[i] = float64(before[k] + sum)
+//		}
+//	}
+//
+// len(before) is a multiple of 4, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+//
+//go:noescape
+func alongPastFloat64AVX2(dst []float64, v []float64, before []float64, ahead []float64)
+
+// totalUint32AVX2 is
+//
+//	total := uint32(0)
+//	for _, x := range v {
+//		total += x
+//	}
+//	return total
+//
+// and asks for half as much memory from ahead on. len(v) is a multiple of 32.
+//
+//go:noescape
+func totalUint32AVX2(v []uint32, ahead []uint32) uint32
+
+// alongUint32AVX2 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 32.
+//
+//go:noescape
+func alongUint32AVX2(dst []uint32, v []uint32, before uint32)
+
+// alongPastUint32AVX2 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 32, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+//
+//go:noescape
+func alongPastUint32AVX2(dst []uint32, v []uint32, before uint32, ahead []uint32)
+
+// totalUint64AVX2 is
+//
+//	total := uint64(0)
+//	for _, x := range v {
+//		total += x
+//	}
+//	return total
+//
+// and asks for half as much memory from ahead on. len(v) is a multiple of 16.
+//
+//go:noescape
+func totalUint64AVX2(v []uint64, ahead []uint64) uint64
+
+// alongUint64AVX2 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 16.
+//
+//go:noescape
+func alongUint64AVX2(dst []uint64, v []uint64, before uint64)
+
+// alongPastUint64AVX2 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 16, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+//
+//go:noescape
+func alongPastUint64AVX2(dst []uint64, v []uint64, before uint64, ahead []uint64)

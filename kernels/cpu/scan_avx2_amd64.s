@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func totalsAVX2(totals []float64, v []float64, ahead []float64)
+// func totalsFloat32AVX2(totals []float64, v []float32, ahead []float32)
 // Requires: AVX, AVX2, MMX+
-TEXT ·totalsAVX2(SB), NOSPLIT, $0-72
+TEXT ·totalsFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  totals_base+0(FP), AX
 	MOVQ  totals_len+8(FP), CX
 	MOVQ  v_base+24(FP), DX
@@ -17,15 +17,31 @@ TEXT ·totalsAVX2(SB), NOSPLIT, $0-72
 
 loop1:
 	VPXOR Y0, Y0, Y0
-	MOVQ  $0x00000400, SI
+	MOVQ  $0x00000200, SI
 	TESTQ SI, SI
 	JZ    end4
 
 loop3:
-	VMOVUPD    (DX), Y1
-	VMOVUPD    32768(DX), Y2
-	VMOVUPD    65536(DX), Y3
-	VMOVUPD    98304(DX), Y4
+	VCVTPS2PD  (DX), Y1
+	VCVTPS2PD  16384(DX), Y2
+	VCVTPS2PD  32768(DX), Y3
+	VCVTPS2PD  49152(DX), Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VUNPCKLPD  Y4, Y3, Y2
+	VUNPCKHPD  Y4, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y5, Y4
+	VPERM2F128 $0x31, Y2, Y5, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y5
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VADDPD     Y4, Y0, Y0
+	VADDPD     Y5, Y0, Y0
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VCVTPS2PD  16(DX), Y1
+	VCVTPS2PD  16400(DX), Y2
+	VCVTPS2PD  32784(DX), Y3
+	VCVTPS2PD  49168(DX), Y4
 	VUNPCKLPD  Y2, Y1, Y5
 	VUNPCKHPD  Y2, Y1, Y1
 	VUNPCKLPD  Y4, Y3, Y2
@@ -47,7 +63,7 @@ loop3:
 end4:
 	VMOVUPD Y0, (AX)
 	ADDQ    $0x00000020, AX
-	ADDQ    $0x00018000, DX
+	ADDQ    $0x0000c000, DX
 	DECQ    CX
 	JNZ     loop1
 
@@ -55,9 +71,9 @@ end2:
 	VZEROUPPER
 	RET
 
-// func alongAVX2(dst []float64, v []float64, before []float64)
+// func alongFloat32AVX2(dst []float32, v []float32, before []float64)
 // Requires: AVX, AVX2
-TEXT ·alongAVX2(SB), NOSPLIT, $0-72
+TEXT ·alongFloat32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  v_base+24(FP), CX
 	MOVQ  before_base+48(FP), DX
@@ -69,11 +85,280 @@ TEXT ·alongAVX2(SB), NOSPLIT, $0-72
 loop5:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPD (DX), Y1
-	MOVQ    $0x00000400, SI
+	MOVQ    $0x00000200, SI
 	TESTQ   SI, SI
 	JZ      end8
 
 loop7:
+	VCVTPS2PD   (CX), Y2
+	VCVTPS2PD   16384(CX), Y3
+	VCVTPS2PD   32768(CX), Y4
+	VCVTPS2PD   49152(CX), Y5
+	VUNPCKLPD   Y3, Y2, Y6
+	VUNPCKHPD   Y3, Y2, Y2
+	VUNPCKLPD   Y5, Y4, Y3
+	VUNPCKHPD   Y5, Y4, Y4
+	VPERM2F128  $0x20, Y3, Y6, Y5
+	VPERM2F128  $0x31, Y3, Y6, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y6
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VADDPD      Y5, Y0, Y0
+	VADDPD      Y0, Y1, Y4
+	VADDPD      Y6, Y0, Y0
+	VADDPD      Y0, Y1, Y5
+	VADDPD      Y3, Y0, Y0
+	VADDPD      Y0, Y1, Y3
+	VADDPD      Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y2
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VUNPCKLPD   Y2, Y3, Y5
+	VUNPCKHPD   Y2, Y3, Y2
+	VPERM2F128  $0x20, Y5, Y6, Y3
+	VPERM2F128  $0x31, Y5, Y6, Y5
+	VPERM2F128  $0x20, Y2, Y4, Y6
+	VPERM2F128  $0x31, Y2, Y4, Y2
+	VCVTPD2PSY  Y3, X7
+	VCVTPD2PSY  Y6, X8
+	VCVTPD2PSY  Y5, X9
+	VCVTPD2PSY  Y2, X10
+	VCVTPS2PD   16(CX), Y2
+	VCVTPS2PD   16400(CX), Y3
+	VCVTPS2PD   32784(CX), Y4
+	VCVTPS2PD   49168(CX), Y5
+	VUNPCKLPD   Y3, Y2, Y6
+	VUNPCKHPD   Y3, Y2, Y2
+	VUNPCKLPD   Y5, Y4, Y3
+	VUNPCKHPD   Y5, Y4, Y4
+	VPERM2F128  $0x20, Y3, Y6, Y5
+	VPERM2F128  $0x31, Y3, Y6, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y6
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VADDPD      Y5, Y0, Y0
+	VADDPD      Y0, Y1, Y4
+	VADDPD      Y6, Y0, Y0
+	VADDPD      Y0, Y1, Y5
+	VADDPD      Y3, Y0, Y0
+	VADDPD      Y0, Y1, Y3
+	VADDPD      Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y2
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VUNPCKLPD   Y2, Y3, Y5
+	VUNPCKHPD   Y2, Y3, Y2
+	VPERM2F128  $0x20, Y5, Y6, Y3
+	VPERM2F128  $0x31, Y5, Y6, Y5
+	VPERM2F128  $0x20, Y2, Y4, Y6
+	VPERM2F128  $0x31, Y2, Y4, Y2
+	VCVTPD2PSY  Y3, X3
+	VINSERTF128 $0x01, X3, Y7, Y3
+	VMOVUPD     Y3, (AX)
+	VCVTPD2PSY  Y6, X3
+	VINSERTF128 $0x01, X3, Y8, Y3
+	VMOVUPD     Y3, 16384(AX)
+	VCVTPD2PSY  Y5, X3
+	VINSERTF128 $0x01, X3, Y9, Y3
+	VMOVUPD     Y3, 32768(AX)
+	VCVTPD2PSY  Y2, X2
+	VINSERTF128 $0x01, X2, Y10, Y2
+	VMOVUPD     Y2, 49152(AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	DECQ        SI
+	JNZ         loop7
+
+end8:
+	ADDQ $0x00000020, DX
+	ADDQ $0x0000c000, CX
+	ADDQ $0x0000c000, AX
+	DECQ BX
+	JNZ  loop5
+
+end6:
+	VZEROUPPER
+	RET
+
+// func alongPastFloat32AVX2(dst []float32, v []float32, before []float64, ahead []float32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·alongPastFloat32AVX2(SB), NOSPLIT, $0-96
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  v_base+24(FP), CX
+	MOVQ  before_base+48(FP), DX
+	MOVQ  before_len+56(FP), BX
+	MOVQ  ahead_base+72(FP), SI
+	SHRQ  $0x02, BX
+	TESTQ BX, BX
+	JZ    end10
+
+loop9:
+	VPXOR   Y0, Y0, Y0
+	VMOVUPD (DX), Y1
+	MOVQ    $0x00000200, DI
+	TESTQ   DI, DI
+	JZ      end12
+
+loop11:
+	VCVTPS2PD   (CX), Y2
+	VCVTPS2PD   16384(CX), Y3
+	VCVTPS2PD   32768(CX), Y4
+	VCVTPS2PD   49152(CX), Y5
+	VUNPCKLPD   Y3, Y2, Y6
+	VUNPCKHPD   Y3, Y2, Y2
+	VUNPCKLPD   Y5, Y4, Y3
+	VUNPCKHPD   Y5, Y4, Y4
+	VPERM2F128  $0x20, Y3, Y6, Y5
+	VPERM2F128  $0x31, Y3, Y6, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y6
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VADDPD      Y5, Y0, Y0
+	VADDPD      Y0, Y1, Y4
+	VADDPD      Y6, Y0, Y0
+	VADDPD      Y0, Y1, Y5
+	VADDPD      Y3, Y0, Y0
+	VADDPD      Y0, Y1, Y3
+	VADDPD      Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y2
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VUNPCKLPD   Y2, Y3, Y5
+	VUNPCKHPD   Y2, Y3, Y2
+	VPERM2F128  $0x20, Y5, Y6, Y3
+	VPERM2F128  $0x31, Y5, Y6, Y5
+	VPERM2F128  $0x20, Y2, Y4, Y6
+	VPERM2F128  $0x31, Y2, Y4, Y2
+	VCVTPD2PSY  Y3, X7
+	VCVTPD2PSY  Y6, X8
+	VCVTPD2PSY  Y5, X9
+	VCVTPD2PSY  Y2, X10
+	VCVTPS2PD   16(CX), Y2
+	VCVTPS2PD   16400(CX), Y3
+	VCVTPS2PD   32784(CX), Y4
+	VCVTPS2PD   49168(CX), Y5
+	VUNPCKLPD   Y3, Y2, Y6
+	VUNPCKHPD   Y3, Y2, Y2
+	VUNPCKLPD   Y5, Y4, Y3
+	VUNPCKHPD   Y5, Y4, Y4
+	VPERM2F128  $0x20, Y3, Y6, Y5
+	VPERM2F128  $0x31, Y3, Y6, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y6
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VADDPD      Y5, Y0, Y0
+	VADDPD      Y0, Y1, Y4
+	VADDPD      Y6, Y0, Y0
+	VADDPD      Y0, Y1, Y5
+	VADDPD      Y3, Y0, Y0
+	VADDPD      Y0, Y1, Y3
+	VADDPD      Y2, Y0, Y0
+	VADDPD      Y0, Y1, Y2
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VUNPCKLPD   Y2, Y3, Y5
+	VUNPCKHPD   Y2, Y3, Y2
+	VPERM2F128  $0x20, Y5, Y6, Y3
+	VPERM2F128  $0x31, Y5, Y6, Y5
+	VPERM2F128  $0x20, Y2, Y4, Y6
+	VPERM2F128  $0x31, Y2, Y4, Y2
+	VCVTPD2PSY  Y3, X3
+	VINSERTF128 $0x01, X3, Y7, Y3
+	VMOVNTPD    Y3, (AX)
+	VCVTPD2PSY  Y6, X3
+	VINSERTF128 $0x01, X3, Y8, Y3
+	VMOVNTPD    Y3, 16384(AX)
+	VCVTPD2PSY  Y5, X3
+	VINSERTF128 $0x01, X3, Y9, Y3
+	VMOVNTPD    Y3, 32768(AX)
+	VCVTPD2PSY  Y2, X2
+	VINSERTF128 $0x01, X2, Y10, Y2
+	VMOVNTPD    Y2, 49152(AX)
+	ADDQ        $0x00000020, AX
+	PREFETCHT0  (SI)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000020, CX
+	DECQ        DI
+	JNZ         loop11
+
+end12:
+	ADDQ $0x00000020, DX
+	ADDQ $0x0000c000, CX
+	ADDQ $0x0000c000, AX
+	DECQ BX
+	JNZ  loop9
+
+end10:
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func totalsFloat64AVX2(totals []float64, v []float64, ahead []float64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·totalsFloat64AVX2(SB), NOSPLIT, $0-72
+	MOVQ  totals_base+0(FP), AX
+	MOVQ  totals_len+8(FP), CX
+	MOVQ  v_base+24(FP), DX
+	MOVQ  ahead_base+48(FP), BX
+	SHRQ  $0x02, CX
+	TESTQ CX, CX
+	JZ    end14
+
+loop13:
+	VPXOR Y0, Y0, Y0
+	MOVQ  $0x00000400, SI
+	TESTQ SI, SI
+	JZ    end16
+
+loop15:
+	VMOVUPD    (DX), Y1
+	VMOVUPD    32768(DX), Y2
+	VMOVUPD    65536(DX), Y3
+	VMOVUPD    98304(DX), Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VUNPCKLPD  Y4, Y3, Y2
+	VUNPCKHPD  Y4, Y3, Y3
+	VPERM2F128 $0x20, Y2, Y5, Y4
+	VPERM2F128 $0x31, Y2, Y5, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y5
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VADDPD     Y4, Y0, Y0
+	VADDPD     Y5, Y0, Y0
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	PREFETCHT0 (BX)
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000020, DX
+	DECQ       SI
+	JNZ        loop15
+
+end16:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00018000, DX
+	DECQ    CX
+	JNZ     loop13
+
+end14:
+	VZEROUPPER
+	RET
+
+// func alongFloat64AVX2(dst []float64, v []float64, before []float64)
+// Requires: AVX, AVX2
+TEXT ·alongFloat64AVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  v_base+24(FP), CX
+	MOVQ  before_base+48(FP), DX
+	MOVQ  before_len+56(FP), BX
+	SHRQ  $0x02, BX
+	TESTQ BX, BX
+	JZ    end18
+
+loop17:
+	VPXOR   Y0, Y0, Y0
+	VMOVUPD (DX), Y1
+	MOVQ    $0x00000400, SI
+	TESTQ   SI, SI
+	JZ      end20
+
+loop19:
 	VMOVUPD    (CX), Y2
 	VMOVUPD    32768(CX), Y3
 	VMOVUPD    65536(CX), Y4
@@ -109,22 +394,22 @@ loop7:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	DECQ       SI
-	JNZ        loop7
+	JNZ        loop19
 
-end8:
+end20:
 	ADDQ $0x00000020, DX
 	ADDQ $0x00018000, CX
 	ADDQ $0x00018000, AX
 	DECQ BX
-	JNZ  loop5
+	JNZ  loop17
 
-end6:
+end18:
 	VZEROUPPER
 	RET
 
-// func alongPastAVX2(dst []float64, v []float64, before []float64, ahead []float64)
+// func alongPastFloat64AVX2(dst []float64, v []float64, before []float64, ahead []float64)
 // Requires: AVX, AVX2, MMX+
-TEXT ·alongPastAVX2(SB), NOSPLIT, $0-96
+TEXT ·alongPastFloat64AVX2(SB), NOSPLIT, $0-96
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  v_base+24(FP), CX
 	MOVQ  before_base+48(FP), DX
@@ -132,16 +417,16 @@ TEXT ·alongPastAVX2(SB), NOSPLIT, $0-96
 	MOVQ  ahead_base+72(FP), SI
 	SHRQ  $0x02, BX
 	TESTQ BX, BX
-	JZ    end10
+	JZ    end22
 
-loop9:
+loop21:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPD (DX), Y1
 	MOVQ    $0x00000400, DI
 	TESTQ   DI, DI
-	JZ      end12
+	JZ      end24
 
-loop11:
+loop23:
 	VMOVUPD    (CX), Y2
 	VMOVUPD    32768(CX), Y3
 	VMOVUPD    65536(CX), Y4
@@ -179,16 +464,390 @@ loop11:
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000020, CX
 	DECQ       DI
-	JNZ        loop11
+	JNZ        loop23
 
-end12:
+end24:
 	ADDQ $0x00000020, DX
 	ADDQ $0x00018000, CX
 	ADDQ $0x00018000, AX
 	DECQ BX
-	JNZ  loop9
+	JNZ  loop21
 
-end10:
+end22:
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func totalUint32AVX2(v []uint32, ahead []uint32) uint32
+// Requires: AVX, AVX2, MMX+
+TEXT ·totalUint32AVX2(SB), NOSPLIT, $0-52
+	MOVQ  v_base+0(FP), AX
+	MOVQ  v_len+8(FP), CX
+	MOVQ  ahead_base+24(FP), DX
+	SHRQ  $0x05, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	TESTQ CX, CX
+	JZ    end26
+
+loop25:
+	VPADDD     (AX), Y0, Y0
+	VPADDD     32(AX), Y1, Y1
+	VPADDD     64(AX), Y2, Y2
+	VPADDD     96(AX), Y3, Y3
+	PREFETCHT0 (DX)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000080, AX
+	DECQ       CX
+	JNZ        loop25
+
+end26:
+	VPADDD       Y1, Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPADDD       Y3, Y0, Y0
+	VPSRLQ       $0x20, Y0, Y1
+	VPADDD       Y1, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPADDQ       X1, X0, X1
+	VPSHUFD      $0xee, X1, X0
+	VPADDQ       X0, X1, X1
+	VMOVQ        X1, AX
+	MOVL         AX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func alongUint32AVX2(dst []uint32, v []uint32, before uint32)
+// Requires: AVX, AVX2
+TEXT ·alongUint32AVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         v_len+32(FP), DX
+	MOVL         before+48(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+	SHRQ         $0x05, DX
+	TESTQ        DX, DX
+	JZ           end28
+
+loop27:
+	VMOVDQU    (CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVDQU    Y1, (AX)
+	VPADDD     Y3, Y0, Y0
+	VMOVDQU    32(CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVDQU    Y1, 32(AX)
+	VPADDD     Y3, Y0, Y0
+	VMOVDQU    64(CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVDQU    Y1, 64(AX)
+	VPADDD     Y3, Y0, Y0
+	VMOVDQU    96(CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVDQU    Y1, 96(AX)
+	VPADDD     Y3, Y0, Y0
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, AX
+	DECQ       DX
+	JNZ        loop27
+
+end28:
+	VZEROUPPER
+	RET
+
+// func alongPastUint32AVX2(dst []uint32, v []uint32, before uint32, ahead []uint32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·alongPastUint32AVX2(SB), NOSPLIT, $0-80
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         v_len+32(FP), DX
+	MOVL         before+48(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         ahead_base+56(FP), BX
+	VPXOR        Y1, Y1, Y1
+	SHRQ         $0x05, DX
+	TESTQ        DX, DX
+	JZ           end30
+
+loop29:
+	VMOVDQU    (CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVNTDQ   Y1, (AX)
+	VPADDD     Y3, Y0, Y0
+	VMOVDQU    32(CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVNTDQ   Y1, 32(AX)
+	VPADDD     Y3, Y0, Y0
+	VMOVDQU    64(CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVNTDQ   Y1, 64(AX)
+	VPADDD     Y3, Y0, Y0
+	VMOVDQU    96(CX), Y1
+	VPSLLDQ    $0x04, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDD     Y2, Y1, Y1
+	VPSHUFD    $0xff, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDD     Y2, Y1, Y1
+	VPADDD     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDD     Y0, Y1, Y1
+	VMOVNTDQ   Y1, 96(AX)
+	VPADDD     Y3, Y0, Y0
+	PREFETCHT0 (BX)
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, AX
+	DECQ       DX
+	JNZ        loop29
+
+end30:
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func totalUint64AVX2(v []uint64, ahead []uint64) uint64
+// Requires: AVX, AVX2, MMX+
+TEXT ·totalUint64AVX2(SB), NOSPLIT, $0-56
+	MOVQ  v_base+0(FP), AX
+	MOVQ  v_len+8(FP), CX
+	MOVQ  ahead_base+24(FP), DX
+	SHRQ  $0x04, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	TESTQ CX, CX
+	JZ    end32
+
+loop31:
+	VPADDQ     (AX), Y0, Y0
+	VPADDQ     32(AX), Y1, Y1
+	VPADDQ     64(AX), Y2, Y2
+	VPADDQ     96(AX), Y3, Y3
+	PREFETCHT0 (DX)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000080, AX
+	DECQ       CX
+	JNZ        loop31
+
+end32:
+	VPADDQ       Y1, Y0, Y0
+	VPADDQ       Y2, Y0, Y0
+	VPADDQ       Y3, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPADDQ       X1, X0, X1
+	VPSHUFD      $0xee, X1, X0
+	VPADDQ       X0, X1, X1
+	VMOVQ        X1, AX
+	MOVQ         AX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func alongUint64AVX2(dst []uint64, v []uint64, before uint64)
+// Requires: AVX, AVX2
+TEXT ·alongUint64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         v_len+32(FP), DX
+	MOVQ         before+48(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	VPXOR        Y1, Y1, Y1
+	SHRQ         $0x04, DX
+	TESTQ        DX, DX
+	JZ           end34
+
+loop33:
+	VMOVDQU    (CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVDQU    Y1, (AX)
+	VPADDQ     Y3, Y0, Y0
+	VMOVDQU    32(CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVDQU    Y1, 32(AX)
+	VPADDQ     Y3, Y0, Y0
+	VMOVDQU    64(CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVDQU    Y1, 64(AX)
+	VPADDQ     Y3, Y0, Y0
+	VMOVDQU    96(CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVDQU    Y1, 96(AX)
+	VPADDQ     Y3, Y0, Y0
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, AX
+	DECQ       DX
+	JNZ        loop33
+
+end34:
+	VZEROUPPER
+	RET
+
+// func alongPastUint64AVX2(dst []uint64, v []uint64, before uint64, ahead []uint64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·alongPastUint64AVX2(SB), NOSPLIT, $0-80
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         v_len+32(FP), DX
+	MOVQ         before+48(FP), BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	MOVQ         ahead_base+56(FP), BX
+	VPXOR        Y1, Y1, Y1
+	SHRQ         $0x04, DX
+	TESTQ        DX, DX
+	JZ           end36
+
+loop35:
+	VMOVDQU    (CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVNTDQ   Y1, (AX)
+	VPADDQ     Y3, Y0, Y0
+	VMOVDQU    32(CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVNTDQ   Y1, 32(AX)
+	VPADDQ     Y3, Y0, Y0
+	VMOVDQU    64(CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVNTDQ   Y1, 64(AX)
+	VPADDQ     Y3, Y0, Y0
+	VMOVDQU    96(CX), Y1
+	VPSLLDQ    $0x08, Y1, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPSHUFD    $0xee, Y1, Y3
+	VPERM2I128 $0x08, Y3, Y3, Y2
+	VPADDQ     Y2, Y1, Y1
+	VPADDQ     Y2, Y3, Y3
+	VPERM2I128 $0x11, Y3, Y3, Y3
+	VPADDQ     Y0, Y1, Y1
+	VMOVNTDQ   Y1, 96(AX)
+	VPADDQ     Y3, Y0, Y0
+	PREFETCHT0 (BX)
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000080, AX
+	DECQ       DX
+	JNZ        loop35
+
+end36:
 	SFENCE
 	VZEROUPPER
 	RET

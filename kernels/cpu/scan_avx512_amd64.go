@@ -4,46 +4,164 @@
 
 package cpu
 
-// totalsAVX512 is
+// totalsFloat32AVX512 is
 //
 //	for k := range totals {
 //		totals[k] = 0
 //		for _, x := range v[k*4096:][:4096] {
-//			totals[k] += x
+//			totals[k] += float64(x)
 //		}
 //	}
 //
 // and asks for half as much memory from ahead on. len(totals) is a multiple of 8.
 //
 //go:noescape
-func totalsAVX512(totals []float64, v []float64, ahead []float64)
+func totalsFloat32AVX512(totals []float64, v []float32, ahead []float32)
 
-// alongAVX512 is
+// alongFloat32AVX512 is
 //
 //	for k := range before {
 //		sum := 0.0
 //		for i := k * 4096; i < (k+1)*4096; i++ {
-//			sum += v[i]
-//			dst[i] = before[k] + sum
+//			sum += float64(v[i])
+//			dst[i] = float32(before[k] + sum)
 //		}
 //	}
 //
 // len(before) is a multiple of 8.
 //
 //go:noescape
-func alongAVX512(dst []float64, v []float64, before []float64)
+func alongFloat32AVX512(dst []float32, v []float32, before []float64)
 
-// alongPastAVX512 is
+// alongPastFloat32AVX512 is
 //
 //	for k := range before {
 //		sum := 0.0
 //		for i := k * 4096; i < (k+1)*4096; i++ {
-//			sum += v[i]
-//			dst[i] = before[k] + sum
+//			sum += float64(v[i])
+//			dst[i] = float32(before[k] + sum)
 //		}
 //	}
 //
 // len(before) is a multiple of 8, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
 //
 //go:noescape
-func alongPastAVX512(dst []float64, v []float64, before []float64, ahead []float64)
+func alongPastFloat32AVX512(dst []float32, v []float32, before []float64, ahead []float32)
+
+// totalsFloat64AVX512 is
+//
+//	for k := range totals {
+//		totals[k] = 0
+//		for _, x := range v[k*4096:][:4096] {
+//			totals[k] += float64(x)
+//		}
+//	}
+//
+// and asks for half as much memory from ahead on. len(totals) is a multiple of 8.
+//
+//go:noescape
+func totalsFloat64AVX512(totals []float64, v []float64, ahead []float64)
+
+// alongFloat64AVX512 is
+//
+//	for k := range before {
+//		sum := 0.0
+//		for i := k * 4096; i < (k+1)*4096; i++ {
+//			sum += float64(v[i])
+//			dst[i] = float64(before[k] + sum)
+//		}
+//	}
+//
+// len(before) is a multiple of 8.
+//
+//go:noescape
+func alongFloat64AVX512(dst []float64, v []float64, before []float64)
+
+// alongPastFloat64AVX512 is
+//
+//	for k := range before {
+//		sum := 0.0
+//		for i := k * 4096; i < (k+1)*4096; i++ {
+//			sum += float64(v[i])
+//			dst[i] = float64(before[k] + sum)
+//		}
+//	}
+//
+// len(before) is a multiple of 8, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+//
+//go:noescape
+func alongPastFloat64AVX512(dst []float64, v []float64, before []float64, ahead []float64)
+
+// totalUint32AVX512 is
+//
+//	total := uint32(0)
+//	for _, x := range v {
+//		total += x
+//	}
+//	return total
+//
+// and asks for half as much memory from ahead on. len(v) is a multiple of 64.
+//
+//go:noescape
+func totalUint32AVX512(v []uint32, ahead []uint32) uint32
+
+// alongUint32AVX512 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 64.
+//
+//go:noescape
+func alongUint32AVX512(dst []uint32, v []uint32, before uint32)
+
+// alongPastUint32AVX512 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 64, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+//
+//go:noescape
+func alongPastUint32AVX512(dst []uint32, v []uint32, before uint32, ahead []uint32)
+
+// totalUint64AVX512 is
+//
+//	total := uint64(0)
+//	for _, x := range v {
+//		total += x
+//	}
+//	return total
+//
+// and asks for half as much memory from ahead on. len(v) is a multiple of 32.
+//
+//go:noescape
+func totalUint64AVX512(v []uint64, ahead []uint64) uint64
+
+// alongUint64AVX512 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 32.
+//
+//go:noescape
+func alongUint64AVX512(dst []uint64, v []uint64, before uint64)
+
+// alongPastUint64AVX512 is
+//
+//	for i, x := range v {
+//		before += x
+//		dst[i] = before
+//	}
+//
+// len(v) is a multiple of 32, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+//
+//go:noescape
+func alongPastUint64AVX512(dst []uint64, v []uint64, before uint64, ahead []uint64)

@@ -24,36 +24,67 @@ func withoutNulls[T any](j *scanJob, dst, v []T, from int64, null T) {
 	}
 }
 
+// scanBytes are the values that a worker takes at a time, so that the second-level
+// cache holds those that are gone over and those that are asked for meanwhile.
+const scanBytes = 1 << 18
+
 // scanIntegers is the sum or product of integers, wrapping, in one pass: it is
-// limited by reading the column and writing the result once.
-func scanIntegers[T integer](l *loops, j *scanJob, identity T) error {
-	v, dst := memory.Values[T](j.c), view[T](j.r, 1)
-	sum, loops := j.op == kernels.CumulativeSum, reductionsOf[T](l)
-	states := newChain(morsels(j.rows), identity)
-	return inOrder(j.ctx, j.rows, func(_ int, s span) error {
+// limited by reading the column and writing the result once. Signed ones have the
+// same bits.
+func scanIntegers(l *loops, j *scanJob, width int) error {
+	switch width {
+	case 1:
+		return scanWrapped(j, goRunsBy(l.reduce.u8.sum))
+	case 2:
+		return scanWrapped(j, goRunsBy(l.reduce.u16.sum))
+	case 4:
+		return scanWrapped(j, l.runU32)
+	default:
+		return scanWrapped(j, l.runU64)
+	}
+}
+
+func scanWrapped[T uint8 | uint16 | uint32 | uint64](j *scanJob, loops runLoops[T]) error {
+	v, dst := memory.Values[T](j.c)[:j.rows], view[T](j.r, 1)
+	identity := T(j.op) // 0 or 1
+	sum, rows := j.op == kernels.CumulativeSum, scanBytes/int(unsafe.Sizeof(identity))
+	past := len(dst)*int(unsafe.Sizeof(identity)) >= pastCaches && !j.nulls
+	count := (len(v) + rows - 1) / rows
+	states, others := newChain(count, identity), workers()
+	return tasks(j.ctx, count, func(_, i int) error {
 		linked := false
 		defer states.guard(&linked)
-		from, to := v[s.from:s.to], dst[s.from:s.to]
+		a, b := i*rows, min((i+1)*rows, len(v))
+		from, to := v[a:b], dst[a:b]
+		ahead := v[min(b+(others-1)*rows, len(v)):] // what this worker probably takes next
 		if j.nulls {
-			withoutNulls(j, to, from, s.from, identity)
+			withoutNulls(j, to, from, int64(a), identity)
 			from = to
 		}
 		total := identity
 		if sum {
-			total = T(loops.sum(from))
+			total = loops.total(from, ahead)
 		} else {
 			total = multiplyAll(from, total)
 		}
-		state, err := states.link(j.ctx, s.index, func(before T) T {
+		state, err := states.link(j.ctx, i, func(before T) T {
 			if sum {
 				return before + total
 			}
 			return before * total
 		})
-		if linked = err == nil; linked {
-			runIntegers(to, from, state, sum, j.o.Exclusive)
+		if linked = err == nil; !linked {
+			return err
 		}
-		return err
+		switch {
+		case !sum || j.o.Exclusive:
+			runIntegers(to, from, state, sum, j.o.Exclusive)
+		case past:
+			loops.alongPast(to, from, state, ahead[min(len(from)/2, len(ahead)):])
+		default:
+			loops.along(to, from, state)
+		}
+		return nil
 	})
 }
 
@@ -64,7 +95,7 @@ func multiplyAll[T integer](v []T, total T) T {
 	return total
 }
 
-// runIntegers scans v to dst, which may be the same.
+// runIntegers scans v to dst, which may be the same, where runLoops do not.
 func runIntegers[T integer](dst, v []T, state T, sum, exclusive bool) {
 	dst = dst[:len(v)]
 	switch {
@@ -72,11 +103,6 @@ func runIntegers[T integer](dst, v []T, state T, sum, exclusive bool) {
 		for i, x := range v {
 			dst[i] = state
 			state += x
-		}
-	case sum:
-		for i, x := range v {
-			state += x
-			dst[i] = state
 		}
 	case exclusive:
 		for i, x := range v {
@@ -92,8 +118,7 @@ func runIntegers[T integer](dst, v []T, state T, sum, exclusive bool) {
 }
 
 // scanBlocks is how many blocks of the shape of scans are a worker's at a time, and
-// scanRows the rows in them: 256 KiB of float64, so that the second-level cache
-// holds those that are gone over and those that are asked for meanwhile.
+// scanRows the rows in them: scanBytes of float64.
 const (
 	scanBlocks = 8
 	scanRows   = scanBlocks * kernels.ScanBlock

@@ -51,7 +51,7 @@ func (l *loops) avx2() {
 	l.pairs.avx2()
 	l.peak.avx2()
 	l.reduce.avx2()
-	scanAVX2(&l.scan64)
+	l.scanAVX2()
 	l.text.avx2()
 	l.unary.avx2()
 	l.matrixAVX2()
@@ -70,7 +70,7 @@ func (l *loops) avx512() {
 	l.pairs.avx512()
 	l.peak.avx512()
 	l.reduce.avx512()
-	scanAVX512(&l.scan64)
+	l.scanAVX512()
 	l.unary.avx512()
 	l.matrixAVX512()
 }
