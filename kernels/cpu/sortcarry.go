@@ -23,15 +23,20 @@ type carrier[R row] struct {
 	cutBy   *level[R] // what rows are cut by
 	by      *level[R] // what they are sorted by: the same, or the next
 	payload []R       // nil for row numbers
+	all     int       // rows, with those apart
+	apart   *apart[R] // nil where no rows are
+	first   int       // place of the first of the words among all rows
 	words   []uint64
 	rows    []R
 	restore []*restored[R] // one whose values take the place of the words is the last
 }
 
 // carryRoom is a worker's room for blocks of words.
-type carryRoom struct {
-	raw, cut, words [block]uint64
-	digits          digits
+type carryRoom[R row] struct {
+	raw, cut, words  [block]uint64
+	digits           digits
+	valid, nulls     [block / 8]byte // of a block, where nulls are apart
+	numbers, carried [block]R
 }
 
 // sort is not done where a part would be too big for one worker.
@@ -40,14 +45,20 @@ func (c *carrier[R]) sort() (done bool, err error) {
 	width := min(c.cutBy.bits, prefixBits, max(bits.Len(uint(n))-6, partBits))
 	cut := &cutter[uint32]{counts: make([][]uint32, min(workers(), 64))}
 	cut.shift, cut.mask = uint(c.cutBy.bits-width), 1<<uint(width)-1
-	var rooms private[carryRoom]
+	var rooms private[carryRoom[R]]
+	if c.apart != nil {
+		c.apart.next = make([]int, len(cut.counts))
+	}
 	err = tasks(c.ctx, len(cut.counts), func(worker, p int) error {
 		counts, shift := make([]uint32, 1<<uint(width)), cut.shift&63
 		cut.counts[p] = counts
-		return c.blocks(cut, p, rooms.of(worker), func(_ int64, room *carryRoom, k int) {
+		return c.blocks(cut, p, rooms.of(worker), func(_ int64, room *carryRoom[R], k, kept int) {
 			mask := uint64(len(counts) - 1)
-			for _, w := range room.cut[:k] {
+			for _, w := range room.cut[:kept] {
 				counts[w>>shift&mask]++
+			}
+			if k > kept {
+				c.apart.next[p] += k - kept
 			}
 		})
 	})
@@ -69,8 +80,11 @@ func (c *carrier[R]) sort() (done bool, err error) {
 	if most > bigRows {
 		return false, nil
 	}
+	if c.apart != nil {
+		c.apart.place()
+	}
 	err = tasks(c.ctx, len(cut.counts), func(worker, p int) error {
-		return c.blocks(cut, p, rooms.of(worker), func(from int64, room *carryRoom, k int) { c.move(cut, p, from, room, k) })
+		return c.blocks(cut, p, rooms.of(worker), func(from int64, room *carryRoom[R], k, kept int) { c.move(cut, p, from, room, k, kept) })
 	})
 	if err != nil {
 		return false, err
@@ -108,9 +122,9 @@ func (c *carrier[R]) sort() (done bool, err error) {
 }
 
 // blocks makes the words of a piece of the rows block by block: those to cut by
-// in room.cut.
-func (c *carrier[R]) blocks(cut *cutter[uint32], p int, room *carryRoom, f func(from int64, room *carryRoom, k int)) error {
-	a, b := cut.piece(len(c.words), p)
+// in room.cut. f gets the number of rows of a block and that of those not apart.
+func (c *carrier[R]) blocks(cut *cutter[uint32], p int, room *carryRoom[R], f func(from int64, room *carryRoom[R], k, kept int)) error {
+	a, b := cut.piece(c.all, p)
 	for from := a; from < b; from += block {
 		if (from-a)%morsel == 0 {
 			if err := device.Canceled(c.ctx, "cpu", ""); err != nil {
@@ -118,18 +132,26 @@ func (c *carrier[R]) blocks(cut *cutter[uint32], p int, room *carryRoom, f func(
 			}
 		}
 		k := min(block, b-from)
-		c.cutBy.fill(room.cut[:k], room.raw[:], nil, int64(from), 0)
-		f(int64(from), room, k)
+		kept := k
+		if c.apart != nil {
+			kept = c.apart.fill(&c.cutBy.fields[0], room, int64(from), k)
+		} else {
+			c.cutBy.fill(room.cut[:k], room.raw[:], nil, int64(from), 0)
+		}
+		f(int64(from), room, k, kept)
 	}
 	return nil
 }
 
 // move moves a block's rows to their parts.
-func (c *carrier[R]) move(cut *cutter[uint32], p int, from int64, room *carryRoom, k int) {
-	places, words := cut.counts[p], room.cut[:k]
+func (c *carrier[R]) move(cut *cutter[uint32], p int, from int64, room *carryRoom[R], k, kept int) {
+	places, words := cut.counts[p], room.cut[:kept]
 	var carried []R
 	if c.payload != nil {
 		carried = c.payload[from : from+int64(k)]
+	}
+	if c.apart != nil {
+		carried = c.apart.carry(p, room, carried, from, k, kept)
 	}
 	if c.by == c.cutBy {
 		scatter(&cut.cutting, places, words, carried, R(from), c.words, c.rows)
@@ -151,7 +173,7 @@ func (c *carrier[R]) move(cut *cutter[uint32], p int, from int64, room *carryRoo
 }
 
 // finish has the keys back of the sorted rows [i, j), those of part p.
-func (c *carrier[R]) finish(room *carryRoom, i, j int, p uint64) {
+func (c *carrier[R]) finish(room *carryRoom[R], i, j int, p uint64) {
 	for at := i; at < j; at += block {
 		words := c.words[at:min(at+block, j)]
 		for _, r := range c.restore {
@@ -160,9 +182,9 @@ func (c *carrier[R]) finish(room *carryRoom, i, j int, p uint64) {
 				for k := range from {
 					from[k] = p
 				}
-				r.values(at, from, room.raw[:])
+				r.values(c.first+at, from, room.raw[:])
 			} else {
-				r.values(at, words, room.raw[:])
+				r.values(c.first+at, words, room.raw[:])
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func (l *loops) carriedColumns(ctx context.Context, s device.Stream, keys []kern
 			return nil, nil
 		}
 	}
-	if nullsOf(keys[0].Values) > bigRows { // one part, and too big: not worth counting first
+	if !nullsApart(keys) && nullsOf(keys[0].Values) > bigRows { // one part, and too big: not worth counting first
 		return nil, nil
 	}
 	of, others := make([]*memory.Column, len(columns)), 0 // the key that a column is
@@ -119,21 +119,24 @@ func keyWithin(ctx context.Context, keys []kernels.SortKey, c *memory.Column) (*
 func lossyFloats(ctx context.Context, c *memory.Column) (bool, error) {
 	switch c.Type().ID() {
 	case arrow.FLOAT32:
-		return anyLossy(ctx, memory.Values[uint32](c), 1<<31, 0xff<<23)
+		return anyLossy(ctx, c, memory.Values[uint32](c), 1<<31, 0xff<<23)
 	case arrow.FLOAT64:
-		return anyLossy(ctx, memory.Values[uint64](c), 1<<63, 0x7ff<<52)
+		return anyLossy(ctx, c, memory.Values[uint64](c), 1<<63, 0x7ff<<52)
 	default:
 		return false, nil
 	}
 }
 
-// anyLossy looks for the zero with a sign, and for what is greater than infinity.
-func anyLossy[T uint32 | uint64](ctx context.Context, bits []T, sign, infinity T) (bool, error) {
+// anyLossy looks for the zero with a sign, and for what is greater than infinity,
+// not under nulls.
+func anyLossy[T uint32 | uint64](ctx context.Context, c *memory.Column, bits []T, sign, infinity T) (bool, error) {
 	found := make([]bool, morsels(int64(len(bits))))
 	err := parallel(ctx, int64(len(bits)), func(_ int, m span) error {
 		bad := false
-		for _, x := range bits[m.from:m.to] {
-			bad = bad || x == sign || x&^sign > infinity
+		for i, x := range bits[m.from:m.to] {
+			if x == sign || x&^sign > infinity {
+				bad = bad || !isNull(c, m.from+int64(i))
+			}
 		}
 		found[m.index] = bad
 		return nil
@@ -161,11 +164,16 @@ func carriesBy[R row](levels []level[R]) bool {
 // words. It is nil where the keys do not fit or are too uneven.
 func carried[R row](ctx context.Context, l *loops, s device.Stream, keys []kernels.SortKey, columns, of []*memory.Column, payload int) (sorted []*memory.Column, err error) {
 	n := keys[0].Values.Len()
-	levels, err := plan[R](ctx, l, s, keys)
+	var levels []level[R]
+	if nullsApart(keys) {
+		levels, err = planApart[R](ctx, keys[0])
+	} else {
+		levels, err = plan[R](ctx, l, s, keys)
+	}
 	if err != nil || !carriesBy(levels) {
 		return nil, err
 	}
-	c := &carrier[R]{ctx: ctx, loops: l, alloc: s.Device().Memory(), cutBy: &levels[0], by: &levels[len(levels)-1]}
+	c := &carrier[R]{ctx: ctx, loops: l, alloc: s.Device().Memory(), cutBy: &levels[0], by: &levels[len(levels)-1], all: int(n)}
 	outs := make([]*out, len(columns))
 	var last *restored[R]
 	var words, rows *memory.Buffer
@@ -219,6 +227,9 @@ func carried[R row](ctx context.Context, l *loops, s device.Stream, keys []kerne
 	}
 	defer order.Release()
 	c.words, c.rows = memory.View[uint64](words), memory.View[R](rows)
+	if nullsApart(keys) {
+		c.setApart(keys[0], c.words, c.rows)
+	}
 	done, err := c.sort()
 	if err != nil || !done {
 		return nil, err
@@ -229,6 +240,11 @@ func carried[R row](ctx context.Context, l *loops, s device.Stream, keys []kerne
 		case i == payload:
 			all[i] = order.Retain()
 		case x != nil:
+			if c.apart != nil {
+				if err := clearNulls(ctx, x, keys[0]); err != nil {
+					return nil, giveUp(all, err)
+				}
+			}
 			outs[i] = nil
 			if all[i], err = withNulls(x, keys[0], of[i]); err != nil {
 				return nil, giveUp(all, err)

@@ -28,12 +28,17 @@ func sorted[R row](ctx context.Context, l *loops, s device.Stream, keys []kernel
 	o := newOut(s, kernels.IndexType(n), n)
 	err := o.values()
 	var levels []level[R]
-	if err == nil {
+	done, apart := false, n >= carryRows && nullsApart(keys)
+	if err == nil && apart {
+		if levels, err = planApart[R](ctx, keys[0]); err == nil {
+			done, err = sortPlain(ctx, l, s, keys, levels, view[R](o, 1))
+		}
+	}
+	if err == nil && !done {
 		levels, err = plan[R](ctx, l, s, keys)
 	}
-	done := false
-	if err == nil {
-		done, err = sortPlain(ctx, l, s, keys[0].Values, levels, view[R](o, 1))
+	if err == nil && !apart {
+		done, err = sortPlain(ctx, l, s, keys, levels, view[R](o, 1))
 	}
 	if err == nil && !done {
 		err = sortRows(ctx, l, s, levels, view[R](o, 1), false)
@@ -45,29 +50,32 @@ func sorted[R row](ctx context.Context, l *loops, s device.Stream, keys []kernel
 // the room of the result: sortRows has room for all of them once more, and twice as
 // many words. It is not done where the keys do not fit, are too uneven or have words
 // of 32 bits, and where the first rows stand in order, as then all may: sortRows
-// sees that as it makes the words. first is the first key.
-func sortPlain[R row](ctx context.Context, l *loops, s device.Stream, first *memory.Column, levels []level[R], rows []R) (done bool, err error) {
+// sees that as it makes the words. Where nulls are to be apart levels are of values.
+func sortPlain[R row](ctx context.Context, l *loops, s device.Stream, keys []kernels.SortKey, levels []level[R], rows []R) (done bool, err error) {
 	n := int64(len(rows))
 	if n < carryRows || kernels.IndexType(n).ID() != arrow.UINT32 || !carriesBy(levels) || len(levels) == 1 && levels[0].narrow() {
 		return false, nil
 	}
-	if nullsOf(first) > bigRows || beginsInOrder(levels) { // nulls are one part, and too big
+	if !nullsApart(keys) && nullsOf(keys[0].Values) > bigRows || beginsInOrder(levels) { // nulls are one part, and too big
 		return false, nil
 	}
-	words, err := memory.New(s.Device().Memory(), 8*int64(len(rows)))
+	words, err := memory.New(s.Device().Memory(), 8*n)
 	if err != nil {
 		return false, err
 	}
 	defer words.Release()
 	c := &carrier[R]{
-		ctx: ctx, loops: l, alloc: s.Device().Memory(), cutBy: &levels[0], by: &levels[len(levels)-1], words: memory.View[uint64](words), rows: rows,
+		ctx: ctx, loops: l, alloc: s.Device().Memory(), cutBy: &levels[0], by: &levels[len(levels)-1], words: memory.View[uint64](words), rows: rows, all: len(rows),
+	}
+	if nullsApart(keys) {
+		c.setApart(keys[0], c.words, c.rows)
 	}
 	return c.sort()
 }
 
 // beginsInOrder reports whether the first rows, a block of them, rise or fall.
 func beginsInOrder[R row](levels []level[R]) bool {
-	room := new(carryRoom)
+	room := new(carryRoom[R])
 	levels[0].fill(room.cut[:], room.raw[:], nil, 0, 0)
 	rising, falling := true, true
 	for i, w := range room.cut[1:] {

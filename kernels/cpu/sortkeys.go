@@ -230,6 +230,11 @@ func (f *field[R]) pack(dst, raw []uint64, rows []R, from int64) {
 			f.words.gather(raw, rows)
 		}
 	}
+	f.add(dst, raw, rows, from)
+}
+
+// add is pack of raw words, which it changes.
+func (f *field[R]) add(dst, raw []uint64, rows []R, from int64) {
 	if f.nulls || f.nans {
 		f.special(raw, rows, from)
 	}
