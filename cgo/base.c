@@ -161,6 +161,12 @@ int32_t vly_call_open(void* open, void* context, struct ArrowArrayStream* out, c
   return status;
 }
 
+int32_t vly_call_map(void* map, void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* out, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, struct ArrowArrayStream*, struct ArrowArrayStream*, char*, int64_t))map)(context, batch, out, message, message_size);
+  message[message_size - 1] = 0;
+  return status;
+}
+
 int32_t vly_call_progress(void* progress, void* context, volley_progress* done) {
   return ((int32_t (*)(void*, const volley_progress*))progress)(context, done);
 }

@@ -33,6 +33,7 @@ void vly_call_release(void* release, void* context);
 int32_t vly_call_body(void* body, void* context, int64_t rows, void* out, void* args, char* message, int64_t message_size);
 int32_t vly_call_decode(void* decode, void* context, const void* value, int64_t size, void* to, int64_t bytes, char* message, int64_t message_size);
 int32_t vly_call_open(void* open, void* context, struct ArrowArrayStream* out, char* message, int64_t message_size);
+int32_t vly_call_map(void* map, void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* out, char* message, int64_t message_size);
 int32_t vly_call_progress(void* progress, void* context, volley_progress* done);
 void vly_call_deleter(void* deleter, void* tensor);
 

@@ -46,6 +46,9 @@ func (p *loaderPlan) readMore(c *C.volley_loader_options) error {
 		}
 		p.derive = append(p.derive, dataloader.Column{Name: name, Expr: e.e})
 	}
+	if err := p.readMap(c._map); err != nil {
+		return err
+	}
 	p.pin = c.pin != 0
 	if h := C.uintptr_t(uintptr(unsafe.Pointer(c.device))); h != 0 {
 		b, err := backend(h)

@@ -32,7 +32,8 @@ type loaderPlan struct {
 	buffer, draws             int64
 	weights, stratify, groups string
 	derive                    []dataloader.Column
-	device                    device.Device // nil is none
+	mapped                    *dataloader.BatchMap // makes a table of each batch's rows, or nil
+	device                    device.Device        // nil is none
 	pin                       bool
 }
 
@@ -109,11 +110,16 @@ func (p *loaderPlan) open(ctx context.Context, made *loaderObject, s dataloader.
 	if o.Order, err = p.ordered(ctx, s, rows); err != nil {
 		return nil, err
 	}
-	if len(p.derive) > 0 {
-		b, err := host()
-		if err != nil {
+	b, err := host()
+	if err != nil {
+		return nil, err
+	}
+	if p.mapped != nil {
+		if s, err = dataloader.MapBatches(ctx, b, s, *p.mapped); err != nil {
 			return nil, err
 		}
+	}
+	if len(p.derive) > 0 {
 		if s, err = dataloader.DeriveBeside(b, s, p.derive...); err != nil {
 			return nil, err
 		}
@@ -121,10 +127,6 @@ func (p *loaderPlan) open(ctx context.Context, made *loaderObject, s dataloader.
 	o.Warn, o.Device, made.device = made.warn, p.device, p.device
 	made.ahead = o.Workers != dataloader.InCaller
 	if made.files != nil && o.Device == nil { // a ring of this size is wanted again for the next epoch, if a loader is opened for each
-		b, err := host()
-		if err != nil {
-			return nil, err
-		}
 		o.Memory = b.Device.Memory()
 	}
 	if p.pin {

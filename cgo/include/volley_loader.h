@@ -36,6 +36,23 @@ typedef struct volley_derived {
   const volley_expr* value;
 } volley_derived;
 
+/*
+ * A function of the program that makes of each batch's rows the table that the tensors are gathered from: a join with a small table, functions of texts.
+ * map is given the batch as a stream, to read and release or leave alone, fills the structure at result with one that releases what it gives, and
+ * returns VOLLEY_OK, or else something about the failure as text at message, which has room for message_size bytes. It is called from any thread, from
+ * several at a time where there are workers, first with a batch without rows, to learn the columns of its results, and never after volley_loader_free
+ * has returned. Derived columns are of what it makes.
+ */
+typedef struct volley_batch_map {
+  uint64_t size;
+  const char* name;           /* tells the function apart from others and from its earlier versions: a state taken with another is refused */
+  const char* const* columns; /* that it is given, columns_count of them; NULL is all */
+  int64_t columns_count;
+  int64_t max_rows;           /* how many rows a result may have at most where their number changes; 0: as many as it was given, row for row */
+  int32_t (*map)(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t message_size);
+  void* context;
+} volley_batch_map;
+
 /* What a loader makes of a table or of files. Only batch must be set. */
 typedef struct volley_loader_options {
   uint64_t size;
@@ -80,6 +97,7 @@ typedef struct volley_loader_options {
   const volley_device* device;    /* where batches are copied to as soon as they are made, on a stream of their own; NULL, and the CPU, is none */
   int64_t pin;                    /* the ring is in pinned memory, of device or else of CUDA's first one; where there is none it is in plain memory:
                                      volley_loader_warning */
+  const volley_batch_map* map;    /* makes a table of each batch's rows; NULL is none */
 } volley_loader_options;
 
 /* How a stream of record batches is read for a loader. */

@@ -163,6 +163,60 @@ static void test_derived(const volley_table* t) {
   FAILS(VOLLEY_MISMATCH, "name of a derived column is NULL", volley_loader_open(t, &o, NULL, &l));
 }
 
+/* Gives the batch on as it is. */
+static int32_t pass_on(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t room) {
+  CHECK(batch->release && !result->release && room >= 64 && message && strcmp(context, "here") == 0);
+  *result = *batch;
+  batch->release = NULL;
+  return VOLLEY_OK;
+}
+
+static int32_t no_map(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t room) {
+  if (!context) return pass_on("here", batch, result, message, room);
+  snprintf(message, (size_t)room, "no map today");
+  return VOLLEY_VALUE;
+}
+
+static int32_t no_result(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t room) {
+  return context && batch && result && message && room ? VOLLEY_OK : VOLLEY_VALUE;
+}
+
+static void test_map(const volley_table* t) {
+  const char *features[] = {"x", "y"}, *unknown[] = {"nothing"};
+  volley_batch_map m = {.size = sizeof m, .name = "as it is", .columns = features, .columns_count = 2, .map = pass_on, .context = "here"};
+  volley_loader_options o = {.size = sizeof o, .batch = BATCH, .epochs = 1, .map = &m};
+  volley_loader* l;
+  volley_batch* b;
+  struct DLManagedTensor* x;
+  for (o.workers = -1; o.workers < 3; o.workers++) {
+    int64_t n = 0;
+    OK(volley_loader_open(t, &o, NULL, &l));
+    for (;;) {
+      OK(volley_loader_next(l, NULL, &b));
+      if (!b) break;
+      OK(volley_batch_to_dlpack(b, VOLLEY_BATCH_FEATURES, NULL, 0, &x));
+      OK(volley_batch_free(b));
+      for (int64_t i = 0; i < x->t.shape[0]; i++, n++) {
+        const float* row = (const float*)x->t.data + 2 * i;
+        CHECK(row[0] == (float)n && row[1] == (float)(n % 7));
+      }
+      x->deleter(x);
+    }
+    CHECK(n == ROWS);
+    OK(volley_loader_free(l));
+  }
+  m.map = no_map;
+  FAILS(VOLLEY_VALUE, "no map today", volley_loader_open(t, &o, NULL, &l));
+  m.map = no_result;
+  FAILS(VOLLEY_CLOSED, "the result", volley_loader_open(t, &o, NULL, &l));
+  m.map = NULL;
+  FAILS(VOLLEY_MISMATCH, "function is NULL", volley_loader_open(t, &o, NULL, &l));
+  m.map = pass_on, m.columns = unknown, m.columns_count = 1;
+  FAILS(VOLLEY_MISMATCH, "nothing", volley_loader_open(t, &o, NULL, &l));
+  m.name = NULL;
+  FAILS(VOLLEY_MISMATCH, "name of the map is NULL", volley_loader_open(t, &o, NULL, &l));
+}
+
 /* Pinned memory, or what is said where there is none. */
 static void test_pinned(const volley_table* t) {
   const char* features[] = {"x", "y"};
@@ -198,6 +252,7 @@ void test_loader_columns(void) {
   volley_table* t = images();
   test_decoders(t);
   test_derived(t);
+  test_map(t);
   test_pinned(t);
   OK(volley_table_free(t));
 }

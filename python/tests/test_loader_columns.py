@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 import volley as vo
 import volley.loader
@@ -126,3 +127,79 @@ def test_the_cpu_is_no_device_of_its_own(images: vo.Table) -> None:
         assert batch is not None and batch.features.__dlpack_device__() == (1, 0)
         with pytest.raises(BufferError):
             batch.features.__dlpack__(stream=1)
+
+
+@pytest.fixture(scope="module")
+def flights() -> pa.Table:
+    return pa.table({"from": [f"p{x * x % 7}" for x in range(ROWS)], "x": np.arange(ROWS, dtype=np.float64)})
+
+
+AIRPORTS = vo.Table({"code": ["p0", "p1", "p2", "p4"], "runways": [1, 2, 3, 5]})
+RUNWAYS = {0: 1, 1: 2, 2: 3, 4: 5}
+
+
+def with_runways(batch: vo.Table) -> Any:
+    return batch.lazy().join(AIRPORTS, left_on="from", right_on="code", how="left").select("x", "runways")
+
+
+def in_pyarrow(batch: vo.Table) -> Any:
+    table = pa.table(batch)
+    keys = pa.table(AIRPORTS)
+    at = pa.compute.index_in(table["from"], keys["code"])
+    made = pa.table({"x": table["x"], "runways": keys["runways"].take(at)})
+    return made.combine_chunks().to_batches()[0] if len(made) else made
+
+
+@pytest.mark.parametrize("function", [with_runways, in_pyarrow])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_map_batches(flights: pa.Table, tmp_path: Any, function: Any, workers: int) -> None:
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(flights, tmp_path / "t.parquet", row_group_size=40)
+    by = vo.BatchMap(function, "runways 1")
+    more: dict[str, Any] = {"labels": "runways", "epochs": 2, "workers": workers, "row_numbers": True, "map_batches": by, "derive": {"half": "runways / 2.0"}}
+    for data, shuffle in ((flights, True), (tmp_path / "t.parquet", True), (tmp_path / "t.parquet", False)):
+        with vo.Loader(data, 32, shuffle=shuffle, **more) as loader:
+            assert loader.features == ["x", "half"]
+            for _ in range(2):
+                seen: list[int] = []
+                for x, labels, rows in loader.numpy():
+                    runways = np.array([RUNWAYS[r * r % 7] for r in rows.tolist()], np.float32)
+                    assert np.array_equal(x, np.stack([rows, runways / 2], 1)) and np.array_equal(labels[:, 0], runways)
+                    seen += rows.tolist()
+                assert sorted(seen[:ROWS]) == list(range(ROWS))
+    with vo.Loader(flights, 32, **more) as loader:
+        state = loader.state_dict()
+        loader.load_state_dict(state)
+        with pytest.raises(vo.Mismatch, match="the values"):
+            vo.Loader(flights, 32, **{**more, "map_batches": vo.BatchMap(function, "runways 2")}, state=state)
+
+
+def test_map_batches_filters(flights: pa.Table) -> None:
+    low = vo.BatchMap(lambda batch: batch.filter(vo.col("x") < 50), "low", columns=["x"], max_rows=32)
+    with vo.Loader(flights, 32, map_batches=low, epochs=1) as loader:
+        sizes = [len(x) for x in loader.numpy()]
+        assert sizes == [32, 18] + [0] * 8
+
+
+def test_map_batches_that_fails(flights: pa.Table) -> None:
+    def broken(batch: vo.Table) -> Any:
+        if len(batch):
+            raise RuntimeError("broken in two")
+        return batch
+
+    with vo.Loader(flights, 32, features=["x"], map_batches=vo.BatchMap(broken, "broken")) as loader:
+        with pytest.raises(vo.InvalidValue, match='batch 0 of epoch 0, at position 0: transform: "broken": .*RuntimeError: broken in two'):
+            loader.next()
+    fewer = vo.BatchMap(lambda batch: batch.head(7), "fewer")
+    with vo.Loader(flights, 32, features=["x"], map_batches=fewer) as loader, pytest.raises(vo.Mismatch, match="7 rows were made of 32"):
+        loader.next()
+    nothing = vo.BatchMap(lambda batch: None if len(batch) else batch, "nothing")
+    with vo.Loader(flights, 32, features=["x"], map_batches=nothing) as loader, pytest.raises(vo.InvalidValue, match="TypeError"):
+        loader.next()
+    with pytest.raises(vo.Mismatch, match="name"):
+        vo.Loader(flights, 32, features=["x"], map_batches=vo.BatchMap(with_runways, ""))
+    with pytest.raises(TypeError, match="no function"):
+        vo.BatchMap("text", "text")  # type: ignore[arg-type]
+    with pytest.raises(vo.Mismatch, match="batch by batch"):
+        vo.Loader(flights, 32, map_batches=fewer, categories="from")

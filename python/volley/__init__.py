@@ -28,6 +28,7 @@ from .errors import (
 )
 from .expr import Agg, Expr, coalesce, col, count, function, lit, sql, when
 from .loader import Batch, Loader
+from .loader_map import BatchMap
 from .matrix import Matrix
 from .progress import Progress, progress
 from .query import Query, scan_csv, scan_ipc, scan_parquet
@@ -41,7 +42,7 @@ def version() -> str:
 
 
 __all__ = [
-    "Agg", "Batch", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal",
+    "Agg", "Batch", "BatchMap", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal",
     "InvalidValue", "Loader", "Lost", "Matrix", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count",
     "devices", "from_arrow", "from_pandas", "function", "lit", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",

@@ -4,7 +4,7 @@
 from ctypes import CDLL, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 ABI_MAJOR = 1
-ABI_MINOR = 8
+ABI_MINOR = 9
 
 OK = 0
 PENDING = 1
@@ -195,6 +195,18 @@ class volley_derived(Structure):
     ]
 
 
+class volley_batch_map(Structure):
+    _fields_ = [
+        ("size", c_uint64),
+        ("name", c_char_p),
+        ("columns", c_void_p),
+        ("columns_count", c_int64),
+        ("max_rows", c_int64),
+        ("map", c_void_p),
+        ("context", c_void_p),
+    ]
+
+
 class volley_loader_options(Structure):
     _fields_ = [
         ("size", c_uint64),
@@ -237,6 +249,7 @@ class volley_loader_options(Structure):
         ("derive_count", c_int64),
         ("device", c_void_p),
         ("pin", c_int64),
+        ("map", c_void_p),
     ]
 
 

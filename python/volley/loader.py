@@ -19,6 +19,7 @@ from .errors import Closed, Mismatch, OutOfMemory, Unsupported
 from .expr import Expr
 from .loader_decode import Decoder, Decoders
 from .loader_encoding import Encodings, Named
+from .loader_map import BatchMap, MappedSource
 from .loader_source import source_of
 from .table import Table
 
@@ -248,6 +249,9 @@ class Loader:
     derive: columns by expressions over columns of numbers, evaluated batch by batch, also over files and batches that go by: {"z": "(x - 3) / 2"} or
     {"z": (col("x") - 3) / 2}. The name of a column that there is puts the expression in its place.
 
+    map_batches: a BatchMap, a function that makes a table of each batch's rows: a join with a small table, text functions, pyarrow's or Polars'
+    operators. features, labels, encodings, derive are of what it makes.
+
     pin_memory: as DataLoader has it: the ring is in pinned memory, so that ``x.to("cuda", non_blocking=True)`` copies beside other work. Where there is
     none, without CUDA say, it is in plain memory, with a warning once. device: "cuda:0" has the batches copied there as soon as they are made, and
     tensors are CUDA's; the numbers of the rows, and offsets, stay on the host. Use them on the stream that was PyTorch's current one, or that was
@@ -274,12 +278,14 @@ class Loader:
                  drop_last: bool = False, remainder: str | None = None, epochs: int = 0, workers: int | None = None, prefetch: int = 0,
                  spare: int = 0, history: int = 0, horizon: int = 0, stride: int = 1, entity: str | None = None, take: bool = False, skip_bad: bool = False,
                  rows: int | None = None, decode: Mapping[str, Decoder] | None = None, derive: Mapping[str, Expr | str] | None = None,
+                 map_batches: BatchMap | None = None,
                  pin_memory: bool = False, device: Device | str | None = None, format: str | None = None, csv: Mapping[str, Any] | None = None, cache: int = 0,
                  state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self._loader: _Open | None = None
         if layout not in _LAYOUTS:
             raise Mismatch(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}", "mismatch")
-        self.source = source_of(data, format, csv, cache, rows)
+        source = source_of(data, format, csv, cache, rows)
+        self.source = source if map_batches is None else MappedSource(source, map_batches)
         if take and self.source.table is None:
             raise Mismatch("take is of a table, and not of files or batches", "mismatch")
         self._device = device_of(device)
@@ -325,11 +331,12 @@ class Loader:
         decoders = self.encodings.decoders.structures()
         made = [_abi.volley_derived(name=encode(n), value=e._handle) for n, e in self._derived.items()]
         derived = (_abi.volley_derived * max(1, len(made)))(*made)
+        by = self.source.by.structure() if isinstance(self.source, MappedSource) else None
         o = _abi.volley_loader_options(
             size=ctypes.sizeof(_abi.volley_loader_options), features=ctypes.addressof(lists[0]), features_count=len(self.features),
             labels=ctypes.addressof(lists[1]), labels_count=len(self.labels), encodings=ctypes.addressof(encodings), encodings_count=count,
             decoders=ctypes.addressof(decoders), decoders_count=len(self.encodings.decoders), derive=ctypes.addressof(derived),
-            derive_count=len(self._derived),
+            derive_count=len(self._derived), map=None if by is None else ctypes.addressof(by),
             state=None if state is None else encode(json.dumps(dict(state))), **self._options,
         )  # fmt: skip
         taken = self.table if self._options["take"] else None
