@@ -24,8 +24,8 @@ const (
 )
 
 // Init makes the Comm of all ranks that a launcher has started: torchrun, volley
-// launch, mpirun, srun, or variables set by hand, as rendezvous.Environment says.
-// Without any there is one rank. Every rank calls it, with the same options (at most
+// launch, mpirun, srun, prun (PMIx), or variables set by hand, as rendezvous.Discover
+// says. Without any there is one rank. Every rank calls it, with the same options (at most
 // one). Ranks that do not come before ctx ends are named in the error, which is an
 // ErrUnavailable.
 //
@@ -67,10 +67,23 @@ func initialize(ctx context.Context, getenv func(string) string, options []Optio
 
 // joinWorld is this rank's end of the world that the environment tells of.
 func joinWorld(ctx context.Context, getenv func(string) string) (transport.Endpoint, error) {
-	w, err := rendezvous.Environment(getenv)
+	w, done, err := rendezvous.Discover(ctx, getenv)
 	if err != nil {
 		return nil, err
 	}
+	ends, err := joinAs(ctx, w, getenv)
+	if err != nil {
+		go done() // a launcher may keep who has given up, and the caller is told now
+		return nil, err
+	}
+	if err := done(); err != nil {
+		return nil, errors.Join(err, ends.Close())
+	}
+	return ends, nil
+}
+
+// joinAs is joinWorld for who knows who it is.
+func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string) (_ transport.Endpoint, err error) {
 	if w.Address == rendezvous.MPI {
 		return nil, errors.New("VOLLEY_ADDRESS is mpi://: join with package collective/transport/mpi, whose Finalize the program has to call at its end, and give the endpoint to New")
 	}

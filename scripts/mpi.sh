@@ -2,6 +2,7 @@
 # The transport over MPI, as ranks that the libraries' own launchers start: 2 and 4 of them, on Open MPI (shared memory, TCP on the loopback device)
 # and MPICH (by the standard ABI and by its own), with all results checked, calls that do not match and a rank that is stopped, which the others must
 # be told of within the deadline. On Open MPI also the death of a rank, which the others must survive.
+# Ranks that have nothing but Open MPI's PMIx server, OMPI_* taken away, must meet through that, and give up on a rank that does not come.
 # Then every operation by every algorithm meets every fault of package faultinject, on both libraries.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
@@ -10,6 +11,15 @@ dir=$(mktemp -d)
 trap 'on_exit; rm -r "$dir"' EXIT
 CGO_ENABLED=0 go test -c -o "$dir/rank" ./collective/transport/mpi
 CGO_ENABLED=0 go test -c -o "$dir/faults" ./collective/faultinject
+CGO_ENABLED=0 go test -c -o "$dir/pmix" ./collective/transport/pmix
+cat >"$dir/only" <<'END'
+#!/usr/bin/env bash
+for name in $(compgen -e); do
+	case $name in OMPI_* | PMI_* | SLURM_* | VOLLEY_ADDRESS) unset "$name" ;; esac
+done
+exec "$@"
+END
+chmod +x "$dir/only"
 program=$dir/rank
 export VOLLEY_ADDRESS=mpi://
 unset VOLLEY_MPI_LIBRARY
@@ -47,6 +57,11 @@ CGO_ENABLED=0 go build -o "$dir/volley" ./cmd/volley
 timeout -k 5 120 "$dir/volley" bench collective --transports mpi --ops allreduce --sizes 8,64K --ranks 2,4 --runs 1 --json
 VOLLEY_MPI_TEST=death ranks 3 survives "Open MPI, a rank killed" "${open[@]}" self,vader --enable-recovery -np 4
 unset VOLLEY_MPI_TEST
+program=$dir/pmix
+for n in 2 4; do
+	VOLLEY_PMIX_TEST=work ranks $n works "PMIx alone" "${open[@]}" self,vader -np $n "$dir/only"
+done
+VOLLEY_PMIX_TEST=absent ranks 3 survives "PMIx alone, a rank that does not come" "${open[@]}" self,vader -np 3 "$dir/only"
 export VOLLEY_FAULTINJECT_TEST=faults
 program=$dir/faults
 ranks 4 agrees "Open MPI, operations by algorithms by faults" "${open[@]}" self,vader -np 4

@@ -40,7 +40,7 @@ var (
 //   - Open MPI: OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE;
 //   - PMI (MPICH, Intel MPI): PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS;
 //   - PMIx (prun) has a rank, PMIX_RANK, and no number of ranks in the environment: with it
-//     alone WORLD_SIZE and RANK must be set by hand;
+//     alone this is an error, and Discover asks the server;
 //   - Slurm's srun: SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_NODEID and the
 //     first host of SLURM_STEP_NODELIST.
 //
@@ -82,12 +82,11 @@ func Environment(getenv func(string) string) (World, error) {
 		}
 	}
 	if len(found) == 0 {
+		if rank := getenv("PMIX_RANK"); rank != "" { // not alone, as far as one can tell
+			return World{}, &errOnlyPMIx{rank}
+		}
 		if place != "" {
 			return World{}, errors.New("VOLLEY_ADDRESS says where, and nothing who: set RANK and WORLD_SIZE, or use a launcher")
-		}
-		if rank := getenv("PMIX_RANK"); rank != "" { // not alone, as far as one can tell
-			return World{}, fmt.Errorf("PMIx says that this is rank %s (PMIX_RANK), and tells the number of ranks only to those who call its library: "+
-				"set RANK=$PMIX_RANK and WORLD_SIZE, or start with mpirun or srun, whose variables are known", rank)
 		}
 		return alone, nil
 	}

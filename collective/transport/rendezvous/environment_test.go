@@ -108,6 +108,28 @@ func TestEnvironmentRefuses(t *testing.T) {
 	}
 }
 
+// Discover is Environment where that knows the world; else it asks the server's library, and
+// says what it saw where there is none.
+func TestDiscover(t *testing.T) {
+	w, done, err := Discover(t.Context(), with(byTorchrun, "PMIX_RANK=5").get)
+	if err != nil || w.Size != 8 || done() != nil {
+		t.Errorf("torchrun within PMIx: %+v, %v", w, err)
+	}
+	if _, _, err := Discover(t.Context(), with(byTorchrun, "RANK=x").get); err == nil || !strings.Contains(err.Error(), `RANK is "x"`) {
+		t.Errorf("a wrong variable: %v", err)
+	}
+	env := variables{"PMIX_RANK": "1", "PMIX_NAMESPACE": "job", "VOLLEY_PMIX_LIBRARY": "/none/libpmix.so", "VOLLEY_ADDRESS": "tcp://h:1"}
+	_, _, err = Discover(t.Context(), env.get)
+	for _, want := range []string{"PMIX_RANK=1, PMIX_NAMESPACE=job", "/none/libpmix.so", "set RANK=$PMIX_RANK and WORLD_SIZE"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("without the library: %v, want %s", err, want)
+		}
+	}
+	if _, err := Meet(t.Context(), World{Rank: 1, Size: 2, LocalRank: Unknown, LocalSize: Unknown, Address: PMIx}, nil, nil); err == nil || !strings.Contains(err.Error(), "only a World of Discover") {
+		t.Errorf("a meeting without a server: %v", err)
+	}
+}
+
 func TestParse(t *testing.T) {
 	for address, want := range map[string]World{
 		"tcp://h:1?rank=0&size=2":          {Size: 2, Address: "tcp://h:1"},

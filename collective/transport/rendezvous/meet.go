@@ -20,7 +20,8 @@ type Table struct {
 
 // Meet gives the table of all ranks' cards when the last rank has come. Every rank of
 // the world calls it. A world of one has nobody to meet. The guard keeps strangers out
-// of a meeting at tcp://; a meeting at file:// is guarded by the file's permissions.
+// of a meeting at tcp://; a meeting at file:// is guarded by the file's permissions, one at
+// pmix:// by the launcher's server.
 func Meet(ctx context.Context, w World, g *secret.Guard, card []byte) (*Table, error) {
 	if err := w.check("meeting"); err != nil {
 		return nil, err
@@ -42,6 +43,8 @@ func Meet(ctx context.Context, w World, g *secret.Guard, card []byte) (*Table, e
 		table, err = visit(ctx, w, host, g, card)
 	case isFile:
 		table, err = meetInFile(ctx, w, path, card)
+	case w.Address == PMIx:
+		table, err = meetByPMIx(ctx, w, card)
 	case w.Address == MPI:
 		err = errors.New("there is nothing to meet at: it is the address of package mpi's Join")
 	default:

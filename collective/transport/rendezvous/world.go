@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+
+	"github.com/volley-go/volley/collective/transport/pmix"
 )
 
 // Unknown is a LocalRank, LocalSize or Node that nobody said.
@@ -19,8 +21,10 @@ type World struct {
 	Rank, Size           int
 	LocalRank, LocalSize int    // among the ranks of this machine, or Unknown
 	Node                 int    // the machine's number, or Unknown
-	Address              string // tcp://host:port, file://path or mpi://; empty where Size is 1
+	Address              string // tcp://host:port, file://path, mpi:// or pmix://; empty where Size is 1
 	ID                   string // what the launcher calls this run: all ranks have the same, other runs another; may be empty
+
+	client *pmix.Client // of Discover, where a PMIx server says who is who
 }
 
 // Parse takes a place apart that says who is there:

@@ -1,0 +1,13 @@
+// Package pmix asks the PMIx server that started a process who it is, and hands the ranks'
+// cards around through it, so that ranks meet that have nothing else: those of prun, or of
+// mpirun and srun with all variables but PMIX_* taken away.
+//
+// OpenPMIx's library (libpmix.so.2, Debian's libpmix2) is loaded at run time; no header and
+// no compiler is needed. VOLLEY_PMIX_LIBRARY names another one. What is used of it is
+// PMIx_Init, Get, Put, Commit, Fence and Finalize of the PMIx standard 3 and later.
+//
+// Calls of the library wait for as long as they like, and cannot be broken off. Each is made
+// beside its caller, who waits until the context ends and then gets an error that says what
+// was waited for; the Client can only be closed after that. Where the context has a deadline the
+// server is told of it too (PMIX_TIMEOUT).
+package pmix

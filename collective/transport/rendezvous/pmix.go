@@ -1,0 +1,94 @@
+package rendezvous
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/volley-go/volley/collective/transport/pmix"
+)
+
+// PMIx is the address of ranks that meet through the PMIx server that started them. Only
+// Discover makes such a World.
+const PMIx = "pmix://"
+
+// errOnlyPMIx is Environment's where a PMIx server started the process, and nothing else
+// says how many ranks there are.
+type errOnlyPMIx struct{ rank string }
+
+func (e *errOnlyPMIx) Error() string {
+	return fmt.Sprintf("PMIx says that this is rank %s (PMIX_RANK), and tells the number of ranks only to those who call its library (Discover does): "+
+		"set RANK=$PMIX_RANK and WORLD_SIZE, or start with mpirun or srun, whose variables are known", e.rank)
+}
+
+// finalizeLimit is for a server that does not answer any more.
+const finalizeLimit = 5 * time.Second
+
+// Discover is Environment, which it asks first, for those who can wait: a process that a
+// PMIx server started, and whose other variables do not say who it is, asks that server,
+// through OpenPMIx's library (package pmix). Rank and size are the server's then; the place
+// is VOLLEY_ADDRESS or MASTER_ADDR, and without them the server itself: Meet hands the cards
+// around through it. done leaves the server, and is called when the ranks have met.
+func Discover(ctx context.Context, getenv func(string) string) (w World, done func() error, err error) {
+	none := func() error { return nil }
+	w, err = Environment(getenv)
+	var only *errOnlyPMIx
+	if !errors.As(err, &only) {
+		return w, none, err
+	}
+	client, err := pmix.Open(ctx, getenv)
+	if err != nil {
+		return World{}, none, fmt.Errorf("%w: %w", err, only)
+	}
+	done = func() error {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalizeLimit)
+		defer cancel()
+		return client.Close(limited)
+	}
+	w = World{Rank: client.Rank, Size: client.Size, LocalRank: client.LocalRank, LocalSize: client.LocalSize, Node: Unknown, ID: client.Namespace, client: client}
+	if err := w.check("PMIx"); err != nil {
+		return World{}, none, errors.Join(err, done())
+	}
+	if w.Size == 1 {
+		return w, done, nil
+	}
+	switch host := getenv("MASTER_ADDR"); {
+	case getenv("VOLLEY_ADDRESS") != "":
+		_, w.Address, err = parse(getenv("VOLLEY_ADDRESS"))
+	case host != "":
+		w.Address, err = meetingPlace(&w, launcher{name: "PMIx"}, getenv)
+	default:
+		w.Address = PMIx
+	}
+	if err != nil {
+		return World{}, none, errors.Join(err, done())
+	}
+	return w, done, nil
+}
+
+// meetByPMIx hands cards around through the server. Who may ask it is the launcher's to say:
+// OpenPMIx's servers answer processes of the user only.
+func meetByPMIx(ctx context.Context, w World, card []byte) (*Table, error) {
+	if w.client == nil {
+		return nil, errors.New("only a World of Discover has a PMIx server")
+	}
+	t := &Table{Cards: make([][]byte, w.Size)}
+	own := make([]byte, len(t.Key), len(t.Key)+len(card))
+	if _, err := rand.Read(own); err != nil {
+		return nil, err
+	}
+	all, err := w.client.Exchange(ctx, append(own, card...))
+	if err != nil {
+		return nil, err
+	}
+	for r, c := range all {
+		if len(c) < len(t.Key) || len(c) > len(t.Key)+maxCard {
+			return nil, fmt.Errorf("the card of rank %d has %d bytes", r, len(c))
+		}
+		t.Cards[r] = c[len(t.Key):]
+	}
+	t.Key = [16]byte(all[0][:len(t.Key)]) // rank 0's random bytes
+	return t, nil
+}
