@@ -16,8 +16,14 @@ type textKey struct {
 	n         uint64
 }
 
-// nullText is the length of null.
+// nullText is the length of null, below 0 so that one comparison finds it and short
+// texts.
 const nullText = ^uint64(0)
+
+// or is the key where keep is all ones, and that of null where it is 0.
+func (k textKey) or(keep uint64) textKey {
+	return textKey{k.low & keep, k.high & keep, k.n&keep | nullText&^keep}
+}
 
 // wholeText is the longest text that is all in its key.
 const wholeText = 16
@@ -54,13 +60,20 @@ func insertTexts[T int32 | int64](g *grouper, b *batch) error {
 	c := g.ks.cols[0].c
 	offsets, bytes, valid, off := memory.Offsets[T](c), bytesOf(c), c.Validity(), c.Offset()
 	g.heads(b)
+	begin, end := T(0), T(0)
 	for j, w := range b.words[:b.n] {
 		row := b.row(j)
-		key := textKey{n: nullText}
-		if valid == nil || valid.Get(off+int64(row)) {
+		var key textKey
+		if valid == nil {
 			key = textKeyOf(bytes[offsets[row]:offsets[row+1]])
+		} else { // of null the text before, whose key is not used, so that there is no branch for nulls
+			i := uint64(off) + uint64(row)
+			keep := -uint64(valid[i>>3] >> (i & 7) & 1)
+			begin = begin&^T(keep) | offsets[row]&T(keep)
+			end = end&^T(keep) | offsets[row+1]&T(keep)
+			key = textKeyOf(bytes[begin:end]).or(keep)
 		}
-		if id := b.group[j]; id != 0 && g.texts.s[id-1] == key && (key.n <= wholeText || key.n == nullText || g.same(row, g.firsts.s[id-1])) {
+		if id := b.group[j]; id != 0 && g.texts.s[id-1] == key && (key.n+1 <= wholeText+1 || g.same(row, g.firsts.s[id-1])) {
 			b.ids[j] = id - 1
 			continue
 		}
@@ -77,7 +90,7 @@ func insertTexts[T int32 | int64](g *grouper, b *batch) error {
 				b.ids[j] = id
 				break
 			}
-			if s.word == w && g.texts.s[s.id-1] == key && (key.n <= wholeText || key.n == nullText || g.same(row, s.first)) {
+			if s.word == w && g.texts.s[s.id-1] == key && (key.n+1 <= wholeText+1 || g.same(row, s.first)) {
 				b.ids[j] = s.id - 1
 				break
 			}

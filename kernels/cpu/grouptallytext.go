@@ -129,10 +129,11 @@ type textReader[T int32 | int64] struct {
 	bytes   []byte
 	valid   memory.Bitmap
 	at      int64
+	null    uint64 // the hash of null
 }
 
 func newTextReader[T int32 | int64](l *loops, c *memory.Column) *textReader[T] {
-	return &textReader[T]{textWordsOf[T](l), memory.Offsets[T](c), bytesOf(c), c.Validity(), c.Offset()}
+	return &textReader[T]{textWordsOf[T](l), memory.Offsets[T](c), bytesOf(c), c.Validity(), c.Offset(), mixText(0, nullTop)}
 }
 
 // read makes words and hashes of rows [from, from+len(words)); false where one is
@@ -145,13 +146,29 @@ func (r *textReader[T]) read(from int64, words [][2]uint64, hashes []uint64) boo
 func (r *textReader[T]) readNear(from int64, words [][2]uint64, hashes []uint64, near nearTexts) bool {
 	fit := r.words(words, hashes, r.offsets[from:][:len(words)+1], r.bytes, near)
 	if r.valid != nil {
-		for j := range words {
-			if i := r.at + from + int64(j); !r.valid.Get(i) {
-				words[j], hashes[j] = [2]uint64{0, nullTop}, mixText(0, nullTop)
-			}
-		}
+		r.nulls(from, words, hashes)
 	}
 	return fit
+}
+
+// nulls puts the words and the hash of null where rows are null, without a branch
+// for a row.
+func (r *textReader[T]) nulls(from int64, words [][2]uint64, hashes []uint64) {
+	hashes, null := hashes[:len(words)], r.null
+	for at := 0; at < len(words); at += 64 {
+		n := min(64, len(words)-at)
+		valid := r.valid.Word(r.at+from+int64(at), int64(n))
+		if valid == allValid>>(64-uint(n)) {
+			continue
+		}
+		h := hashes[at:][:n]
+		for j := range h {
+			keep, w := -(valid >> uint(j&63) & 1), &words[at+j]
+			w[0] &= keep
+			w[1] = w[1]&keep | nullTop&^keep
+			h[j] = h[j]&keep | null&^keep
+		}
+	}
 }
 
 // texts tallies by a column of short texts; not done where one is long or

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"errors"
+	"math/bits"
 
 	"github.com/volley-go/volley/device"
 )
@@ -25,6 +26,9 @@ type textParts[T int32 | int64, S float64 | int64] struct {
 	spare   bool // the counts of each part are guessed and room for them is left
 	room    int  // records of a chunk and part, where spare
 	chunks  int
+
+	nulls [64]tally[S] // of each chunk of a round
+	null  tally[S]     // of all rounds before
 }
 
 // of gives the records of a part, chunk by chunk.
@@ -66,6 +70,7 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 	tables := make([]textTable[S], parts)
 	for from, step := int64(0), max(roundRows/2, 4*guess); from < t.n; from += step {
 		err := p.split(from, min(from+step, t.n))
+		p.null = p.allNulls()
 		if errors.Is(err, errLong) {
 			for i := range tables {
 				t.a.drop(tables[i].slots.b)
@@ -91,6 +96,9 @@ func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader
 		if err != nil {
 			return false, err
 		}
+	}
+	if err := p.putNull(tables); err != nil {
+		return false, err
 	}
 	lists := make([]vec[textSlot[S]], parts)
 	err = tasks(t.ctx, parts, func(_, part int) (err error) {
@@ -169,6 +177,7 @@ func (p *textParts[T, S]) splitOnce(from, to int64, all int) error {
 	if err := p.hold(all); err != nil {
 		return err
 	}
+	clear(p.nulls[:])
 	room, records := uint32(p.room), p.records.s
 	for i := range uint32(p.chunks) << p.skip {
 		p.counts.s[i] = i * room
@@ -177,6 +186,7 @@ func (p *textParts[T, S]) splitOnce(from, to int64, all int) error {
 		next, back := p.counts.s[c<<p.skip:][:1<<p.skip], 64-p.skip
 		sums, incs := p.loadValues(b)
 		values, texts, first := bitsOf(sums)[:n], b.texts[:n], uint32(c<<p.skip)*room+room
+		p.tallyNulls(&p.nulls[c], b, n, sums, incs)
 		if p.valid != nil {
 			p.noValues(b, incs)
 		}
@@ -190,7 +200,7 @@ func (p *textParts[T, S]) splitOnce(from, to int64, all int) error {
 			if p.firsts {
 				p.rows.s[at] = b.from + uint32(j)
 			}
-			next[part] = at + 1
+			next[part] = at + 1 - isNullText(texts[j][1]) // the next record takes the place of a null
 		}
 		return nil
 	})
@@ -202,8 +212,9 @@ func (p *textParts[T, S]) splitCounted(from, to int64) error {
 	clear(p.counts.s)
 	err := p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) error {
 		counts, back := p.counts.s[c*parts:][:parts], 64-p.skip
-		for _, h := range b.hashes[:n] {
-			counts[h>>(back&63)&uint64(len(counts)-1)]++
+		texts := b.texts[:n]
+		for j, h := range b.hashes[:n] {
+			counts[h>>(back&63)&uint64(len(counts)-1)] += 1 - isNullText(texts[j][1])
 		}
 		return nil
 	})
@@ -221,24 +232,28 @@ func (p *textParts[T, S]) splitCounted(from, to int64) error {
 		}
 	}
 	p.ends[parts] = sum
-	if err := p.hold(sum); err != nil {
+	if err := p.hold(sum + chunks); err != nil {
 		return err
 	}
+	clear(p.nulls[:])
 	records := p.records.s
 	return p.eachStep(from, to, chunks, func(c int, b *tallyBatch[S], n int) error {
 		next, back := p.counts.s[c*parts:][:parts], 64-p.skip
 		sums, incs := p.loadValues(b)
 		values, texts := bitsOf(sums)[:n], b.texts[:n]
+		p.tallyNulls(&p.nulls[c], b, n, sums, incs)
 		if p.valid != nil {
 			p.noValues(b, incs)
 		}
 		for j, h := range b.hashes[:n] {
-			at := &next[h>>(back&63)&uint64(len(next)-1)]
-			records[*at] = textRecord{texts[j], values[j]}
+			place := &next[h>>(back&63)&uint64(len(next)-1)]
+			null := isNullText(texts[j][1])
+			at := *place&(null-1) | uint32(sum+c)&-null // nulls are written where nobody reads
+			records[at] = textRecord{texts[j], values[j]}
 			if p.firsts {
-				p.rows.s[*at] = b.from + uint32(j)
+				p.rows.s[at] = b.from + uint32(j)
 			}
-			*at++
+			*place += 1 - null
 		}
 		return nil
 	})
@@ -249,6 +264,67 @@ func (p *textParts[T, S]) noValues(b *tallyBatch[S], incs []uint64) {
 	for j, inc := range incs {
 		b.texts[j&(tallyStep-1)][1] |= ^inc >> 32 << 63
 	}
+}
+
+// isNullText is 1 for the second word of null, else 0.
+func isNullText(high uint64) uint32 { return uint32(high >> 62 & 1) }
+
+// tallyNulls adds the null rows of a step to t. They are no records: all of them would be
+// in one part, which one worker would fold and the others have no room beside.
+func (p *textParts[T, S]) tallyNulls(t *tally[S], b *tallyBatch[S], n int, sums []S, incs []uint64) {
+	if p.r.valid == nil {
+		return
+	}
+	inc := uint64(oneValue)
+	if p.firsts {
+		inc = oneRow
+	}
+	for at := 0; at < n; at += 64 {
+		k := min(64, n-at)
+		w := ^p.r.valid.Word(p.r.at+int64(b.from)+int64(at), int64(k)) & (allValid >> (64 - uint(k)))
+		if w != 0 && p.firsts {
+			t.begin(b.from + uint32(at+bits.TrailingZeros64(w)))
+		}
+		for ; w != 0; w &= w - 1 {
+			j := at + bits.TrailingZeros64(w)
+			t.sum += sums[j]
+			if incs == nil {
+				t.counts += inc
+			} else {
+				t.counts += incs[j]
+			}
+		}
+	}
+}
+
+// allNulls adds the nulls of a round, chunk by chunk, to those before.
+func (p *textParts[T, S]) allNulls() tally[S] {
+	all := p.null
+	for _, t := range p.nulls {
+		all.add(t, p.firsts)
+	}
+	return all
+}
+
+// putNull makes null a group where there are any.
+func (p *textParts[T, S]) putNull(tables []textTable[S]) error {
+	if p.null.counts == 0 {
+		return nil
+	}
+	hash := mixText(0, nullTop)
+	h := &tables[hash>>((64-p.skip)&63)]
+	var err error
+	switch {
+	case h.slots.b == nil:
+		err = h.reset(p.a, slotsFor(1))
+	case h.used > len(h.slots.s)*7/10:
+		err = h.double(p.a, p.skip)
+	}
+	if err != nil {
+		return err
+	}
+	h.find(hash<<(p.skip&63)>>(h.shift&63), 0, nullTop).add(p.null, p.firsts)
+	return nil
 }
 
 // eachStep calls f for steps of rows, whose texts are in b, chunk by chunk.

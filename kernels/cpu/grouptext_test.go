@@ -73,3 +73,43 @@ func TestGroupTexts(t *testing.T) {
 		})
 	}
 }
+
+// Texts of which many are null go by parts or whole tables, with values that are null
+// as well: evenly, and with a text so frequent that its part has no room for it.
+func TestTallyTextNulls(t *testing.T) {
+	const rows, groups = 300_000, 60_000
+	floats, ints, typ := floatsWithNulls(t, rows), wholeInts(t, rows), arrow.BinaryTypes.String
+	for _, often := range []int{0, 40} {
+		t.Run(fmt.Sprint(often), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(5, uint64(often)))
+			keys := makeColumn(t, typ, rows, func(i int) kernels.Scalar {
+				switch k := r.IntN(100); {
+				case k < 30:
+					return kernels.Null(typ)
+				case k < 30+often:
+					return kernels.Text(typ, "often")
+				}
+				return kernels.Text(typ, fmt.Sprintf("key_%06d", r.IntN(groups)))
+			})
+			checkTallies(t, []*memory.Column{keys}, floats, false, true)
+			checkFirsts(t, []*memory.Column{keys}, ints, false, true)
+		})
+	}
+}
+
+// A frequent null does not make the other groups seem few.
+func TestEstimateBesideNulls(t *testing.T) {
+	const rows, groups = 200_000, 20_000
+	r := rand.New(rand.NewPCG(3, 9))
+	typ := arrow.BinaryTypes.String
+	keys := makeColumn(t, typ, rows, func(int) kernels.Scalar {
+		if r.IntN(10) < 3 {
+			return kernels.Null(typ)
+		}
+		return kernels.Text(typ, fmt.Sprint(r.IntN(groups)))
+	})
+	ks := &keyspace{cols: []*keyColumn{{c: keys, nullable: true, null: hashedNull, encode: encodeStrings[int32]}}}
+	if guess := estimateGroups(ks, rows, 0); guess < groups*9/10 || guess > groups*11/10 {
+		t.Errorf("%d groups are guessed to be %d", groups, guess)
+	}
+}

@@ -108,7 +108,7 @@ func (t *joinIndex) bind(ctx context.Context, a *arena, cols []*memory.Column) (
 	f := &joinFinder{joinIndex: t, probe: probe, same: sameKeys(probe, t.ks)}
 	f.check = checker(t.ks)
 	f.rooms.make = func() (*batch, error) { return new(batch), nil }
-	f.texts = t.short.bind(cols[0])
+	f.texts = t.short.bind(cols[0], probe.drop)
 	return f, nil
 }
 

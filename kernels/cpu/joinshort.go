@@ -18,10 +18,10 @@ type shortTexts struct {
 // mostShort is how many keys are kept so: 64 MiB.
 const mostShort = 1 << 22
 
-// shorten keeps the words of built keys where these are short texts without nulls.
+// shorten keeps the words of built keys where these are short texts, or null.
 func (t *joinIndex) shorten(ctx context.Context, a *arena, l *loops) error {
 	c := t.ks.cols[0].c
-	if len(t.ks.cols) > 1 || t.slots.b == nil || t.length == 0 || t.length > mostShort || c.MayHaveNulls() {
+	if len(t.ks.cols) > 1 || t.slots.b == nil || t.length == 0 || t.length > mostShort {
 		return nil
 	}
 	var read func(from int64, words [][2]uint64, hashes []uint64) bool
@@ -61,6 +61,7 @@ type shortFinder struct {
 	built [][2]uint64
 	read  func(from int64, words [][2]uint64, hashes []uint64) bool
 	rooms stash[*shortRoom]
+	nulls *memory.Column // the texts, where some may be null and these match nothing
 }
 
 // shortRoom is the words of a batch.
@@ -69,18 +70,24 @@ type shortRoom struct {
 	hashes [batchRows]uint64
 }
 
-// bind readies the words to be looked for by texts without nulls; nil for others.
-func (s *shortTexts) bind(c *memory.Column) *shortFinder {
-	if s == nil || c.MayHaveNulls() {
+// bind readies the words to be looked for by texts; nil for others. Where drop is
+// set null matches nothing.
+func (s *shortTexts) bind(c *memory.Column, drop bool) *shortFinder {
+	if s == nil {
 		return nil
 	}
 	f := &shortFinder{built: s.words.s}
 	f.rooms.make = func() (*shortRoom, error) { return new(shortRoom), nil }
+	if drop && c.MayHaveNulls() {
+		f.nulls = c
+	}
 	switch c.Type().ID() {
 	case arrow.STRING, arrow.BINARY:
-		f.read = newTextReader[int32](s.l, c).read
+		r := newTextReader[int32](s.l, c)
+		r.null, f.read = hashedNull, r.read
 	case arrow.LARGE_STRING, arrow.LARGE_BINARY:
-		f.read = newTextReader[int64](s.l, c).read
+		r := newTextReader[int64](s.l, c)
+		r.null, f.read = hashedNull, r.read
 	default:
 		return nil
 	}
@@ -105,12 +112,28 @@ func (f *joinFinder) findTexts(b *batch) bool {
 	found, _ := f.rooms.get()
 	defer f.rooms.put(found)
 	f.seek(b, found)
-	built := f.texts.built
+	if f.texts.nulls != nil {
+		leaveNulls(b, f.texts.nulls)
+	}
+	built, ids := f.texts.built, b.ids[:b.n]
 	for j, row := range f.candidates(b, found) {
-		w, k := &words[j], &built[row]
-		if w[0]^k[0]|w[1]^k[1] != 0 && b.ids[j] != 0 {
+		w, k, id := &words[j], &built[row], ids[j]
+		is := -uint64((id | -id) >> 31) // all ones where there is a candidate: no branch foretells which rows have one
+		if (w[0]^k[0]|w[1]^k[1])&is != 0 {
 			f.again(b, j)
 		}
 	}
 	return true
+}
+
+// leaveNulls makes the ids of null rows of a batch in order 0, without a branch for
+// a row.
+func leaveNulls(b *batch, c *memory.Column) {
+	for at := 0; at < b.n; at += 64 {
+		n := min(64, b.n-at)
+		valid := validWord(c, int64(b.from)+int64(at), int64(n))
+		for j := range b.ids[at : at+n] {
+			b.ids[at+j] &= -uint32(valid >> uint(j&63) & 1)
+		}
+	}
 }

@@ -59,6 +59,8 @@ func TestJoinShortTexts(t *testing.T) {
 		"long right": {short, long, nil, arrow.BinaryTypes.Binary},
 		"long both":  {long, long, nil, arrow.BinaryTypes.String},
 		"null left":  {short, short, func(side, i int) bool { return side == 0 && i%5 == 1 }, arrow.BinaryTypes.String},
+		"null right": {short, short, func(side, i int) bool { return side == 1 && i%3 == 1 }, arrow.BinaryTypes.String},
+		"null long":  {long, short, func(_, i int) bool { return i%31 == 7 || i%4 == 0 }, arrow.BinaryTypes.String},
 		"null both":  {short, short, func(_, i int) bool { return i%5 == 1 }, arrow.BinaryTypes.LargeBinary},
 		"zero bytes": {of, func(i int) string { return of(i * 7) }, nil, arrow.BinaryTypes.String},
 	} {
@@ -74,36 +76,45 @@ func TestJoinShortTexts(t *testing.T) {
 			}
 			left, right := side(0, lefts, c.left), side(1, rights, c.right)
 			at := map[string][]uint32{}
+			var nulls []uint32
 			for i := range rights {
-				if !isNull(1, i) {
+				if isNull(1, i) {
+					nulls = append(nulls, uint32(i))
+				} else {
 					at[c.right(i)] = append(at[c.right(i)], uint32(i))
 				}
 			}
-			var wantLeft, wantRight []uint32
-			for i := range lefts {
-				if !isNull(0, i) {
-					for _, row := range at[c.left(i)] {
+			for k, set := range append(Tiers(), Tiers()...) {
+				o := kernels.JoinOptions{NullsEqual: k >= len(Tiers())}
+				var wantLeft, wantRight []uint32
+				for i := range lefts {
+					rows := at[c.left(i)]
+					if isNull(0, i) {
+						rows = nil
+						if o.NullsEqual {
+							rows = nulls
+						}
+					}
+					for _, row := range rows {
 						wantLeft, wantRight = append(wantLeft, uint32(i)), append(wantRight, row)
 					}
 				}
-			}
-			for _, set := range Tiers() {
 				d := host.New()
 				b := &kernels.Backend{Device: d, Set: set}
 				s, err := b.NewStream()
 				if err != nil {
 					t.Fatal(err)
 				}
-				table, err := b.JoinBuild(context.Background(), s, []*memory.Column{right}, kernels.JoinOptions{})
+				table, err := b.JoinBuild(context.Background(), s, []*memory.Column{right}, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				pairs, err := table.Probe(context.Background(), s, []*memory.Column{left}, kernels.InnerJoin, kernels.JoinOptions{})
+				pairs, err := table.Probe(context.Background(), s, []*memory.Column{left}, kernels.InnerJoin, o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(memory.Values[uint32](pairs.Left), wantLeft) || !slices.Equal(memory.Values[uint32](pairs.Right), wantRight) {
-					t.Errorf("%s: %d pairs, want %d", set.Name, pairs.Left.Len(), len(wantLeft))
+					t.Errorf("%s, %+v: %d pairs, want %d", set.Name, o, pairs.Left.Len(), len(wantLeft))
 				}
 				pairs.Release()
 				table.Release()

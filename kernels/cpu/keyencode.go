@@ -252,12 +252,30 @@ func encodeStrings[T int32 | int64](k *keyColumn, b *batch, dst []uint64) bool {
 		}
 		return false
 	}
-	return k.careful(b, dst, func(row uint32) uint64 {
-		if valid != nil && !valid.Get(k.c.Offset()+int64(row)) {
-			return 0 // its offsets may be read, but its bytes are nobody's
+	return encodeNullStrings(k, b, dst, offsets, bytes)
+}
+
+// encodeNullStrings hashes strings of which some are null, without a branch for
+// them: of a null, whose bytes are nobody's, the text before is hashed once more, and not used.
+func encodeNullStrings[T int32 | int64](k *keyColumn, b *batch, dst []uint64, offsets []T, bytes []byte) (skips bool) {
+	valid, off, null := k.c.Validity(), uint64(k.c.Offset()), k.null
+	if k.drop {
+		null = 0
+	}
+	begin, end := T(0), T(0)
+	for j := range dst {
+		row := b.row(j)
+		i := off + uint64(row)
+		keep := -uint64(valid[i>>3] >> (i & 7) & 1)
+		begin = begin&^T(keep) | offsets[row]&T(keep)
+		end = end&^T(keep) | offsets[row+1]&T(keep)
+		dst[j] |= hashText(bytes[begin:end])&keep | null&^keep
+		if k.drop {
+			b.skip[j] = b.skip[j] || keep == 0
+			skips = skips || keep == 0
 		}
-		return hashText(bytes[offsets[row]:offsets[row+1]])
-	})
+	}
+	return skips
 }
 
 // bytesOf is the text of a string column, where there is any.
