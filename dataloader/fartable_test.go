@@ -3,10 +3,12 @@ package dataloader
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels/cpu"
 	"github.com/volley-go/volley/kernels/kerneltest"
 	"github.com/volley-go/volley/memory"
@@ -100,5 +102,68 @@ func TestTableOnDeviceKept(t *testing.T) {
 	last := load(t, s, o)
 	if again, err := last.State(ctx); err != nil || again != state {
 		t.Errorf("%+v, %v, not %+v", again, err, state)
+	}
+}
+
+// counting counts the streams that are made of a device, of which each copy of a table to the
+// host takes one.
+type counting struct {
+	device.Device
+	streams atomic.Int64
+}
+
+func (c *counting) NewStream() (device.Stream, error) {
+	c.streams.Add(1)
+	return c.Device.NewStream()
+}
+
+// TestTableOnDeviceResumed: Resume copies a table on a device once, also under windows and
+// derived columns, and a state that is refused leaves no copy.
+func TestTableOnDeviceResumed(t *testing.T) {
+	b, a := onHost(t)
+	far := kerneltest.Remote(memory.Place{Type: memory.CUDA, ID: 9}, cpu.Generic())
+	copies := &counting{Device: far.Device}
+	far.Device = copies
+	defer func() {
+		if err := far.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	there, err := numbers(t, b, 1003, 3).To(ctx, far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Release()
+	for name, over := range map[string]func(Source) (Source, error){
+		"table": func(s Source) (Source, error) { return s, nil }, "derived": func(s Source) (Source, error) { return Derive(b, s, Column{"z", expr.Col("aa")}) },
+	} {
+		for _, w := range []*Window{nil, {History: 3}} {
+			from := FromTable(there).(*tableSource)
+			s, err := over(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := Options{Batch: 97, Shuffle: true, Memory: a, Window: w}
+			l, err := New(ctx, s, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, err := l.State(ctx)
+			if err := errors.Join(err, l.Close()); err != nil {
+				t.Fatal(err)
+			}
+			copies.streams.Store(0)
+			again, err := Resume(ctx, s, o, state)
+			if n := copies.streams.Load(); err != nil || n != 1 || from.lent != 1 {
+				t.Errorf("%s: %v, %d copies, %d lent", name, err, n, from.lent)
+			}
+			if err := again.Close(); err != nil || from.near != nil {
+				t.Errorf("%s: %v, or the copy outlives the loader", name, err)
+			}
+			state.Seed++
+			if _, err := Resume(ctx, s, o, state); !errors.Is(err, device.ErrMismatch) || from.near != nil || from.lent != 0 {
+				t.Errorf("%s: %v, or the copy outlives what was refused", name, err)
+			}
+		}
 	}
 }

@@ -111,6 +111,11 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 		return nil, err
 	}
 	if state != nil {
+		release, err := held(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 		if err := l.resume(ctx, *state); err != nil {
 			return nil, err
 		}

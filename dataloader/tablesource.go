@@ -17,8 +17,8 @@ import (
 
 // FromTable is a table as a source. The table must stay alive until the loaders over
 // it are made; they hold it themselves. Of a table in a device's memory the first
-// loader copies all columns to the host's, and Resume once more before that; the
-// loaders that are open together share the copy, which goes with the last of them.
+// loader copies all columns to the host's; the loaders that are open together share
+// the copy, which goes with the last of them.
 // Columns that are not read are better left out before, by Query.Select.
 //
 // What bounds random rows of columns is not bytes but lines of the cache: a
@@ -57,14 +57,57 @@ type nearReader struct {
 // Close gives the copy back with the last reader that has it.
 func (r *nearReader) Close() error {
 	err := r.tableReader.Close()
-	s := r.of
+	r.of.giveBack()
+	return err
+}
+
+// giveBack ends a loan of the copy.
+func (s *tableSource) giveBack() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lent--; s.lent == 0 {
 		s.near.Release()
 		s.near = nil
 	}
-	return err
+}
+
+// held keeps the copy of a table on a device that a source reads, if it does, until what it
+// gives is called: so that a fingerprint and the reader after it make one.
+func held(ctx context.Context, s Source) (func(), error) {
+	switch s := s.(type) {
+	case *windowed:
+		return held(ctx, s.Source)
+	case *derived:
+		return held(ctx, s.Source)
+	case *tableSource:
+		if hostAddresses(s.t) {
+			break
+		}
+		t, err := s.host(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Release()
+		if s.lend(t) {
+			return s.giveBack, nil
+		}
+	}
+	return func() {}, nil
+}
+
+// lend notes a loan of the copy, which t becomes where there is none; false where another
+// is.
+func (s *tableSource) lend(t *table.Table) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.near != nil && s.near != t {
+		return false
+	}
+	if s.near == nil {
+		s.near = t.Retain()
+	}
+	s.lent++
+	return true
 }
 
 // host is the table where the host can address it, as a reference of its own: that of
@@ -84,15 +127,9 @@ func (s *tableSource) keep(r *tableReader) Reader {
 	if r.table == s.t {
 		return r
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.near != nil && s.near != r.table {
+	if !s.lend(r.table) {
 		return r // two were opened at once: it keeps its own
 	}
-	if s.near == nil {
-		s.near = r.table.Retain()
-	}
-	s.lent++
 	return &nearReader{r, s}
 }
 
