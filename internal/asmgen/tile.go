@@ -9,12 +9,16 @@ import (
 
 // Where the fields of kernels/cpu's tile are, in bytes.
 const (
-	tileA, tileB, tileFrom, tileTo = 0, 24, 48, 72
-	tileRowA, tileStepA, tileStepB = 96, 104, 112
-	tileRowFrom, tileRowTo         = 120, 128
-	tileRows, tileCols, tileDepth  = 136, 144, 152
-	tileAlpha                      = 160
-	tileAsk, tileAskStep           = 168, 192
+	tileA, tileB, tileFrom, tileTo                 = 0, 24, 48, 72
+	tileRowA, tileStepA, tileStepB                 = 96, 104, 112
+	tileRowFrom, tileRowTo                         = 120, 128
+	tileRows, tileCols, tileDepth                  = 136, 144, 152
+	tileAlpha                                      = 160
+	tileAsk, tileAskStep                           = 168, 192
+	tileTiles                                      = 200
+	tileNextA, tileNextB, tileNextFrom, tileNextTo = 208, 216, 224, 232
+	tileAtA, tileAtB, tileAtFrom, tileAtTo         = 240, 248, 256, 264
+	tileAskAt                                      = 272
 )
 
 // tileVectors is how many vector registers wide a tile is at most, tileRowsMost
@@ -55,10 +59,10 @@ type tileWriter struct {
 var (
 	tileT                                  = reg.RDI
 	tileN, tileHeight                      = reg.RAX, reg.R13
-	tileAt                                 = []reg.Register{reg.RSI, reg.R8, reg.R9} // rows 0, 4 and 8 of A
+	tileRowsA                              = []reg.Register{reg.RSI, reg.R8, reg.R9} // rows 0, 4 and 8 of A
 	tileRow, tileRow3, tileStep            = reg.RDX, reg.R11, reg.RCX
-	tileAtB, tileNextB                     = reg.RBX, reg.R12
-	tileAtAsk, tileNextAsk                 = reg.R10, reg.R15
+	tilePanelB, tileStepsB                 = reg.RBX, reg.R12
+	tileAsks, tileStepAsk                  = reg.R10, reg.R15
 	tileOut, tileOutRow, tileIn, tileInRow = reg.R8, reg.R9, reg.RSI, reg.RCX
 )
 
@@ -70,61 +74,112 @@ func (t *tileWriter) scale(at int, to reg.Register) {
 	t.SHLQ(t.f.shift(), to)
 }
 
+// here loads where a slice is read or written in the tile of the run that it is
+// the turn of; index is free.
+func (t *tileWriter) here(slice, at int, to, index reg.Register) {
+	t.MOVQ(t.field(slice), to)
+	t.MOVQ(t.field(at), index)
+	t.LEAQ(operand.Mem{Base: to, Index: index, Scale: uint8(t.f.bytes)}, to)
+}
+
 func (t *tileWriter) write() {
-	bits := fmt.Sprintf("t.depth is 1 at least, t.rows %d at most, t.cols %d at most", t.most, tileVectors*t.lanes)
+	bits := fmt.Sprintf("t.tiles and t.depth are 1 at least, t.rows %d at most, t.cols %d at most", t.most, tileVectors*t.lanes)
 	if !t.wide() {
 		bits += fmt.Sprintf(" and a multiple of %d", t.lanes)
 	}
 	t.function("tile"+t.f.name, "(t *byte)", `is, t being a *tile,
-	for r := range t.rows {
-		for j := range t.cols {
-			var sum `+t.f.of+`
-			for k := range t.depth {
-				sum = fma(t.a[r*t.rowA+k*t.stepA], t.b[k*t.stepB+j], sum)
+	a, b, from, to := t.a, t.b, t.from, t.to
+	for {
+		for r := range t.rows {
+			for j := range t.cols {
+				var sum `+t.f.of+`
+				for k := range t.depth {
+					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+				}
+				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 			}
-			t.to[r*t.rowTo+j] = fma(t.alpha, sum, t.from[r*t.rowFrom+j])
 		}
+		if t.tiles--; t.tiles == 0 {
+			break
+		}
+		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
 	}
 `+bits+".")
 	t.Load(t.Param("t"), tileT)
 	t.regs = t.vectors()
+	if t.wide() {
+		t.mask = reg.K1
+	}
+	zero := reg.RAX
+	t.XORQ(zero, zero)
+	for _, at := range []int{tileAtA, tileAtB, tileAtFrom, tileAtTo, tileAskAt} {
+		t.MOVQ(zero, t.field(at))
+	}
+	again, narrow, spread, cols := t.label("tile"), t.label("narrow"), t.label("spread"), reg.R10
+	t.Label(again)
 	t.MOVQ(t.field(tileRows), tileHeight)
+	t.unlessPacked(spread)
+	t.packed()
+	t.Label(spread)
+	t.anywhere()
+	t.MOVQ(t.field(tileCols), cols)
+	t.CMPQ(cols, operand.U8(t.lanes))
+	t.JLE(operand.LabelRef(narrow))
+	if t.wide() {
+		ragged := t.label("ragged")
+		t.SUBQ(operand.U8(t.lanes), cols)
+		t.CMPQ(cols, operand.U8(t.lanes))
+		t.JNE(operand.LabelRef(ragged))
+		t.heights(tileVectors, false)
+		t.Label(ragged)
+	}
+	t.heights(tileVectors, t.wide())
+	t.Label(narrow)
+	t.heights(1, t.wide())
+	t.Label(t.done)
+	t.next(again)
+	t.leave()
+}
+
+// next goes on to the next tile of a run.
+func (t *tileWriter) next(again string) {
+	end, by := t.label("end"), reg.RAX
+	t.DECQ(t.field(tileTiles))
+	t.JZ(operand.LabelRef(end))
+	for _, f := range [][2]int{{tileNextA, tileAtA}, {tileNextB, tileAtB}, {tileNextFrom, tileAtFrom}, {tileNextTo, tileAtTo}} {
+		t.MOVQ(t.field(f[0]), by)
+		t.ADDQ(by, t.field(f[1]))
+	}
+	t.MOVQ(t.field(tileAskStep), by)
+	t.IMULQ(t.field(tileDepth), by)
+	t.ADDQ(by, t.field(tileAskAt))
+	t.JMP(operand.LabelRef(again))
+	t.Label(end)
+}
+
+// anywhere loads what the loops over A and B that lie anywhere need.
+func (t *tileWriter) anywhere() {
 	t.touch()
-	t.MOVQ(t.field(tileA), tileAt[0])
-	t.MOVQ(t.field(tileB), tileAtB)
+	t.here(tileA, tileAtA, tileRowsA[0], tileN)
+	t.here(tileB, tileAtB, tilePanelB, tileN)
 	t.MOVQ(t.field(tileDepth), tileN)
 	t.scale(tileRowA, tileRow)
 	t.scale(tileStepA, tileStep)
-	t.scale(tileStepB, tileNextB)
+	t.scale(tileStepB, tileStepsB)
 	t.LEAQ(operand.Mem{Base: tileRow, Index: tileRow, Scale: 2}, tileRow3)
 	for i := 1; i < (t.most+3)/4; i++ {
-		t.LEAQ(operand.Mem{Base: tileAt[i-1], Index: tileRow, Scale: 4}, tileAt[i])
+		t.LEAQ(operand.Mem{Base: tileRowsA[i-1], Index: tileRow, Scale: 4}, tileRowsA[i])
 	}
 	for i := range tileVectors * t.most {
 		t.xor(t.regs[i], t.regs[i], t.regs[i])
 	}
-	narrow, cols := t.label("narrow"), reg.R10
-	t.MOVQ(t.field(tileCols), cols)
-	if t.wide() {
-		t.mask = reg.K1
-	}
-	t.CMPQ(cols, operand.U8(t.lanes))
-	t.JLE(operand.LabelRef(narrow))
-	if t.wide() {
-		t.SUBQ(operand.U8(t.lanes), cols)
-	}
-	t.heights(tileVectors)
-	t.Label(narrow)
-	t.heights(1)
-	t.Label(t.done)
-	t.leave()
 }
 
 // touch asks for the lines of C, which are used last, first.
 func (t *tileWriter) touch() {
 	n, at, row, top := reg.R10, reg.R8, reg.R9, t.label("touch")
 	t.MOVQ(tileHeight, n)
-	t.MOVQ(t.field(tileTo), at)
+	t.here(tileTo, tileAtTo, at, row)
 	t.scale(tileRowTo, row)
 	t.Label(top)
 	t.PREFETCHT0(operand.Mem{Base: at})
@@ -134,18 +189,8 @@ func (t *tileWriter) touch() {
 	t.JNZ(operand.LabelRef(top))
 }
 
-// heights is a loop for each height of a tile of so many vectors, and what
-// follows them.
-func (t *tileWriter) heights(vectors int) {
-	if t.wide() {
-		ones := reg.R15
-		t.MOVQ(operand.I32(-1), ones)
-		t.BZHIQ(reg.R10, ones, ones)
-		t.KMOVW(ones.As32(), reg.K1)
-	}
-	t.MOVQ(t.field(tileAsk), tileAtAsk)
-	t.scale(tileAskStep, tileNextAsk)
-	add := t.label("add")
+// eachHeight goes where the loop of the tile's height is, by which do makes one.
+func (t *tileWriter) eachHeight(do func(rows int)) {
 	labels := make([]string, t.most+1)
 	for r := t.most; r > 1; r-- {
 		labels[r] = t.label("height")
@@ -156,35 +201,50 @@ func (t *tileWriter) heights(vectors int) {
 		if r > 1 {
 			t.Label(labels[r])
 		}
-		t.sum(r, vectors)
+		do(r)
+	}
+}
+
+// heights is a loop for each height of a tile of so many vectors, the last of
+// them masked or not, and what follows them.
+func (t *tileWriter) heights(vectors int, masked bool) {
+	if masked {
+		ones := reg.R15
+		t.MOVQ(operand.I32(-1), ones)
+		t.BZHIQ(reg.R10, ones, ones)
+		t.KMOVW(ones.As32(), reg.K1)
+	}
+	t.here(tileAsk, tileAskAt, tileAsks, tileStepAsk)
+	t.scale(tileAskStep, tileStepAsk)
+	add := t.label("add")
+	t.eachHeight(func(r int) {
+		t.sum(r, vectors, masked)
 		if r < t.most {
 			t.JMP(operand.LabelRef(add))
 		}
-	}
+	})
 	t.Label(add)
-	t.add(vectors)
+	t.add(vectors, masked)
 }
 
-func (t *tileWriter) masked(v, vectors int) bool { return t.wide() && v == vectors-1 }
-
 // sum is the loop over depth.
-func (t *tileWriter) sum(rows, vectors int) {
+func (t *tileWriter) sum(rows, vectors int, masked bool) {
 	b, a := t.regs[tileVectors*t.most:], t.regs[tileVectors*t.most+tileVectors]
 	top := t.label("step")
 	t.Label(top)
 	for v := range vectors {
-		t.in(operand.Mem{Base: tileAtB, Disp: v * t.bytes}, b[v], t.masked(v, vectors))
+		t.in(operand.Mem{Base: tilePanelB, Disp: v * t.bytes}, b[v], masked && v == vectors-1)
 	}
-	t.ADDQ(tileNextB, tileAtB)
-	t.PREFETCHT1(operand.Mem{Base: tileAtAsk})
-	t.ADDQ(tileNextAsk, tileAtAsk)
+	t.ADDQ(tileStepsB, tilePanelB)
+	t.PREFETCHT1(operand.Mem{Base: tileAsks})
+	t.ADDQ(tileStepAsk, tileAsks)
 	for r := range rows {
 		t.repeat(t.f, t.element(r), a)
 		for v := range vectors {
 			t.fma(t.f, a, b[v], t.regs[r*tileVectors+v])
 		}
 		if r%4 == 3 || r == rows-1 {
-			t.ADDQ(tileStep, tileAt[r/4])
+			t.ADDQ(tileStep, tileRowsA[r/4])
 		}
 	}
 	t.DECQ(tileN)
@@ -193,7 +253,7 @@ func (t *tileWriter) sum(rows, vectors int) {
 
 // element is that of A in row r.
 func (t *tileWriter) element(r int) operand.Mem {
-	m := operand.Mem{Base: tileAt[r/4]}
+	m := operand.Mem{Base: tileRowsA[r/4]}
 	switch r % 4 {
 	case 1:
 		m.Index, m.Scale = tileRow, 1
@@ -230,27 +290,27 @@ func (t *tileWriter) out(from reg.Register, to operand.Mem, masked bool) {
 // add adds the sums to C, as many rows as there are: all of C is read before any
 // is written, since rows may lie so far apart that a load of one looks to the
 // processor like one of the row stored before.
-func (t *tileWriter) add(vectors int) {
+func (t *tileWriter) add(vectors int, masked bool) {
 	alpha, left := t.regs[tileVectors*t.most], tileN
-	t.MOVQ(t.field(tileTo), tileOut)
+	t.here(tileTo, tileAtTo, tileOut, tileOutRow)
 	t.scale(tileRowTo, tileOutRow)
-	t.MOVQ(t.field(tileFrom), tileIn)
+	t.here(tileFrom, tileAtFrom, tileIn, tileInRow)
 	t.scale(tileRowFrom, tileInRow)
 	t.repeat(t.f, t.field(tileAlpha), alpha)
 	t.MOVQ(tileHeight, left)
 	store := t.label("store")
 	t.eachRow(left, store, tileIn, tileInRow, func(r int) {
 		for v := range vectors {
-			t.from(operand.Mem{Base: tileIn, Disp: v * t.bytes}, alpha, t.regs[r*tileVectors+v], t.masked(v, vectors))
+			t.from(operand.Mem{Base: tileIn, Disp: v * t.bytes}, alpha, t.regs[r*tileVectors+v], masked && v == vectors-1)
 		}
 	})
 	t.Label(store)
 	t.eachRow(tileHeight, t.done, tileOut, tileOutRow, func(r int) {
 		for v := range vectors {
-			t.out(t.regs[r*tileVectors+v], operand.Mem{Base: tileOut, Disp: v * t.bytes}, t.masked(v, vectors))
+			t.out(t.regs[r*tileVectors+v], operand.Mem{Base: tileOut, Disp: v * t.bytes}, masked && v == vectors-1)
 		}
 	})
-	if vectors > 1 {
+	if vectors > 1 { // else it is the last of the function
 		t.JMP(operand.LabelRef(t.done))
 	}
 }

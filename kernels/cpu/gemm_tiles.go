@@ -15,22 +15,35 @@ type worker[T float] struct {
 	edge [maxTile]T // for a tile whose columns are no whole vectors
 }
 
-// grid is the tiles of C: rows of nearly equal heights, columns of two vectors
-// and the rest.
+// grid is the tiles of C: rows of nearly equal heights, the higher ones first,
+// columns of two vectors and the rest.
 type grid struct {
 	rows, cols int // of C
 	down       int // tiles
 	across     int
 	width      int // columns of a tile
+	height     int // rows of the first tile
+	high       int // tiles of that height; the others have a row less
 }
 
 func (p *product[T]) grid() grid {
 	width := 2 * p.vector
-	return grid{rows: p.c.rows, cols: p.c.cols, down: ceil(p.c.rows, p.height), across: ceil(p.c.cols, width), width: width}
+	g := grid{rows: p.c.rows, cols: p.c.cols, down: ceil(p.c.rows, p.height), across: ceil(p.c.cols, width), width: width}
+	g.height = ceil(g.rows, g.down)
+	g.high = g.rows - g.down*(g.height-1)
+	return g
+}
+
+// alike is how many rows of tiles from t on, before end, have the same height.
+func (g *grid) alike(t, end int) int {
+	if t < g.high {
+		return min(g.high, end) - t
+	}
+	return end - t
 }
 
 // row and col are where a row or a column of tiles begins.
-func (g *grid) row(tile int) int { return tile * g.rows / g.down }
+func (g *grid) row(tile int) int { return tile*(g.height-1) + min(tile, g.high) }
 func (g *grid) col(tile int) int { return min(tile*g.width, g.cols) }
 
 // operand is what tiles are made of: rows of tiles [top, bottom) of A and
@@ -82,18 +95,19 @@ func (p *product[T]) multiply(w *worker[T], g *grid, o *operands[T], r *result[T
 	if w.stepB = g.width; o.b == nil {
 		w.stepB = p.b.row
 	}
-	w.ask, w.askStep = nil, 0
 	deeper := o.b == nil && o.k+o.depth < p.depth && p.b.row <= 2*p.b.cols // then the next steps' B is next, and lies in one piece
 	if o.a != nil {
 		w.rowA, w.stepA = 1, p.packedA()
 		for q := o.left; q < o.right; q++ {
-			for t := o.top; t < o.bottom; t++ {
+			for t, n := o.top, 0; t < o.bottom; t += n {
+				n = g.alike(t, o.bottom)
+				w.ask, w.askStep = o.a, 0
 				if deeper {
-					p.askDeeper(w, o, t, q)
+					p.askDeeper(w, o, t-o.top+(q-o.left)*(o.bottom-o.top))
 				} else if o.b != nil {
 					p.askPanel(w, g, o, t, q)
 				}
-				p.one(w, g, o, r, t, q)
+				p.some(w, g, o, r, t, q, n, true)
 			}
 		}
 		return
@@ -101,23 +115,25 @@ func (p *product[T]) multiply(w *worker[T], g *grid, o *operands[T], r *result[T
 	w.rowA, w.stepA = p.a.row, p.a.col
 	follow := p.a.col == 1 && p.a.row <= 2*o.depth
 	for t := o.top; t < o.bottom; t++ {
-		for q := o.left; q < o.right; q++ {
+		for q, n := o.left, 0; q < o.right; q += n {
+			n = max(min(o.right, g.cols/g.width)-q, 1) // all but one that is narrower
+			w.ask, w.askStep = p.a.v, 0
 			if deeper {
-				p.askDeeper(w, o, t, q)
+				p.askDeeper(w, o, (t-o.top)*(o.right-o.left)+q-o.left)
 			} else if follow && t+1 < o.bottom {
 				from, to := g.row(t+1)*p.a.row, g.row(t+2)*p.a.row
 				w.ask, w.askStep = share(p.a.v[o.k:], from, to, q-o.left, o.right-o.left, o.depth)
 			}
-			p.one(w, g, o, r, t, q)
+			p.some(w, g, o, r, t, q, n, false)
 		}
 	}
 }
 
-// askDeeper asks, with the tile in row t and column q, for its share of the rows
-// of B of the next block of depth.
-func (p *product[T]) askDeeper(w *worker[T], o *operands[T], t, q int) {
-	from, across := (o.k+o.depth)*p.b.row, o.right-o.left
-	w.ask, w.askStep = share(p.b.v, from, from+o.depth*p.b.row, (t-o.top)*across+q-o.left, (o.bottom-o.top)*across, o.depth)
+// askDeeper asks, with the i-th of o's tiles, for its share of the rows of B of the
+// next block of depth.
+func (p *product[T]) askDeeper(w *worker[T], o *operands[T], i int) {
+	from := (o.k + o.depth) * p.b.row
+	w.ask, w.askStep = share(p.b.v, from, from+o.depth*p.b.row, i, (o.right-o.left)*(o.bottom-o.top), o.depth)
 }
 
 // askPanel does so for the next packed panel of B, which after the last is the
@@ -134,10 +150,21 @@ func share[T float](v []T, from, to, i, n, steps int) (part []T, step int) {
 	return v[min(from+(to-from)*i/n, len(v)):], ceil(to-from, n*steps)
 }
 
-// one computes the tile in row t and column q.
-func (p *product[T]) one(w *worker[T], g *grid, o *operands[T], r *result[T], t, q int) {
+// some computes n tiles, of the same height and width, from the one in row t and
+// column q on: down, where A is packed, or across.
+func (p *product[T]) some(w *worker[T], g *grid, o *operands[T], r *result[T], t, q, n int, down bool) {
 	i, j := g.row(t), g.col(q)
 	w.rows, w.cols = g.row(t+1)-i, g.col(q+1)-j
+	w.nextA, w.nextB, w.nextFrom, w.nextTo = p.packedA()*o.depth, 0, w.rows*r.rowFrom, w.rows*r.rowTo
+	if !down {
+		w.nextA, w.nextB, w.nextFrom, w.nextTo = 0, g.width, g.width, g.width
+		if o.b != nil {
+			w.nextB = g.width * o.depth
+		}
+		if r.rowFrom == 0 {
+			w.nextFrom = 0
+		}
+	}
 	if o.a == nil {
 		w.a = p.a.v[i*p.a.row+o.k*p.a.col:]
 	} else {
@@ -152,11 +179,14 @@ func (p *product[T]) one(w *worker[T], g *grid, o *operands[T], r *result[T], t,
 	if w.from = r.from; r.rowFrom != 0 {
 		w.from = r.from[i*r.rowFrom+j:]
 	}
-	if p.ragged || w.cols%p.vector == 0 {
+	if w.tiles = n; p.ragged || w.cols%p.vector == 0 {
 		p.tile(&w.tile)
 		return
 	}
 	p.aside(w, g.width)
+	if n > 1 {
+		p.some(w, g, o, r, t+1, q, n-1, down)
+	}
 }
 
 // aside computes a tile whose columns are no whole vectors, in memory of its
@@ -166,7 +196,7 @@ func (p *product[T]) aside(w *worker[T], width int) {
 	for r := range w.rows {
 		copy(w.edge[r*width:][:cols], w.from[r*rowFrom:])
 	}
-	w.from, w.to, w.rowFrom, w.rowTo, w.cols = w.edge[:], w.edge[:], width, width, roundUp(cols, p.vector)
+	w.from, w.to, w.rowFrom, w.rowTo, w.cols, w.tiles = w.edge[:], w.edge[:], width, width, roundUp(cols, p.vector), 1
 	p.tile(&w.tile)
 	for r := range w.rows {
 		copy(to[r*rowTo:][:cols], w.edge[r*width:])

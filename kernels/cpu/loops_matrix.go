@@ -32,10 +32,10 @@ type matrixLoops[T float] struct {
 }
 
 // tile is a piece of a product of matrices: A by rows and steps of depth, B by
-// steps, and what its sums, times alpha, are added to. Memory that is wanted soon
+// steps, and what its sums, times alpha, are added to; and then, in a run, other
+// such pieces, each of which is some elements further. Memory that is wanted soon
 // may be asked for meanwhile: askStep elements further with each step of depth,
-// from ask on, which may be empty; it may run past the end. Assembly knows where
-// its fields are.
+// from ask on; it may run past the end. Assembly knows where its fields are.
 type tile[T float] struct {
 	a, b, from, to     []T
 	rowA, stepA, stepB int
@@ -44,6 +44,10 @@ type tile[T float] struct {
 	alpha              T
 	ask                []T
 	askStep            int
+
+	tiles                          int // of a run, left at 0
+	nextA, nextB, nextFrom, nextTo int
+	_                              [5]int // the assembly's
 }
 
 // The tile of the loops in Go: as many sums as compilers keep in registers.
@@ -56,11 +60,18 @@ func goMatrixLoops[T float](whole func(*tile[T])) matrixLoops[T] {
 	return matrixLoops[T]{
 		vector: goVector, height: goHeight, ragged: true,
 		tile: func(t *tile[T]) {
-			if t.rows == goHeight && t.cols == 2*goVector {
-				whole(t)
-				return
+			x := *t
+			for {
+				if x.rows == goHeight && x.cols == 2*goVector {
+					whole(&x)
+				} else {
+					tileLoop(&x)
+				}
+				if t.tiles--; t.tiles == 0 {
+					break
+				}
+				x.a, x.b, x.from, x.to = x.a[x.nextA:], x.b[x.nextB:], x.from[x.nextFrom:], x.to[x.nextTo:]
 			}
-			tileLoop(t)
 		},
 		interleave: interleaveLoop[T],
 		spread: func(to []T, apart int, from []T, chunk, vectors, chunks int) {

@@ -46,7 +46,7 @@ func agree[T float](t *testing.T, what string, got, want []T) {
 }
 
 // tileTest has every height and width of tile, A packed, in rows and in
-// columns, B packed and in a matrix, C beside other elements.
+// columns, B packed and in a matrix, C beside other elements, alone and in runs.
 func tileTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, mem *guarded) {
 	step := got.vector
 	if got.ragged {
@@ -54,30 +54,36 @@ func tileTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, me
 	}
 	for rows := 1; rows <= got.height; rows++ {
 		for cols := step; cols <= 2*got.vector; cols += step {
-			depth := 1 + r.IntN(30)
+			depth := 1 + r.IntN(90)
 			x := &tile[T]{rows: rows, cols: cols, depth: depth, alpha: T([]float64{1, -0.5, 0.1}[r.IntN(3)])}
 			if x.rowA, x.stepA = depth+r.IntN(3), 1; r.IntN(2) == 0 {
 				x.rowA, x.stepA = 1, rows+r.IntN(5)
 			}
 			x.stepB, x.rowTo = cols+r.IntN(4), cols+r.IntN(4)
+			if r.IntN(2) == 0 { // as packA and packB lay them
+				x.rowA, x.stepA, x.stepB = 1, got.height, 2*got.vector
+			}
+			more := r.IntN(3)
+			x.tiles, x.nextA, x.nextB, x.nextTo = 1+more, r.IntN(40), r.IntN(40), rows*x.rowTo
 			mem.again()
-			x.to = room[T](mem, (rows-1)*x.rowTo+cols)
-			x.a = someFloats[T](r, mem, (rows-1)*x.rowA+(depth-1)*x.stepA+1)
-			x.b = someFloats[T](r, mem, (depth-1)*x.stepB+cols)
+			x.to = room[T](mem, (rows*(1+more)-1)*x.rowTo+cols)
+			x.a = someFloats[T](r, mem, more*x.nextA+(rows-1)*x.rowA+(depth-1)*x.stepA+1)
+			x.b = someFloats[T](r, mem, more*x.nextB+(depth-1)*x.stepB+cols)
 			switch r.IntN(3) {
 			case 0: // in place
 				copy(x.to, someFloats[T](r, mem, len(x.to)))
-				x.from, x.rowFrom = x.to, x.rowTo
+				x.from, x.rowFrom, x.nextFrom = x.to, x.rowTo, x.nextTo
 			case 1: // one row for all
 				x.from = someFloats[T](r, mem, cols)
 			default:
 				x.rowFrom = cols + 1
-				x.from = someFloats[T](r, mem, (rows-1)*x.rowFrom+cols)
+				x.nextFrom = rows*x.rowFrom - r.IntN(2)
+				x.from = someFloats[T](r, mem, more*x.nextFrom+(rows-1)*x.rowFrom+cols)
 			}
 			if r.IntN(2) == 0 {
 				x.ask, x.askStep = x.b[r.IntN(len(x.b)):], r.IntN(9)
 			}
-			what := fmt.Sprintf("tile of %d x %d x %d in %T", rows, cols, depth, x.alpha)
+			what := fmt.Sprintf("%d tiles of %d x %d x %d in %T", x.tiles, rows, cols, depth, x.alpha)
 			y := *x
 			y.to = append([]T(nil), x.to...)
 			if x.rowFrom == x.rowTo && &x.from[0] == &x.to[0] {
@@ -171,6 +177,7 @@ func benchTile[T float](b *testing.B, l *matrixLoops[T]) {
 		t.b[i] = T(rand.NormFloat64())
 	}
 	for b.Loop() {
+		t.tiles = 1
 		l.tile(t)
 	}
 	b.ReportMetric(2*float64(t.rows*t.cols*t.depth*b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")

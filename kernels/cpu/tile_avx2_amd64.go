@@ -6,34 +6,48 @@ package cpu
 
 // tileFloat32AVX2 is, t being a *tile,
 //
-//	for r := range t.rows {
-//		for j := range t.cols {
-//			var sum float32
-//			for k := range t.depth {
-//				sum = fma(t.a[r*t.rowA+k*t.stepA], t.b[k*t.stepB+j], sum)
+//	a, b, from, to := t.a, t.b, t.from, t.to
+//	for {
+//		for r := range t.rows {
+//			for j := range t.cols {
+//				var sum float32
+//				for k := range t.depth {
+//					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+//				}
+//				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 //			}
-//			t.to[r*t.rowTo+j] = fma(t.alpha, sum, t.from[r*t.rowFrom+j])
 //		}
+//		if t.tiles--; t.tiles == 0 {
+//			break
+//		}
+//		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
 //	}
 //
-// t.depth is 1 at least, t.rows 6 at most, t.cols 16 at most and a multiple of 8.
+// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 16 at most and a multiple of 8.
 //
 //go:noescape
 func tileFloat32AVX2(t *byte)
 
 // tileFloat64AVX2 is, t being a *tile,
 //
-//	for r := range t.rows {
-//		for j := range t.cols {
-//			var sum float64
-//			for k := range t.depth {
-//				sum = fma(t.a[r*t.rowA+k*t.stepA], t.b[k*t.stepB+j], sum)
+//	a, b, from, to := t.a, t.b, t.from, t.to
+//	for {
+//		for r := range t.rows {
+//			for j := range t.cols {
+//				var sum float64
+//				for k := range t.depth {
+//					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+//				}
+//				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 //			}
-//			t.to[r*t.rowTo+j] = fma(t.alpha, sum, t.from[r*t.rowFrom+j])
 //		}
+//		if t.tiles--; t.tiles == 0 {
+//			break
+//		}
+//		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
 //	}
 //
-// t.depth is 1 at least, t.rows 6 at most, t.cols 8 at most and a multiple of 4.
+// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 8 at most and a multiple of 4.
 //
 //go:noescape
 func tileFloat64AVX2(t *byte)

@@ -6,34 +6,48 @@ package cpu
 
 // tileFloat32AVX512 is, t being a *tile,
 //
-//	for r := range t.rows {
-//		for j := range t.cols {
-//			var sum float32
-//			for k := range t.depth {
-//				sum = fma(t.a[r*t.rowA+k*t.stepA], t.b[k*t.stepB+j], sum)
+//	a, b, from, to := t.a, t.b, t.from, t.to
+//	for {
+//		for r := range t.rows {
+//			for j := range t.cols {
+//				var sum float32
+//				for k := range t.depth {
+//					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+//				}
+//				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 //			}
-//			t.to[r*t.rowTo+j] = fma(t.alpha, sum, t.from[r*t.rowFrom+j])
 //		}
+//		if t.tiles--; t.tiles == 0 {
+//			break
+//		}
+//		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
 //	}
 //
-// t.depth is 1 at least, t.rows 12 at most, t.cols 32 at most.
+// t.tiles and t.depth are 1 at least, t.rows 12 at most, t.cols 32 at most.
 //
 //go:noescape
 func tileFloat32AVX512(t *byte)
 
 // tileFloat64AVX512 is, t being a *tile,
 //
-//	for r := range t.rows {
-//		for j := range t.cols {
-//			var sum float64
-//			for k := range t.depth {
-//				sum = fma(t.a[r*t.rowA+k*t.stepA], t.b[k*t.stepB+j], sum)
+//	a, b, from, to := t.a, t.b, t.from, t.to
+//	for {
+//		for r := range t.rows {
+//			for j := range t.cols {
+//				var sum float64
+//				for k := range t.depth {
+//					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+//				}
+//				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 //			}
-//			t.to[r*t.rowTo+j] = fma(t.alpha, sum, t.from[r*t.rowFrom+j])
 //		}
+//		if t.tiles--; t.tiles == 0 {
+//			break
+//		}
+//		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
 //	}
 //
-// t.depth is 1 at least, t.rows 12 at most, t.cols 16 at most.
+// t.tiles and t.depth are 1 at least, t.rows 12 at most, t.cols 16 at most.
 //
 //go:noescape
 func tileFloat64AVX512(t *byte)
