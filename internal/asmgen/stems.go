@@ -25,6 +25,7 @@ var stems = []stem{
 	{kernels, "filter", filter},
 	{kernels, "hash", hash},
 	{fields, "marks", marks},
+	{kernels, "lines", lines},
 	{kernels, "network", network},
 	{kernels, "pairs", pairs},
 	{kernels, "peak", peak},

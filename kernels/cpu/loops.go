@@ -13,6 +13,7 @@ type loops struct {
 	convert    convertLoops
 	filter     filterLoops
 	hash       hashLoops
+	lines      lineLoops
 	reduce     reduceLoops
 	matrix32   matrixLoops[float32]
 	matrix64   matrixLoops[float64]
@@ -38,6 +39,7 @@ func goLoops() *loops {
 		convert:    goConvertLoops(),
 		filter:     goFilterLoops(),
 		hash:       goHashLoops(),
+		lines:      goLineLoops(),
 		reduce:     goReduceLoops(),
 		matrix32:   goMatrixLoops(wholeTile32),
 		matrix64:   goMatrixLoops(wholeTile64),

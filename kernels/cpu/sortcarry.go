@@ -20,12 +20,13 @@ type carrier[R row] struct {
 	ctx     context.Context
 	loops   *loops
 	alloc   memory.Allocator
-	cutBy   *level[R] // what rows are cut by
-	by      *level[R] // what they are sorted by: the same, or the next
-	payload []R       // nil for row numbers
-	all     int       // rows, with those apart
-	apart   *apart[R] // nil where no rows are
-	first   int       // place of the first of the words among all rows
+	cutBy   *level[R]        // what rows are cut by
+	by      *level[R]        // what they are sorted by: the same, or the next
+	payload []R              // nil for row numbers
+	all     int              // rows, with those apart
+	apart   *apart[R]        // nil where no rows are
+	first   int              // place of the first of the words among all rows
+	whole   pairs[uint64, R] // of all rows, of which words and rows are those from first on
 	words   []uint64
 	rows    []R
 	restore []*restored[R] // one whose values take the place of the words is the last
@@ -37,6 +38,7 @@ type carryRoom[R row] struct {
 	digits           digits
 	valid, nulls     [block / 8]byte // of a block, where nulls are apart
 	numbers, carried [block]R
+	lines            lines[R]
 }
 
 // sort is not done where a part would be too big for one worker.
@@ -83,8 +85,14 @@ func (c *carrier[R]) sort() (done bool, err error) {
 	if c.apart != nil {
 		c.apart.place()
 	}
+	lined := c.lined()
 	err = tasks(c.ctx, len(cut.counts), func(worker, p int) error {
-		return c.blocks(cut, p, rooms.of(worker), func(from int64, room *carryRoom[R], k, kept int) { c.move(cut, p, from, room, k, kept) })
+		room := rooms.of(worker)
+		if lined {
+			room.lines.begin(cut.counts[p], c.first, c.whole.words, c.whole.rows)
+			defer room.lines.end()
+		}
+		return c.blocks(cut, p, room, func(from int64, room *carryRoom[R], k, kept int) { c.move(cut, p, from, room, k, kept, lined) })
 	})
 	if err != nil {
 		return false, err
@@ -143,8 +151,26 @@ func (c *carrier[R]) blocks(cut *cutter[uint32], p int, room *carryRoom[R], f fu
 	return nil
 }
 
+// lined reports whether rows go to their parts by way of lines.
+func (c *carrier[R]) lined() bool {
+	if c.whole.words == nil {
+		c.whole = pairs[uint64, R]{c.words, c.rows}
+	}
+	from := c.loops.lines.from
+	return from > 0 && len(c.words) >= from && beginLines(c.whole.words, c.whole.rows)
+}
+
+// number gives the rows of a block that begins at one.
+func (r *carryRoom[R]) number(from int64, k int) []R {
+	numbers := r.numbers[:k]
+	for i := range numbers {
+		numbers[i] = R(from) + R(i)
+	}
+	return numbers
+}
+
 // move moves a block's rows to their parts.
-func (c *carrier[R]) move(cut *cutter[uint32], p int, from int64, room *carryRoom[R], k, kept int) {
+func (c *carrier[R]) move(cut *cutter[uint32], p int, from int64, room *carryRoom[R], k, kept int, lined bool) {
 	places, words := cut.counts[p], room.cut[:kept]
 	var carried []R
 	if c.payload != nil {
@@ -152,6 +178,18 @@ func (c *carrier[R]) move(cut *cutter[uint32], p int, from int64, room *carryRoo
 	}
 	if c.apart != nil {
 		carried = c.apart.carry(p, room, carried, from, k, kept)
+	}
+	if lined {
+		if carried == nil {
+			carried = room.number(from, k)
+		}
+		by := words
+		if c.by != c.cutBy {
+			words = room.words[:k]
+			c.by.fill(words, room.raw[:], nil, from, 0)
+		}
+		room.lines.put(c.loops, &cut.cutting, by, words, carried)
+		return
 	}
 	if c.by == c.cutBy {
 		scatter(&cut.cutting, places, words, carried, R(from), c.words, c.rows)

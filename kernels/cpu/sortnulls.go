@@ -54,6 +54,7 @@ func (c *carrier[R]) setApart(k kernels.SortKey, words []uint64, rows []R) {
 	if k.NullsFirst {
 		c.apart.rows = rows[:from]
 	}
+	c.whole = pairs[uint64, R]{words, rows}
 	c.words, c.rows, c.first = words[from:to], rows[from:to], from
 }
 
@@ -82,10 +83,7 @@ func (a *apart[R]) fill(f *field[R], room *carryRoom[R], from int64, k int) int 
 // on, or nil for row numbers.
 func (a *apart[R]) carry(p int, room *carryRoom[R], payload []R, from int64, k, kept int) []R {
 	if payload == nil {
-		payload = room.numbers[:k]
-		for i := range payload {
-			payload[i] = R(from) + R(i)
-		}
+		payload = room.number(from, k)
 	}
 	keep := keeperOf[R](&a.loops.filter.keepers)
 	keep(room.carried[:], payload, room.valid[:])

@@ -170,7 +170,11 @@ func sortNullsEverywhere(t *testing.T, name string, key kernels.SortKey, want []
 				continue
 			}
 			what := fmt.Sprintf("%s: %s, %d threads (seed %d)", name, tiers[at], threads, testSeed)
-			old := runtime.GOMAXPROCS(threads)
+			old, way := runtime.GOMAXPROCS(threads), *l
+			if way.lines.from = 0; turn == at%2 { // by way of lines, or not
+				way.lines.from = 1
+			}
+			l := &way
 			rows, err := l.sortIndices(ctx, s, []kernels.SortKey{key})
 			if err != nil {
 				t.Fatal(err)

@@ -2,7 +2,10 @@
 
 package cpu
 
-import "golang.org/x/sys/cpu"
+import (
+	"github.com/klauspost/cpuid/v2"
+	"golang.org/x/sys/cpu"
+)
 
 // feature is something that a processor, and the system for its registers,
 // has or has not got.
@@ -47,6 +50,10 @@ func (l *loops) avx2() {
 	l.convert.avx2()
 	l.filter.avx2()
 	l.hash.avx2()
+	l.lines.avx2()
+	if cpuid.CPU.Cache.L2 >= linesCache {
+		l.lines.from = linesFrom
+	}
 	l.network.avx2()
 	l.pairs.avx2()
 	l.peak.avx2()
@@ -66,6 +73,7 @@ func (l *loops) avx512() {
 	l.convert.avx512()
 	l.filter.avx512()
 	l.hash.avx512()
+	l.lines.avx512()
 	l.network.avx512()
 	l.pairs.avx512()
 	l.peak.avx512()

@@ -1,0 +1,67 @@
+package cpu
+
+import "unsafe"
+
+// lineLoops move words, and what goes with them, to their parts by way of a room
+// in the second-level cache that has a line of each part: where one is full it is
+// stored past the caches, and so is not read before it is written, nor do stores
+// wait for lines to come. See putLines. Of 1e7 rows of 16 bytes and 2048 parts an
+// Intel server with 2 MiB of second-level cache takes 4.7 ns of processor time a
+// row, 13.6 with plain stores; Zen 4, whose stores wait less, takes longer with
+// lines than without. So from is set where that cache is so large, which also
+// holds the room.
+type lineLoops struct {
+	from int // how many rows are moved so, 0 for none
+	u32  func(parts []uint16, words []uint64, rows []uint32, places, starts []uint32, room, toWords []uint64, toRows []uint32) (taken int)
+	u64  func(parts []uint16, words []uint64, rows []uint64, places, starts []uint32, room, toWords []uint64, toRows []uint64) (taken int)
+}
+
+// linesCache is from what size of the second-level cache on lines are used, and
+// linesFrom from how many rows on: fewer stay in the caches.
+const (
+	linesCache = 2 << 20
+	linesFrom  = pastCaches / 8
+)
+
+func goLineLoops() lineLoops { return lineLoops{u32: putLines[uint32], u64: putLines[uint64]} }
+
+// linesOf is the loop for rows of a type.
+func linesOf[R row](l *lineLoops) (put func(parts []uint16, words []uint64, rows []R, places, starts []uint32, room, toWords []uint64, toRows []R) (taken int)) {
+	switch p := any(&put).(type) {
+	case *func(parts []uint16, words []uint64, rows []uint32, places, starts []uint32, room, toWords []uint64, toRows []uint32) (taken int):
+		*p = l.u32
+	case *func(parts []uint16, words []uint64, rows []uint64, places, starts []uint32, room, toWords []uint64, toRows []uint64) (taken int):
+		*p = l.u64
+	}
+	return put
+}
+
+// lineRows is how many rows a line of rows has, and roomWords how many words of
+// the room a part has: those of so many rows and then the rows.
+func lineRows[R row]() int  { return 64 / int(unsafe.Sizeof(R(0))) }
+func roomWords[R row]() int { return lineRows[R]() + 8 }
+
+// putLines puts rows in the lines of their parts, at whose places they are going to
+// be, and moves lines that are full. It stops after a row that fills a line which
+// begins before the part does, and is not to be moved whole.
+func putLines[R row](parts []uint16, words []uint64, rows []R, places, starts []uint32, room, toWords []uint64, toRows []R) (taken int) {
+	n, size := lineRows[R](), roomWords[R]()
+	for i, w := range words {
+		p := int(parts[i])
+		at := int(places[p])
+		places[p] = uint32(at + 1)
+		line := room[p*size:][:size]
+		lineWords, lineRows := line[:n], unsafe.Slice((*R)(unsafe.Pointer(&line[n])), n)
+		lineWords[at&(n-1)], lineRows[at&(n-1)] = w, rows[i]
+		if at&(n-1) != n-1 {
+			continue
+		}
+		first := at - (n - 1)
+		if first < int(starts[p]) {
+			return i + 1
+		}
+		copy(toWords[first:], lineWords)
+		copy(toRows[first:], lineRows)
+	}
+	return len(words)
+}
