@@ -90,3 +90,11 @@ func widthOf(t arrow.DataType) int64 {
 	}
 	return int64(memory.Width(t))
 }
+
+// plain is how many columns of a part, of the first ones, have no encoding.
+func (p *Part) plain() (n int64) {
+	for int(n) < len(p.Columns) && p.encoding(int(n)) == nil {
+		n++
+	}
+	return n
+}

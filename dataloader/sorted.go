@@ -54,7 +54,7 @@ func (s *sorter) sort(rows []int64, of int64) {
 // sorts reports whether a batch's rows are to be sorted for columns of words: rows at
 // random of columns that lie in memory.
 func (r *tableReader) sorts(s *scratch, rows []int64) bool {
-	if s.section != nil || r.rows <= leastUnsorted || len(rows) < leastSorted || len(rows) > 1<<30 || isRun(rows[:2], nil) {
+	if s.group != nil || r.rows <= leastUnsorted || len(rows) < leastSorted || len(rows) > 1<<30 || isRun(rows[:2], nil) {
 		return false
 	}
 	for i := range r.parts {

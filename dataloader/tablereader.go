@@ -29,9 +29,7 @@ type tableReader struct {
 
 	laying sync.WaitGroup // tiles that are being filled, beside the first batches
 	stop   context.CancelFunc
-	ahead  *sections // nil where there are none
-
-	pickers sync.Pool // of *picker
+	ahead  *groups // nil where there are none
 }
 
 // openPart is a part with what reads its columns.
@@ -55,8 +53,8 @@ type openColumn struct {
 type scratch struct {
 	local   [blockRows]int64
 	chunk   [blockRows]int32
-	ranks   [blockRows]int64 // places in a section
-	section *section         // that is read from, or nil
+	laid    [blockRows]int64 // where the rows of a group are
+	from                     // which batch that is
 	sorter                   // of the rows of a batch
 	sorted  bool             // whether columns of words are gathered already
 	block   turnBlock
@@ -84,7 +82,7 @@ func newTableReader(ctx context.Context, t *table.Table, m memory.Allocator, par
 		r.parts = append(r.parts, o)
 	}
 	if c != nil && !r.holds(spare) {
-		if r.ahead, err = newSections(r, m, spare, *c); err != nil {
+		if r.ahead, err = newGroups(r, m, spare, *c); err != nil {
 			return nil, err
 		}
 	}
@@ -122,7 +120,7 @@ func (r *tableReader) lay() {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	if r.ahead != nil {
-		r.ahead.filling.Go(func() { r.ahead.run(ctx) })
+		r.ahead.begin(ctx)
 	}
 	for i := range r.parts {
 		p := &r.parts[i]
@@ -225,7 +223,7 @@ func (r *tableReader) borrow() *scratch {
 }
 
 func (r *tableReader) giveBack(s *scratch) {
-	s.section, s.sorted = nil, false
+	s.from, s.sorted = from{}, false
 	select {
 	case r.scratch <- s:
 	default:
@@ -234,11 +232,11 @@ func (r *tableReader) giveBack(s *scratch) {
 
 // Read gathers block by block, so that what is written stays near.
 func (r *tableReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
-	return r.read(ctx, nil, rows, to)
+	return r.read(ctx, from{}, rows, to)
 }
 
-// read is Read, of a section that has the rows where it is not nil.
-func (r *tableReader) read(ctx context.Context, from *section, rows []int64, to []Tensor) error {
+// read is Read, of a batch of a group where there is one.
+func (r *tableReader) read(ctx context.Context, of from, rows []int64, to []Tensor) error {
 	if len(to) != len(r.parts) {
 		return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.parts))
 	}
@@ -249,7 +247,7 @@ func (r *tableReader) read(ctx context.Context, from *section, rows []int64, to 
 	}
 	s := r.borrow()
 	defer r.giveBack(s)
-	s.section = from
+	s.from = of
 	return r.readAt(ctx, s, rows, to, 0)
 }
 
@@ -273,10 +271,8 @@ func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to [
 				return device.Errorf(device.ErrValue, "", "dataloader", "row %d of %d", row, r.rows)
 			}
 		}
-		if s.section != nil {
-			for i, row := range block {
-				s.ranks[i] = s.section.at(row)
-			}
+		if s.group != nil {
+			s.group.places(s.laid[:len(block)], s.batch, at)
 		}
 		for i := range r.parts {
 			if err := r.readPart(s, i, &to[i], first+at, block); err != nil {
@@ -297,9 +293,9 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 		tiled = p.tile.columns
 		s.touched ^= p.tile.copyTo(to, at, block)
 	}
-	if s.section != nil && s.section.tiles[i] != nil {
-		tiled = s.section.tiles[i].columns
-		s.touched ^= s.section.tiles[i].copyTo(to, at, s.ranks[:len(block)])
+	if s.group != nil && r.ahead.tiles[i] != nil {
+		tiled = r.ahead.tiles[i].columns
+		s.touched ^= r.ahead.tiles[i].copyTo(to, at, s.laid[:len(block)])
 	}
 	if p.Mask {
 		p.setValid(to, at, int64(len(block)))
@@ -356,7 +352,7 @@ func (p *Part) setValid(to *Tensor, at, n int64) {
 func (r *tableReader) Bytes() int64 {
 	n := int64(0)
 	if r.ahead != nil {
-		n = r.ahead.bytes()
+		n = r.ahead.allBytes()
 	}
 	for _, p := range r.parts {
 		if p.tile != nil {
@@ -373,7 +369,7 @@ func (r *tableReader) Close() error {
 	}
 	r.laying.Wait()
 	if r.ahead != nil {
-		r.ahead.filling.Wait()
+		r.ahead.working.Wait()
 		r.ahead.release()
 		r.ahead = nil
 	}

@@ -26,13 +26,13 @@ import (
 // the last cache. So the columns of each matrix are laid out by rows, in the
 // matrix's type: for k columns of e bytes a row is then ⌈k·e/64⌉ lines read and
 // k·e bytes written. Where Options.Spare has room for all rows that is done once,
-// beside the making of the first batches. Else it is done for the rows of the next
-// batches, as many as half of it holds, while those before are made of the other
-// half: a table of n bytes and a half of s is read from end to end n/s times an
-// epoch. Where that is more than 12 times, the first columns of each matrix are
-// laid out, as many as there is room for, and those left over cost a line read and
-// e bytes written a row each. The rows of a batch are then sorted, and where a column's
-// values lie is asked for while the column before is read.
+// beside the making of the first batches. Else the table is read from end to end, round
+// after round, and the rows of the batches to come are laid out as they are met: a table
+// of n bytes is read some n/1.6s times an epoch with s bytes of Spare. Where that would be
+// more than 32 times, the first columns of each matrix are laid out, as many as there is
+// room for, and those left over cost a line read and e bytes written a row each. The rows
+// of a batch are then sorted, and where a column's values lie is asked for while the
+// column before is read.
 func FromTable(t *table.Table) Source {
 	if t == nil {
 		return nil

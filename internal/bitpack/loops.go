@@ -20,9 +20,11 @@ type Loops struct {
 	lookUp func(to, table []uint32, b []byte, s *[shapeBytes]byte) uint32 // of eight
 	unpack func(to []uint32, b []byte, s *[shapeBytes]byte) uint32
 	rows   func(to []uint32, stride int, from []uint32, line, columns, n int)
+	placed func(to []uint32, stride int, places, from []uint32, line, columns, n int)
+	spread func(to []uint32, stride int, places []uint32, from []*uint32, mask []uint16, columns, steps int)
 	pick   func(to, from []uint32, mask []byte) (rows, kept int)
 	step   int  // numbers of a step of the others
-	partly bool // rows takes fewer columns than step too
+	partly bool // rows and placed take fewer columns than step too
 }
 
 var best = loopsOf(tier.Chosen())

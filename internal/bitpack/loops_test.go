@@ -163,6 +163,93 @@ func TestRows(t *testing.T) {
 	})
 }
 
+// TestPlaced: rows go to the places that are given, in any order, and what lies between
+// these stays.
+func TestPlaced(t *testing.T) {
+	eachTier(t, func(t *testing.T, l *Loops, r *rand.Rand, mem arena) {
+		defer mem.close()
+		for columns := 1; columns <= 40; columns++ {
+			for _, n := range []int{0, 1, 7, 8, 15, 16, 17, 33, 64} {
+				line, stride, room := n+r.IntN(3), columns+r.IntN(3), n+r.IntN(9)
+				places := make([]uint32, n)
+				if n == 0 {
+					l.Placed(nil, stride, places, nil, line, columns, n)
+					continue
+				}
+				row := make([]int, room)
+				for i, place := range r.Perm(room)[:n] {
+					places[i], row[place] = uint32(place), i+1
+				}
+				mem.words((columns-1)*line+n, func(from []uint32) {
+					for i := range from {
+						from[i] = uint32(i)
+					}
+					mem.words((room-1)*stride+columns, func(to []uint32) {
+						for i := range to {
+							to[i] = 1 << 31
+						}
+						l.Placed(to, stride, places, from, line, columns, n)
+						for i, x := range to {
+							want := uint32(1 << 31)
+							if i%stride < columns && row[i/stride] > 0 {
+								want = from[i%stride*line+row[i/stride]-1]
+							}
+							if x != want {
+								t.Fatalf("%d columns of %d rows, %d apart: element %d is %d, not %d", columns, n, stride, i, x, want)
+							}
+						}
+					})
+				})
+			}
+		}
+	})
+}
+
+// TestSpread: what is marked of any number of rows goes to its places, be it few of
+// sixteen or most, and other places but the one apart stay.
+func TestSpread(t *testing.T) {
+	eachTier(t, func(t *testing.T, l *Loops, r *rand.Rand, mem arena) {
+		defer mem.close()
+		for columns := 1; columns <= Together; columns++ {
+			for _, n := range []int{1, 15, 16, 17, 64, 80, 300, 333} {
+				stride := columns + r.IntN(3)
+				mask, places, row := make([]uint64, (n+63)/64+SpreadRoom), make([]uint32, n), make([]int, n+1)
+				for i, place := range r.Perm(n) {
+					places[i] = uint32(n)
+					if r.IntN(16) < []int{1, 4, 8, 16}[i/16%4] {
+						mask[i/64] |= 1 << (i % 64)
+						places[i], row[place] = uint32(place), i+1
+					}
+				}
+				var from [Together]*uint32
+				mem.words(Together*n, func(all []uint32) {
+					for i := range all {
+						all[i] = uint32(i)
+					}
+					for c := range from {
+						from[c] = &all[min(c, columns-1)*n]
+					}
+					mem.words(n*stride+columns, func(to []uint32) {
+						for i := range to {
+							to[i] = 1 << 31
+						}
+						l.Spread(to, stride, places, &from, mask, columns)
+						for i, x := range to[:n*stride] {
+							want := uint32(1 << 31)
+							if i%stride < columns && row[i/stride] > 0 {
+								want = uint32(i%stride*n + row[i/stride] - 1)
+							}
+							if x != want {
+								t.Fatalf("%d columns of %d rows, %d apart: element %d is %d, not %d", columns, n, stride, i, x, want)
+							}
+						}
+					})
+				})
+			}
+		}
+	})
+}
+
 // TestPick: what is marked of any number of words is kept, in room for that and no
 // more too, and bits behind the words are not looked at.
 func TestPick(t *testing.T) {

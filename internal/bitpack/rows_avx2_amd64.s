@@ -10,12 +10,12 @@ TEXT ·rowsAVX2(SB), NOSPLIT, $0-80
 	MOVQ  to_base+0(FP), AX
 	MOVQ  from_base+32(FP), CX
 	MOVQ  n+72(FP), DX
-	MOVQ  stride+24(FP), BX
+	MOVQ  line+56(FP), BX
 	SHLQ  $0x02, BX
-	MOVQ  line+56(FP), SI
-	SHLQ  $0x02, SI
-	MOVQ  columns+64(FP), DI
+	MOVQ  columns+64(FP), SI
 	SHRQ  $0x03, DX
+	MOVQ  stride+24(FP), DI
+	SHLQ  $0x02, DI
 	TESTQ DX, DX
 	JZ    end2
 
@@ -23,38 +23,38 @@ loop1:
 	MOVQ       CX, R8
 	XORQ       R10, R10
 	VMOVUPS    (R8), Y0
-	MOVQ       SI, R9
-	CMPQ       DI, $0x01
+	MOVQ       BX, R9
+	CMPQ       SI, $0x01
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Y1
-	MOVQ       SI, R9
-	CMPQ       DI, $0x02
+	MOVQ       BX, R9
+	CMPQ       SI, $0x02
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Y2
-	MOVQ       SI, R9
-	CMPQ       DI, $0x03
+	MOVQ       BX, R9
+	CMPQ       SI, $0x03
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Y3
-	MOVQ       SI, R9
-	CMPQ       DI, $0x04
+	MOVQ       BX, R9
+	CMPQ       SI, $0x04
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Y4
-	MOVQ       SI, R9
-	CMPQ       DI, $0x05
+	MOVQ       BX, R9
+	CMPQ       SI, $0x05
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Y5
-	MOVQ       SI, R9
-	CMPQ       DI, $0x06
+	MOVQ       BX, R9
+	CMPQ       SI, $0x06
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Y6
-	MOVQ       SI, R9
-	CMPQ       DI, $0x07
+	MOVQ       BX, R9
+	CMPQ       SI, $0x07
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Y7
@@ -83,21 +83,21 @@ loop1:
 	VPERM2F128 $0x20, Y4, Y0, Y8
 	VPERM2F128 $0x31, Y4, Y0, Y0
 	VMOVUPS    Y6, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Y7, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Y2, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Y8, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Y3, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Y1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Y5, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Y0, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	ADDQ       $0x00000020, CX
 	DECQ       DX
 	JNZ        loop1

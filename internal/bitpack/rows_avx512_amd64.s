@@ -10,17 +10,17 @@ TEXT ·rowsAVX512(SB), NOSPLIT, $0-80
 	MOVQ  to_base+0(FP), AX
 	MOVQ  from_base+32(FP), CX
 	MOVQ  n+72(FP), DX
-	MOVQ  stride+24(FP), BX
+	MOVQ  line+56(FP), BX
 	SHLQ  $0x02, BX
-	MOVQ  line+56(FP), SI
-	SHLQ  $0x02, SI
-	MOVQ  columns+64(FP), DI
-	MOVQ  $0x00000010, R9
-	SUBQ  DI, R9
-	MOVQ  $0x0000ffff, R8
-	SHRXQ R9, R8, R8
-	KMOVW R8, K1
+	MOVQ  columns+64(FP), SI
+	MOVQ  $0x00000010, R8
+	SUBQ  SI, R8
+	MOVQ  $0x0000ffff, DI
+	SHRXQ R8, DI, DI
+	KMOVW DI, K1
 	SHRQ  $0x04, DX
+	MOVQ  stride+24(FP), DI
+	SHLQ  $0x02, DI
 	TESTQ DX, DX
 	JZ    end2
 
@@ -28,78 +28,78 @@ loop1:
 	MOVQ       CX, R8
 	XORQ       R10, R10
 	VMOVUPS    (R8), Z0
-	MOVQ       SI, R9
-	CMPQ       DI, $0x01
+	MOVQ       BX, R9
+	CMPQ       SI, $0x01
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z1
-	MOVQ       SI, R9
-	CMPQ       DI, $0x02
+	MOVQ       BX, R9
+	CMPQ       SI, $0x02
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z2
-	MOVQ       SI, R9
-	CMPQ       DI, $0x03
+	MOVQ       BX, R9
+	CMPQ       SI, $0x03
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z3
-	MOVQ       SI, R9
-	CMPQ       DI, $0x04
+	MOVQ       BX, R9
+	CMPQ       SI, $0x04
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z4
-	MOVQ       SI, R9
-	CMPQ       DI, $0x05
+	MOVQ       BX, R9
+	CMPQ       SI, $0x05
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z5
-	MOVQ       SI, R9
-	CMPQ       DI, $0x06
+	MOVQ       BX, R9
+	CMPQ       SI, $0x06
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z6
-	MOVQ       SI, R9
-	CMPQ       DI, $0x07
+	MOVQ       BX, R9
+	CMPQ       SI, $0x07
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z7
-	MOVQ       SI, R9
-	CMPQ       DI, $0x08
+	MOVQ       BX, R9
+	CMPQ       SI, $0x08
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z8
-	MOVQ       SI, R9
-	CMPQ       DI, $0x09
+	MOVQ       BX, R9
+	CMPQ       SI, $0x09
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z9
-	MOVQ       SI, R9
-	CMPQ       DI, $0x0a
+	MOVQ       BX, R9
+	CMPQ       SI, $0x0a
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z10
-	MOVQ       SI, R9
-	CMPQ       DI, $0x0b
+	MOVQ       BX, R9
+	CMPQ       SI, $0x0b
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z11
-	MOVQ       SI, R9
-	CMPQ       DI, $0x0c
+	MOVQ       BX, R9
+	CMPQ       SI, $0x0c
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z12
-	MOVQ       SI, R9
-	CMPQ       DI, $0x0d
+	MOVQ       BX, R9
+	CMPQ       SI, $0x0d
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z13
-	MOVQ       SI, R9
-	CMPQ       DI, $0x0e
+	MOVQ       BX, R9
+	CMPQ       SI, $0x0e
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z14
-	MOVQ       SI, R9
-	CMPQ       DI, $0x0f
+	MOVQ       BX, R9
+	CMPQ       SI, $0x0f
 	CMOVQLE    R10, R9
 	ADDQ       R9, R8
 	VMOVUPS    (R8), Z15
@@ -168,37 +168,37 @@ loop1:
 	VSHUFF64X2 $0xdd, Z17, Z9, Z9
 	VSHUFF64X2 $0xdd, Z4, Z0, Z0
 	VMOVUPS    Z11, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z6, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z13, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z8, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z15, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z10, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z16, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z12, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z14, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z7, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z2, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z9, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z3, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z1, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z5, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	VMOVUPS    Z0, K1, (AX)
-	ADDQ       BX, AX
+	ADDQ       DI, AX
 	ADDQ       $0x00000040, CX
 	DECQ       DX
 	JNZ        loop1

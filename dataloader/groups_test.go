@@ -14,10 +14,10 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// TestSections holds batches of tables that are too large to be laid out against
+// TestGroups holds batches of tables that are too large to be laid out against
 // those that are gathered from columns: every layout, order and chunking, over
 // epochs that end within a section.
-func TestSections(t *testing.T) {
+func TestGroups(t *testing.T) {
 	b, a := onHost(t)
 	const rows, columns = 9000, 12
 	weights := make([]float64, rows)
@@ -43,7 +43,7 @@ func TestSections(t *testing.T) {
 			l, want := load(t, src, o), load(t, src, plain)
 			ahead := l.reader.(*tableReader).ahead
 			if ahead == nil {
-				t.Fatalf("no sections with %d bytes", o.Spare)
+				t.Fatalf("no groups with %d bytes", o.Spare)
 			}
 			if n := l.Stats().Spare; n > o.Spare || n == 0 {
 				t.Errorf("%d bytes of %d", n, o.Spare)
@@ -51,10 +51,10 @@ func TestSections(t *testing.T) {
 			for alike(t, l, want) {
 			}
 			ahead.mu.Lock()
-			used := max(ahead.of[0].number, ahead.of[1].number)
+			used, wants := ahead.number, 3*l.Steps()-skipped
 			ahead.mu.Unlock()
-			if used < 2 {
-				t.Errorf("%d sections were made", used+1)
+			if used*ahead.batches < wants {
+				t.Errorf("%d groups of %d batches were made for %d batches", used, ahead.batches, wants)
 			}
 		}
 	}
@@ -88,9 +88,9 @@ func alike(t *testing.T, a, b *Loader) bool {
 	return true
 }
 
-// TestSectionsOfNulls: their values are 0 and their masks too, from a section as
+// TestGroupsOfNulls: their values are 0 and their masks too, from a section as
 // from columns.
-func TestSectionsOfNulls(t *testing.T) {
+func TestGroupsOfNulls(t *testing.T) {
 	b, a := onHost(t)
 	const rows = 3000
 	valid, values := make([]bool, rows), make([]int64, rows)
@@ -105,17 +105,17 @@ func TestSectionsOfNulls(t *testing.T) {
 	o := Options{Batch: 50, Shuffle: true, Masks: true, Epochs: 2, Memory: a, Spare: 2 * (400*6*4 + 1000)}
 	l := load(t, src, o)
 	if l.reader.(*tableReader).ahead == nil {
-		t.Fatal("no sections")
+		t.Fatal("no groups")
 	}
 	o.Spare = -1
 	for want := load(t, src, o); alike(t, l, want); {
 	}
 }
 
-// TestSectionsOfMany: columns of words, of words with nulls and of what is cast lie
+// TestGroupsOfMany: columns of words, of words with nulls and of what is cast lie
 // beside each other in rows of more columns than are picked together, of tables that
 // are cut anywhere, whose marked rows are few or all of what is picked at a time.
-func TestSectionsOfMany(t *testing.T) {
+func TestGroupsOfMany(t *testing.T) {
 	b, a := onHost(t)
 	const rows = 3*pickRows + 77
 	var columns []table.Series
@@ -141,10 +141,10 @@ func TestSectionsOfMany(t *testing.T) {
 		}
 		for _, batch := range []int64{7, 300} {
 			width := int64(len(columns) * 4)
-			o := Options{Batch: batch, Shuffle: true, Masks: true, Epochs: 2, Workers: 2, Memory: a, Spare: 2 * (batch*leastSection*2*width + rows*width/8 + rows)}
+			o := Options{Batch: batch, Shuffle: true, Masks: true, Epochs: 2, Workers: 2, Memory: a, Spare: 12*batch*width + rows*width/4}
 			l := load(t, FromTable(of), o)
 			if l.reader.(*tableReader).ahead == nil {
-				t.Fatal("no sections")
+				t.Fatal("no groups")
 			}
 			o.Spare = -1
 			for want := load(t, FromTable(of), o); alike(t, l, want); {
@@ -173,10 +173,10 @@ func cutAt(t *testing.T, whole *table.Table, ends []int64) *table.Table {
 	return cut
 }
 
-// TestSectionsEnd: a loader is closed while a section is filled and while batches
+// TestGroupsEnd: a loader is closed while a section is filled and while batches
 // are lent, a Next in the caller is cancelled and goes on, and one resumes within a
 // section.
-func TestSectionsEnd(t *testing.T) {
+func TestGroupsEnd(t *testing.T) {
 	b, a := onHost(t)
 	src := FromTable(numbers(t, b, 40_000, 8))
 	o := Options{Batch: 100, Shuffle: true, Epochs: 1, Memory: a, Spare: 2 * (4000*8*4 + 8000)}
@@ -225,35 +225,68 @@ func TestSectionsEnd(t *testing.T) {
 	}
 }
 
-// TestSectionsTurn: the batches of a section may all be made before the last one of
-// the section before it, and those that come after are made of sections still.
-func TestSectionsTurn(t *testing.T) {
+// inOrder is an order in which rows follow each other: those of a batch lie together.
+type inOrder struct{ rows int64 }
+
+func (o inOrder) Len() int64   { return o.rows }
+func (o inOrder) Rows() int64  { return o.rows }
+func (o inOrder) Hash() uint32 { return 1 }
+func (o inOrder) Fill(rows []int64, _, from int64) {
+	for i := range rows {
+		rows[i] = (from + int64(i)) % o.rows
+	}
+}
+
+// TestGroupsUneven: groups whose rows all lie in one leg of a round have room too.
+func TestGroupsUneven(t *testing.T) {
 	b, a := onHost(t)
-	o := Options{Batch: 50, Shuffle: true, Workers: InCaller, Prefetch: 1, Epochs: 1, Memory: a, Spare: 2 * (400*8*4 + 1000)}
+	src := FromTable(numbers(t, b, 20_000, 8))
+	o := Options{Batch: 70, Order: inOrder{20_000}, Epochs: 3, Memory: a, Spare: 100_000}
+	l := load(t, src, o)
+	if l.reader.(*tableReader).ahead == nil {
+		t.Fatal("no groups")
+	}
+	o.Spare = -1
+	for want := load(t, src, o); alike(t, l, want); {
+	}
+}
+
+// TestGroupsTurn: the batches of a group may all be made before the last one of the group
+// before it, and those that come after are made of groups still.
+func TestGroupsTurn(t *testing.T) {
+	b, a := onHost(t)
+	o := Options{Batch: 50, Shuffle: true, Workers: InCaller, Prefetch: 1, Epochs: 1, Memory: a, Spare: 30_000}
 	of := load(t, FromTable(numbers(t, b, 4000, 8)), o).reader.(*tableReader).ahead
 	if of == nil {
-		t.Fatal("no sections")
+		t.Fatal("no groups")
 	}
-	filled := func(ticket int64) *section {
-		s, err := of.wait(ctx, ticket)
+	type batch struct {
+		*group
+		k int64
+	}
+	filled := func(ticket int64) batch {
+		g, k, err := of.wait(ctx, ticket)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s == nil {
-			t.Fatalf("batch %d has no section", ticket)
+		if g == nil {
+			t.Fatalf("batch %d has no group", ticket)
 		}
-		return s
+		return batch{g, k}
 	}
-	first := of.batches - of.skip // tickets of section 0
-	late := filled(first - 1)
-	for ticket := range first - 1 {
-		of.done(filled(ticket), ticket)
+	last := skipped + of.batches - 1 // of group 0
+	late := filled(last)
+	for ticket := int64(skipped); ticket < last; ticket++ {
+		one := filled(ticket)
+		of.done(one.group, one.k)
 	}
-	for ticket := first; ticket < first+of.batches; ticket++ {
-		of.done(filled(ticket), ticket)
+	for ticket := last + 1; ticket <= last+of.batches; ticket++ {
+		one := filled(ticket)
+		of.done(one.group, one.k)
 	}
-	of.done(late, first-1)
-	for ticket := first + of.batches; ticket < 4000/50; ticket++ {
-		of.done(filled(ticket), ticket)
+	of.done(late.group, late.k)
+	for ticket := last + of.batches + 1; ticket < 4000/50; ticket++ {
+		one := filled(ticket)
+		of.done(one.group, one.k)
 	}
 }
