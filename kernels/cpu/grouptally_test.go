@@ -360,5 +360,69 @@ func TestTallyRounds(t *testing.T) {
 		keys[i], values[i] = k*0x9E3779B97F4A7C1, float64(i%1013)/7
 	}
 	keys[rows-1] = 1
-	checkFirsts(t, []*memory.Column{fixedColumn(t, arrow.PrimitiveTypes.Int64, keys)}, fixedColumn(t, arrow.PrimitiveTypes.Float64, values), false, true)
+	k, v := fixedColumn(t, arrow.PrimitiveTypes.Int64, keys), fixedColumn(t, arrow.PrimitiveTypes.Float64, values)
+	for _, large := range []bool{false, true} {
+		withCache(t, large, func() { checkFirsts(t, []*memory.Column{k}, v, false, true) })
+	}
+}
+
+// withCache runs f as where the second-level cache is large, or is not.
+func withCache(t *testing.T, large bool, f func()) {
+	t.Helper()
+	old := largeL2
+	defer func() { largeL2 = old }()
+	largeL2 = large
+	f()
+}
+
+// Tables of parts are of one size or another by the cache, and hold the same sums.
+func TestTallyCaches(t *testing.T) {
+	const rows = 300_000
+	floats, ints := floatsWithNulls(t, rows), wholeInts(t, rows)
+	r := rand.New(rand.NewPCG(13, 14))
+	keys := make([]int64, rows)
+	for i := range keys {
+		keys[i] = int64(mix(uint64(r.Int64N(30_000)))) >> 1 // bit 63 is to spare
+	}
+	k := []*memory.Column{fixedColumn(t, arrow.PrimitiveTypes.Int64, keys)}
+	for _, large := range []bool{false, true} {
+		withCache(t, large, func() {
+			checkTallies(t, k, floats, false, true)
+			checkTallies(t, k, ints, false, true)
+			checkFirsts(t, k, ints, false, true)
+		})
+	}
+}
+
+func TestTallySkip(t *testing.T) {
+	for _, c := range []struct {
+		large  bool
+		groups int64
+		want   uint
+	}{
+		{false, 0, 4}, {false, 100_000, 9}, {false, 1 << 30, mostTallyParts},
+		{true, 0, 4}, {true, 100_000, 6}, {true, 1 << 20, 6}, {true, 4 << 20, 8}, {true, 1 << 30, mostTallyParts},
+	} {
+		withCache(t, c.large, func() {
+			if got := tallySkip(c.groups); got != c.want {
+				t.Errorf("large %v, %d groups: 2^%d parts, not 2^%d", c.large, c.groups, got, c.want)
+			}
+		})
+	}
+}
+
+// A few values tell that keys take all 64 bits, and never that they do where they do not.
+func TestFarApart(t *testing.T) {
+	values := make([]int64, 1000)
+	if farApart(values) || farApart(values[:0]) || farApart([]int32{math.MinInt32, math.MaxInt32}) || farApart([]uint64{5}) {
+		t.Error("values of a small range are told to be far apart")
+	}
+	values[0], values[999] = -1<<62, 1<<62-1
+	if farApart(values) {
+		t.Error("values of 63 bits are told to be far apart")
+	}
+	values[999]++
+	if !farApart(values) || !farApart([]uint64{1 << 63, 0}) || !farApart([]int64{math.MinInt64, math.MaxInt64, 0}) {
+		t.Error("values of 64 bits are not told to be far apart")
+	}
 }

@@ -13,7 +13,7 @@ import (
 
 // foldFirsts is foldRecords where first rows are wanted; at is the place of the
 // first of the records.
-func (h *tallyTable[S]) foldFirsts(a *arena, records []tallyRecord, skip uint, at uint32) error {
+func (h *tallyTable[S]) foldFirsts(a *arena, b *tallyBatch[S], records []tallyRecord, skip uint, at uint32) error {
 	if cap(h.firsts.s) < h.used+len(records) {
 		if err := h.firsts.grow(a, 2*h.used+len(records)); err != nil {
 			return err
@@ -21,20 +21,48 @@ func (h *tallyTable[S]) foldFirsts(a *arena, records []tallyRecord, skip uint, a
 	}
 	h.firsts.s = h.firsts.s[:cap(h.firsts.s)]
 	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
-	for j := range records {
-		r := &records[j]
-		i := r.word << (skip & 63) >> (shift & 63)
-		s := &slots[i&mask]
-		if s.word != r.word || s.counts == 0 {
-			if s = h.find(i, r.word); s.counts == 0 {
-				s.counts = uint64(h.used-1) << 32
-				h.firsts.s[h.used-1] = at + uint32(j)
+	if len(slots) <= nearSlots {
+		for j := range records {
+			r := &records[j]
+			i := r.word << (skip & 63) >> (shift & 63)
+			s := &slots[i&mask]
+			if s.word != r.word || s.counts == 0 {
+				s = h.findFirst(i, r.word, at+uint32(j))
 			}
+			s.sum += valueOf[S](r.value)
+			s.counts += oneRow
 		}
-		s.sum += valueOf[S](r.value)
-		s.counts += oneRow
+		return nil
+	}
+	h.look(b, records, skip, 0)
+	for j := 0; j < len(records); j++ {
+		for ; j < len(records); j++ { // without a call for a row
+			r := &records[j]
+			s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
+			if s.word != r.word || s.counts == 0 {
+				break
+			}
+			s.sum += valueOf[S](r.value)
+			s.counts += oneRow
+		}
+		if j < len(records) {
+			r := &records[j]
+			s := h.findFirst(r.word<<(skip&63)>>(shift&63), r.word, at+uint32(j))
+			s.sum += valueOf[S](r.value)
+			s.counts += oneRow
+		}
 	}
 	return nil
+}
+
+// findFirst is find that notes a new group's first record.
+func (h *tallyTable[S]) findFirst(i, word uint64, at uint32) *tallySlot[S] {
+	s := h.find(i, word)
+	if s.counts == 0 {
+		s.counts = uint64(h.used-1) << 32
+		h.firsts.s[h.used-1] = at
+	}
+	return s
 }
 
 // findFirsts finds the first rows of the groups that appeared in the round of

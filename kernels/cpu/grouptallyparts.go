@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/klauspost/cpuid/v2"
 	"github.com/volley-go/volley/device"
 )
 
@@ -37,7 +38,9 @@ func (p *tallyParts[S]) split(from, to int64) error {
 
 // count finds how many rows each part has.
 func (p *tallyParts[S]) count(from, to int64) (err error) {
-	p.chunks = max(1, min(64, morsels(to-from)))
+	if p.chunks = max(1, min(64, morsels(to-from))); to-from <= nearRows {
+		p.chunks *= 2 // for more workers
+	}
 	if err = p.counts.resize(p.a, p.chunks*p.parts); err != nil {
 		return err
 	}
@@ -180,6 +183,7 @@ func (p *tallyParts[S]) writeWords(records []tallyRecord, next []uint32, words, 
 func (p *tallyParts[S]) writeHashes(records []tallyRecord, next []uint32, words, values, incs []uint64) {
 	base, back, up := p.base, p.back, p.up
 	if p.valid == nil {
+		values = values[:len(words)]
 		for j, w := range words {
 			h := hashWord(w-base, 0)
 			at := &next[h>>(back&63)]
@@ -233,29 +237,65 @@ func (p *tallyParts[S]) of(part int) []tallyRecord {
 // many a tenth more, as the tables of parts are fetched for each round.
 const roundRows = 1 << 21
 
+// nearRows is how many they are where the second-level cache is large: their records,
+// 8 MiB, stay in the third-level one, and the tables of few parts are fetched soon.
+const nearRows = 1 << 19
+
 // partGroups is how many groups a part's table is to have, if there are not more
 // than mostTallyParts of them: its slots, 24 KiB, stay in the first-level cache.
-// With 2^12, in the second-level one, a row took a quarter longer.
+// With 2^12, in the second-level one, a row took a quarter longer (Zen 4).
 const (
 	partGroups     = 1 << 8
 	mostTallyParts = 11 // the logarithm
 )
 
+// Where the second-level cache of a core is large, parts have widePartGroups groups
+// each, up to mostWideParts (the logarithm) of them, then up to mostWideGroups:
+// tables of 96 to 768 KiB. A core with such a cache (Sapphire Rapids) wrote a record
+// to one of 64 parts in 2.2 ns, and to one of 128 or more in 4.5, more than the
+// first-level cache saves in the tables.
+const (
+	wideCache      = 2 << 20
+	widePartGroups = 1 << 11
+	mostWideParts  = 6
+	mostWideGroups = 1 << 14
+)
+
+// largeL2 says that the second-level cache is large; tests have both.
+var largeL2 = cpuid.CPU.Cache.L2 >= wideCache
+
+// tallySkip is the logarithm of how many parts are cut for so many groups.
+func tallySkip(groups int64) uint {
+	each, most := int64(partGroups), uint(mostTallyParts)
+	if largeL2 {
+		each, most = widePartGroups, mostWideParts
+		if groups>>most > mostWideGroups {
+			each, most = mostWideGroups, mostTallyParts
+		}
+	}
+	skip := uint(4)
+	for groups>>skip > each && skip < most {
+		skip++
+	}
+	return skip
+}
+
 // hashParts cuts words by the first bits of their hashes. Each part has a table
 // of its own that stays from round to round. Where values have nulls, bit 63 of
 // words has to be to spare.
 func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
-	skip := uint(4)
-	for guess>>skip > partGroups && skip < mostTallyParts {
-		skip++
-	}
+	skip := tallySkip(guess)
 	p := &tallyParts[S]{tallying: t, parts: 1 << skip, back: 64 - skip}
 	if t.valid != nil {
 		p.up = 1
 	}
 	tables := make([]tallyTable[S], p.parts)
 	var rows vec[uint32] // of each record, where first rows are looked for
-	step := max(roundRows, 4*guess)
+	step := int64(roundRows)
+	if largeL2 {
+		step = nearRows
+	}
+	step = max(step, 4*guess)
 	step = (t.n-1)/((t.n-1)/step+1) + 1 // rounds of one size
 	for from := int64(0); from < t.n; from += step {
 		if err := p.split(from, min(from+step, t.n)); err != nil {
@@ -323,7 +363,7 @@ func (t *tallying[S]) foldPart(h *tallyTable[S], records []tallyRecord, skip uin
 			}
 		}
 		if t.firsts {
-			if err := h.foldFirsts(t.a, records[:n], skip, uint32(at)); err != nil {
+			if err := h.foldFirsts(t.a, b, records[:n], skip, uint32(at)); err != nil {
 				return err
 			}
 		} else {
@@ -360,22 +400,59 @@ func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, ski
 		}
 		return
 	}
-	for j := range records {
-		w := records[j].word &^ free
-		i := w << (skip & 63) >> (shift & 63)
-		i += differs(slots[i&mask].word, w)
-		i += differs(slots[i&mask].word, w)
-		b.heads[j&(tallyStep-1)] = uint32(i)
+	h.look(b, records, skip, free)
+	for j := 0; j < len(records); j++ {
+		j = h.addLooked(b, records, j, free) // without a call for a row
+		if j == len(records) {
+			return
+		}
+		r := &records[j]
+		w := r.word &^ free
+		s := h.find(w<<(skip&63)>>(shift&63), w)
+		s.sum += valueOf[S](r.value)
+		s.counts += oneValue - (r.word&free)<<32
 	}
-	for j := range records {
+}
+
+// addLooked adds records from j on to the slots that look found, and stops at one
+// that is not there.
+func (h *tallyTable[S]) addLooked(b *tallyBatch[S], records []tallyRecord, j int, free uint64) int {
+	slots, mask := h.slots.s, uint64(len(h.slots.s)-1)
+	if free == 0 {
+		for ; j < len(records); j++ {
+			r := &records[j]
+			s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
+			if s.word != r.word { // a free slot is that of 0 too
+				return j
+			}
+			s.sum += valueOf[S](r.value)
+			s.counts += oneValue
+		}
+		return j
+	}
+	for ; j < len(records); j++ {
 		r := &records[j]
 		w := r.word &^ free
 		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
-		if s.word != w { // a free slot is that of 0 too
-			s = h.find(w<<(skip&63)>>(shift&63), w)
+		if s.word != w {
+			return j
 		}
 		s.sum += valueOf[S](r.value)
 		s.counts += oneValue - (r.word&free)<<32
+	}
+	return j
+}
+
+// look finds where records' words are: in the first three slots of each search,
+// without a branch.
+func (h *tallyTable[S]) look(b *tallyBatch[S], records []tallyRecord, skip uint, free uint64) {
+	slots, shift, mask := h.slots.s, h.shift-skip, uint64(len(h.slots.s)-1)
+	for j := range records {
+		w := records[j].word &^ free
+		i := w >> (shift & 63)
+		i += differs(slots[i&mask].word, w)
+		i += differs(slots[i&mask].word, w)
+		b.heads[j&(tallyStep-1)] = uint32(i)
 	}
 }
 

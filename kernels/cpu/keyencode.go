@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"unsafe"
 
 	"github.com/volley-go/volley/memory"
 )
@@ -127,6 +128,11 @@ func encodeNullable[T integer](k *keyColumn, b *batch, dst []uint64, values []T)
 
 // planInts finds the range of a column of integers.
 func planInts[T integer](ctx context.Context, k *keyColumn) error {
+	if k.c.Validity() == nil && !k.nullable && farApart(memory.Values[T](k.c)) {
+		k.base, k.span, k.encode = 0, ^uint64(0), encodeInts[T]
+		k.withNull()
+		return nil
+	}
 	low, high, err := rangeOf[T](ctx, k.c)
 	if err != nil {
 		return err
@@ -137,6 +143,22 @@ func planInts[T integer](ctx context.Context, k *keyColumn) error {
 	}
 	k.withNull()
 	return nil
+}
+
+// farApart says that values are known to take all 64 bits, from a few of them: the
+// range of all, which a pass over them would find, then decides nothing.
+func farApart[T integer](values []T) bool {
+	n := int64(len(values))
+	if n == 0 || unsafe.Sizeof(values[0]) < 8 {
+		return false
+	}
+	low, high := values[0], values[n-1]
+	few := min(n, 64)
+	for i := range few {
+		v := values[i*n/few]
+		low, high = min(low, v), max(high, v)
+	}
+	return low <= high && uint64(high)-uint64(low) >= 1<<63
 }
 
 // rangeOf is the least and the greatest value, the first above the second when

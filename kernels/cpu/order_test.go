@@ -40,7 +40,7 @@ func counted(t testing.TB) (*kernels.Backend, device.Stream, *memory.Counted) {
 	return &kernels.Backend{Device: d, Set: Generic()}, s, count
 }
 
-func fixedColumn[T any](t *testing.T, typ arrow.DataType, v []T) *memory.Column {
+func fixedColumn[T any](t testing.TB, typ arrow.DataType, v []T) *memory.Column {
 	t.Helper()
 	b, err := memory.New(memory.Heap, int64(len(v)*memory.Width(typ)))
 	if err != nil {
