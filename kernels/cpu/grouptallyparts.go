@@ -56,9 +56,7 @@ func (p *tallyParts[S]) count(from, to int64) (err error) {
 				}
 				return nil
 			}
-			for _, w := range words {
-				count[hashWord(w-base, up)>>(back&63)]++
-			}
+			countHashes(count[:1<<(64-back)], words, base, back, up)
 			return nil
 		}, nil
 	})
@@ -183,13 +181,7 @@ func (p *tallyParts[S]) writeWords(records []tallyRecord, next []uint32, words, 
 func (p *tallyParts[S]) writeHashes(records []tallyRecord, next []uint32, words, values, incs []uint64) {
 	base, back, up := p.base, p.back, p.up
 	if p.valid == nil {
-		values = values[:len(words)]
-		for j, w := range words {
-			h := hashWord(w-base, 0)
-			at := &next[h>>(back&63)]
-			records[*at] = tallyRecord{h, values[j]}
-			*at++
-		}
+		scatterHashes(records, next[:1<<(64-back)], words, values[:len(words)], base, back)
 		return
 	}
 	for j, w := range words {
@@ -419,16 +411,7 @@ func (h *tallyTable[S]) foldRecords(b *tallyBatch[S], records []tallyRecord, ski
 func (h *tallyTable[S]) addLooked(b *tallyBatch[S], records []tallyRecord, j int, free uint64) int {
 	slots, mask := h.slots.s, uint64(len(h.slots.s)-1)
 	if free == 0 {
-		for ; j < len(records); j++ {
-			r := &records[j]
-			s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
-			if s.word != r.word { // a free slot is that of 0 too
-				return j
-			}
-			s.sum += valueOf[S](r.value)
-			s.counts += oneValue
-		}
-		return j
+		return addHeads(slots, records, &b.heads, j)
 	}
 	for ; j < len(records); j++ {
 		r := &records[j]
@@ -446,14 +429,7 @@ func (h *tallyTable[S]) addLooked(b *tallyBatch[S], records []tallyRecord, j int
 // look finds where records' words are: in the first three slots of each search,
 // without a branch.
 func (h *tallyTable[S]) look(b *tallyBatch[S], records []tallyRecord, skip uint, free uint64) {
-	slots, shift, mask := h.slots.s, h.shift-skip, uint64(len(h.slots.s)-1)
-	for j := range records {
-		w := records[j].word &^ free
-		i := w >> (shift & 63)
-		i += differs(slots[i&mask].word, w)
-		i += differs(slots[i&mask].word, w)
-		b.heads[j&(tallyStep-1)] = uint32(i)
-	}
+	lookHashes(h.slots.s, records, &b.heads, h.shift-skip, free)
 }
 
 // double makes a part's table twice as large.
