@@ -21,18 +21,8 @@ func sleep(word *atomic.Uint32, value uint32, limit time.Duration) {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, uintptr(value), uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// sleepUntold is sleep that holds what the process has of processors meanwhile, as a
-// computation would: other goroutines may have to wait as long, so limit is short. The
-// signal with which the Go runtime stops a goroutine ends it.
-func sleepUntold(word *atomic.Uint32, value uint32, limit time.Duration) {
-	ts := unix.NsecToTimespec(int64(limit))
-	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, uintptr(value), uintptr(unsafe.Pointer(&ts)), 0, 0)
-}
-
-// wake does not wait itself. The rank that it wakes may run at once in its place, and the
-// Go runtime, if it were told, would take that for a long call.
 func wake(word *atomic.Uint32) {
-	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, 1<<30, 0, 0, 0)
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, 1<<30, 0, 0, 0)
 }
 
 // yield gives the processor to another process that wants it.

@@ -19,38 +19,22 @@ import (
 // two looks, for about a millisecond, then other processes; then it sleeps for nap at
 // most. Who gives its processor away gets it back after the other's time slice, which
 // is longer than most operations; but where ranks are more than processors what it
-// waits for may be one of those who have none: see patience. Giving way is only asking
-// for it: the system lets who has asked go on where it finds that the others have had
-// their share. So a rank that waits for one of its own processor, which does nothing
-// until it has that, asks for some microseconds and sleeps then.
+// waits for may be one of those who have none: see patience.
 const (
 	busyLooks   = 4000
 	sharedLooks = 64 // between two goroutines' turns
 	turns       = 4000
 	crowdLooks  = 50
-	crossLooks  = 3000
+	crossLooks  = 12000
 	yieldLooks  = 200
-	nearYields  = 20
 	nap         = time.Millisecond
-	// The first naps where ranks share processors are short, and the Go runtime is not
-	// told of them: it would hand what the process has of processors to another thread,
-	// look after that every 20 µs for milliseconds, and so interrupt all ranks there.
-	briefNaps = 8
-	briefNap  = 250 * time.Microsecond
 )
 
 // await returns when a word has come to the number wanted, or with the interruption, or,
 // where the other rank has left and so will never write it, with ErrLeft. Numbers grow by less than half of their type's range while somebody waits.
 func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) error {
 	crowded := e.crowded
-	if seen(word, want, 1) {
-		return e.stop.Err()
-	}
-	looks, yields, naps := e.patience(at), yieldLooks, 0
-	if looks == 0 {
-		yields = nearYields
-	}
-	if seen(word, want, looks) {
+	if seen(word, want, 1) || seen(word, want, e.patience(at)) {
 		return e.stop.Err()
 	}
 	for i := 0; ; i++ {
@@ -65,9 +49,9 @@ func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) er
 		case !crowded && i < turns:
 			runtime.Gosched() // a rank of this process may be what it waits for
 			seen(word, want, sharedLooks)
-		case crowded && i < yields || !crowded && i < turns+yieldLooks:
+		case i < yieldLooks || !crowded && i < turns+yieldLooks:
 			yield()
-			if i%16 == 15 || crowded && i == yields-1 {
+			if i%16 == 15 {
 				runtime.Gosched()
 			}
 		case at.peer.left.Load() != 0:
@@ -81,16 +65,9 @@ func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) er
 				fenceOthers()
 			}
 			if word.Load() == now {
-				if naps++; crowded && naps <= briefNaps && at.peer.pid.Load() != e.seg.rank(e.rank).pid.Load() {
-					sleepUntold(word, now, briefNap)
-				} else {
-					sleep(word, now, nap)
-				}
+				sleep(word, now, nap)
 			}
 			l.sleepers.Add(-1)
-			if crowded {
-				runtime.Gosched() // other goroutines have waited as long
-			}
 		}
 	}
 }
@@ -98,7 +75,7 @@ func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) er
 // patience is how often a rank looks for what another one does before it gives its
 // processor away. Where there are more ranks than processors, one that was last seen on the
 // same processor does nothing until then, so the switch is made at once. One on another
-// processor is worth about what a switch and the way back take, if ranks
+// processor is worth some microseconds, twice what a switch and the way back take, if ranks
 // that share processors come to their messages at the same time: where two share each.
 func (e *endpoint) patience(at *ends) int {
 	if !e.crowded {
