@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"sync/atomic"
 
 	"github.com/volley-go/volley/collective/algorithm"
 )
@@ -90,15 +91,31 @@ func (c *Comm) Report(f Fault) error {
 // Deterministic is Options.Deterministic.
 func (c *Comm) Deterministic() bool { return c.options.Deterministic }
 
-// publish is what Missing reads.
+// publish is what Missing and Shrink read.
 func (w *watch) publish() {
-	var now []int
+	var now, lost []int
 	for r, why := range w.gone {
 		if why != "" {
 			now = append(now, r)
 		}
+		if why == Lost {
+			lost = append(lost, r)
+		}
 	}
-	if before := w.missing.Load(); before == nil && now != nil || before != nil && !slices.Equal(*before, now) {
-		w.missing.Store(&now)
+	show(&w.lost, lost) // first: who is missing and not lost has left
+	show(&w.missing, now)
+}
+
+func show(at *atomic.Pointer[[]int], now []int) {
+	if before := at.Load(); before == nil && now != nil || before != nil && !slices.Equal(*before, now) {
+		at.Store(&now)
 	}
+}
+
+// lostRanks are the ranks that are missing and did not leave.
+func (w *watch) lostRanks() []int {
+	if l := w.lost.Load(); l != nil {
+		return *l
+	}
+	return nil
 }

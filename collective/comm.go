@@ -50,6 +50,7 @@ type Comm struct {
 
 	mu    sync.Mutex
 	named map[string]int // groups made so far, by kind and ranks
+	never []int          // ranks that a transport said cannot come to Shrink
 	stats counts
 }
 
@@ -230,25 +231,6 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 		ranks = append(ranks[:at], append([]int{r}, ranks[at:]...)...)
 	}
 	return c.sub(ctx, fmt.Sprintf("split %d %v", color, ranks), ranks)
-}
-
-// Shrink makes a Comm of the ranks that survived the Fault, in their old order. All
-// survivors call it; the old Comm stays closed for work and should be closed.
-func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
-	f := c.Fault()
-	if f == nil {
-		return nil, device.Errorf(device.ErrUnsupported, "", "Shrink", "the Comm has no fault: use Sub")
-	}
-	var ranks []int
-	for r := range c.Size() {
-		if !contains(c.watch.dead, r) {
-			ranks = append(ranks, r)
-		}
-	}
-	if !contains(ranks, c.Rank()) {
-		return nil, f
-	}
-	return c.sub(ctx, fmt.Sprintf("shrink %v", ranks), ranks)
 }
 
 func contains(list []int, x int) bool {

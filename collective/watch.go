@@ -25,6 +25,7 @@ type watch struct {
 	dead    []int                 // the ranks that Shrink leaves out; set before settledCh is closed
 	done    chan struct{}         // closed when fault is set, or when the Comm is closed
 	missing atomic.Pointer[[]int] // the ranks of gone
+	lost    atomic.Pointer[[]int] // those of them that did not leave
 	quit    chan struct{}
 	end     sync.Once
 	trouble chan *Fault
@@ -137,7 +138,7 @@ func (w *watch) tell(text []byte) {
 	for r := range w.gone {
 		if r != w.c.Rank() && w.gone[r] == "" {
 			if err := w.c.ends.Signal(r, text); err != nil {
-				w.gone[r] = Lost
+				w.gone[r] = wentBy(err)
 			}
 		}
 	}
@@ -151,13 +152,18 @@ func (w *watch) send(m *message) {
 	w.tell(text)
 }
 
+// wentBy is how a rank has gone that a transport gives this error of.
+func wentBy(err error) Cause {
+	if errors.Is(err, transport.ErrLeft) {
+		return Left
+	}
+	return Lost
+}
+
 func (w *watch) note(n transport.Note) {
 	if n.Err != nil {
 		if w.gone[n.From] == "" {
-			w.gone[n.From] = Lost
-			if errors.Is(n.Err, transport.ErrLeft) {
-				w.gone[n.From] = Left
-			}
+			w.gone[n.From] = wentBy(n.Err)
 		}
 		w.conclude()
 		return

@@ -83,7 +83,8 @@ type Endpoint interface {
 	// Split makes an endpoint of the same transport for some of the ranks, numbered in
 	// the order given, which is the same on all of them; so is the name, which no other
 	// split of these ranks has. It meets the others, so all of them call it; ranks that
-	// are not listed do not.
+	// are not listed do not. Where the transport knows that a member cannot come any more
+	// the error is an *Absent.
 	Split(ctx context.Context, name string, members []int) (Endpoint, error)
 	// Close leaves the transport: other ranks get a note with an error. What was posted
 	// and flushed before still arrives.
@@ -102,6 +103,18 @@ type Describer interface {
 	// Describe is a line of text.
 	Describe() string
 }
+
+// Absent is a member of a split that has not come and cannot any more.
+type Absent struct {
+	Rank int   // among the ranks that are split
+	Err  error // ErrLeft, or how it was lost
+}
+
+// Error names the rank.
+func (a *Absent) Error() string { return fmt.Sprintf("rank %d cannot come: %v", a.Rank, a.Err) }
+
+// Unwrap is why.
+func (a *Absent) Unwrap() error { return a.Err }
 
 // Mismatch is a message that belongs to another call than its receiver is in.
 type Mismatch struct {

@@ -87,6 +87,7 @@ func (e *endpoint) Close() error {
 	e.once.Do(func() {
 		e.stop.Set(transport.ErrLeft)
 		e.w.left[e.rank].Set(transport.ErrLeft)
+		e.w.without(e.rank)
 		for r, box := range e.w.notes {
 			if r != e.rank {
 				box.Put(transport.Note{From: e.rank, Err: transport.ErrLeft})
@@ -97,11 +98,15 @@ func (e *endpoint) Close() error {
 	return nil
 }
 
-// meeting is a split whose members are still coming.
+// meeting is a split whose members are still coming. It comes about for all of them or for
+// none: what is said below is guarded by the world's mu.
 type meeting struct {
 	world   *world
+	members []int
+	come    []bool // by place
 	missing int
-	all     chan struct{}
+	over    chan struct{} // closed when all have come, or one that has not cannot any more:
+	err     error         // set before
 }
 
 func (e *endpoint) Split(ctx context.Context, name string, members []int) (transport.Endpoint, error) {
@@ -117,22 +122,79 @@ func (e *endpoint) Split(ctx context.Context, name string, members []int) (trans
 	if place < 0 {
 		return nil, fmt.Errorf("split %q: rank %d is not among its members", name, e.rank)
 	}
-	e.w.mu.Lock()
-	m := e.w.splits[name]
-	if m == nil {
-		m = &meeting{world: newWorld(len(members)), missing: len(members), all: make(chan struct{})}
-		e.w.splits[name] = m
+	m, err := e.w.come(name, members, place)
+	if err != nil {
+		return nil, err
 	}
-	m.missing--
-	if m.missing == 0 {
-		delete(e.w.splits, name)
-		close(m.all)
-	}
-	e.w.mu.Unlock()
 	select {
-	case <-m.all:
-		return m.world.end(place), nil
+	case <-m.over:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		if e.w.withdraw(name, m, place) {
+			return nil, context.Cause(ctx)
+		}
 	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	return m.world.end(place), nil
+}
+
+// come makes a member be there for a split.
+func (w *world) come(name string, members []int, place int) (*meeting, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.splits[name]
+	if m == nil {
+		m = &meeting{world: newWorld(len(members)), members: members, come: make([]bool, len(members)), missing: len(members), over: make(chan struct{})}
+		w.splits[name] = m
+	}
+	if m.come[place] {
+		return nil, fmt.Errorf("split %q: rank %d meets there already", name, members[place])
+	}
+	m.come[place] = true
+	if m.missing--; m.missing == 0 {
+		w.conclude(name, m, nil)
+	}
+	for i, r := range members {
+		if !m.come[i] && w.left[r].Err() != nil {
+			w.conclude(name, m, &transport.Absent{Rank: r, Err: w.left[r].Err()})
+			break
+		}
+	}
+	return m, nil
+}
+
+// withdraw takes a member out of a split whose others have not all come, and says whether
+// that is so.
+func (w *world) withdraw(name string, m *meeting, place int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.splits[name] != m {
+		return false
+	}
+	m.come[place] = false
+	if m.missing++; m.missing == len(m.members) {
+		delete(w.splits, name)
+	}
+	return true
+}
+
+// without ends the splits that wait for a rank that has left.
+func (w *world) without(rank int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, m := range w.splits {
+		for place, r := range m.members {
+			if r == rank && !m.come[place] {
+				w.conclude(name, m, &transport.Absent{Rank: rank, Err: transport.ErrLeft})
+			}
+		}
+	}
+}
+
+// conclude ends a split.
+func (w *world) conclude(name string, m *meeting, err error) {
+	m.err = err
+	delete(w.splits, name)
+	close(m.over)
 }

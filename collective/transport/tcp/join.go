@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
@@ -167,7 +169,7 @@ func (e *endpoint) Split(ctx context.Context, name string, members []int) (trans
 		if m == e.rank {
 			place = i
 		} else if lost := e.peers[m].lost.Err(); lost != nil {
-			return nil, fmt.Errorf("split %q: %w", name, &Lost{m, lost})
+			return nil, fmt.Errorf("split %q: %w", name, &transport.Absent{Rank: m, Err: lost})
 		}
 		cards[i] = e.cards[m]
 		id.Write(binary.LittleEndian.AppendUint64(nil, uint64(m)))
@@ -191,5 +193,28 @@ func (e *endpoint) Split(ctx context.Context, name string, members []int) (trans
 		}
 	}
 	e.site.leave()
+	if ctx.Err() == nil {
+		if gone := e.absent(members); gone != nil {
+			err = errors.Join(gone, err)
+		}
+	}
 	return nil, fmt.Errorf("split %q: %w", name, err)
+}
+
+// absent is a member whose connection with the notes has ended, which may say so a little
+// later than its port refuses others.
+func (e *endpoint) absent(members []int) *transport.Absent {
+	for end := time.Now().Add(verdict); ; time.Sleep(time.Millisecond) {
+		for _, m := range members {
+			if m == e.rank {
+				continue
+			}
+			if lost := e.peers[m].lost.Err(); lost != nil {
+				return &transport.Absent{Rank: m, Err: lost}
+			}
+		}
+		if time.Now().After(end) {
+			return nil
+		}
+	}
 }
