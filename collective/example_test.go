@@ -14,13 +14,14 @@ import (
 // Four ranks, here goroutines of one process, average their gradients. One of them
 // leaves, the others are told which, and go on without it.
 func Example() {
-	var ranks sync.WaitGroup
+	var ranks, averaged sync.WaitGroup
+	averaged.Add(4)
 	for _, end := range inproc.New(4) {
 		comm, err := collective.New(end, collective.Options{Deterministic: true})
 		if err != nil {
 			log.Fatal(err)
 		}
-		ranks.Go(func() { train(comm) })
+		ranks.Go(func() { train(comm, &averaged) })
 	}
 	ranks.Wait()
 	// Output:
@@ -29,7 +30,7 @@ func Example() {
 	// the average of 3 ranks: [2 10]
 }
 
-func train(comm *collective.Comm) {
+func train(comm *collective.Comm, averaged *sync.WaitGroup) {
 	ctx := context.Background()
 	defer comm.Close()
 	rank := float32(comm.Rank())
@@ -40,8 +41,10 @@ func train(comm *collective.Comm) {
 	if comm.Rank() == 0 {
 		fmt.Println("the average of 4 ranks:", gradients)
 	}
+	averaged.Done()
 	if comm.Rank() == 3 {
-		return // and its Comm closes
+		averaged.Wait() // a rank that has not its average yet would have the fault instead
+		return          // and its Comm closes
 	}
 
 	gradients = []float32{1 + rank, 10 * rank}
