@@ -41,6 +41,9 @@ pathlib.Path(sysconfig.get_path("purelib"), "partners.pth").write_text(f"{sys.ar
 PYTHON
 [ "${1:-}" != environment ] || exit 0
 
+section "Python: types"
+(cd python && "$out/venv/bin/python" -m mypy --cache-dir "$out/mypy")
+
 section "Python: wheel"
 rm -rf "$out"/*.whl "$out/alone"
 "$out/venv/bin/python" -m pip wheel -q --no-deps --no-index --no-build-isolation --disable-pip-version-check -w "$out" ./python
@@ -110,6 +113,4 @@ if [ "$base" = /usr/bin/python3 ]; then
 	done
 fi
 
-section "Python: types"
-(cd python && "$out/venv/bin/python" -m mypy --cache-dir "$out/mypy")
 finish

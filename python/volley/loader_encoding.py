@@ -10,6 +10,7 @@ from . import _abi
 from ._library import encode, texts
 from .errors import Mismatch
 from .loader_decode import Decoders
+from .loader_map import MappedSource
 from .loader_source import Source
 
 Named = str | Sequence[str] | Mapping[str, Sequence[Any]]
@@ -18,7 +19,7 @@ Named = str | Sequence[str] | Mapping[str, Sequence[Any]]
 class Encodings:
     """The encodings of a loader: their values, found in the data where they are not given, and the structures that tell the library."""
 
-    def __init__(self, source: Source, categories: Named, one_hot: Named, pad: Mapping[str, int], pad_value: float, ragged: Mapping[str, int],
+    def __init__(self, source: Source | MappedSource, categories: Named, one_hot: Named, pad: Mapping[str, int], pad_value: float, ragged: Mapping[str, int],
                  lenient: bool, decoders: Decoders) -> None:  # fmt: skip
         self.values: dict[str, list[Any]] = {}
         self.one_hot: dict[str, int] = {}
@@ -64,7 +65,7 @@ def _columns(given: Named) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _found(source: Source, name: str) -> list[Any]:
+def _found(source: Source | MappedSource, name: str) -> list[Any]:
     """The values of a column, each once, in ascending order."""
     found = source.query().select(name).unique().collect()[name].to_pylist()
     return sorted(v for v in found if v is not None)

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from . import _abi, _capsule
 from ._library import encode, texts
 from .errors import Mismatch
-from .loader_batches import BatchesSource, _arrow, _Given, _move, _Producer
-from .loader_source import FileSource, TableSource, _items
+from .loader_batches import _arrow, _Given, _move, _Producer
+from .loader_source import Source, _items
 from .query import Query
 from .table import Table
 
@@ -72,7 +72,7 @@ class BatchMap:
 class MappedSource:
     """The columns that a map makes of those of a source."""
 
-    def __init__(self, source: TableSource | FileSource | BatchesSource, by: BatchMap) -> None:
+    def __init__(self, source: Source, by: BatchMap) -> None:
         self.by, self._source, self.table = by, source, source.table
         given = source.empty()
         self._empty = Table(by.apply(given if by.columns is None else given.select(*by.columns)), device="cpu")
