@@ -31,25 +31,25 @@ func wrapArray(a *C.volley_array, from *foreign) (*memory.Column, error) {
 	// As an Arrow array with an offset. Values, other than bits, begin before theirs by as much: nothing there is read.
 	shift := int64(a.bit_offset)
 	arrow := C.struct_ArrowArray{length: a.length, offset: a.bit_offset, null_count: -1, n_buffers: 2}
-	back := func(p unsafe.Pointer, width int64) unsafe.Pointer {
+	back := func(p unsafe.Pointer, width int64) uintptr {
 		if p == nil {
-			return nil
+			return 0
 		}
-		return unsafe.Add(p, -shift*width)
+		return uintptr(p) - uintptr(shift*width)
 	}
 	if a.validity == nil {
 		arrow.null_count = 0
 	}
-	buffers := [3]unsafe.Pointer{a.validity, a.values, nil}
+	buffers := [3]uintptr{uintptr(a.validity), uintptr(a.values), 0}
 	switch layout {
 	case memory.LayoutFixed:
 		buffers[1] = back(a.values, int64(memory.Width(t)))
 	case memory.LayoutBinary:
-		buffers[1], buffers[2], arrow.n_buffers = back(a.offsets, 4), a.values, 3
+		buffers[1], buffers[2], arrow.n_buffers = back(a.offsets, 4), uintptr(a.values), 3
 	case memory.LayoutLargeBinary:
-		buffers[1], buffers[2], arrow.n_buffers = back(a.offsets, 8), a.values, 3
+		buffers[1], buffers[2], arrow.n_buffers = back(a.offsets, 8), uintptr(a.values), 3
 	}
-	list := (*[3]unsafe.Pointer)(C.calloc(3, C.size_t(unsafe.Sizeof(buffers[0]))))
+	list := (*[3]uintptr)(C.calloc(3, C.size_t(unsafe.Sizeof(buffers[0]))))
 	own := (*C.struct_ArrowArray)(C.calloc(1, C.sizeof_struct_ArrowArray))
 	if list == nil || own == nil {
 		return nil, device.Errorf(device.ErrOutOfMemory, "", "calloc", "an array")
@@ -64,7 +64,7 @@ func wrapArray(a *C.volley_array, from *foreign) (*memory.Column, error) {
 }
 
 //export go_volley_column_wrap
-func go_volley_column_wrap(p *C.volley_array, release, context unsafe.Pointer, out *C.uintptr_t) C.int32_t {
+func go_volley_column_wrap(p *C.volley_array, release unsafe.Pointer, context C.uintptr_t, out *C.uintptr_t) C.int32_t {
 	return call("volley_column_wrap", func() error {
 		from := borrow(func() {
 			if release != nil {
@@ -79,7 +79,7 @@ func go_volley_column_wrap(p *C.volley_array, release, context unsafe.Pointer, o
 		if err != nil {
 			return err
 		}
-		c, err := wrapArray(&a, from)
+		c, err := wrapArray(a, from)
 		if err != nil {
 			return err
 		}

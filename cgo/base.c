@@ -141,34 +141,34 @@ void vly_call_release_schema(struct ArrowSchema* schema) {
   if (schema->release) schema->release(schema);
 }
 
-void vly_call_release(void* release, void* context) { ((void (*)(void*))release)(context); }
+void vly_call_release(void* release, uintptr_t context) { ((void (*)(void*))release)((void*)context); }
 
-int32_t vly_call_body(void* body, void* context, int64_t rows, void* out, void* args, char* message, int64_t message_size) {
-  int32_t status = ((int32_t (*)(void*, int64_t, void*, const void* const*, char*, int64_t))body)(context, rows, out, args, message, message_size);
+int32_t vly_call_body(void* body, uintptr_t context, int64_t rows, void* out, void* args, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, int64_t, void*, const void* const*, char*, int64_t))body)((void*)context, rows, out, args, message, message_size);
   message[message_size - 1] = 0;
   return status;
 }
 
-int32_t vly_call_decode(void* decode, void* context, const void* value, int64_t size, void* to, int64_t bytes, char* message, int64_t message_size) {
-  int32_t status = ((int32_t (*)(void*, const void*, int64_t, void*, int64_t, char*, int64_t))decode)(context, value, size, to, bytes, message, message_size);
+int32_t vly_call_decode(void* decode, uintptr_t context, const void* value, int64_t size, void* to, int64_t bytes, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, const void*, int64_t, void*, int64_t, char*, int64_t))decode)((void*)context, value, size, to, bytes, message, message_size);
   message[message_size - 1] = 0;
   return status;
 }
 
-int32_t vly_call_open(void* open, void* context, struct ArrowArrayStream* out, char* message, int64_t message_size) {
-  int32_t status = ((int32_t (*)(void*, struct ArrowArrayStream*, char*, int64_t))open)(context, out, message, message_size);
+int32_t vly_call_open(void* open, uintptr_t context, struct ArrowArrayStream* out, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, struct ArrowArrayStream*, char*, int64_t))open)((void*)context, out, message, message_size);
   message[message_size - 1] = 0;
   return status;
 }
 
-int32_t vly_call_map(void* map, void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* out, char* message, int64_t message_size) {
-  int32_t status = ((int32_t (*)(void*, struct ArrowArrayStream*, struct ArrowArrayStream*, char*, int64_t))map)(context, batch, out, message, message_size);
+int32_t vly_call_map(void* map, uintptr_t context, struct ArrowArrayStream* batch, struct ArrowArrayStream* out, char* message, int64_t message_size) {
+  int32_t status = ((int32_t (*)(void*, struct ArrowArrayStream*, struct ArrowArrayStream*, char*, int64_t))map)((void*)context, batch, out, message, message_size);
   message[message_size - 1] = 0;
   return status;
 }
 
-int32_t vly_call_progress(void* progress, void* context, volley_progress* done) {
-  return ((int32_t (*)(void*, const volley_progress*))progress)(context, done);
+int32_t vly_call_progress(void* progress, uintptr_t context, volley_progress* done) {
+  return ((int32_t (*)(void*, const volley_progress*))progress)((void*)context, done);
 }
 
 void vly_call_deleter(void* deleter, void* tensor) { ((void (*)(void*))deleter)(tensor); }

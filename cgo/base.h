@@ -29,12 +29,13 @@ void vly_call_device_release(struct ArrowDeviceArrayStream* stream);
 void vly_call_release_array(struct ArrowArray* array);
 void vly_call_release_schema(struct ArrowSchema* schema);
 void vly_guard_schema(struct ArrowSchema* schema);
-void vly_call_release(void* release, void* context);
-int32_t vly_call_body(void* body, void* context, int64_t rows, void* out, void* args, char* message, int64_t message_size);
-int32_t vly_call_decode(void* decode, void* context, const void* value, int64_t size, void* to, int64_t bytes, char* message, int64_t message_size);
-int32_t vly_call_open(void* open, void* context, struct ArrowArrayStream* out, char* message, int64_t message_size);
-int32_t vly_call_map(void* map, void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* out, char* message, int64_t message_size);
-int32_t vly_call_progress(void* progress, void* context, volley_progress* done);
+/* Of functions of the caller's; context is any word of theirs, and so no pointer of Go's. */
+void vly_call_release(void* release, uintptr_t context);
+int32_t vly_call_body(void* body, uintptr_t context, int64_t rows, void* out, void* args, char* message, int64_t message_size);
+int32_t vly_call_decode(void* decode, uintptr_t context, const void* value, int64_t size, void* to, int64_t bytes, char* message, int64_t message_size);
+int32_t vly_call_open(void* open, uintptr_t context, struct ArrowArrayStream* out, char* message, int64_t message_size);
+int32_t vly_call_map(void* map, uintptr_t context, struct ArrowArrayStream* batch, struct ArrowArrayStream* out, char* message, int64_t message_size);
+int32_t vly_call_progress(void* progress, uintptr_t context, volley_progress* done);
 void vly_call_deleter(void* deleter, void* tensor);
 
 /* Exported structures. An array's children and dictionary are blocks of their own that the array owns. */

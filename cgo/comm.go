@@ -36,7 +36,7 @@ func giveComm(out *C.uintptr_t, c *collective.Comm, err error) (outcome, error) 
 }
 
 // meeting is the variables of the environment with what the options say in their place.
-func meeting(o C.volley_comm_options) (func(string) string, error) {
+func meeting(o *C.volley_comm_options) (func(string) string, error) {
 	address, err := optional("address", o.address)
 	if err != nil {
 		return nil, err

@@ -118,6 +118,7 @@ func readTensor(t *C.vly_dl_tensor, ndim int32) (*tensor, error) {
 		return nil, mismatch("a tensor of %d elements whose data is NULL", elements)
 	}
 	switch {
+	case elements == 0: // wherever it is said to be
 	case place.HostAccessible():
 		made.data = unsafe.Add(t.data, uintptr(t.byte_offset))
 	case t.byte_offset > 1<<47 || made.typ != nil && int64(t.byte_offset)%int64(memory.Width(made.typ)) != 0:
@@ -149,7 +150,7 @@ func (t *tensor) column() (*memory.Column, error) {
 			}
 		}
 	case t.strides[0] == 1 || n <= 1:
-		parts.Buffers[1], err = t.from.buffer(t.data, n*width, int(width))
+		parts.Buffers[1], err = t.from.buffer(uintptr(t.data), n*width, int(width))
 	default:
 		if parts.Buffers[1], err = memory.New(memory.Heap, n*width); err == nil {
 			gather(parts.Buffers[1].Bytes(), t.data, n, t.strides[0]*width, width)

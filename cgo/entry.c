@@ -45,7 +45,7 @@ int32_t volley_token_wait(volley_token* token) {
 
 int32_t volley_token_progress(volley_token* token, int64_t interval, int32_t (*progress)(void* context, const volley_progress* done), void* context) {
   if (vly_forked) return vly_fork_error("volley_token_progress");
-  return go_volley_token_progress((uintptr_t)token, interval, (void*)progress, context);
+  return go_volley_token_progress((uintptr_t)token, interval, (void*)progress, (uintptr_t)context);
 }
 
 int32_t volley_token_free(volley_token* token) {
@@ -195,7 +195,7 @@ int32_t volley_column_wrap(const volley_array* array, void (*release)(void*), vo
   if (vly_forked) return vly_fork_error("volley_column_wrap");
   if (!out) return vly_null_error("volley_column_wrap", "out");
   memset(out, 0, sizeof *out);
-  return go_volley_column_wrap((volley_array*)array, (void*)release, context, (uintptr_t*)out);
+  return go_volley_column_wrap((volley_array*)array, (void*)release, (uintptr_t)context, (uintptr_t*)out);
 }
 
 int32_t volley_column_view(const volley_column* column, volley_array* out) {
@@ -662,7 +662,7 @@ int32_t volley_dgemm(const volley_device* device, int32_t transpose_a, int32_t t
 
 int32_t volley_function_register(const char* name, const char* const* types, int64_t count, int32_t (*body)(void* context, int64_t rows, void* values, const void* const* args, char* message, int64_t message_size), void* context, const char* source) {
   if (vly_forked) return vly_fork_error("volley_function_register");
-  return go_volley_function_register((char*)name, (char* *)types, count, (void*)body, context, (char*)source);
+  return go_volley_function_register((char*)name, (char* *)types, count, (void*)body, (uintptr_t)context, (char*)source);
 }
 
 int32_t volley_apply(const volley_device* device, const char* name, const volley_column* const* args, int64_t count, volley_token* token, volley_column** out) {

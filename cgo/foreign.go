@@ -31,19 +31,25 @@ func (f *foreign) drop() {
 	}
 }
 
+// lowest is the first address at which a program may have memory.
+const lowest = 4096
+
 // buffer is n bytes of the memory from p on. A pointer that is not aligned as kernels read is copied from.
-func (f *foreign) buffer(p unsafe.Pointer, n int64, align int) (*memory.Buffer, error) {
+func (f *foreign) buffer(p uintptr, n int64, align int) (*memory.Buffer, error) {
 	if n == 0 {
 		return memory.Wrap([]byte{}, nil), nil
 	}
-	if p == nil {
+	if p == 0 {
 		return nil, mismatch("a buffer of %d bytes is NULL", n)
+	}
+	if p < lowest {
+		return nil, mismatch("a buffer of %d bytes at %#x", n, p)
 	}
 	if n < 0 || n > 1<<47 {
 		return nil, mismatch("a buffer of %d bytes", n)
 	}
-	bytes := unsafe.Slice((*byte)(p), n)
-	if uintptr(p)%uintptr(align) != 0 {
+	bytes := unsafe.Slice((*byte)(pointer(p)), n)
+	if p%uintptr(align) != 0 {
 		own, err := memory.New(memory.Heap, n)
 		if err == nil {
 			copy(own.Bytes(), bytes)

@@ -19,7 +19,7 @@ import (
 const bodySaid = 512
 
 // body is a function of C, called with the memory of columns, which stays where it is for that time.
-func body(f, given unsafe.Pointer) func(rows int64, out []byte, args [][]byte) error {
+func body(f unsafe.Pointer, given C.uintptr_t) func(rows int64, out []byte, args [][]byte) error {
 	return func(rows int64, out []byte, args [][]byte) error {
 		if rows == 0 {
 			return nil
@@ -53,7 +53,7 @@ func body(f, given unsafe.Pointer) func(rows int64, out []byte, args [][]byte) e
 }
 
 //export go_volley_function_register
-func go_volley_function_register(name *C.char, types **C.char, n C.int64_t, f, given unsafe.Pointer, source *C.char) C.int32_t {
+func go_volley_function_register(name *C.char, types **C.char, n C.int64_t, f unsafe.Pointer, given C.uintptr_t, source *C.char) C.int32_t {
 	return call("volley_function_register", func() error {
 		called, err := text("name", name)
 		if err != nil {

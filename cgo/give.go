@@ -25,13 +25,16 @@ func giveFailable[T object](out *C.uintptr_t, o T, err error) (outcome, error) {
 }
 
 // options reads a structure that begins with its size: fields that the caller's version has not got are zero. One that is larger than this
-// library's may only have zeros in what is not known here.
-func options[T any](name string, p *T) (T, error) {
-	var o T
+// library's may only have zeros in what is not known here. What is read is in Go's heap: a structure's context may be any word, such as a number, and
+// the runtime ends the process where it finds a small one in a pointer of a stack that it moves.
+//
+//go:noinline
+func options[T any](name string, p *T) (*T, error) {
+	o := new(T)
 	if p == nil {
 		return o, nil
 	}
-	own := uint64(unsafe.Sizeof(o))
+	own := uint64(unsafe.Sizeof(*o))
 	size := *(*uint64)(unsafe.Pointer(p))
 	if size < 8 || size > 1<<16 {
 		return o, mismatch("%s has a size of %d: set it to sizeof", name, size)
@@ -42,7 +45,7 @@ func options[T any](name string, p *T) (T, error) {
 			return o, mismatch("%s has %d bytes, this library knows %d, and those after them are not 0", name, size, own)
 		}
 	}
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&o)), own), from)
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(o)), own), from)
 	return o, nil
 }
 

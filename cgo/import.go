@@ -114,15 +114,15 @@ func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout me
 	if p.buffers == nil {
 		return mismatch("the list of buffers is NULL")
 	}
-	given := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(p.buffers)), p.n_buffers)
-	add := func(q unsafe.Pointer, n int64, align int) error {
+	given := addresses(p)
+	add := func(q uintptr, n int64, align int) error {
 		b, err := m.buffer(q, n, align)
 		if err == nil {
 			parts.Buffers = append(parts.Buffers, b)
 		}
 		return err
 	}
-	if given[0] == nil || parts.Nulls == 0 {
+	if given[0] == 0 || parts.Nulls == 0 {
 		if parts.Nulls > 0 {
 			return mismatch("%d nulls and no validity bitmap", parts.Nulls)
 		}
@@ -146,25 +146,34 @@ func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout me
 }
 
 // buffer is n bytes of the array's memory.
-func (m importer) buffer(p unsafe.Pointer, n int64, align int) (*memory.Buffer, error) {
+func (m importer) buffer(p uintptr, n int64, align int) (*memory.Buffer, error) {
 	if m.at == nil {
 		return m.from.buffer(p, n, align)
 	}
-	return m.at.buffer(m.from, uintptr(p), n, align)
+	return m.at.buffer(m.from, p, n, align)
 }
 
+// addresses are those of an array's buffers: numbers, as an empty buffer may be anywhere, such as at 8, and the runtime ends the process where it finds
+// that in a pointer of a stack that it moves.
+func addresses(p *C.struct_ArrowArray) []uintptr {
+	return unsafe.Slice((*uintptr)(unsafe.Pointer(p.buffers)), p.n_buffers)
+}
+
+// pointer is what is at an address of C's.
+func pointer(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
+
 // offsets adds a buffer of offsets, of a width in bytes, and of texts the bytes that the last of them ends.
-func (m importer) offsets(parts *memory.Parts, given []unsafe.Pointer, width int64, add func(unsafe.Pointer, int64, int) error) error {
+func (m importer) offsets(parts *memory.Parts, given []uintptr, width int64, add func(uintptr, int64, int) error) error {
 	rows, at, data := parts.Offset+parts.Len, given[1], int64(0)
-	if at == nil && rows > 0 {
+	if at == 0 && rows > 0 {
 		return mismatch("the offsets are NULL")
 	}
-	if at == nil && m.at != nil { // of no rows: what is on a device needs none
+	if at == 0 && m.at != nil { // of no rows: what is on a device needs none
 		parts.Buffers = append(parts.Buffers, nil)
 		return nil
 	}
-	if at == nil { // Arrow lets an array without values have no offsets
-		at = unsafe.Pointer(&C.vly_zeros[0])
+	if rows == 0 && m.at == nil { // Arrow lets an array without values have no offsets: what it has may be an empty buffer
+		at = uintptr(unsafe.Pointer(&C.vly_zeros[0]))
 	}
 	if err := add(at, (rows+1)*width, int(width)); err != nil {
 		return err

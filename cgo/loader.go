@@ -132,10 +132,10 @@ func loaderOptions(p *C.volley_loader_options) (*loaderPlan, error) {
 		return nil, err
 	}
 	plan.take = c.take != 0
-	if err := plan.readMore(&c); err != nil {
+	if err := plan.readMore(c); err != nil {
 		return nil, err
 	}
-	return plan, plan.readOrder(&c)
+	return plan, plan.readOrder(c)
 }
 
 //export go_volley_loader_open
@@ -321,9 +321,9 @@ func fill[T any](name string, out *T, body func(*T)) error {
 	if out == nil {
 		return mismatch("%s is NULL", name)
 	}
-	body(&own)
-	size := min(*(*uint64)(unsafe.Pointer(out)), uint64(unsafe.Sizeof(own)))
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(out)), size), unsafe.Slice((*byte)(unsafe.Pointer(&own)), size))
+	body(own)
+	size := min(*(*uint64)(unsafe.Pointer(out)), uint64(unsafe.Sizeof(*own)))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(out)), size), unsafe.Slice((*byte)(unsafe.Pointer(own)), size))
 	return nil
 }
 

@@ -21,9 +21,10 @@ import (
 // batchStream is a stream of record batches that a loader reads, and what begins it anew.
 type batchStream struct {
 	unmanaged
-	open, given unsafe.Pointer // open is nil where the stream comes once
-	head        streamHead
-	adopted     bool // a loader has it, and closes it
+	open    unsafe.Pointer // nil where the stream comes once
+	given   C.uintptr_t
+	head    streamHead
+	adopted bool // a loader has it, and closes it
 
 	mu    sync.Mutex
 	first *givenStream // was begun, and nobody reads it yet
@@ -148,7 +149,7 @@ func go_volley_loader_open_batches(stream *C.struct_ArrowArrayStream, o *C.volle
 		if err != nil {
 			return nil, err
 		}
-		given.open, given.given = unsafe.Pointer(c.open), c.context
+		given.open, given.given = unsafe.Pointer(c.open), C.uintptr_t(uintptr(c.context))
 		plan, err := loaderOptions(p)
 		if err == nil {
 			err = plan.streamed(c.open == nil)
@@ -169,7 +170,7 @@ func go_volley_loader_open_batches(stream *C.struct_ArrowArrayStream, o *C.volle
 }
 
 // source asks the stream for its schema.
-func (s *batchStream) source(c C.volley_batches_options) (dataloader.Source, error) {
+func (s *batchStream) source(c *C.volley_batches_options) (dataloader.Source, error) {
 	b, err := host()
 	if err != nil {
 		return nil, err

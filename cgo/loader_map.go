@@ -34,13 +34,13 @@ func (p *loaderPlan) readMap(m *C.volley_batch_map) error {
 	if c._map == nil {
 		return mismatch("map %q: its function is NULL", made.Name)
 	}
-	made.Do = mapBy(unsafe.Pointer(c._map), c.context)
+	made.Do = mapBy(unsafe.Pointer(c._map), C.uintptr_t(uintptr(c.context)))
 	p.mapped = made
 	return nil
 }
 
 // mapBy calls a function of C with the stream of a table, for another.
-func mapBy(f, given unsafe.Pointer) func(ctx context.Context, batch *table.Table) (*table.Table, error) {
+func mapBy(f unsafe.Pointer, given C.uintptr_t) func(ctx context.Context, batch *table.Table) (*table.Table, error) {
 	return func(ctx context.Context, batch *table.Table) (*table.Table, error) {
 		streams := (*[2]C.struct_ArrowArrayStream)(C.calloc(2, C.sizeof_struct_ArrowArrayStream))
 		if streams == nil {

@@ -20,7 +20,9 @@ func (p *loaderPlan) readMore(c *C.volley_loader_options) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range unsafe.Slice(c.decoders, n) {
+	decoders := unsafe.Slice(c.decoders, n)
+	for i := range decoders {
+		d := &decoders[i] // where it is: its context may be any word
 		column, err := text("column of a decoder", d.column)
 		if err != nil {
 			return err
@@ -77,7 +79,7 @@ func (p *loaderPlan) pinned(made *loaderObject) memory.Allocator {
 }
 
 // decoder is the encoding of a column by a function of C.
-func decoder(column string, d C.volley_decoder) (*dataloader.Encoding, error) {
+func decoder(column string, d *C.volley_decoder) (*dataloader.Encoding, error) {
 	name, err := text("type of a decoder", d._type)
 	if err != nil {
 		return nil, err
@@ -89,14 +91,14 @@ func decoder(column string, d C.volley_decoder) (*dataloader.Encoding, error) {
 	if d.decode == nil {
 		return nil, mismatch("column %q: decode is NULL", column)
 	}
-	return dataloader.Decode(t, int64(d.length), decodeBy(unsafe.Pointer(d.decode), d.context)), nil
+	return dataloader.Decode(t, int64(d.length), decodeBy(unsafe.Pointer(d.decode), C.uintptr_t(uintptr(d.context)))), nil
 }
 
 // said is room for what a function of C says about its failure.
 type said [bodySaid]C.char
 
 // decodeBy calls a function of C with the memory of a value and of its elements.
-func decodeBy(f, given unsafe.Pointer) func(value, to []byte) error {
+func decodeBy(f unsafe.Pointer, given C.uintptr_t) func(value, to []byte) error {
 	rooms := sync.Pool{New: func() any { return new(said) }}
 	return func(value, to []byte) error {
 		room := rooms.Get().(*said)

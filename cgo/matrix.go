@@ -75,7 +75,7 @@ func (t *tensor) matrix() (m kernels.Matrix, err error) {
 		if rows > 1 {
 			m.Stride = t.strides[0]
 		}
-		m.Data, err = t.from.buffer(t.data, extent(m)*width, int(width))
+		m.Data, err = t.from.buffer(uintptr(t.data), extent(m)*width, int(width))
 		return m, err
 	}
 	if m.Data, err = memory.New(memory.Heap, rows*cols*width); err != nil {

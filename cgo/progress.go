@@ -13,8 +13,9 @@ import (
 
 // watcher is a function of C that is told of the progress of calls.
 type watcher struct {
-	interval   time.Duration
-	f, context unsafe.Pointer
+	interval time.Duration
+	f        unsafe.Pointer
+	context  C.uintptr_t
 }
 
 // watch tells the watcher of a call from time to time until end is called, which tells it once more and returns when it is done. cancel is called
@@ -57,7 +58,7 @@ func (w *watcher) watch(ctx context.Context, cancel func()) (_ context.Context, 
 }
 
 //export go_volley_token_progress
-func go_volley_token_progress(h C.uintptr_t, interval C.int64_t, f, given unsafe.Pointer) C.int32_t {
+func go_volley_token_progress(h C.uintptr_t, interval C.int64_t, f unsafe.Pointer, given C.uintptr_t) C.int32_t {
 	return call("volley_token_progress", func() error {
 		if f != nil && (interval < 1 || interval > 1<<31) {
 			return mismatch("an interval of %d ms", int64(interval))

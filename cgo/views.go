@@ -18,30 +18,32 @@ func (m importer) views(p *C.struct_ArrowArray, t arrow.DataType) (*memory.Colum
 	if p.n_buffers < 3 || p.n_buffers > 1<<24 || p.buffers == nil {
 		return nil, mismatch("an array of views with %d buffers", int64(p.n_buffers))
 	}
-	given := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(p.buffers)), p.n_buffers)
+	given := addresses(p)
 	n, offset := int64(p.length), int64(p.offset)
-	if n > 0 && given[1] == nil {
-		return nil, mismatch("the views are NULL")
+	if n > 0 && given[1] < lowest {
+		return nil, mismatch("the views are NULL, or at %#x", given[1])
 	}
 	var validity memory.Bitmap
-	if given[0] != nil && p.null_count != 0 {
-		validity = unsafe.Slice((*byte)(given[0]), memory.BitmapBytes(offset+n))
+	if given[0] >= lowest && p.null_count != 0 {
+		validity = unsafe.Slice((*byte)(pointer(given[0])), memory.BitmapBytes(offset+n))
 	}
 	data := make([][]byte, p.n_buffers-3)
 	if sizes := given[p.n_buffers-1]; len(data) > 0 {
-		if sizes == nil {
+		if sizes < lowest {
 			return nil, mismatch("the lengths of the buffers of views are NULL")
 		}
-		for i, size := range unsafe.Slice((*int64)(sizes), len(data)) {
-			if size < 0 || size > 0 && given[2+i] == nil {
+		for i, size := range unsafe.Slice((*int64)(pointer(sizes)), len(data)) {
+			if size < 0 || size > 0 && given[2+i] < lowest {
 				return nil, mismatch("buffer %d of views has %d bytes", i, size)
 			}
-			data[i] = unsafe.Slice((*byte)(given[2+i]), size)
+			if size > 0 {
+				data[i] = unsafe.Slice((*byte)(pointer(given[2+i])), size)
+			}
 		}
 	}
 	var views []byte
 	if n > 0 {
-		views = unsafe.Slice((*byte)(given[1]), 16*(offset+n))[16*offset:]
+		views = unsafe.Slice((*byte)(pointer(given[1])), 16*(offset+n))[16*offset:]
 	}
 	return copyViews(views, n, validity, offset, data, t)
 }

@@ -66,6 +66,7 @@ const void* table_values(const volley_table* table, const char* name, const char
 void test_library(void);
 void test_columns(void);
 void test_arrow(void);
+void test_addresses(void);
 void test_dlpack(void);
 void test_tables(void);
 void test_files(const char* folder);

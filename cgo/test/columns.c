@@ -115,6 +115,48 @@ void test_arrow(void) {
   OK(volley_table_free(t));
 }
 
+static intptr_t summed;
+static void sum_number(void* context) { summed += (intptr_t)context; }
+static void forget_array(struct ArrowArray* a) { a->release = NULL; }
+static void forget_schema(struct ArrowSchema* s) { s->release = NULL; }
+
+/* A context is any word, and the buffers of an array of no rows may be anywhere: Rust's and NumPy's empty ones are at small numbers. */
+void test_addresses(void) {
+  static const int64_t data[] = {1, 2};
+  static const char* const formats[] = {"l", "b", "g", "u", "U", "z", "vu", "+l", "+L"};
+  const void* buffers[] = {(void*)1, (void*)8, (void*)1, (void*)64};
+  volley_array two = {.size = sizeof two, .type = "int64", .length = 2, .values = data};
+  volley_column* c;
+  int64_t n;
+  OK(volley_column_wrap(&two, sum_number, (void*)(intptr_t)7, &c));
+  OK(volley_column_free(c));
+  two.length = 0;
+  two.values = (void*)8;
+  OK(volley_column_wrap(&two, sum_number, (void*)(intptr_t)5, &c));
+  OK(volley_column_free(c));
+  CHECK(summed == 12);
+  two.length = 2;
+  FAILS(VOLLEY_MISMATCH, "at 0x8", volley_column_wrap(&two, NULL, NULL, &c));
+  for (int i = 0; i < (int)COUNT(formats); i++) {
+    for (int rows = 0; rows <= 2; rows += 2) {
+      int list = formats[i][0] == '+', view = formats[i][0] == 'v', text = strchr("uUz", formats[i][0]) != NULL;
+      struct ArrowArray item = {.n_buffers = 2, .buffers = buffers, .release = forget_array}, *items = &item;
+      struct ArrowSchema of = {.format = "l", .name = "item", .flags = 2, .release = forget_schema}, *fields = &of;
+      struct ArrowArray a = {.length = rows, .n_buffers = view || text ? 3 : 2, .buffers = buffers, .n_children = list, .children = &items, .release = forget_array};
+      struct ArrowSchema s = {.format = formats[i], .name = "", .flags = 2, .n_children = list, .children = &fields, .release = forget_schema};
+      if (rows > 0) {
+        a.null_count = 0;
+        FAILS(VOLLEY_MISMATCH, view ? "NULL" : "at 0x8", volley_column_import(&a, &s, NULL, &c));
+        continue;
+      }
+      OK(volley_column_import(&a, &s, NULL, &c));
+      OK(volley_column_length(c, &n));
+      CHECK(n == 0);
+      OK(volley_column_free(c));
+    }
+  }
+}
+
 static int deleted;
 static void count_deletion(struct DLManagedTensor* t) { deleted += t != NULL; }
 

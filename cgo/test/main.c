@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   test_library();
   test_columns();
   test_arrow();
+  test_addresses();
   test_dlpack();
   test_tables();
   test_files(argv[1]);

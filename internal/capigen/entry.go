@@ -75,6 +75,9 @@ func argument(h *header, p parameter) string {
 	if strings.Contains(p.typ, "(*)") {
 		return "(void*)" + p.name
 	}
+	if p.name == "context" { // any word of the caller's, such as a number, which Go must not take for a pointer
+		return "(uintptr_t)context"
+	}
 	name, stars := h.handle(p)
 	if name != "" {
 		return "(uintptr_t" + strings.Repeat("*", stars-1) + ")" + p.name
