@@ -18,7 +18,7 @@ import (
 // more processor time: a call is about two microseconds, in which a core computes
 // 8000 rows. Programs, whose steps are no calls, cut rows into blocks of their
 // own. It is a multiple of 64, so that no two runs share a byte of a bitmap.
-// docs/performance.md has the figures.
+// docs/performance/scans.md has the figures.
 const run = 1 << 16
 
 // inRuns reports whether the rows are worth cutting: there must be more than

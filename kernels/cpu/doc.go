@@ -32,8 +32,8 @@
 // slice.
 //
 // A loop is there because it measured faster than the one in Go: its comment says
-// by how much and what bounds it. docs/performance.md lists those that were tried
-// and gained nothing.
+// by how much and what bounds it. docs/performance/loops.md lists those that were
+// tried and gained nothing.
 //
 // The build tag purego leaves the assembly out.
 package cpu
