@@ -10,20 +10,13 @@ import (
 // not a sum of products is done once for tileSteps steps.
 const tileSteps = 4
 
-// tileSoon is how many times tileSteps steps before the end C is asked for: long
-// enough for it to come, and so late that operands that come meanwhile do not
-// drive it out of the first-level cache, where rows a power of two apart share
-// few places.
-const tileSoon = 8
-
 // The registers of this loop.
 var (
 	packedA, packedB    = reg.RSI, reg.RBX
-	packedN, packedLeft = reg.RAX, reg.RCX
+	packedN, packedRest = reg.RAX, reg.R9
 	packedC, packedRow  = reg.R8, reg.RDX
-	packedRow3          = reg.R11
-	packedAsk3          = reg.R12
-	packedRest          = reg.R9
+	packedTop           = reg.R11 // the first row of C
+	packedRows          = reg.R12 // of C from packedC on
 	packedCompare       = reg.RAX
 )
 
@@ -42,17 +35,13 @@ func (t *tileWriter) packed() {
 	t.here(tileTo, tileAtTo, packedC, packedRow)
 	t.here(tileAsk, tileAskAt, tileAsks, tileStepAsk)
 	t.scale(tileRowTo, packedRow)
-	t.LEAQ(operand.Mem{Base: packedRow, Index: packedRow, Scale: 2}, packedRow3)
+	t.MOVQ(packedC, packedTop)
+	t.MOVQ(tileHeight, packedRows)
 	t.scale(tileAskStep, tileStepAsk)
-	t.LEAQ(operand.Mem{Base: tileStepAsk, Index: tileStepAsk, Scale: 2}, packedAsk3)
 	t.MOVQ(t.field(tileDepth), packedN)
 	t.MOVQ(packedN, packedRest)
 	t.SHRQ(operand.U8(shiftOf(tileSteps)), packedN)
 	t.ANDQ(operand.U8(tileSteps-1), packedRest)
-	t.MOVQ(operand.I32(tileSoon), packedLeft)
-	t.CMPQ(packedN, packedLeft)
-	t.CMOVQCS(packedN, packedLeft)
-	t.SUBQ(packedLeft, packedN)
 	add := t.label("add")
 	t.eachHeight(func(rows int) {
 		for i := range tileVectors * rows {
@@ -67,38 +56,37 @@ func (t *tileWriter) packed() {
 	t.add(tileVectors, false)
 }
 
-// steps is the loop over depth: twice, between which C is asked for, and then
-// over the last steps.
+// steps is the loop over depth, and then over the last steps. While it sums, the
+// lines of C are asked for, one row after the other and again from the first: at
+// once they would be more than the processor waits for at a time, and rows a
+// power of two apart share so few places of the first-level cache that what is
+// asked for early is in the second when it is needed.
 func (t *tileWriter) steps(rows int) {
-	top, touch, last, one, end := t.label("steps"), t.label("touch"), t.label("last"), t.label("one"), t.label("end")
+	top, last, one, end := t.label("steps"), t.label("last"), t.label("one"), t.label("end")
 	t.TESTQ(packedN, packedN)
-	t.JZ(operand.LabelRef(touch))
+	t.JZ(operand.LabelRef(last))
 	t.Label(top)
 	for k := range tileSteps {
 		t.step(rows, k)
-		ask := operand.Mem{Base: tileAsks}
 		switch k {
+		case 0:
+			t.PREFETCHT1(operand.Mem{Base: tileAsks})
 		case 1:
-			ask.Index, ask.Scale = tileStepAsk, 1
+			t.PREFETCHT0(operand.Mem{Base: packedC})
 		case 2:
-			ask.Index, ask.Scale = tileStepAsk, 2
+			t.PREFETCHT1(operand.Mem{Base: tileAsks, Index: tileStepAsk, Scale: 2})
 		case 3:
-			ask.Index, ask.Scale = packedAsk3, 1
+			t.PREFETCHT0(operand.Mem{Base: packedC, Disp: tileVectors*t.bytes - 1})
 		}
-		t.PREFETCHT1(ask)
 	}
+	t.ADDQ(packedRow, packedC)
+	t.DECQ(packedRows)
+	t.CMOVQEQ(packedTop, packedC)
+	t.CMOVQEQ(tileHeight, packedRows)
 	t.LEAQ(operand.Mem{Base: tileAsks, Index: tileStepAsk, Scale: tileSteps}, tileAsks)
 	t.advance(tileSteps*t.most*t.f.bytes, packedA)
 	t.advance(tileSteps*tileVectors*t.bytes, packedB)
 	t.DECQ(packedN)
-	t.JNZ(operand.LabelRef(top))
-	t.TESTQ(packedLeft, packedLeft)
-	t.JZ(operand.LabelRef(last))
-	t.Label(touch)
-	t.touchAll(rows)
-	t.MOVQ(packedLeft, packedN)
-	t.XORQ(packedLeft, packedLeft)
-	t.TESTQ(packedN, packedN)
 	t.JNZ(operand.LabelRef(top))
 	t.Label(last)
 	t.TESTQ(packedRest, packedRest)
@@ -122,27 +110,6 @@ func (t *tileWriter) step(rows, k int) {
 		t.repeat(t.f, operand.Mem{Base: packedA, Disp: (k*t.most + r) * t.f.bytes}, a[0])
 		for v := range tileVectors {
 			t.fma(t.f, a[0], b[v], t.regs[r*tileVectors+v])
-		}
-	}
-}
-
-// touchAll asks for the lines of the rows of C.
-func (t *tileWriter) touchAll(rows int) {
-	for r := range rows {
-		m := operand.Mem{Base: packedC}
-		switch r % 4 {
-		case 1:
-			m.Index, m.Scale = packedRow, 1
-		case 2:
-			m.Index, m.Scale = packedRow, 2
-		case 3:
-			m.Index, m.Scale = packedRow3, 1
-		}
-		t.PREFETCHT0(m)
-		m.Disp = tileVectors*t.bytes - 1
-		t.PREFETCHT0(m)
-		if r%4 == 3 && r+1 < rows {
-			t.LEAQ(operand.Mem{Base: packedC, Index: packedRow, Scale: 4}, packedC)
 		}
 	}
 }

@@ -16,59 +16,55 @@ TEXT ·tileFloat32AVX2(SB), NOSPLIT, $0-8
 	MOVQ AX, 272(DI)
 
 tile2:
-	MOVQ    136(DI), R13
-	MOVQ    144(DI), AX
-	CMPQ    AX, $0x10
-	JNE     spread4
-	MOVQ    96(DI), AX
-	CMPQ    AX, $0x01
-	JNE     spread4
-	MOVQ    104(DI), AX
-	CMPQ    AX, $0x06
-	JNE     spread4
-	MOVQ    112(DI), AX
-	CMPQ    AX, $0x10
-	JNE     spread4
-	MOVQ    (DI), SI
-	MOVQ    240(DI), AX
-	LEAQ    (SI)(AX*4), SI
-	MOVQ    24(DI), BX
-	MOVQ    248(DI), AX
-	LEAQ    (BX)(AX*4), BX
-	MOVQ    72(DI), R8
-	MOVQ    264(DI), DX
-	LEAQ    (R8)(DX*4), R8
-	MOVQ    168(DI), R10
-	MOVQ    272(DI), R15
-	LEAQ    (R10)(R15*4), R10
-	MOVQ    128(DI), DX
-	SHLQ    $0x02, DX
-	LEAQ    (DX)(DX*2), R11
-	MOVQ    192(DI), R15
-	SHLQ    $0x02, R15
-	LEAQ    (R15)(R15*2), R12
-	MOVQ    152(DI), AX
-	MOVQ    AX, R9
-	SHRQ    $0x02, AX
-	ANDQ    $0x03, R9
-	MOVQ    $+8, CX
-	CMPQ    AX, CX
-	CMOVQCS AX, CX
-	SUBQ    CX, AX
-	CMPQ    R13, $0x06
-	JEQ     height6
-	CMPQ    R13, $0x05
-	JEQ     height7
-	CMPQ    R13, $0x04
-	JEQ     height8
-	CMPQ    R13, $0x03
-	JEQ     height9
-	CMPQ    R13, $0x02
-	JEQ     height10
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
-	TESTQ   AX, AX
-	JZ      touch12
+	MOVQ  136(DI), R13
+	MOVQ  144(DI), AX
+	CMPQ  AX, $0x10
+	JNE   spread4
+	MOVQ  96(DI), AX
+	CMPQ  AX, $0x01
+	JNE   spread4
+	MOVQ  104(DI), AX
+	CMPQ  AX, $0x06
+	JNE   spread4
+	MOVQ  112(DI), AX
+	CMPQ  AX, $0x10
+	JNE   spread4
+	MOVQ  (DI), SI
+	MOVQ  240(DI), AX
+	LEAQ  (SI)(AX*4), SI
+	MOVQ  24(DI), BX
+	MOVQ  248(DI), AX
+	LEAQ  (BX)(AX*4), BX
+	MOVQ  72(DI), R8
+	MOVQ  264(DI), DX
+	LEAQ  (R8)(DX*4), R8
+	MOVQ  168(DI), R10
+	MOVQ  272(DI), R15
+	LEAQ  (R10)(R15*4), R10
+	MOVQ  128(DI), DX
+	SHLQ  $0x02, DX
+	MOVQ  R8, R11
+	MOVQ  R13, R12
+	MOVQ  192(DI), R15
+	SHLQ  $0x02, R15
+	MOVQ  152(DI), AX
+	MOVQ  AX, R9
+	SHRQ  $0x02, AX
+	ANDQ  $0x03, R9
+	CMPQ  R13, $0x06
+	JEQ   height6
+	CMPQ  R13, $0x05
+	JEQ   height7
+	CMPQ  R13, $0x04
+	JEQ   height8
+	CMPQ  R13, $0x03
+	JEQ   height9
+	CMPQ  R13, $0x02
+	JEQ   height10
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	TESTQ AX, AX
+	JZ    last12
 
 steps11:
 	VMOVUPS      (BX), Y12
@@ -82,7 +78,7 @@ steps11:
 	VBROADCASTSS 24(SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      128(BX), Y12
 	VMOVUPS      160(BX), Y13
 	VBROADCASTSS 48(SI), Y14
@@ -94,28 +90,22 @@ steps11:
 	VBROADCASTSS 72(SI), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
 	JNZ          steps11
-	TESTQ        CX, CX
-	JZ           last13
 
-touch12:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps11
-
-last13:
+last12:
 	TESTQ R9, R9
-	JZ    end15
+	JZ    end14
 
-one14:
+one13:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -124,9 +114,9 @@ one14:
 	ADDQ         $0x00000018, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one14
+	JNZ          one13
 
-end15:
+end14:
 	JMP add5
 
 height10:
@@ -135,9 +125,9 @@ height10:
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	TESTQ AX, AX
-	JZ    touch17
+	JZ    last16
 
-steps16:
+steps15:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -155,7 +145,7 @@ steps16:
 	VBROADCASTSS 28(SI), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      128(BX), Y12
 	VMOVUPS      160(BX), Y13
 	VBROADCASTSS 48(SI), Y14
@@ -173,30 +163,22 @@ steps16:
 	VBROADCASTSS 76(SI), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps16
-	TESTQ        CX, CX
-	JZ           last18
+	JNZ          steps15
 
-touch17:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps16
-
-last18:
+last16:
 	TESTQ R9, R9
-	JZ    end20
+	JZ    end18
 
-one19:
+one17:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -208,9 +190,9 @@ one19:
 	ADDQ         $0x00000018, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one19
+	JNZ          one17
 
-end20:
+end18:
 	JMP add5
 
 height9:
@@ -221,9 +203,9 @@ height9:
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
 	TESTQ AX, AX
-	JZ    touch22
+	JZ    last20
 
-steps21:
+steps19:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -247,7 +229,7 @@ steps21:
 	VBROADCASTSS 32(SI), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      128(BX), Y12
 	VMOVUPS      160(BX), Y13
 	VBROADCASTSS 48(SI), Y14
@@ -271,32 +253,22 @@ steps21:
 	VBROADCASTSS 80(SI), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps21
-	TESTQ        CX, CX
-	JZ           last23
+	JNZ          steps19
 
-touch22:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps21
-
-last23:
+last20:
 	TESTQ R9, R9
-	JZ    end25
+	JZ    end22
 
-one24:
+one21:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -311,9 +283,9 @@ one24:
 	ADDQ         $0x00000018, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one24
+	JNZ          one21
 
-end25:
+end22:
 	JMP add5
 
 height8:
@@ -326,9 +298,9 @@ height8:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 	TESTQ AX, AX
-	JZ    touch27
+	JZ    last24
 
-steps26:
+steps23:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -358,7 +330,7 @@ steps26:
 	VBROADCASTSS 36(SI), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      128(BX), Y12
 	VMOVUPS      160(BX), Y13
 	VBROADCASTSS 48(SI), Y14
@@ -388,34 +360,22 @@ steps26:
 	VBROADCASTSS 84(SI), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps26
-	TESTQ        CX, CX
-	JZ           last28
+	JNZ          steps23
 
-touch27:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 63(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps26
-
-last28:
+last24:
 	TESTQ R9, R9
-	JZ    end30
+	JZ    end26
 
-one29:
+one25:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -433,9 +393,9 @@ one29:
 	ADDQ         $0x00000018, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one29
+	JNZ          one25
 
-end30:
+end26:
 	JMP add5
 
 height7:
@@ -450,9 +410,9 @@ height7:
 	VPXOR Y8, Y8, Y8
 	VPXOR Y9, Y9, Y9
 	TESTQ AX, AX
-	JZ    touch32
+	JZ    last28
 
-steps31:
+steps27:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -488,7 +448,7 @@ steps31:
 	VBROADCASTSS 40(SI), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      128(BX), Y12
 	VMOVUPS      160(BX), Y13
 	VBROADCASTSS 48(SI), Y14
@@ -524,37 +484,22 @@ steps31:
 	VBROADCASTSS 88(SI), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps31
-	TESTQ        CX, CX
-	JZ           last33
+	JNZ          steps27
 
-touch32:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 63(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps31
-
-last33:
+last28:
 	TESTQ R9, R9
-	JZ    end35
+	JZ    end30
 
-one34:
+one29:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -575,9 +520,9 @@ one34:
 	ADDQ         $0x00000018, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one34
+	JNZ          one29
 
-end35:
+end30:
 	JMP add5
 
 height6:
@@ -594,9 +539,9 @@ height6:
 	VPXOR Y10, Y10, Y10
 	VPXOR Y11, Y11, Y11
 	TESTQ AX, AX
-	JZ    touch37
+	JZ    last32
 
-steps36:
+steps31:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -638,7 +583,7 @@ steps36:
 	VBROADCASTSS 44(SI), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      128(BX), Y12
 	VMOVUPS      160(BX), Y13
 	VBROADCASTSS 48(SI), Y14
@@ -680,39 +625,22 @@ steps36:
 	VBROADCASTSS 92(SI), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps36
-	TESTQ        CX, CX
-	JZ           last38
+	JNZ          steps31
 
-touch37:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 63(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps36
-
-last38:
+last32:
 	TESTQ R9, R9
-	JZ    end40
+	JZ    end34
 
-one39:
+one33:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	VBROADCASTSS (SI), Y14
@@ -736,9 +664,9 @@ one39:
 	ADDQ         $0x00000018, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one39
+	JNZ          one33
 
-end40:
+end34:
 add5:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
@@ -755,32 +683,32 @@ add5:
 	VFMADD213PS  (SI), Y12, Y0
 	VFMADD213PS  32(SI), Y12, Y1
 	DECQ         AX
-	JZ           store41
+	JZ           store35
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y2
 	VFMADD213PS  32(SI), Y12, Y3
 	DECQ         AX
-	JZ           store41
+	JZ           store35
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y4
 	VFMADD213PS  32(SI), Y12, Y5
 	DECQ         AX
-	JZ           store41
+	JZ           store35
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y6
 	VFMADD213PS  32(SI), Y12, Y7
 	DECQ         AX
-	JZ           store41
+	JZ           store35
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y8
 	VFMADD213PS  32(SI), Y12, Y9
 	DECQ         AX
-	JZ           store41
+	JZ           store35
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y10
 	VFMADD213PS  32(SI), Y12, Y11
 
-store41:
+store35:
 	VMOVUPS Y0, (R8)
 	VMOVUPS Y1, 32(R8)
 	DECQ    R13
@@ -818,12 +746,12 @@ spread4:
 	MOVQ 128(DI), R9
 	SHLQ $0x02, R9
 
-touch42:
+touch36:
 	PREFETCHT0 (R8)
 	PREFETCHT0 63(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch42
+	JNZ        touch36
 	MOVQ       (DI), SI
 	MOVQ       240(DI), AX
 	LEAQ       (SI)(AX*4), SI
@@ -860,17 +788,17 @@ touch42:
 	MOVQ       192(DI), R15
 	SHLQ       $0x02, R15
 	CMPQ       R13, $0x06
-	JEQ        height44
+	JEQ        height38
 	CMPQ       R13, $0x05
-	JEQ        height45
+	JEQ        height39
 	CMPQ       R13, $0x04
-	JEQ        height46
+	JEQ        height40
 	CMPQ       R13, $0x03
-	JEQ        height47
+	JEQ        height41
 	CMPQ       R13, $0x02
-	JEQ        height48
+	JEQ        height42
 
-step49:
+step43:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -881,11 +809,11 @@ step49:
 	VFMADD231PS  Y14, Y13, Y1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step49
-	JMP          add43
+	JNZ          step43
+	JMP          add37
 
-height48:
-step50:
+height42:
+step44:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -899,11 +827,11 @@ step50:
 	VFMADD231PS  Y14, Y13, Y3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step50
-	JMP          add43
+	JNZ          step44
+	JMP          add37
 
-height47:
-step51:
+height41:
+step45:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -920,11 +848,11 @@ step51:
 	VFMADD231PS  Y14, Y13, Y5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step51
-	JMP          add43
+	JNZ          step45
+	JMP          add37
 
-height46:
-step52:
+height40:
+step46:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -944,11 +872,11 @@ step52:
 	VFMADD231PS  Y14, Y13, Y7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step52
-	JMP          add43
+	JNZ          step46
+	JMP          add37
 
-height45:
-step53:
+height39:
+step47:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -972,11 +900,11 @@ step53:
 	VFMADD231PS  Y14, Y13, Y9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step53
-	JMP          add43
+	JNZ          step47
+	JMP          add37
 
-height44:
-step54:
+height38:
+step48:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -1003,9 +931,9 @@ step54:
 	VFMADD231PS  Y14, Y13, Y11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step54
+	JNZ          step48
 
-add43:
+add37:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*4), R8
@@ -1021,32 +949,32 @@ add43:
 	VFMADD213PS  (SI), Y12, Y0
 	VFMADD213PS  32(SI), Y12, Y1
 	DECQ         AX
-	JZ           store55
+	JZ           store49
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y2
 	VFMADD213PS  32(SI), Y12, Y3
 	DECQ         AX
-	JZ           store55
+	JZ           store49
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y4
 	VFMADD213PS  32(SI), Y12, Y5
 	DECQ         AX
-	JZ           store55
+	JZ           store49
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y6
 	VFMADD213PS  32(SI), Y12, Y7
 	DECQ         AX
-	JZ           store55
+	JZ           store49
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y8
 	VFMADD213PS  32(SI), Y12, Y9
 	DECQ         AX
-	JZ           store55
+	JZ           store49
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y10
 	VFMADD213PS  32(SI), Y12, Y11
 
-store55:
+store49:
 	VMOVUPS Y0, (R8)
 	VMOVUPS Y1, 32(R8)
 	DECQ    R13
@@ -1083,17 +1011,17 @@ narrow3:
 	MOVQ 192(DI), R15
 	SHLQ $0x02, R15
 	CMPQ R13, $0x06
-	JEQ  height57
+	JEQ  height51
 	CMPQ R13, $0x05
-	JEQ  height58
+	JEQ  height52
 	CMPQ R13, $0x04
-	JEQ  height59
+	JEQ  height53
 	CMPQ R13, $0x03
-	JEQ  height60
+	JEQ  height54
 	CMPQ R13, $0x02
-	JEQ  height61
+	JEQ  height55
 
-step62:
+step56:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1102,11 +1030,11 @@ step62:
 	VFMADD231PS  Y14, Y12, Y0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step62
-	JMP          add56
+	JNZ          step56
+	JMP          add50
 
-height61:
-step63:
+height55:
+step57:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1117,11 +1045,11 @@ step63:
 	VFMADD231PS  Y14, Y12, Y2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step63
-	JMP          add56
+	JNZ          step57
+	JMP          add50
 
-height60:
-step64:
+height54:
+step58:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1134,11 +1062,11 @@ step64:
 	VFMADD231PS  Y14, Y12, Y4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step64
-	JMP          add56
+	JNZ          step58
+	JMP          add50
 
-height59:
-step65:
+height53:
+step59:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1153,11 +1081,11 @@ step65:
 	VFMADD231PS  Y14, Y12, Y6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step65
-	JMP          add56
+	JNZ          step59
+	JMP          add50
 
-height58:
-step66:
+height52:
+step60:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1175,11 +1103,11 @@ step66:
 	VFMADD231PS  Y14, Y12, Y8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step66
-	JMP          add56
+	JNZ          step60
+	JMP          add50
 
-height57:
-step67:
+height51:
+step61:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1199,9 +1127,9 @@ step67:
 	VFMADD231PS  Y14, Y12, Y10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step67
+	JNZ          step61
 
-add56:
+add50:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*4), R8
@@ -1216,27 +1144,27 @@ add56:
 	MOVQ         R13, AX
 	VFMADD213PS  (SI), Y12, Y0
 	DECQ         AX
-	JZ           store68
+	JZ           store62
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y2
 	DECQ         AX
-	JZ           store68
+	JZ           store62
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y4
 	DECQ         AX
-	JZ           store68
+	JZ           store62
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y6
 	DECQ         AX
-	JZ           store68
+	JZ           store62
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y8
 	DECQ         AX
-	JZ           store68
+	JZ           store62
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y10
 
-store68:
+store62:
 	VMOVUPS Y0, (R8)
 	DECQ    R13
 	JZ      done1
@@ -1261,7 +1189,7 @@ store68:
 
 done1:
 	DECQ  200(DI)
-	JZ    end69
+	JZ    end63
 	MOVQ  208(DI), AX
 	ADDQ  AX, 240(DI)
 	MOVQ  216(DI), AX
@@ -1275,7 +1203,7 @@ done1:
 	ADDQ  AX, 272(DI)
 	JMP   tile2
 
-end69:
+end63:
 	VZEROUPPER
 	RET
 
@@ -1290,62 +1218,58 @@ TEXT ·tileFloat64AVX2(SB), NOSPLIT, $0-8
 	MOVQ AX, 264(DI)
 	MOVQ AX, 272(DI)
 
-tile71:
-	MOVQ    136(DI), R13
-	MOVQ    144(DI), AX
-	CMPQ    AX, $0x08
-	JNE     spread73
-	MOVQ    96(DI), AX
-	CMPQ    AX, $0x01
-	JNE     spread73
-	MOVQ    104(DI), AX
-	CMPQ    AX, $0x06
-	JNE     spread73
-	MOVQ    112(DI), AX
-	CMPQ    AX, $0x08
-	JNE     spread73
-	MOVQ    (DI), SI
-	MOVQ    240(DI), AX
-	LEAQ    (SI)(AX*8), SI
-	MOVQ    24(DI), BX
-	MOVQ    248(DI), AX
-	LEAQ    (BX)(AX*8), BX
-	MOVQ    72(DI), R8
-	MOVQ    264(DI), DX
-	LEAQ    (R8)(DX*8), R8
-	MOVQ    168(DI), R10
-	MOVQ    272(DI), R15
-	LEAQ    (R10)(R15*8), R10
-	MOVQ    128(DI), DX
-	SHLQ    $0x03, DX
-	LEAQ    (DX)(DX*2), R11
-	MOVQ    192(DI), R15
-	SHLQ    $0x03, R15
-	LEAQ    (R15)(R15*2), R12
-	MOVQ    152(DI), AX
-	MOVQ    AX, R9
-	SHRQ    $0x02, AX
-	ANDQ    $0x03, R9
-	MOVQ    $+8, CX
-	CMPQ    AX, CX
-	CMOVQCS AX, CX
-	SUBQ    CX, AX
-	CMPQ    R13, $0x06
-	JEQ     height75
-	CMPQ    R13, $0x05
-	JEQ     height76
-	CMPQ    R13, $0x04
-	JEQ     height77
-	CMPQ    R13, $0x03
-	JEQ     height78
-	CMPQ    R13, $0x02
-	JEQ     height79
-	VPXOR   Y0, Y0, Y0
-	VPXOR   Y1, Y1, Y1
-	TESTQ   AX, AX
-	JZ      touch81
+tile65:
+	MOVQ  136(DI), R13
+	MOVQ  144(DI), AX
+	CMPQ  AX, $0x08
+	JNE   spread67
+	MOVQ  96(DI), AX
+	CMPQ  AX, $0x01
+	JNE   spread67
+	MOVQ  104(DI), AX
+	CMPQ  AX, $0x06
+	JNE   spread67
+	MOVQ  112(DI), AX
+	CMPQ  AX, $0x08
+	JNE   spread67
+	MOVQ  (DI), SI
+	MOVQ  240(DI), AX
+	LEAQ  (SI)(AX*8), SI
+	MOVQ  24(DI), BX
+	MOVQ  248(DI), AX
+	LEAQ  (BX)(AX*8), BX
+	MOVQ  72(DI), R8
+	MOVQ  264(DI), DX
+	LEAQ  (R8)(DX*8), R8
+	MOVQ  168(DI), R10
+	MOVQ  272(DI), R15
+	LEAQ  (R10)(R15*8), R10
+	MOVQ  128(DI), DX
+	SHLQ  $0x03, DX
+	MOVQ  R8, R11
+	MOVQ  R13, R12
+	MOVQ  192(DI), R15
+	SHLQ  $0x03, R15
+	MOVQ  152(DI), AX
+	MOVQ  AX, R9
+	SHRQ  $0x02, AX
+	ANDQ  $0x03, R9
+	CMPQ  R13, $0x06
+	JEQ   height69
+	CMPQ  R13, $0x05
+	JEQ   height70
+	CMPQ  R13, $0x04
+	JEQ   height71
+	CMPQ  R13, $0x03
+	JEQ   height72
+	CMPQ  R13, $0x02
+	JEQ   height73
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	TESTQ AX, AX
+	JZ    last75
 
-steps80:
+steps74:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1357,7 +1281,7 @@ steps80:
 	VBROADCASTSD 48(SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      128(BX), Y12
 	VMOVUPD      160(BX), Y13
 	VBROADCASTSD 96(SI), Y14
@@ -1369,28 +1293,22 @@ steps80:
 	VBROADCASTSD 144(SI), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps80
-	TESTQ        CX, CX
-	JZ           last82
+	JNZ          steps74
 
-touch81:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps80
-
-last82:
+last75:
 	TESTQ R9, R9
-	JZ    end84
+	JZ    end77
 
-one83:
+one76:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1399,20 +1317,20 @@ one83:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one83
+	JNZ          one76
 
-end84:
-	JMP add74
+end77:
+	JMP add68
 
-height79:
+height73:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	TESTQ AX, AX
-	JZ    touch86
+	JZ    last79
 
-steps85:
+steps78:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1430,7 +1348,7 @@ steps85:
 	VBROADCASTSD 56(SI), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	VFMADD231PD  Y14, Y13, Y3
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      128(BX), Y12
 	VMOVUPD      160(BX), Y13
 	VBROADCASTSD 96(SI), Y14
@@ -1448,30 +1366,22 @@ steps85:
 	VBROADCASTSD 152(SI), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	VFMADD231PD  Y14, Y13, Y3
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps85
-	TESTQ        CX, CX
-	JZ           last87
+	JNZ          steps78
 
-touch86:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps85
-
-last87:
+last79:
 	TESTQ R9, R9
-	JZ    end89
+	JZ    end81
 
-one88:
+one80:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1483,12 +1393,12 @@ one88:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one88
+	JNZ          one80
 
-end89:
-	JMP add74
+end81:
+	JMP add68
 
-height78:
+height72:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1496,9 +1406,9 @@ height78:
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
 	TESTQ AX, AX
-	JZ    touch91
+	JZ    last83
 
-steps90:
+steps82:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1522,7 +1432,7 @@ steps90:
 	VBROADCASTSD 64(SI), Y14
 	VFMADD231PD  Y14, Y12, Y4
 	VFMADD231PD  Y14, Y13, Y5
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      128(BX), Y12
 	VMOVUPD      160(BX), Y13
 	VBROADCASTSD 96(SI), Y14
@@ -1546,32 +1456,22 @@ steps90:
 	VBROADCASTSD 160(SI), Y14
 	VFMADD231PD  Y14, Y12, Y4
 	VFMADD231PD  Y14, Y13, Y5
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps90
-	TESTQ        CX, CX
-	JZ           last92
+	JNZ          steps82
 
-touch91:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps90
-
-last92:
+last83:
 	TESTQ R9, R9
-	JZ    end94
+	JZ    end85
 
-one93:
+one84:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1586,12 +1486,12 @@ one93:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one93
+	JNZ          one84
 
-end94:
-	JMP add74
+end85:
+	JMP add68
 
-height77:
+height71:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1601,9 +1501,9 @@ height77:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 	TESTQ AX, AX
-	JZ    touch96
+	JZ    last87
 
-steps95:
+steps86:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1633,7 +1533,7 @@ steps95:
 	VBROADCASTSD 72(SI), Y14
 	VFMADD231PD  Y14, Y12, Y6
 	VFMADD231PD  Y14, Y13, Y7
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      128(BX), Y12
 	VMOVUPD      160(BX), Y13
 	VBROADCASTSD 96(SI), Y14
@@ -1663,34 +1563,22 @@ steps95:
 	VBROADCASTSD 168(SI), Y14
 	VFMADD231PD  Y14, Y12, Y6
 	VFMADD231PD  Y14, Y13, Y7
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps95
-	TESTQ        CX, CX
-	JZ           last97
+	JNZ          steps86
 
-touch96:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 63(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps95
-
-last97:
+last87:
 	TESTQ R9, R9
-	JZ    end99
+	JZ    end89
 
-one98:
+one88:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1708,12 +1596,12 @@ one98:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one98
+	JNZ          one88
 
-end99:
-	JMP add74
+end89:
+	JMP add68
 
-height76:
+height70:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1725,9 +1613,9 @@ height76:
 	VPXOR Y8, Y8, Y8
 	VPXOR Y9, Y9, Y9
 	TESTQ AX, AX
-	JZ    touch101
+	JZ    last91
 
-steps100:
+steps90:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1763,7 +1651,7 @@ steps100:
 	VBROADCASTSD 80(SI), Y14
 	VFMADD231PD  Y14, Y12, Y8
 	VFMADD231PD  Y14, Y13, Y9
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      128(BX), Y12
 	VMOVUPD      160(BX), Y13
 	VBROADCASTSD 96(SI), Y14
@@ -1799,37 +1687,22 @@ steps100:
 	VBROADCASTSD 176(SI), Y14
 	VFMADD231PD  Y14, Y12, Y8
 	VFMADD231PD  Y14, Y13, Y9
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps100
-	TESTQ        CX, CX
-	JZ           last102
+	JNZ          steps90
 
-touch101:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 63(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps100
-
-last102:
+last91:
 	TESTQ R9, R9
-	JZ    end104
+	JZ    end93
 
-one103:
+one92:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1850,12 +1723,12 @@ one103:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one103
+	JNZ          one92
 
-end104:
-	JMP add74
+end93:
+	JMP add68
 
-height75:
+height69:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1869,9 +1742,9 @@ height75:
 	VPXOR Y10, Y10, Y10
 	VPXOR Y11, Y11, Y11
 	TESTQ AX, AX
-	JZ    touch106
+	JZ    last95
 
-steps105:
+steps94:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1913,7 +1786,7 @@ steps105:
 	VBROADCASTSD 88(SI), Y14
 	VFMADD231PD  Y14, Y12, Y10
 	VFMADD231PD  Y14, Y13, Y11
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      128(BX), Y12
 	VMOVUPD      160(BX), Y13
 	VBROADCASTSD 96(SI), Y14
@@ -1955,39 +1828,22 @@ steps105:
 	VBROADCASTSD 184(SI), Y14
 	VFMADD231PD  Y14, Y12, Y10
 	VFMADD231PD  Y14, Y13, Y11
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   63(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps105
-	TESTQ        CX, CX
-	JZ           last107
+	JNZ          steps94
 
-touch106:
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 63(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 63(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 63(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 63(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps105
-
-last107:
+last95:
 	TESTQ R9, R9
-	JZ    end109
+	JZ    end97
 
-one108:
+one96:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -2011,10 +1867,10 @@ one108:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one108
+	JNZ          one96
 
-end109:
-add74:
+end97:
+add68:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*8), R8
@@ -2030,62 +1886,62 @@ add74:
 	VFMADD213PD  (SI), Y12, Y0
 	VFMADD213PD  32(SI), Y12, Y1
 	DECQ         AX
-	JZ           store110
+	JZ           store98
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y2
 	VFMADD213PD  32(SI), Y12, Y3
 	DECQ         AX
-	JZ           store110
+	JZ           store98
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y4
 	VFMADD213PD  32(SI), Y12, Y5
 	DECQ         AX
-	JZ           store110
+	JZ           store98
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y6
 	VFMADD213PD  32(SI), Y12, Y7
 	DECQ         AX
-	JZ           store110
+	JZ           store98
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y8
 	VFMADD213PD  32(SI), Y12, Y9
 	DECQ         AX
-	JZ           store110
+	JZ           store98
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y10
 	VFMADD213PD  32(SI), Y12, Y11
 
-store110:
+store98:
 	VMOVUPD Y0, (R8)
 	VMOVUPD Y1, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y2, (R8)
 	VMOVUPD Y3, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y4, (R8)
 	VMOVUPD Y5, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y6, (R8)
 	VMOVUPD Y7, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y8, (R8)
 	VMOVUPD Y9, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y10, (R8)
 	VMOVUPD Y11, 32(R8)
-	JMP     done70
+	JMP     done64
 
-spread73:
+spread67:
 	MOVQ R13, R10
 	MOVQ 72(DI), R8
 	MOVQ 264(DI), R9
@@ -2093,12 +1949,12 @@ spread73:
 	MOVQ 128(DI), R9
 	SHLQ $0x03, R9
 
-touch111:
+touch99:
 	PREFETCHT0 (R8)
 	PREFETCHT0 63(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch111
+	JNZ        touch99
 	MOVQ       (DI), SI
 	MOVQ       240(DI), AX
 	LEAQ       (SI)(AX*8), SI
@@ -2128,24 +1984,24 @@ touch111:
 	VPXOR      Y11, Y11, Y11
 	MOVQ       144(DI), R10
 	CMPQ       R10, $0x04
-	JLE        narrow72
+	JLE        narrow66
 	MOVQ       168(DI), R10
 	MOVQ       272(DI), R15
 	LEAQ       (R10)(R15*8), R10
 	MOVQ       192(DI), R15
 	SHLQ       $0x03, R15
 	CMPQ       R13, $0x06
-	JEQ        height113
+	JEQ        height101
 	CMPQ       R13, $0x05
-	JEQ        height114
+	JEQ        height102
 	CMPQ       R13, $0x04
-	JEQ        height115
+	JEQ        height103
 	CMPQ       R13, $0x03
-	JEQ        height116
+	JEQ        height104
 	CMPQ       R13, $0x02
-	JEQ        height117
+	JEQ        height105
 
-step118:
+step106:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2156,11 +2012,11 @@ step118:
 	VFMADD231PD  Y14, Y13, Y1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step118
-	JMP          add112
+	JNZ          step106
+	JMP          add100
 
-height117:
-step119:
+height105:
+step107:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2174,11 +2030,11 @@ step119:
 	VFMADD231PD  Y14, Y13, Y3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step119
-	JMP          add112
+	JNZ          step107
+	JMP          add100
 
-height116:
-step120:
+height104:
+step108:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2195,11 +2051,11 @@ step120:
 	VFMADD231PD  Y14, Y13, Y5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step120
-	JMP          add112
+	JNZ          step108
+	JMP          add100
 
-height115:
-step121:
+height103:
+step109:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2219,11 +2075,11 @@ step121:
 	VFMADD231PD  Y14, Y13, Y7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step121
-	JMP          add112
+	JNZ          step109
+	JMP          add100
 
-height114:
-step122:
+height102:
+step110:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2247,11 +2103,11 @@ step122:
 	VFMADD231PD  Y14, Y13, Y9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step122
-	JMP          add112
+	JNZ          step110
+	JMP          add100
 
-height113:
-step123:
+height101:
+step111:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2278,9 +2134,9 @@ step123:
 	VFMADD231PD  Y14, Y13, Y11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step123
+	JNZ          step111
 
-add112:
+add100:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*8), R8
@@ -2296,79 +2152,79 @@ add112:
 	VFMADD213PD  (SI), Y12, Y0
 	VFMADD213PD  32(SI), Y12, Y1
 	DECQ         AX
-	JZ           store124
+	JZ           store112
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y2
 	VFMADD213PD  32(SI), Y12, Y3
 	DECQ         AX
-	JZ           store124
+	JZ           store112
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y4
 	VFMADD213PD  32(SI), Y12, Y5
 	DECQ         AX
-	JZ           store124
+	JZ           store112
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y6
 	VFMADD213PD  32(SI), Y12, Y7
 	DECQ         AX
-	JZ           store124
+	JZ           store112
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y8
 	VFMADD213PD  32(SI), Y12, Y9
 	DECQ         AX
-	JZ           store124
+	JZ           store112
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y10
 	VFMADD213PD  32(SI), Y12, Y11
 
-store124:
+store112:
 	VMOVUPD Y0, (R8)
 	VMOVUPD Y1, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y2, (R8)
 	VMOVUPD Y3, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y4, (R8)
 	VMOVUPD Y5, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y6, (R8)
 	VMOVUPD Y7, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y8, (R8)
 	VMOVUPD Y9, 32(R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y10, (R8)
 	VMOVUPD Y11, 32(R8)
-	JMP     done70
+	JMP     done64
 
-narrow72:
+narrow66:
 	MOVQ 168(DI), R10
 	MOVQ 272(DI), R15
 	LEAQ (R10)(R15*8), R10
 	MOVQ 192(DI), R15
 	SHLQ $0x03, R15
 	CMPQ R13, $0x06
-	JEQ  height126
+	JEQ  height114
 	CMPQ R13, $0x05
-	JEQ  height127
+	JEQ  height115
 	CMPQ R13, $0x04
-	JEQ  height128
+	JEQ  height116
 	CMPQ R13, $0x03
-	JEQ  height129
+	JEQ  height117
 	CMPQ R13, $0x02
-	JEQ  height130
+	JEQ  height118
 
-step131:
+step119:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2377,11 +2233,11 @@ step131:
 	VFMADD231PD  Y14, Y12, Y0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step131
-	JMP          add125
+	JNZ          step119
+	JMP          add113
 
-height130:
-step132:
+height118:
+step120:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2392,11 +2248,11 @@ step132:
 	VFMADD231PD  Y14, Y12, Y2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step132
-	JMP          add125
+	JNZ          step120
+	JMP          add113
 
-height129:
-step133:
+height117:
+step121:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2409,11 +2265,11 @@ step133:
 	VFMADD231PD  Y14, Y12, Y4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step133
-	JMP          add125
+	JNZ          step121
+	JMP          add113
 
-height128:
-step134:
+height116:
+step122:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2428,11 +2284,11 @@ step134:
 	VFMADD231PD  Y14, Y12, Y6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step134
-	JMP          add125
+	JNZ          step122
+	JMP          add113
 
-height127:
-step135:
+height115:
+step123:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2450,11 +2306,11 @@ step135:
 	VFMADD231PD  Y14, Y12, Y8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step135
-	JMP          add125
+	JNZ          step123
+	JMP          add113
 
-height126:
-step136:
+height114:
+step124:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2474,9 +2330,9 @@ step136:
 	VFMADD231PD  Y14, Y12, Y10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step136
+	JNZ          step124
 
-add125:
+add113:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*8), R8
@@ -2491,52 +2347,52 @@ add125:
 	MOVQ         R13, AX
 	VFMADD213PD  (SI), Y12, Y0
 	DECQ         AX
-	JZ           store137
+	JZ           store125
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y2
 	DECQ         AX
-	JZ           store137
+	JZ           store125
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y4
 	DECQ         AX
-	JZ           store137
+	JZ           store125
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y6
 	DECQ         AX
-	JZ           store137
+	JZ           store125
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y8
 	DECQ         AX
-	JZ           store137
+	JZ           store125
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y10
 
-store137:
+store125:
 	VMOVUPD Y0, (R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y2, (R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y4, (R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y6, (R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y8, (R8)
 	DECQ    R13
-	JZ      done70
+	JZ      done64
 	ADDQ    R9, R8
 	VMOVUPD Y10, (R8)
 
-done70:
+done64:
 	DECQ  200(DI)
-	JZ    end138
+	JZ    end126
 	MOVQ  208(DI), AX
 	ADDQ  AX, 240(DI)
 	MOVQ  216(DI), AX
@@ -2548,8 +2404,8 @@ done70:
 	MOVQ  192(DI), AX
 	IMULQ 152(DI), AX
 	ADDQ  AX, 272(DI)
-	JMP   tile71
+	JMP   tile65
 
-end138:
+end126:
 	VZEROUPPER
 	RET

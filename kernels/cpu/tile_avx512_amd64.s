@@ -16,71 +16,67 @@ TEXT ·tileFloat32AVX512(SB), NOSPLIT, $0-8
 	MOVQ AX, 272(DI)
 
 tile2:
-	MOVQ    136(DI), R13
-	MOVQ    144(DI), AX
-	CMPQ    AX, $0x20
-	JNE     spread4
-	MOVQ    96(DI), AX
-	CMPQ    AX, $0x01
-	JNE     spread4
-	MOVQ    104(DI), AX
-	CMPQ    AX, $0x0c
-	JNE     spread4
-	MOVQ    112(DI), AX
-	CMPQ    AX, $0x20
-	JNE     spread4
-	MOVQ    (DI), SI
-	MOVQ    240(DI), AX
-	LEAQ    (SI)(AX*4), SI
-	MOVQ    24(DI), BX
-	MOVQ    248(DI), AX
-	LEAQ    (BX)(AX*4), BX
-	MOVQ    72(DI), R8
-	MOVQ    264(DI), DX
-	LEAQ    (R8)(DX*4), R8
-	MOVQ    168(DI), R10
-	MOVQ    272(DI), R15
-	LEAQ    (R10)(R15*4), R10
-	MOVQ    128(DI), DX
-	SHLQ    $0x02, DX
-	LEAQ    (DX)(DX*2), R11
-	MOVQ    192(DI), R15
-	SHLQ    $0x02, R15
-	LEAQ    (R15)(R15*2), R12
-	MOVQ    152(DI), AX
-	MOVQ    AX, R9
-	SHRQ    $0x02, AX
-	ANDQ    $0x03, R9
-	MOVQ    $+8, CX
-	CMPQ    AX, CX
-	CMOVQCS AX, CX
-	SUBQ    CX, AX
-	CMPQ    R13, $0x0c
-	JEQ     height6
-	CMPQ    R13, $0x0b
-	JEQ     height7
-	CMPQ    R13, $0x0a
-	JEQ     height8
-	CMPQ    R13, $0x09
-	JEQ     height9
-	CMPQ    R13, $0x08
-	JEQ     height10
-	CMPQ    R13, $0x07
-	JEQ     height11
-	CMPQ    R13, $0x06
-	JEQ     height12
-	CMPQ    R13, $0x05
-	JEQ     height13
-	CMPQ    R13, $0x04
-	JEQ     height14
-	CMPQ    R13, $0x03
-	JEQ     height15
-	CMPQ    R13, $0x02
-	JEQ     height16
-	VPXORQ  Z0, Z0, Z0
-	VPXORQ  Z1, Z1, Z1
-	TESTQ   AX, AX
-	JZ      touch18
+	MOVQ   136(DI), R13
+	MOVQ   144(DI), AX
+	CMPQ   AX, $0x20
+	JNE    spread4
+	MOVQ   96(DI), AX
+	CMPQ   AX, $0x01
+	JNE    spread4
+	MOVQ   104(DI), AX
+	CMPQ   AX, $0x0c
+	JNE    spread4
+	MOVQ   112(DI), AX
+	CMPQ   AX, $0x20
+	JNE    spread4
+	MOVQ   (DI), SI
+	MOVQ   240(DI), AX
+	LEAQ   (SI)(AX*4), SI
+	MOVQ   24(DI), BX
+	MOVQ   248(DI), AX
+	LEAQ   (BX)(AX*4), BX
+	MOVQ   72(DI), R8
+	MOVQ   264(DI), DX
+	LEAQ   (R8)(DX*4), R8
+	MOVQ   168(DI), R10
+	MOVQ   272(DI), R15
+	LEAQ   (R10)(R15*4), R10
+	MOVQ   128(DI), DX
+	SHLQ   $0x02, DX
+	MOVQ   R8, R11
+	MOVQ   R13, R12
+	MOVQ   192(DI), R15
+	SHLQ   $0x02, R15
+	MOVQ   152(DI), AX
+	MOVQ   AX, R9
+	SHRQ   $0x02, AX
+	ANDQ   $0x03, R9
+	CMPQ   R13, $0x0c
+	JEQ    height6
+	CMPQ   R13, $0x0b
+	JEQ    height7
+	CMPQ   R13, $0x0a
+	JEQ    height8
+	CMPQ   R13, $0x09
+	JEQ    height9
+	CMPQ   R13, $0x08
+	JEQ    height10
+	CMPQ   R13, $0x07
+	JEQ    height11
+	CMPQ   R13, $0x06
+	JEQ    height12
+	CMPQ   R13, $0x05
+	JEQ    height13
+	CMPQ   R13, $0x04
+	JEQ    height14
+	CMPQ   R13, $0x03
+	JEQ    height15
+	CMPQ   R13, $0x02
+	JEQ    height16
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	TESTQ  AX, AX
+	JZ     last18
 
 steps17:
 	VMOVUPS      (BX), Z24
@@ -94,7 +90,7 @@ steps17:
 	VBROADCASTSS 48(SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -106,28 +102,22 @@ steps17:
 	VBROADCASTSS 144(SI), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
 	JNZ          steps17
-	TESTQ        CX, CX
-	JZ           last19
 
-touch18:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps17
-
-last19:
+last18:
 	TESTQ R9, R9
-	JZ    end21
+	JZ    end20
 
-one20:
+one19:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -136,9 +126,9 @@ one20:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one20
+	JNZ          one19
 
-end21:
+end20:
 	JMP add5
 
 height16:
@@ -147,9 +137,9 @@ height16:
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	TESTQ  AX, AX
-	JZ     touch23
+	JZ     last22
 
-steps22:
+steps21:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -167,7 +157,7 @@ steps22:
 	VBROADCASTSS 52(SI), Z26
 	VFMADD231PS  Z26, Z24, Z2
 	VFMADD231PS  Z26, Z25, Z3
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -185,30 +175,22 @@ steps22:
 	VBROADCASTSS 148(SI), Z26
 	VFMADD231PS  Z26, Z24, Z2
 	VFMADD231PS  Z26, Z25, Z3
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps22
-	TESTQ        CX, CX
-	JZ           last24
+	JNZ          steps21
 
-touch23:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps22
-
-last24:
+last22:
 	TESTQ R9, R9
-	JZ    end26
+	JZ    end24
 
-one25:
+one23:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -220,9 +202,9 @@ one25:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one25
+	JNZ          one23
 
-end26:
+end24:
 	JMP add5
 
 height15:
@@ -233,9 +215,9 @@ height15:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 	TESTQ  AX, AX
-	JZ     touch28
+	JZ     last26
 
-steps27:
+steps25:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -259,7 +241,7 @@ steps27:
 	VBROADCASTSS 56(SI), Z26
 	VFMADD231PS  Z26, Z24, Z4
 	VFMADD231PS  Z26, Z25, Z5
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -283,32 +265,22 @@ steps27:
 	VBROADCASTSS 152(SI), Z26
 	VFMADD231PS  Z26, Z24, Z4
 	VFMADD231PS  Z26, Z25, Z5
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps27
-	TESTQ        CX, CX
-	JZ           last29
+	JNZ          steps25
 
-touch28:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps27
-
-last29:
+last26:
 	TESTQ R9, R9
-	JZ    end31
+	JZ    end28
 
-one30:
+one27:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -323,9 +295,9 @@ one30:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one30
+	JNZ          one27
 
-end31:
+end28:
 	JMP add5
 
 height14:
@@ -338,9 +310,9 @@ height14:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 	TESTQ  AX, AX
-	JZ     touch33
+	JZ     last30
 
-steps32:
+steps29:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -370,7 +342,7 @@ steps32:
 	VBROADCASTSS 60(SI), Z26
 	VFMADD231PS  Z26, Z24, Z6
 	VFMADD231PS  Z26, Z25, Z7
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -400,34 +372,22 @@ steps32:
 	VBROADCASTSS 156(SI), Z26
 	VFMADD231PS  Z26, Z24, Z6
 	VFMADD231PS  Z26, Z25, Z7
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps32
-	TESTQ        CX, CX
-	JZ           last34
+	JNZ          steps29
 
-touch33:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps32
-
-last34:
+last30:
 	TESTQ R9, R9
-	JZ    end36
+	JZ    end32
 
-one35:
+one31:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -445,9 +405,9 @@ one35:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one35
+	JNZ          one31
 
-end36:
+end32:
 	JMP add5
 
 height13:
@@ -462,9 +422,9 @@ height13:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 	TESTQ  AX, AX
-	JZ     touch38
+	JZ     last34
 
-steps37:
+steps33:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -500,7 +460,7 @@ steps37:
 	VBROADCASTSS 64(SI), Z26
 	VFMADD231PS  Z26, Z24, Z8
 	VFMADD231PS  Z26, Z25, Z9
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -536,37 +496,22 @@ steps37:
 	VBROADCASTSS 160(SI), Z26
 	VFMADD231PS  Z26, Z24, Z8
 	VFMADD231PS  Z26, Z25, Z9
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps37
-	TESTQ        CX, CX
-	JZ           last39
+	JNZ          steps33
 
-touch38:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps37
-
-last39:
+last34:
 	TESTQ R9, R9
-	JZ    end41
+	JZ    end36
 
-one40:
+one35:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -587,9 +532,9 @@ one40:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one40
+	JNZ          one35
 
-end41:
+end36:
 	JMP add5
 
 height12:
@@ -606,9 +551,9 @@ height12:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 	TESTQ  AX, AX
-	JZ     touch43
+	JZ     last38
 
-steps42:
+steps37:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -650,7 +595,7 @@ steps42:
 	VBROADCASTSS 68(SI), Z26
 	VFMADD231PS  Z26, Z24, Z10
 	VFMADD231PS  Z26, Z25, Z11
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -692,39 +637,22 @@ steps42:
 	VBROADCASTSS 164(SI), Z26
 	VFMADD231PS  Z26, Z24, Z10
 	VFMADD231PS  Z26, Z25, Z11
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps42
-	TESTQ        CX, CX
-	JZ           last44
+	JNZ          steps37
 
-touch43:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps42
-
-last44:
+last38:
 	TESTQ R9, R9
-	JZ    end46
+	JZ    end40
 
-one45:
+one39:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -748,9 +676,9 @@ one45:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one45
+	JNZ          one39
 
-end46:
+end40:
 	JMP add5
 
 height11:
@@ -769,9 +697,9 @@ height11:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 	TESTQ  AX, AX
-	JZ     touch48
+	JZ     last42
 
-steps47:
+steps41:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -819,7 +747,7 @@ steps47:
 	VBROADCASTSS 72(SI), Z26
 	VFMADD231PS  Z26, Z24, Z12
 	VFMADD231PS  Z26, Z25, Z13
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -867,41 +795,22 @@ steps47:
 	VBROADCASTSS 168(SI), Z26
 	VFMADD231PS  Z26, Z24, Z12
 	VFMADD231PS  Z26, Z25, Z13
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps47
-	TESTQ        CX, CX
-	JZ           last49
+	JNZ          steps41
 
-touch48:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps47
-
-last49:
+last42:
 	TESTQ R9, R9
-	JZ    end51
+	JZ    end44
 
-one50:
+one43:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -928,9 +837,9 @@ one50:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one50
+	JNZ          one43
 
-end51:
+end44:
 	JMP add5
 
 height10:
@@ -951,9 +860,9 @@ height10:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 	TESTQ  AX, AX
-	JZ     touch53
+	JZ     last46
 
-steps52:
+steps45:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1007,7 +916,7 @@ steps52:
 	VBROADCASTSS 76(SI), Z26
 	VFMADD231PS  Z26, Z24, Z14
 	VFMADD231PS  Z26, Z25, Z15
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -1061,43 +970,22 @@ steps52:
 	VBROADCASTSS 172(SI), Z26
 	VFMADD231PS  Z26, Z24, Z14
 	VFMADD231PS  Z26, Z25, Z15
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps52
-	TESTQ        CX, CX
-	JZ           last54
+	JNZ          steps45
 
-touch53:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps52
-
-last54:
+last46:
 	TESTQ R9, R9
-	JZ    end56
+	JZ    end48
 
-one55:
+one47:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1127,9 +1015,9 @@ one55:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one55
+	JNZ          one47
 
-end56:
+end48:
 	JMP add5
 
 height9:
@@ -1152,9 +1040,9 @@ height9:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 	TESTQ  AX, AX
-	JZ     touch58
+	JZ     last50
 
-steps57:
+steps49:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1214,7 +1102,7 @@ steps57:
 	VBROADCASTSS 80(SI), Z26
 	VFMADD231PS  Z26, Z24, Z16
 	VFMADD231PS  Z26, Z25, Z17
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -1274,46 +1162,22 @@ steps57:
 	VBROADCASTSS 176(SI), Z26
 	VFMADD231PS  Z26, Z24, Z16
 	VFMADD231PS  Z26, Z25, Z17
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps57
-	TESTQ        CX, CX
-	JZ           last59
+	JNZ          steps49
 
-touch58:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps57
-
-last59:
+last50:
 	TESTQ R9, R9
-	JZ    end61
+	JZ    end52
 
-one60:
+one51:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1346,9 +1210,9 @@ one60:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one60
+	JNZ          one51
 
-end61:
+end52:
 	JMP add5
 
 height8:
@@ -1373,9 +1237,9 @@ height8:
 	VPXORQ Z18, Z18, Z18
 	VPXORQ Z19, Z19, Z19
 	TESTQ  AX, AX
-	JZ     touch63
+	JZ     last54
 
-steps62:
+steps53:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1441,7 +1305,7 @@ steps62:
 	VBROADCASTSS 84(SI), Z26
 	VFMADD231PS  Z26, Z24, Z18
 	VFMADD231PS  Z26, Z25, Z19
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -1507,48 +1371,22 @@ steps62:
 	VBROADCASTSS 180(SI), Z26
 	VFMADD231PS  Z26, Z24, Z18
 	VFMADD231PS  Z26, Z25, Z19
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps62
-	TESTQ        CX, CX
-	JZ           last64
+	JNZ          steps53
 
-touch63:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps62
-
-last64:
+last54:
 	TESTQ R9, R9
-	JZ    end66
+	JZ    end56
 
-one65:
+one55:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1584,9 +1422,9 @@ one65:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one65
+	JNZ          one55
 
-end66:
+end56:
 	JMP add5
 
 height7:
@@ -1613,9 +1451,9 @@ height7:
 	VPXORQ Z20, Z20, Z20
 	VPXORQ Z21, Z21, Z21
 	TESTQ  AX, AX
-	JZ     touch68
+	JZ     last58
 
-steps67:
+steps57:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1687,7 +1525,7 @@ steps67:
 	VBROADCASTSS 88(SI), Z26
 	VFMADD231PS  Z26, Z24, Z20
 	VFMADD231PS  Z26, Z25, Z21
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -1759,50 +1597,22 @@ steps67:
 	VBROADCASTSS 184(SI), Z26
 	VFMADD231PS  Z26, Z24, Z20
 	VFMADD231PS  Z26, Z25, Z21
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps67
-	TESTQ        CX, CX
-	JZ           last69
+	JNZ          steps57
 
-touch68:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps67
-
-last69:
+last58:
 	TESTQ R9, R9
-	JZ    end71
+	JZ    end60
 
-one70:
+one59:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1841,9 +1651,9 @@ one70:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one70
+	JNZ          one59
 
-end71:
+end60:
 	JMP add5
 
 height6:
@@ -1872,9 +1682,9 @@ height6:
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 	TESTQ  AX, AX
-	JZ     touch73
+	JZ     last62
 
-steps72:
+steps61:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -1952,7 +1762,7 @@ steps72:
 	VBROADCASTSS 92(SI), Z26
 	VFMADD231PS  Z26, Z24, Z22
 	VFMADD231PS  Z26, Z25, Z23
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPS      256(BX), Z24
 	VMOVUPS      320(BX), Z25
 	VBROADCASTSS 96(SI), Z26
@@ -2030,52 +1840,22 @@ steps72:
 	VBROADCASTSS 188(SI), Z26
 	VFMADD231PS  Z26, Z24, Z22
 	VFMADD231PS  Z26, Z25, Z23
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps72
-	TESTQ        CX, CX
-	JZ           last74
+	JNZ          steps61
 
-touch73:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps72
-
-last74:
+last62:
 	TESTQ R9, R9
-	JZ    end76
+	JZ    end64
 
-one75:
+one63:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VBROADCASTSS (SI), Z26
@@ -2117,9 +1897,9 @@ one75:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one75
+	JNZ          one63
 
-end76:
+end64:
 add5:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
@@ -2136,62 +1916,62 @@ add5:
 	VFMADD213PS  (SI), Z24, Z0
 	VFMADD213PS  64(SI), Z24, Z1
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z2
 	VFMADD213PS  64(SI), Z24, Z3
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z4
 	VFMADD213PS  64(SI), Z24, Z5
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z6
 	VFMADD213PS  64(SI), Z24, Z7
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z8
 	VFMADD213PS  64(SI), Z24, Z9
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z10
 	VFMADD213PS  64(SI), Z24, Z11
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z12
 	VFMADD213PS  64(SI), Z24, Z13
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z14
 	VFMADD213PS  64(SI), Z24, Z15
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z16
 	VFMADD213PS  64(SI), Z24, Z17
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z18
 	VFMADD213PS  64(SI), Z24, Z19
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z20
 	VFMADD213PS  64(SI), Z24, Z21
 	DECQ         AX
-	JZ           store77
+	JZ           store65
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z22
 	VFMADD213PS  64(SI), Z24, Z23
 
-store77:
+store65:
 	VMOVUPS Z0, (R8)
 	VMOVUPS Z1, 64(R8)
 	DECQ    R13
@@ -2259,12 +2039,12 @@ spread4:
 	MOVQ 128(DI), R9
 	SHLQ $0x02, R9
 
-touch78:
+touch66:
 	PREFETCHT0 (R8)
 	PREFETCHT0 127(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch78
+	JNZ        touch66
 	MOVQ       (DI), SI
 	MOVQ       240(DI), AX
 	LEAQ       (SI)(AX*4), SI
@@ -2310,36 +2090,36 @@ touch78:
 	JLE        narrow3
 	SUBQ       $0x10, R10
 	CMPQ       R10, $0x10
-	JNE        ragged79
+	JNE        ragged67
 	MOVQ       168(DI), R10
 	MOVQ       272(DI), R15
 	LEAQ       (R10)(R15*4), R10
 	MOVQ       192(DI), R15
 	SHLQ       $0x02, R15
 	CMPQ       R13, $0x0c
-	JEQ        height81
+	JEQ        height69
 	CMPQ       R13, $0x0b
-	JEQ        height82
+	JEQ        height70
 	CMPQ       R13, $0x0a
-	JEQ        height83
+	JEQ        height71
 	CMPQ       R13, $0x09
-	JEQ        height84
+	JEQ        height72
 	CMPQ       R13, $0x08
-	JEQ        height85
+	JEQ        height73
 	CMPQ       R13, $0x07
-	JEQ        height86
+	JEQ        height74
 	CMPQ       R13, $0x06
-	JEQ        height87
+	JEQ        height75
 	CMPQ       R13, $0x05
-	JEQ        height88
+	JEQ        height76
 	CMPQ       R13, $0x04
-	JEQ        height89
+	JEQ        height77
 	CMPQ       R13, $0x03
-	JEQ        height90
+	JEQ        height78
 	CMPQ       R13, $0x02
-	JEQ        height91
+	JEQ        height79
 
-step92:
+step80:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2350,11 +2130,11 @@ step92:
 	VFMADD231PS  Z26, Z25, Z1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step92
-	JMP          add80
+	JNZ          step80
+	JMP          add68
 
-height91:
-step93:
+height79:
+step81:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2368,11 +2148,11 @@ step93:
 	VFMADD231PS  Z26, Z25, Z3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step93
-	JMP          add80
+	JNZ          step81
+	JMP          add68
 
-height90:
-step94:
+height78:
+step82:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2389,11 +2169,11 @@ step94:
 	VFMADD231PS  Z26, Z25, Z5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step94
-	JMP          add80
+	JNZ          step82
+	JMP          add68
 
-height89:
-step95:
+height77:
+step83:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2413,11 +2193,11 @@ step95:
 	VFMADD231PS  Z26, Z25, Z7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step95
-	JMP          add80
+	JNZ          step83
+	JMP          add68
 
-height88:
-step96:
+height76:
+step84:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2441,11 +2221,11 @@ step96:
 	VFMADD231PS  Z26, Z25, Z9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step96
-	JMP          add80
+	JNZ          step84
+	JMP          add68
 
-height87:
-step97:
+height75:
+step85:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2472,11 +2252,11 @@ step97:
 	VFMADD231PS  Z26, Z25, Z11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step97
-	JMP          add80
+	JNZ          step85
+	JMP          add68
 
-height86:
-step98:
+height74:
+step86:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2506,11 +2286,11 @@ step98:
 	VFMADD231PS  Z26, Z25, Z13
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step98
-	JMP          add80
+	JNZ          step86
+	JMP          add68
 
-height85:
-step99:
+height73:
+step87:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2543,11 +2323,11 @@ step99:
 	VFMADD231PS  Z26, Z25, Z15
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step99
-	JMP          add80
+	JNZ          step87
+	JMP          add68
 
-height84:
-step100:
+height72:
+step88:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2584,11 +2364,11 @@ step100:
 	VFMADD231PS  Z26, Z25, Z17
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step100
-	JMP          add80
+	JNZ          step88
+	JMP          add68
 
-height83:
-step101:
+height71:
+step89:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2628,11 +2408,11 @@ step101:
 	VFMADD231PS  Z26, Z25, Z19
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step101
-	JMP          add80
+	JNZ          step89
+	JMP          add68
 
-height82:
-step102:
+height70:
+step90:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2675,11 +2455,11 @@ step102:
 	VFMADD231PS  Z26, Z25, Z21
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step102
-	JMP          add80
+	JNZ          step90
+	JMP          add68
 
-height81:
-step103:
+height69:
+step91:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2725,9 +2505,9 @@ step103:
 	VFMADD231PS  Z26, Z25, Z23
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step103
+	JNZ          step91
 
-add80:
+add68:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*4), R8
@@ -2743,62 +2523,62 @@ add80:
 	VFMADD213PS  (SI), Z24, Z0
 	VFMADD213PS  64(SI), Z24, Z1
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z2
 	VFMADD213PS  64(SI), Z24, Z3
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z4
 	VFMADD213PS  64(SI), Z24, Z5
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z6
 	VFMADD213PS  64(SI), Z24, Z7
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z8
 	VFMADD213PS  64(SI), Z24, Z9
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z10
 	VFMADD213PS  64(SI), Z24, Z11
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z12
 	VFMADD213PS  64(SI), Z24, Z13
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z14
 	VFMADD213PS  64(SI), Z24, Z15
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z16
 	VFMADD213PS  64(SI), Z24, Z17
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z18
 	VFMADD213PS  64(SI), Z24, Z19
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z20
 	VFMADD213PS  64(SI), Z24, Z21
 	DECQ         AX
-	JZ           store104
+	JZ           store92
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z22
 	VFMADD213PS  64(SI), Z24, Z23
 
-store104:
+store92:
 	VMOVUPS Z0, (R8)
 	VMOVUPS Z1, 64(R8)
 	DECQ    R13
@@ -2858,7 +2638,7 @@ store104:
 	VMOVUPS Z23, 64(R8)
 	JMP     done1
 
-ragged79:
+ragged67:
 	MOVQ  $-1, R15
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
@@ -2868,29 +2648,29 @@ ragged79:
 	MOVQ  192(DI), R15
 	SHLQ  $0x02, R15
 	CMPQ  R13, $0x0c
-	JEQ   height106
+	JEQ   height94
 	CMPQ  R13, $0x0b
-	JEQ   height107
+	JEQ   height95
 	CMPQ  R13, $0x0a
-	JEQ   height108
+	JEQ   height96
 	CMPQ  R13, $0x09
-	JEQ   height109
+	JEQ   height97
 	CMPQ  R13, $0x08
-	JEQ   height110
+	JEQ   height98
 	CMPQ  R13, $0x07
-	JEQ   height111
+	JEQ   height99
 	CMPQ  R13, $0x06
-	JEQ   height112
+	JEQ   height100
 	CMPQ  R13, $0x05
-	JEQ   height113
+	JEQ   height101
 	CMPQ  R13, $0x04
-	JEQ   height114
+	JEQ   height102
 	CMPQ  R13, $0x03
-	JEQ   height115
+	JEQ   height103
 	CMPQ  R13, $0x02
-	JEQ   height116
+	JEQ   height104
 
-step117:
+step105:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2901,11 +2681,11 @@ step117:
 	VFMADD231PS  Z26, Z25, Z1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step117
-	JMP          add105
+	JNZ          step105
+	JMP          add93
 
-height116:
-step118:
+height104:
+step106:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2919,11 +2699,11 @@ step118:
 	VFMADD231PS  Z26, Z25, Z3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step118
-	JMP          add105
+	JNZ          step106
+	JMP          add93
 
-height115:
-step119:
+height103:
+step107:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2940,11 +2720,11 @@ step119:
 	VFMADD231PS  Z26, Z25, Z5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step119
-	JMP          add105
+	JNZ          step107
+	JMP          add93
 
-height114:
-step120:
+height102:
+step108:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2964,11 +2744,11 @@ step120:
 	VFMADD231PS  Z26, Z25, Z7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step120
-	JMP          add105
+	JNZ          step108
+	JMP          add93
 
-height113:
-step121:
+height101:
+step109:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2992,11 +2772,11 @@ step121:
 	VFMADD231PS  Z26, Z25, Z9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step121
-	JMP          add105
+	JNZ          step109
+	JMP          add93
 
-height112:
-step122:
+height100:
+step110:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3023,11 +2803,11 @@ step122:
 	VFMADD231PS  Z26, Z25, Z11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step122
-	JMP          add105
+	JNZ          step110
+	JMP          add93
 
-height111:
-step123:
+height99:
+step111:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3057,11 +2837,11 @@ step123:
 	VFMADD231PS  Z26, Z25, Z13
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step123
-	JMP          add105
+	JNZ          step111
+	JMP          add93
 
-height110:
-step124:
+height98:
+step112:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3094,11 +2874,11 @@ step124:
 	VFMADD231PS  Z26, Z25, Z15
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step124
-	JMP          add105
+	JNZ          step112
+	JMP          add93
 
-height109:
-step125:
+height97:
+step113:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3135,11 +2915,11 @@ step125:
 	VFMADD231PS  Z26, Z25, Z17
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step125
-	JMP          add105
+	JNZ          step113
+	JMP          add93
 
-height108:
-step126:
+height96:
+step114:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3179,11 +2959,11 @@ step126:
 	VFMADD231PS  Z26, Z25, Z19
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step126
-	JMP          add105
+	JNZ          step114
+	JMP          add93
 
-height107:
-step127:
+height95:
+step115:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3226,11 +3006,11 @@ step127:
 	VFMADD231PS  Z26, Z25, Z21
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step127
-	JMP          add105
+	JNZ          step115
+	JMP          add93
 
-height106:
-step128:
+height94:
+step116:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3276,9 +3056,9 @@ step128:
 	VFMADD231PS  Z26, Z25, Z23
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step128
+	JNZ          step116
 
-add105:
+add93:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*4), R8
@@ -3294,62 +3074,62 @@ add105:
 	VFMADD213PS  (SI), Z24, Z0
 	VFMADD213PS  64(SI), Z24, K1, Z1
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z2
 	VFMADD213PS  64(SI), Z24, K1, Z3
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z4
 	VFMADD213PS  64(SI), Z24, K1, Z5
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z6
 	VFMADD213PS  64(SI), Z24, K1, Z7
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z8
 	VFMADD213PS  64(SI), Z24, K1, Z9
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z10
 	VFMADD213PS  64(SI), Z24, K1, Z11
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z12
 	VFMADD213PS  64(SI), Z24, K1, Z13
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z14
 	VFMADD213PS  64(SI), Z24, K1, Z15
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z16
 	VFMADD213PS  64(SI), Z24, K1, Z17
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z18
 	VFMADD213PS  64(SI), Z24, K1, Z19
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z20
 	VFMADD213PS  64(SI), Z24, K1, Z21
 	DECQ         AX
-	JZ           store129
+	JZ           store117
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z22
 	VFMADD213PS  64(SI), Z24, K1, Z23
 
-store129:
+store117:
 	VMOVUPS Z0, (R8)
 	VMOVUPS Z1, K1, 64(R8)
 	DECQ    R13
@@ -3419,29 +3199,29 @@ narrow3:
 	MOVQ  192(DI), R15
 	SHLQ  $0x02, R15
 	CMPQ  R13, $0x0c
-	JEQ   height131
+	JEQ   height119
 	CMPQ  R13, $0x0b
-	JEQ   height132
+	JEQ   height120
 	CMPQ  R13, $0x0a
-	JEQ   height133
+	JEQ   height121
 	CMPQ  R13, $0x09
-	JEQ   height134
+	JEQ   height122
 	CMPQ  R13, $0x08
-	JEQ   height135
+	JEQ   height123
 	CMPQ  R13, $0x07
-	JEQ   height136
+	JEQ   height124
 	CMPQ  R13, $0x06
-	JEQ   height137
+	JEQ   height125
 	CMPQ  R13, $0x05
-	JEQ   height138
+	JEQ   height126
 	CMPQ  R13, $0x04
-	JEQ   height139
+	JEQ   height127
 	CMPQ  R13, $0x03
-	JEQ   height140
+	JEQ   height128
 	CMPQ  R13, $0x02
-	JEQ   height141
+	JEQ   height129
 
-step142:
+step130:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3450,11 +3230,11 @@ step142:
 	VFMADD231PS  Z26, Z24, Z0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step142
-	JMP          add130
+	JNZ          step130
+	JMP          add118
 
-height141:
-step143:
+height129:
+step131:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3465,11 +3245,11 @@ step143:
 	VFMADD231PS  Z26, Z24, Z2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step143
-	JMP          add130
+	JNZ          step131
+	JMP          add118
 
-height140:
-step144:
+height128:
+step132:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3482,11 +3262,11 @@ step144:
 	VFMADD231PS  Z26, Z24, Z4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step144
-	JMP          add130
+	JNZ          step132
+	JMP          add118
 
-height139:
-step145:
+height127:
+step133:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3501,11 +3281,11 @@ step145:
 	VFMADD231PS  Z26, Z24, Z6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step145
-	JMP          add130
+	JNZ          step133
+	JMP          add118
 
-height138:
-step146:
+height126:
+step134:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3523,11 +3303,11 @@ step146:
 	VFMADD231PS  Z26, Z24, Z8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step146
-	JMP          add130
+	JNZ          step134
+	JMP          add118
 
-height137:
-step147:
+height125:
+step135:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3547,11 +3327,11 @@ step147:
 	VFMADD231PS  Z26, Z24, Z10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step147
-	JMP          add130
+	JNZ          step135
+	JMP          add118
 
-height136:
-step148:
+height124:
+step136:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3573,11 +3353,11 @@ step148:
 	VFMADD231PS  Z26, Z24, Z12
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step148
-	JMP          add130
+	JNZ          step136
+	JMP          add118
 
-height135:
-step149:
+height123:
+step137:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3601,11 +3381,11 @@ step149:
 	VFMADD231PS  Z26, Z24, Z14
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step149
-	JMP          add130
+	JNZ          step137
+	JMP          add118
 
-height134:
-step150:
+height122:
+step138:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3632,11 +3412,11 @@ step150:
 	VFMADD231PS  Z26, Z24, Z16
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step150
-	JMP          add130
+	JNZ          step138
+	JMP          add118
 
-height133:
-step151:
+height121:
+step139:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3665,11 +3445,11 @@ step151:
 	VFMADD231PS  Z26, Z24, Z18
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step151
-	JMP          add130
+	JNZ          step139
+	JMP          add118
 
-height132:
-step152:
+height120:
+step140:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3700,11 +3480,11 @@ step152:
 	VFMADD231PS  Z26, Z24, Z20
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step152
-	JMP          add130
+	JNZ          step140
+	JMP          add118
 
-height131:
-step153:
+height119:
+step141:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3737,9 +3517,9 @@ step153:
 	VFMADD231PS  Z26, Z24, Z22
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step153
+	JNZ          step141
 
-add130:
+add118:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*4), R8
@@ -3754,51 +3534,51 @@ add130:
 	MOVQ         R13, AX
 	VFMADD213PS  (SI), Z24, K1, Z0
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z2
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z4
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z6
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z8
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z10
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z12
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z14
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z16
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z18
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z20
 	DECQ         AX
-	JZ           store154
+	JZ           store142
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z22
 
-store154:
+store142:
 	VMOVUPS Z0, K1, (R8)
 	DECQ    R13
 	JZ      done1
@@ -3847,7 +3627,7 @@ store154:
 
 done1:
 	DECQ  200(DI)
-	JZ    end155
+	JZ    end143
 	MOVQ  208(DI), AX
 	ADDQ  AX, 240(DI)
 	MOVQ  216(DI), AX
@@ -3861,7 +3641,7 @@ done1:
 	ADDQ  AX, 272(DI)
 	JMP   tile2
 
-end155:
+end143:
 	VZEROUPPER
 	RET
 
@@ -3876,74 +3656,70 @@ TEXT ·tileFloat64AVX512(SB), NOSPLIT, $0-8
 	MOVQ AX, 264(DI)
 	MOVQ AX, 272(DI)
 
-tile157:
-	MOVQ    136(DI), R13
-	MOVQ    144(DI), AX
-	CMPQ    AX, $0x10
-	JNE     spread159
-	MOVQ    96(DI), AX
-	CMPQ    AX, $0x01
-	JNE     spread159
-	MOVQ    104(DI), AX
-	CMPQ    AX, $0x0c
-	JNE     spread159
-	MOVQ    112(DI), AX
-	CMPQ    AX, $0x10
-	JNE     spread159
-	MOVQ    (DI), SI
-	MOVQ    240(DI), AX
-	LEAQ    (SI)(AX*8), SI
-	MOVQ    24(DI), BX
-	MOVQ    248(DI), AX
-	LEAQ    (BX)(AX*8), BX
-	MOVQ    72(DI), R8
-	MOVQ    264(DI), DX
-	LEAQ    (R8)(DX*8), R8
-	MOVQ    168(DI), R10
-	MOVQ    272(DI), R15
-	LEAQ    (R10)(R15*8), R10
-	MOVQ    128(DI), DX
-	SHLQ    $0x03, DX
-	LEAQ    (DX)(DX*2), R11
-	MOVQ    192(DI), R15
-	SHLQ    $0x03, R15
-	LEAQ    (R15)(R15*2), R12
-	MOVQ    152(DI), AX
-	MOVQ    AX, R9
-	SHRQ    $0x02, AX
-	ANDQ    $0x03, R9
-	MOVQ    $+8, CX
-	CMPQ    AX, CX
-	CMOVQCS AX, CX
-	SUBQ    CX, AX
-	CMPQ    R13, $0x0c
-	JEQ     height161
-	CMPQ    R13, $0x0b
-	JEQ     height162
-	CMPQ    R13, $0x0a
-	JEQ     height163
-	CMPQ    R13, $0x09
-	JEQ     height164
-	CMPQ    R13, $0x08
-	JEQ     height165
-	CMPQ    R13, $0x07
-	JEQ     height166
-	CMPQ    R13, $0x06
-	JEQ     height167
-	CMPQ    R13, $0x05
-	JEQ     height168
-	CMPQ    R13, $0x04
-	JEQ     height169
-	CMPQ    R13, $0x03
-	JEQ     height170
-	CMPQ    R13, $0x02
-	JEQ     height171
-	VPXORQ  Z0, Z0, Z0
-	VPXORQ  Z1, Z1, Z1
-	TESTQ   AX, AX
-	JZ      touch173
+tile145:
+	MOVQ   136(DI), R13
+	MOVQ   144(DI), AX
+	CMPQ   AX, $0x10
+	JNE    spread147
+	MOVQ   96(DI), AX
+	CMPQ   AX, $0x01
+	JNE    spread147
+	MOVQ   104(DI), AX
+	CMPQ   AX, $0x0c
+	JNE    spread147
+	MOVQ   112(DI), AX
+	CMPQ   AX, $0x10
+	JNE    spread147
+	MOVQ   (DI), SI
+	MOVQ   240(DI), AX
+	LEAQ   (SI)(AX*8), SI
+	MOVQ   24(DI), BX
+	MOVQ   248(DI), AX
+	LEAQ   (BX)(AX*8), BX
+	MOVQ   72(DI), R8
+	MOVQ   264(DI), DX
+	LEAQ   (R8)(DX*8), R8
+	MOVQ   168(DI), R10
+	MOVQ   272(DI), R15
+	LEAQ   (R10)(R15*8), R10
+	MOVQ   128(DI), DX
+	SHLQ   $0x03, DX
+	MOVQ   R8, R11
+	MOVQ   R13, R12
+	MOVQ   192(DI), R15
+	SHLQ   $0x03, R15
+	MOVQ   152(DI), AX
+	MOVQ   AX, R9
+	SHRQ   $0x02, AX
+	ANDQ   $0x03, R9
+	CMPQ   R13, $0x0c
+	JEQ    height149
+	CMPQ   R13, $0x0b
+	JEQ    height150
+	CMPQ   R13, $0x0a
+	JEQ    height151
+	CMPQ   R13, $0x09
+	JEQ    height152
+	CMPQ   R13, $0x08
+	JEQ    height153
+	CMPQ   R13, $0x07
+	JEQ    height154
+	CMPQ   R13, $0x06
+	JEQ    height155
+	CMPQ   R13, $0x05
+	JEQ    height156
+	CMPQ   R13, $0x04
+	JEQ    height157
+	CMPQ   R13, $0x03
+	JEQ    height158
+	CMPQ   R13, $0x02
+	JEQ    height159
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	TESTQ  AX, AX
+	JZ     last161
 
-steps172:
+steps160:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3955,7 +3731,7 @@ steps172:
 	VBROADCASTSD 96(SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -3967,28 +3743,22 @@ steps172:
 	VBROADCASTSD 288(SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps172
-	TESTQ        CX, CX
-	JZ           last174
+	JNZ          steps160
 
-touch173:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps172
-
-last174:
+last161:
 	TESTQ R9, R9
-	JZ    end176
+	JZ    end163
 
-one175:
+one162:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3997,20 +3767,20 @@ one175:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one175
+	JNZ          one162
 
-end176:
-	JMP add160
+end163:
+	JMP add148
 
-height171:
+height159:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	TESTQ  AX, AX
-	JZ     touch178
+	JZ     last165
 
-steps177:
+steps164:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4028,7 +3798,7 @@ steps177:
 	VBROADCASTSD 104(SI), Z26
 	VFMADD231PD  Z26, Z24, Z2
 	VFMADD231PD  Z26, Z25, Z3
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -4046,30 +3816,22 @@ steps177:
 	VBROADCASTSD 296(SI), Z26
 	VFMADD231PD  Z26, Z24, Z2
 	VFMADD231PD  Z26, Z25, Z3
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps177
-	TESTQ        CX, CX
-	JZ           last179
+	JNZ          steps164
 
-touch178:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps177
-
-last179:
+last165:
 	TESTQ R9, R9
-	JZ    end181
+	JZ    end167
 
-one180:
+one166:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4081,12 +3843,12 @@ one180:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one180
+	JNZ          one166
 
-end181:
-	JMP add160
+end167:
+	JMP add148
 
-height170:
+height158:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4094,9 +3856,9 @@ height170:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 	TESTQ  AX, AX
-	JZ     touch183
+	JZ     last169
 
-steps182:
+steps168:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4120,7 +3882,7 @@ steps182:
 	VBROADCASTSD 112(SI), Z26
 	VFMADD231PD  Z26, Z24, Z4
 	VFMADD231PD  Z26, Z25, Z5
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -4144,32 +3906,22 @@ steps182:
 	VBROADCASTSD 304(SI), Z26
 	VFMADD231PD  Z26, Z24, Z4
 	VFMADD231PD  Z26, Z25, Z5
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps182
-	TESTQ        CX, CX
-	JZ           last184
+	JNZ          steps168
 
-touch183:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps182
-
-last184:
+last169:
 	TESTQ R9, R9
-	JZ    end186
+	JZ    end171
 
-one185:
+one170:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4184,12 +3936,12 @@ one185:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one185
+	JNZ          one170
 
-end186:
-	JMP add160
+end171:
+	JMP add148
 
-height169:
+height157:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4199,9 +3951,9 @@ height169:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 	TESTQ  AX, AX
-	JZ     touch188
+	JZ     last173
 
-steps187:
+steps172:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4231,7 +3983,7 @@ steps187:
 	VBROADCASTSD 120(SI), Z26
 	VFMADD231PD  Z26, Z24, Z6
 	VFMADD231PD  Z26, Z25, Z7
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -4261,34 +4013,22 @@ steps187:
 	VBROADCASTSD 312(SI), Z26
 	VFMADD231PD  Z26, Z24, Z6
 	VFMADD231PD  Z26, Z25, Z7
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps187
-	TESTQ        CX, CX
-	JZ           last189
+	JNZ          steps172
 
-touch188:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps187
-
-last189:
+last173:
 	TESTQ R9, R9
-	JZ    end191
+	JZ    end175
 
-one190:
+one174:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4306,12 +4046,12 @@ one190:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one190
+	JNZ          one174
 
-end191:
-	JMP add160
+end175:
+	JMP add148
 
-height168:
+height156:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4323,9 +4063,9 @@ height168:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 	TESTQ  AX, AX
-	JZ     touch193
+	JZ     last177
 
-steps192:
+steps176:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4361,7 +4101,7 @@ steps192:
 	VBROADCASTSD 128(SI), Z26
 	VFMADD231PD  Z26, Z24, Z8
 	VFMADD231PD  Z26, Z25, Z9
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -4397,37 +4137,22 @@ steps192:
 	VBROADCASTSD 320(SI), Z26
 	VFMADD231PD  Z26, Z24, Z8
 	VFMADD231PD  Z26, Z25, Z9
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps192
-	TESTQ        CX, CX
-	JZ           last194
+	JNZ          steps176
 
-touch193:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps192
-
-last194:
+last177:
 	TESTQ R9, R9
-	JZ    end196
+	JZ    end179
 
-one195:
+one178:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4448,12 +4173,12 @@ one195:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one195
+	JNZ          one178
 
-end196:
-	JMP add160
+end179:
+	JMP add148
 
-height167:
+height155:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4467,9 +4192,9 @@ height167:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 	TESTQ  AX, AX
-	JZ     touch198
+	JZ     last181
 
-steps197:
+steps180:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4511,7 +4236,7 @@ steps197:
 	VBROADCASTSD 136(SI), Z26
 	VFMADD231PD  Z26, Z24, Z10
 	VFMADD231PD  Z26, Z25, Z11
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -4553,39 +4278,22 @@ steps197:
 	VBROADCASTSD 328(SI), Z26
 	VFMADD231PD  Z26, Z24, Z10
 	VFMADD231PD  Z26, Z25, Z11
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps197
-	TESTQ        CX, CX
-	JZ           last199
+	JNZ          steps180
 
-touch198:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps197
-
-last199:
+last181:
 	TESTQ R9, R9
-	JZ    end201
+	JZ    end183
 
-one200:
+one182:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4609,12 +4317,12 @@ one200:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one200
+	JNZ          one182
 
-end201:
-	JMP add160
+end183:
+	JMP add148
 
-height166:
+height154:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4630,9 +4338,9 @@ height166:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 	TESTQ  AX, AX
-	JZ     touch203
+	JZ     last185
 
-steps202:
+steps184:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4680,7 +4388,7 @@ steps202:
 	VBROADCASTSD 144(SI), Z26
 	VFMADD231PD  Z26, Z24, Z12
 	VFMADD231PD  Z26, Z25, Z13
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -4728,41 +4436,22 @@ steps202:
 	VBROADCASTSD 336(SI), Z26
 	VFMADD231PD  Z26, Z24, Z12
 	VFMADD231PD  Z26, Z25, Z13
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps202
-	TESTQ        CX, CX
-	JZ           last204
+	JNZ          steps184
 
-touch203:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps202
-
-last204:
+last185:
 	TESTQ R9, R9
-	JZ    end206
+	JZ    end187
 
-one205:
+one186:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4789,12 +4478,12 @@ one205:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one205
+	JNZ          one186
 
-end206:
-	JMP add160
+end187:
+	JMP add148
 
-height165:
+height153:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4812,9 +4501,9 @@ height165:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 	TESTQ  AX, AX
-	JZ     touch208
+	JZ     last189
 
-steps207:
+steps188:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4868,7 +4557,7 @@ steps207:
 	VBROADCASTSD 152(SI), Z26
 	VFMADD231PD  Z26, Z24, Z14
 	VFMADD231PD  Z26, Z25, Z15
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -4922,43 +4611,22 @@ steps207:
 	VBROADCASTSD 344(SI), Z26
 	VFMADD231PD  Z26, Z24, Z14
 	VFMADD231PD  Z26, Z25, Z15
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps207
-	TESTQ        CX, CX
-	JZ           last209
+	JNZ          steps188
 
-touch208:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps207
-
-last209:
+last189:
 	TESTQ R9, R9
-	JZ    end211
+	JZ    end191
 
-one210:
+one190:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4988,12 +4656,12 @@ one210:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one210
+	JNZ          one190
 
-end211:
-	JMP add160
+end191:
+	JMP add148
 
-height164:
+height152:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5013,9 +4681,9 @@ height164:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 	TESTQ  AX, AX
-	JZ     touch213
+	JZ     last193
 
-steps212:
+steps192:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5075,7 +4743,7 @@ steps212:
 	VBROADCASTSD 160(SI), Z26
 	VFMADD231PD  Z26, Z24, Z16
 	VFMADD231PD  Z26, Z25, Z17
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -5135,46 +4803,22 @@ steps212:
 	VBROADCASTSD 352(SI), Z26
 	VFMADD231PD  Z26, Z24, Z16
 	VFMADD231PD  Z26, Z25, Z17
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps212
-	TESTQ        CX, CX
-	JZ           last214
+	JNZ          steps192
 
-touch213:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps212
-
-last214:
+last193:
 	TESTQ R9, R9
-	JZ    end216
+	JZ    end195
 
-one215:
+one194:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5207,12 +4851,12 @@ one215:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one215
+	JNZ          one194
 
-end216:
-	JMP add160
+end195:
+	JMP add148
 
-height163:
+height151:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5234,9 +4878,9 @@ height163:
 	VPXORQ Z18, Z18, Z18
 	VPXORQ Z19, Z19, Z19
 	TESTQ  AX, AX
-	JZ     touch218
+	JZ     last197
 
-steps217:
+steps196:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5302,7 +4946,7 @@ steps217:
 	VBROADCASTSD 168(SI), Z26
 	VFMADD231PD  Z26, Z24, Z18
 	VFMADD231PD  Z26, Z25, Z19
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -5368,48 +5012,22 @@ steps217:
 	VBROADCASTSD 360(SI), Z26
 	VFMADD231PD  Z26, Z24, Z18
 	VFMADD231PD  Z26, Z25, Z19
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps217
-	TESTQ        CX, CX
-	JZ           last219
+	JNZ          steps196
 
-touch218:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps217
-
-last219:
+last197:
 	TESTQ R9, R9
-	JZ    end221
+	JZ    end199
 
-one220:
+one198:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5445,12 +5063,12 @@ one220:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one220
+	JNZ          one198
 
-end221:
-	JMP add160
+end199:
+	JMP add148
 
-height162:
+height150:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5474,9 +5092,9 @@ height162:
 	VPXORQ Z20, Z20, Z20
 	VPXORQ Z21, Z21, Z21
 	TESTQ  AX, AX
-	JZ     touch223
+	JZ     last201
 
-steps222:
+steps200:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5548,7 +5166,7 @@ steps222:
 	VBROADCASTSD 176(SI), Z26
 	VFMADD231PD  Z26, Z24, Z20
 	VFMADD231PD  Z26, Z25, Z21
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -5620,50 +5238,22 @@ steps222:
 	VBROADCASTSD 368(SI), Z26
 	VFMADD231PD  Z26, Z24, Z20
 	VFMADD231PD  Z26, Z25, Z21
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps222
-	TESTQ        CX, CX
-	JZ           last224
+	JNZ          steps200
 
-touch223:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps222
-
-last224:
+last201:
 	TESTQ R9, R9
-	JZ    end226
+	JZ    end203
 
-one225:
+one202:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5702,12 +5292,12 @@ one225:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one225
+	JNZ          one202
 
-end226:
-	JMP add160
+end203:
+	JMP add148
 
-height161:
+height149:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5733,9 +5323,9 @@ height161:
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 	TESTQ  AX, AX
-	JZ     touch228
+	JZ     last205
 
-steps227:
+steps204:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5813,7 +5403,7 @@ steps227:
 	VBROADCASTSD 184(SI), Z26
 	VFMADD231PD  Z26, Z24, Z22
 	VFMADD231PD  Z26, Z25, Z23
-	PREFETCHT1   (R10)(R15*1)
+	PREFETCHT0   (R8)
 	VMOVUPD      256(BX), Z24
 	VMOVUPD      320(BX), Z25
 	VBROADCASTSD 192(SI), Z26
@@ -5891,52 +5481,22 @@ steps227:
 	VBROADCASTSD 376(SI), Z26
 	VFMADD231PD  Z26, Z24, Z22
 	VFMADD231PD  Z26, Z25, Z23
-	PREFETCHT1   (R10)(R12*1)
+	PREFETCHT0   127(R8)
+	ADDQ         DX, R8
+	DECQ         R12
+	CMOVQEQ      R11, R8
+	CMOVQEQ      R13, R12
 	LEAQ         (R10)(R15*4), R10
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps227
-	TESTQ        CX, CX
-	JZ           last229
+	JNZ          steps204
 
-touch228:
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	LEAQ       (R8)(DX*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 127(R8)
-	PREFETCHT0 (R8)(DX*1)
-	PREFETCHT0 127(R8)(DX*1)
-	PREFETCHT0 (R8)(DX*2)
-	PREFETCHT0 127(R8)(DX*2)
-	PREFETCHT0 (R8)(R11*1)
-	PREFETCHT0 127(R8)(R11*1)
-	MOVQ       CX, AX
-	XORQ       CX, CX
-	TESTQ      AX, AX
-	JNZ        steps227
-
-last229:
+last205:
 	TESTQ R9, R9
-	JZ    end231
+	JZ    end207
 
-one230:
+one206:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5978,10 +5538,10 @@ one230:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one230
+	JNZ          one206
 
-end231:
-add160:
+end207:
+add148:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*8), R8
@@ -5997,122 +5557,122 @@ add160:
 	VFMADD213PD  (SI), Z24, Z0
 	VFMADD213PD  64(SI), Z24, Z1
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z2
 	VFMADD213PD  64(SI), Z24, Z3
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z4
 	VFMADD213PD  64(SI), Z24, Z5
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z6
 	VFMADD213PD  64(SI), Z24, Z7
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z8
 	VFMADD213PD  64(SI), Z24, Z9
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z10
 	VFMADD213PD  64(SI), Z24, Z11
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z12
 	VFMADD213PD  64(SI), Z24, Z13
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z14
 	VFMADD213PD  64(SI), Z24, Z15
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z16
 	VFMADD213PD  64(SI), Z24, Z17
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z18
 	VFMADD213PD  64(SI), Z24, Z19
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z20
 	VFMADD213PD  64(SI), Z24, Z21
 	DECQ         AX
-	JZ           store232
+	JZ           store208
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z22
 	VFMADD213PD  64(SI), Z24, Z23
 
-store232:
+store208:
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z2, (R8)
 	VMOVUPD Z3, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z4, (R8)
 	VMOVUPD Z5, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z6, (R8)
 	VMOVUPD Z7, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z8, (R8)
 	VMOVUPD Z9, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z10, (R8)
 	VMOVUPD Z11, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z12, (R8)
 	VMOVUPD Z13, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z14, (R8)
 	VMOVUPD Z15, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z16, (R8)
 	VMOVUPD Z17, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z18, (R8)
 	VMOVUPD Z19, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z20, (R8)
 	VMOVUPD Z21, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z22, (R8)
 	VMOVUPD Z23, 64(R8)
-	JMP     done156
+	JMP     done144
 
-spread159:
+spread147:
 	MOVQ R13, R10
 	MOVQ 72(DI), R8
 	MOVQ 264(DI), R9
@@ -6120,12 +5680,12 @@ spread159:
 	MOVQ 128(DI), R9
 	SHLQ $0x03, R9
 
-touch233:
+touch209:
 	PREFETCHT0 (R8)
 	PREFETCHT0 127(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch233
+	JNZ        touch209
 	MOVQ       (DI), SI
 	MOVQ       240(DI), AX
 	LEAQ       (SI)(AX*8), SI
@@ -6168,39 +5728,39 @@ touch233:
 	VPXORQ     Z23, Z23, Z23
 	MOVQ       144(DI), R10
 	CMPQ       R10, $0x08
-	JLE        narrow158
+	JLE        narrow146
 	SUBQ       $0x08, R10
 	CMPQ       R10, $0x08
-	JNE        ragged234
+	JNE        ragged210
 	MOVQ       168(DI), R10
 	MOVQ       272(DI), R15
 	LEAQ       (R10)(R15*8), R10
 	MOVQ       192(DI), R15
 	SHLQ       $0x03, R15
 	CMPQ       R13, $0x0c
-	JEQ        height236
+	JEQ        height212
 	CMPQ       R13, $0x0b
-	JEQ        height237
+	JEQ        height213
 	CMPQ       R13, $0x0a
-	JEQ        height238
+	JEQ        height214
 	CMPQ       R13, $0x09
-	JEQ        height239
+	JEQ        height215
 	CMPQ       R13, $0x08
-	JEQ        height240
+	JEQ        height216
 	CMPQ       R13, $0x07
-	JEQ        height241
+	JEQ        height217
 	CMPQ       R13, $0x06
-	JEQ        height242
+	JEQ        height218
 	CMPQ       R13, $0x05
-	JEQ        height243
+	JEQ        height219
 	CMPQ       R13, $0x04
-	JEQ        height244
+	JEQ        height220
 	CMPQ       R13, $0x03
-	JEQ        height245
+	JEQ        height221
 	CMPQ       R13, $0x02
-	JEQ        height246
+	JEQ        height222
 
-step247:
+step223:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6211,11 +5771,11 @@ step247:
 	VFMADD231PD  Z26, Z25, Z1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step247
-	JMP          add235
+	JNZ          step223
+	JMP          add211
 
-height246:
-step248:
+height222:
+step224:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6229,11 +5789,11 @@ step248:
 	VFMADD231PD  Z26, Z25, Z3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step248
-	JMP          add235
+	JNZ          step224
+	JMP          add211
 
-height245:
-step249:
+height221:
+step225:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6250,11 +5810,11 @@ step249:
 	VFMADD231PD  Z26, Z25, Z5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step249
-	JMP          add235
+	JNZ          step225
+	JMP          add211
 
-height244:
-step250:
+height220:
+step226:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6274,11 +5834,11 @@ step250:
 	VFMADD231PD  Z26, Z25, Z7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step250
-	JMP          add235
+	JNZ          step226
+	JMP          add211
 
-height243:
-step251:
+height219:
+step227:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6302,11 +5862,11 @@ step251:
 	VFMADD231PD  Z26, Z25, Z9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step251
-	JMP          add235
+	JNZ          step227
+	JMP          add211
 
-height242:
-step252:
+height218:
+step228:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6333,11 +5893,11 @@ step252:
 	VFMADD231PD  Z26, Z25, Z11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step252
-	JMP          add235
+	JNZ          step228
+	JMP          add211
 
-height241:
-step253:
+height217:
+step229:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6367,11 +5927,11 @@ step253:
 	VFMADD231PD  Z26, Z25, Z13
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step253
-	JMP          add235
+	JNZ          step229
+	JMP          add211
 
-height240:
-step254:
+height216:
+step230:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6404,11 +5964,11 @@ step254:
 	VFMADD231PD  Z26, Z25, Z15
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step254
-	JMP          add235
+	JNZ          step230
+	JMP          add211
 
-height239:
-step255:
+height215:
+step231:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6445,11 +6005,11 @@ step255:
 	VFMADD231PD  Z26, Z25, Z17
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step255
-	JMP          add235
+	JNZ          step231
+	JMP          add211
 
-height238:
-step256:
+height214:
+step232:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6489,11 +6049,11 @@ step256:
 	VFMADD231PD  Z26, Z25, Z19
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step256
-	JMP          add235
+	JNZ          step232
+	JMP          add211
 
-height237:
-step257:
+height213:
+step233:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6536,11 +6096,11 @@ step257:
 	VFMADD231PD  Z26, Z25, Z21
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step257
-	JMP          add235
+	JNZ          step233
+	JMP          add211
 
-height236:
-step258:
+height212:
+step234:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
@@ -6586,9 +6146,9 @@ step258:
 	VFMADD231PD  Z26, Z25, Z23
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step258
+	JNZ          step234
 
-add235:
+add211:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*8), R8
@@ -6604,122 +6164,122 @@ add235:
 	VFMADD213PD  (SI), Z24, Z0
 	VFMADD213PD  64(SI), Z24, Z1
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z2
 	VFMADD213PD  64(SI), Z24, Z3
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z4
 	VFMADD213PD  64(SI), Z24, Z5
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z6
 	VFMADD213PD  64(SI), Z24, Z7
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z8
 	VFMADD213PD  64(SI), Z24, Z9
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z10
 	VFMADD213PD  64(SI), Z24, Z11
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z12
 	VFMADD213PD  64(SI), Z24, Z13
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z14
 	VFMADD213PD  64(SI), Z24, Z15
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z16
 	VFMADD213PD  64(SI), Z24, Z17
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z18
 	VFMADD213PD  64(SI), Z24, Z19
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z20
 	VFMADD213PD  64(SI), Z24, Z21
 	DECQ         AX
-	JZ           store259
+	JZ           store235
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z22
 	VFMADD213PD  64(SI), Z24, Z23
 
-store259:
+store235:
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z2, (R8)
 	VMOVUPD Z3, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z4, (R8)
 	VMOVUPD Z5, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z6, (R8)
 	VMOVUPD Z7, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z8, (R8)
 	VMOVUPD Z9, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z10, (R8)
 	VMOVUPD Z11, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z12, (R8)
 	VMOVUPD Z13, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z14, (R8)
 	VMOVUPD Z15, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z16, (R8)
 	VMOVUPD Z17, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z18, (R8)
 	VMOVUPD Z19, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z20, (R8)
 	VMOVUPD Z21, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z22, (R8)
 	VMOVUPD Z23, 64(R8)
-	JMP     done156
+	JMP     done144
 
-ragged234:
+ragged210:
 	MOVQ  $-1, R15
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
@@ -6729,29 +6289,29 @@ ragged234:
 	MOVQ  192(DI), R15
 	SHLQ  $0x03, R15
 	CMPQ  R13, $0x0c
-	JEQ   height261
+	JEQ   height237
 	CMPQ  R13, $0x0b
-	JEQ   height262
+	JEQ   height238
 	CMPQ  R13, $0x0a
-	JEQ   height263
+	JEQ   height239
 	CMPQ  R13, $0x09
-	JEQ   height264
+	JEQ   height240
 	CMPQ  R13, $0x08
-	JEQ   height265
+	JEQ   height241
 	CMPQ  R13, $0x07
-	JEQ   height266
+	JEQ   height242
 	CMPQ  R13, $0x06
-	JEQ   height267
+	JEQ   height243
 	CMPQ  R13, $0x05
-	JEQ   height268
+	JEQ   height244
 	CMPQ  R13, $0x04
-	JEQ   height269
+	JEQ   height245
 	CMPQ  R13, $0x03
-	JEQ   height270
+	JEQ   height246
 	CMPQ  R13, $0x02
-	JEQ   height271
+	JEQ   height247
 
-step272:
+step248:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6762,11 +6322,11 @@ step272:
 	VFMADD231PD  Z26, Z25, Z1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step272
-	JMP          add260
+	JNZ          step248
+	JMP          add236
 
-height271:
-step273:
+height247:
+step249:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6780,11 +6340,11 @@ step273:
 	VFMADD231PD  Z26, Z25, Z3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step273
-	JMP          add260
+	JNZ          step249
+	JMP          add236
 
-height270:
-step274:
+height246:
+step250:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6801,11 +6361,11 @@ step274:
 	VFMADD231PD  Z26, Z25, Z5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step274
-	JMP          add260
+	JNZ          step250
+	JMP          add236
 
-height269:
-step275:
+height245:
+step251:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6825,11 +6385,11 @@ step275:
 	VFMADD231PD  Z26, Z25, Z7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step275
-	JMP          add260
+	JNZ          step251
+	JMP          add236
 
-height268:
-step276:
+height244:
+step252:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6853,11 +6413,11 @@ step276:
 	VFMADD231PD  Z26, Z25, Z9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step276
-	JMP          add260
+	JNZ          step252
+	JMP          add236
 
-height267:
-step277:
+height243:
+step253:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6884,11 +6444,11 @@ step277:
 	VFMADD231PD  Z26, Z25, Z11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step277
-	JMP          add260
+	JNZ          step253
+	JMP          add236
 
-height266:
-step278:
+height242:
+step254:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6918,11 +6478,11 @@ step278:
 	VFMADD231PD  Z26, Z25, Z13
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step278
-	JMP          add260
+	JNZ          step254
+	JMP          add236
 
-height265:
-step279:
+height241:
+step255:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6955,11 +6515,11 @@ step279:
 	VFMADD231PD  Z26, Z25, Z15
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step279
-	JMP          add260
+	JNZ          step255
+	JMP          add236
 
-height264:
-step280:
+height240:
+step256:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -6996,11 +6556,11 @@ step280:
 	VFMADD231PD  Z26, Z25, Z17
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step280
-	JMP          add260
+	JNZ          step256
+	JMP          add236
 
-height263:
-step281:
+height239:
+step257:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -7040,11 +6600,11 @@ step281:
 	VFMADD231PD  Z26, Z25, Z19
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step281
-	JMP          add260
+	JNZ          step257
+	JMP          add236
 
-height262:
-step282:
+height238:
+step258:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -7087,11 +6647,11 @@ step282:
 	VFMADD231PD  Z26, Z25, Z21
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step282
-	JMP          add260
+	JNZ          step258
+	JMP          add236
 
-height261:
-step283:
+height237:
+step259:
 	VMOVUPD      (BX), Z24
 	VMOVUPD.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -7137,9 +6697,9 @@ step283:
 	VFMADD231PD  Z26, Z25, Z23
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step283
+	JNZ          step259
 
-add260:
+add236:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*8), R8
@@ -7155,122 +6715,122 @@ add260:
 	VFMADD213PD  (SI), Z24, Z0
 	VFMADD213PD  64(SI), Z24, K1, Z1
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z2
 	VFMADD213PD  64(SI), Z24, K1, Z3
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z4
 	VFMADD213PD  64(SI), Z24, K1, Z5
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z6
 	VFMADD213PD  64(SI), Z24, K1, Z7
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z8
 	VFMADD213PD  64(SI), Z24, K1, Z9
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z10
 	VFMADD213PD  64(SI), Z24, K1, Z11
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z12
 	VFMADD213PD  64(SI), Z24, K1, Z13
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z14
 	VFMADD213PD  64(SI), Z24, K1, Z15
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z16
 	VFMADD213PD  64(SI), Z24, K1, Z17
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z18
 	VFMADD213PD  64(SI), Z24, K1, Z19
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z20
 	VFMADD213PD  64(SI), Z24, K1, Z21
 	DECQ         AX
-	JZ           store284
+	JZ           store260
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z22
 	VFMADD213PD  64(SI), Z24, K1, Z23
 
-store284:
+store260:
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z2, (R8)
 	VMOVUPD Z3, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z4, (R8)
 	VMOVUPD Z5, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z6, (R8)
 	VMOVUPD Z7, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z8, (R8)
 	VMOVUPD Z9, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z10, (R8)
 	VMOVUPD Z11, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z12, (R8)
 	VMOVUPD Z13, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z14, (R8)
 	VMOVUPD Z15, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z16, (R8)
 	VMOVUPD Z17, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z18, (R8)
 	VMOVUPD Z19, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z20, (R8)
 	VMOVUPD Z21, K1, 64(R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z22, (R8)
 	VMOVUPD Z23, K1, 64(R8)
-	JMP     done156
+	JMP     done144
 
-narrow158:
+narrow146:
 	MOVQ  $-1, R15
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
@@ -7280,29 +6840,29 @@ narrow158:
 	MOVQ  192(DI), R15
 	SHLQ  $0x03, R15
 	CMPQ  R13, $0x0c
-	JEQ   height286
+	JEQ   height262
 	CMPQ  R13, $0x0b
-	JEQ   height287
+	JEQ   height263
 	CMPQ  R13, $0x0a
-	JEQ   height288
+	JEQ   height264
 	CMPQ  R13, $0x09
-	JEQ   height289
+	JEQ   height265
 	CMPQ  R13, $0x08
-	JEQ   height290
+	JEQ   height266
 	CMPQ  R13, $0x07
-	JEQ   height291
+	JEQ   height267
 	CMPQ  R13, $0x06
-	JEQ   height292
+	JEQ   height268
 	CMPQ  R13, $0x05
-	JEQ   height293
+	JEQ   height269
 	CMPQ  R13, $0x04
-	JEQ   height294
+	JEQ   height270
 	CMPQ  R13, $0x03
-	JEQ   height295
+	JEQ   height271
 	CMPQ  R13, $0x02
-	JEQ   height296
+	JEQ   height272
 
-step297:
+step273:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7311,11 +6871,11 @@ step297:
 	VFMADD231PD  Z26, Z24, Z0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step297
-	JMP          add285
+	JNZ          step273
+	JMP          add261
 
-height296:
-step298:
+height272:
+step274:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7326,11 +6886,11 @@ step298:
 	VFMADD231PD  Z26, Z24, Z2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step298
-	JMP          add285
+	JNZ          step274
+	JMP          add261
 
-height295:
-step299:
+height271:
+step275:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7343,11 +6903,11 @@ step299:
 	VFMADD231PD  Z26, Z24, Z4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step299
-	JMP          add285
+	JNZ          step275
+	JMP          add261
 
-height294:
-step300:
+height270:
+step276:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7362,11 +6922,11 @@ step300:
 	VFMADD231PD  Z26, Z24, Z6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step300
-	JMP          add285
+	JNZ          step276
+	JMP          add261
 
-height293:
-step301:
+height269:
+step277:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7384,11 +6944,11 @@ step301:
 	VFMADD231PD  Z26, Z24, Z8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step301
-	JMP          add285
+	JNZ          step277
+	JMP          add261
 
-height292:
-step302:
+height268:
+step278:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7408,11 +6968,11 @@ step302:
 	VFMADD231PD  Z26, Z24, Z10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step302
-	JMP          add285
+	JNZ          step278
+	JMP          add261
 
-height291:
-step303:
+height267:
+step279:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7434,11 +6994,11 @@ step303:
 	VFMADD231PD  Z26, Z24, Z12
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step303
-	JMP          add285
+	JNZ          step279
+	JMP          add261
 
-height290:
-step304:
+height266:
+step280:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7462,11 +7022,11 @@ step304:
 	VFMADD231PD  Z26, Z24, Z14
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step304
-	JMP          add285
+	JNZ          step280
+	JMP          add261
 
-height289:
-step305:
+height265:
+step281:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7493,11 +7053,11 @@ step305:
 	VFMADD231PD  Z26, Z24, Z16
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step305
-	JMP          add285
+	JNZ          step281
+	JMP          add261
 
-height288:
-step306:
+height264:
+step282:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7526,11 +7086,11 @@ step306:
 	VFMADD231PD  Z26, Z24, Z18
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step306
-	JMP          add285
+	JNZ          step282
+	JMP          add261
 
-height287:
-step307:
+height263:
+step283:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7561,11 +7121,11 @@ step307:
 	VFMADD231PD  Z26, Z24, Z20
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step307
-	JMP          add285
+	JNZ          step283
+	JMP          add261
 
-height286:
-step308:
+height262:
+step284:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7598,9 +7158,9 @@ step308:
 	VFMADD231PD  Z26, Z24, Z22
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step308
+	JNZ          step284
 
-add285:
+add261:
 	MOVQ         72(DI), R8
 	MOVQ         264(DI), R9
 	LEAQ         (R8)(R9*8), R8
@@ -7615,100 +7175,100 @@ add285:
 	MOVQ         R13, AX
 	VFMADD213PD  (SI), Z24, K1, Z0
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z2
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z4
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z6
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z8
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z10
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z12
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z14
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z16
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z18
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z20
 	DECQ         AX
-	JZ           store309
+	JZ           store285
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z22
 
-store309:
+store285:
 	VMOVUPD Z0, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z2, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z4, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z6, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z8, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z10, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z12, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z14, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z16, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z18, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z20, K1, (R8)
 	DECQ    R13
-	JZ      done156
+	JZ      done144
 	ADDQ    R9, R8
 	VMOVUPD Z22, K1, (R8)
 
-done156:
+done144:
 	DECQ  200(DI)
-	JZ    end310
+	JZ    end286
 	MOVQ  208(DI), AX
 	ADDQ  AX, 240(DI)
 	MOVQ  216(DI), AX
@@ -7720,8 +7280,8 @@ done156:
 	MOVQ  192(DI), AX
 	IMULQ 152(DI), AX
 	ADDQ  AX, 272(DI)
-	JMP   tile157
+	JMP   tile145
 
-end310:
+end286:
 	VZEROUPPER
 	RET
