@@ -36,6 +36,8 @@ type Comm struct {
 	task        task
 	mover       mover
 	combine     func(off int, part []byte) // mover.combine, made once
+	localPart   func(from, to int)         // mover.local, made once
+	sharer      transport.Sharer           // the endpoint, where ranks can do each other's work, or nil
 	programs    map[shape]*program
 	shape       shape // of latest
 	latest      *program
@@ -103,7 +105,8 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	if c.model == (algorithm.Model{}) {
 		c.model = models["tcp"]
 	}
-	c.combine = c.mover.combine
+	c.combine, c.localPart = c.mover.combine, c.mover.local
+	c.sharer, _ = ends.(transport.Sharer)
 	if e, ok := ends.(transport.Eager); ok {
 		c.eager = int64(e.Eager())
 	}

@@ -154,6 +154,7 @@ type mover struct {
 	// Of the message that is being combined.
 	into, with []byte
 	right      bool
+	other      []byte // of a local step, with with; nil where it copies
 }
 
 func (m *mover) at(r algorithm.Range) []byte {
@@ -169,11 +170,20 @@ func (m *mover) combine(off int, part []byte) {
 	}
 }
 
+// local does a part of a local step.
+func (m *mover) local(from, to int) {
+	if m.other == nil {
+		copy(m.into[from:to], m.with[from:to])
+		return
+	}
+	m.fold(m.into[from:to], m.with[from:to], m.other[from:to])
+}
+
 // forget drops the caller's memory.
 func (m *mover) forget() {
 	m.eager = false
 	m.spaces[algorithm.Input], m.spaces[algorithm.Output] = nil, nil // one by one: short operations are many
-	m.into, m.with, m.sink.Into, m.sink.Combine = nil, nil, nil, nil
+	m.into, m.with, m.other, m.sink.Into, m.sink.Combine = nil, nil, nil, nil, nil
 }
 
 func (c *Comm) round(r *algorithm.Round) error {
@@ -205,11 +215,22 @@ func (c *Comm) round(r *algorithm.Round) error {
 
 func (c *Comm) local(l *algorithm.Local) {
 	m, from := &c.mover, c.lap()
-	if l.Fold {
-		m.fold(m.at(l.Into), m.at(l.A), m.at(l.B))
+	into, a := m.at(l.Into), m.at(l.A)
+	switch {
+	case l.Fold && c.sharer != nil && m.header.Call.Reduce != userOp:
+		m.into, m.with, m.other = into, a, m.at(l.B)
+		c.sharer.Share(len(into), false, c.localPart)
 		c.traceLocal(timeline.Reduce, from, l.Into.Len)
-	} else if into, a := m.at(l.Into), m.at(l.A); &into[0] != &a[0] {
-		copy(into, a) // in place there is nothing to do, and others may be reading
+	case l.Fold:
+		m.fold(into, a, m.at(l.B))
+		c.traceLocal(timeline.Reduce, from, l.Into.Len)
+	case &into[0] == &a[0]: // in place there is nothing to do, and others may be reading
+	case c.sharer != nil:
+		m.into, m.with, m.other = into, a, nil
+		c.sharer.Share(len(into), true, c.localPart)
+		c.traceLocal(timeline.Copy, from, l.Into.Len)
+	default:
+		copy(into, a)
 		c.traceLocal(timeline.Copy, from, l.Into.Len)
 	}
 }
@@ -232,10 +253,11 @@ func (c *Comm) receive(v *algorithm.Recv) error {
 	m.into = m.at(v.Into)
 	m.header.Step, m.header.Len = c.taken[v.From], int64(len(m.into))
 	c.taken[v.From]++
-	m.sink.Into, m.sink.Combine, m.sink.Foreign = m.into, nil, false
+	m.sink.Into, m.sink.Combine, m.sink.Foreign, m.sink.Apart = m.into, nil, false, false
 	if v.Side != algorithm.Plain {
 		m.with, m.right = m.at(v.With), v.Side == algorithm.Right
 		m.sink.Combine, m.sink.Foreign = c.combine, m.header.Call.Reduce == userOp
+		m.sink.Apart = !m.sink.Foreign
 	}
 	c.now.on(v.From)
 	err := c.ends.Recv(v.From, &m.header, &m.sink)

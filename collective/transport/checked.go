@@ -22,6 +22,7 @@ func (c checked) Recv(from int, want *Header, sink *Sink) error {
 	var sum uint32
 	over := *sink
 	if combine := sink.Combine; combine != nil {
+		over.Apart = false // the sum is of the parts in order
 		over.Combine = func(off int, part []byte) {
 			sum = crc32c.Update(sum, part)
 			combine(off, part)

@@ -34,11 +34,13 @@ type Header struct {
 // 64 bytes, so elements stay whole; part is only valid during the call and is
 // aligned as its elements must be. Without Combine the payload goes to Into, which
 // is as long as the message. Foreign says that Combine calls code of the user, which
-// may never return.
+// may never return. Apart says that parts may be combined in any order and several at
+// once, by other goroutines too, as long as Recv has not returned.
 type Sink struct {
 	Into    []byte
 	Combine func(off int, part []byte)
 	Foreign bool
+	Apart   bool
 }
 
 // Note is a message beside the lanes: small, unordered with them, never blocked by
@@ -96,6 +98,14 @@ type Eager interface {
 	// Eager is how many bytes a payload may have of which nothing is read any more when
 	// Post has returned, so that it needs no Flush.
 	Eager() int
+}
+
+// Sharer is an Endpoint whose ranks can do each other's work, having one memory.
+type Sharer interface {
+	// Share does do over [0, n) bytes in parts, each once, and returns when all are done. They
+	// begin at multiples of 64, come in any order, and several at once: other ranks that wait
+	// in the transport meanwhile do some. copied says that do does nothing but copy.
+	Share(n int, copied bool, do func(from, to int))
 }
 
 // Describer is an Endpoint that tells how it carries messages here.

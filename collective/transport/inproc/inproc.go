@@ -11,6 +11,7 @@ import (
 // world is what the endpoints of one group share.
 type world struct {
 	lanes [][]lane // [from][to]
+	board *board
 	notes []*transport.Mailbox
 	left  []*transport.Stop // comes with ErrLeft when the rank has closed its endpoint
 
@@ -37,17 +38,18 @@ func New(n int) []transport.Endpoint {
 }
 
 func newWorld(n int) *world {
-	w := &world{lanes: make([][]lane, n), notes: make([]*transport.Mailbox, n), left: make([]*transport.Stop, n), splits: map[string]*meeting{}}
+	w := &world{lanes: make([][]lane, n), notes: make([]*transport.Mailbox, n), left: make([]*transport.Stop, n), board: newBoard(n), splits: map[string]*meeting{}}
 	for r := range n {
 		w.left[r] = transport.NewStop()
 	}
 	for r := range n {
 		w.lanes[r] = make([]lane, n)
 		for to := range n {
-			w.lanes[r][to].crowd = n
-			w.lanes[r][to].reader.other, w.lanes[r][to].writer.other = w.left[r], w.left[to]
-			w.lanes[r][to].reader.signal = make(chan struct{}, 1)
-			w.lanes[r][to].writer.signal = make(chan struct{}, 1)
+			l := &w.lanes[r][to]
+			l.crowd, l.to, l.board, l.move = n, to, w.board, l.part
+			l.reader.other, l.writer.other = w.left[r], w.left[to]
+			l.reader.signal = make(chan struct{}, 1)
+			l.writer.signal = make(chan struct{}, 1)
 		}
 		w.notes[r] = transport.NewMailbox()
 	}

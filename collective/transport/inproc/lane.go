@@ -54,14 +54,21 @@ type lane struct {
 	writer sleeper
 	reader sleeper
 	crowd  int // ranks of the group
+	to     int // the reader's rank
+	board  *board
 
-	scratch []byte // the reader's, of what is read apart
+	// The reader's:
+	scratch []byte // of what is read apart
+	// Of a message that is shared.
+	payload, into []byte
+	combine       func(off int, part []byte)
+	move          func(from, to int) // moves a part of it, made once
 }
 
 // post puts a message into the next slot.
 func (l *lane) post(h *transport.Header, payload []byte, stop *transport.Stop) error {
 	s := &l.slots[l.posted%depth]
-	if err := l.writer.wait(&s.state, empty, l.crowd, stop); err != nil {
+	if err := l.writer.wait(&s.state, empty, l, stop); err != nil {
 		return err
 	}
 	s.header, s.payload = *h, payload
@@ -76,7 +83,7 @@ func (l *lane) post(h *transport.Header, payload []byte, stop *transport.Stop) e
 func (l *lane) flush(stop *transport.Stop) error {
 	for i := range uint64(depth) {
 		s := &l.slots[(l.posted+i)%depth]
-		if err := l.writer.wait(&s.state, empty, l.crowd, stop); err != nil {
+		if err := l.writer.wait(&s.state, empty, l, stop); err != nil {
 			l.revoke()
 			return err
 		}
@@ -97,7 +104,7 @@ func (l *lane) revoke() {
 func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, stop *transport.Stop) error {
 	s := &l.slots[l.read%depth]
 	for {
-		if err := l.reader.wait(&s.state, full, l.crowd, stop); err != nil {
+		if err := l.reader.wait(&s.state, full, l, stop); err != nil {
 			return err
 		}
 		if s.state.CompareAndSwap(full, taken) {
@@ -116,6 +123,10 @@ func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, s
 		// What ended the sender's operation reaches this rank too.
 		<-stop.Done()
 		return errors.Join(stop.Err(), errRevoked)
+	case len(s.payload) >= sharedLeast && (sink.Combine == nil || sink.Apart):
+		l.payload, l.into, l.combine = s.payload, sink.Into, sink.Combine
+		l.board.share(l.to, int64(len(s.payload)), partOf(int64(len(s.payload)), sink.Combine == nil), l.move)
+		l.payload, l.into, l.combine = nil, nil, nil
 	case sink.Combine != nil:
 		sink.Combine(0, s.payload)
 	default:
@@ -125,6 +136,15 @@ func (l *lane) receive(from int, want *transport.Header, sink *transport.Sink, s
 	s.state.Store(empty)
 	l.writer.wake()
 	return err
+}
+
+// part moves a part of the message that is shared.
+func (l *lane) part(from, to int) {
+	if l.combine != nil {
+		l.combine(from, l.payload[from:to])
+		return
+	}
+	copy(l.into[from:to], l.payload[from:to])
 }
 
 // readApart takes a message part by part, each of which is combined when it is not read
@@ -166,13 +186,17 @@ func (p *sleeper) wake() {
 }
 
 // wait returns when the state is the wanted one, or with the interruption, or, where the
-// other rank has left and the state will never be that, with ErrLeft. crowd is the number
-// of ranks.
-func (p *sleeper) wait(state *atomic.Uint32, want uint32, crowd int, stop *transport.Stop) error {
-	if crowd <= runtime.GOMAXPROCS(0) {
+// other rank has left and the state will never be that, with ErrLeft. Meanwhile it helps
+// others with what they share.
+func (p *sleeper) wait(state *atomic.Uint32, want uint32, l *lane, stop *transport.Stop) error {
+	b := l.board
+	if l.crowd <= b.processors {
 		for range busyLooks {
 			if state.Load() == want {
 				return stop.Err()
+			}
+			if b.wanted() {
+				b.help(state, want)
 			}
 		}
 	}
@@ -183,8 +207,13 @@ func (p *sleeper) wait(state *atomic.Uint32, want uint32, crowd int, stop *trans
 		if err := stop.Err(); err != nil {
 			return err
 		}
+		if b.wanted() {
+			b.help(state, want)
+		}
 		runtime.Gosched()
 	}
+	b.asleep.Add(1)
+	defer b.asleep.Add(-1)
 	for {
 		p.asleep.Store(true)
 		left := p.other.Err() // before the look: what it did before it left is there by then
@@ -196,8 +225,19 @@ func (p *sleeper) wait(state *atomic.Uint32, want uint32, crowd int, stop *trans
 			p.up()
 			return left
 		}
+		if b.wanted() {
+			p.up()
+			b.help(state, want)
+			if err := stop.Err(); err != nil {
+				return err
+			}
+			runtime.Gosched()
+			continue
+		}
 		select {
 		case <-p.signal:
+		case <-b.calls:
+			p.up()
 		case <-p.other.Done():
 			p.up()
 		case <-stop.Done():
