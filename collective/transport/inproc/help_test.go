@@ -31,7 +31,7 @@ func TestWaitingRankHelps(t *testing.T) {
 			got <- ends[1].Recv(0, &want, &transport.Sink{Into: make([]byte, 8)})
 		}()
 		time.Sleep(asleep)
-		const n = 5<<20 + 12
+		const n = 2<<20 + 12
 		times := make([]atomic.Int32, n)
 		var now atomic.Int32
 		two, once := make(chan struct{}), sync.Once{}
@@ -157,6 +157,31 @@ func TestHelperIsInterrupted(t *testing.T) {
 
 // Where there is one processor, or one rank, nobody else does anything.
 func TestShareAlone(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	ends := New(2)
+	runtime.GOMAXPROCS(max(2, before)) // so that a helper could run
+	defer runtime.GOMAXPROCS(before)
+	got := make(chan error, 1)
+	h := transport.Header{Seq: 1}
+	go func() {
+		want := h
+		got <- ends[1].Recv(0, &want, &transport.Sink{})
+	}()
+	var inside, most atomic.Int32
+	ends[0].(transport.Sharer).Share(1<<20, false, func(int, int) {
+		most.Store(max(most.Load(), inside.Add(1)))
+		time.Sleep(time.Millisecond)
+		inside.Add(-1)
+	})
+	if most.Load() != 1 {
+		t.Errorf("%d ranks are at work on one processor", most.Load())
+	}
+	if err := ends[0].Post(1, &h, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
 	calls := 0
 	New(1)[0].(transport.Sharer).Share(4<<20, true, func(from, to int) {
 		if from != 0 || to != 4<<20 {
