@@ -65,6 +65,11 @@ func (b *columnBuilder) column(t arrow.DataType, values []Scalar) *memory.Column
 		p.Buffers = append(p.Buffers, b.fixed(memory.Width(t), indices))
 		p.Dictionary = b.column(t.(*arrow.DictionaryType).ValueType, distinct)
 	}
+	return b.finish(p)
+}
+
+// finish makes the column of its parts; after an error it releases them.
+func (b *columnBuilder) finish(p memory.Parts) *memory.Column {
 	if b.err != nil {
 		for _, buf := range p.Buffers {
 			buf.Release()
@@ -109,12 +114,47 @@ func (b *columnBuilder) fixed(width int, values []Scalar) *memory.Buffer {
 		return nil
 	}
 	var word [16]byte
-	for i, v := range values {
+	for i := range values {
+		v := &values[i]
 		binary.LittleEndian.PutUint64(word[:], v.bits)
 		binary.LittleEndian.PutUint64(word[8:], uint64(v.high))
 		copy(buf.Bytes()[i*width:(i+1)*width], word[:])
 	}
 	return buf
+}
+
+// indices lays out row numbers, of which -1 is a null, without a Scalar for each:
+// pairs of a join are millions.
+func (b *columnBuilder) indices(t arrow.DataType, rows []int64) *memory.Column {
+	p := memory.Parts{Type: t, Len: int64(len(rows)), Place: b.alloc.Place()}
+	for _, r := range rows {
+		if r < 0 {
+			p.Nulls++
+		}
+	}
+	p.Buffers = []*memory.Buffer{nil, nil}
+	if p.Nulls > 0 {
+		if p.Buffers[0] = b.buffer(memory.BitmapBytes(p.Len)); b.err == nil {
+			valid := memory.Bitmap(p.Buffers[0].Bytes())
+			for i, r := range rows {
+				valid.Put(int64(i), r >= 0)
+			}
+		}
+	}
+	if p.Buffers[1] = b.buffer(int64(memory.Width(t)) * p.Len); b.err == nil {
+		if memory.Width(t) == 4 {
+			putIndices(memory.View[uint32](p.Buffers[1]), rows)
+		} else {
+			putIndices(memory.View[uint64](p.Buffers[1]), rows)
+		}
+	}
+	return b.finish(p)
+}
+
+func putIndices[T uint32 | uint64](to []T, rows []int64) {
+	for i, r := range rows {
+		to[i] = T(max(r, 0))
+	}
 }
 
 func (b *columnBuilder) offsets(large bool, values []Scalar, length func(Scalar) int) (*memory.Buffer, int64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -20,23 +21,37 @@ func referenceAggregate(ctx context.Context, s device.Stream, op Aggregation, va
 	if err != nil {
 		return nil, err
 	}
-	groups := make([][]Scalar, n)
+	of, sizes := make([]int64, ids.Len()), make([]int64, n) // each row's group, -1 for none, and how many rows a group has
 	for i := range ids.Len() {
 		if i%lookEvery == 0 && ctx.Err() != nil {
 			return nil, device.Canceled(ctx, "", "")
 		}
 		id := ScalarAt(ids, i)
-		if !id.valid {
+		if of[i] = -1; !id.valid {
 			continue
 		}
 		if id.bits >= uint64(n) {
 			return nil, device.Errorf(device.ErrValue, "", "", "row %d is of group %d of %d", i, id.bits, n)
 		}
-		v := id // any value will do for rows that are only counted
-		if values != nil {
-			v = ScalarAt(values, i)
+		of[i] = int64(id.bits)
+		sizes[id.bits]++
+	}
+	groups, room := make([][]Scalar, n), make([]Scalar, ids.Len())
+	for g, size := range sizes {
+		groups[g], room = room[:0:size], room[size:]
+	}
+	for i, g := range of {
+		if i%lookEvery == 0 && ctx.Err() != nil {
+			return nil, device.Canceled(ctx, "", "")
 		}
-		groups[id.bits] = append(groups[id.bits], v)
+		if g < 0 {
+			continue
+		}
+		v := Int64(g) // any value will do for rows that are only counted
+		if values != nil {
+			v = ScalarAt(values, int64(i))
+		}
+		groups[g] = append(groups[g], v)
 	}
 	results := make([]Scalar, n)
 	for g, rows := range groups {
@@ -48,10 +63,13 @@ func referenceAggregate(ctx context.Context, s device.Stream, op Aggregation, va
 // aggregateGroup is the meaning of every grouped aggregation: the result, of
 // type t, for the rows of one group in order.
 func aggregateGroup(op Aggregation, t arrow.DataType, rows []Scalar, o AggregateOptions) Scalar {
-	var values []Scalar
-	for _, v := range rows {
-		if v.valid {
-			values = append(values, v)
+	values := rows
+	if slices.ContainsFunc(rows, func(v Scalar) bool { return !v.valid }) {
+		values = nil
+		for _, v := range rows {
+			if v.valid {
+				values = append(values, v)
+			}
 		}
 	}
 	switch op {

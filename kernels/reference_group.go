@@ -54,14 +54,13 @@ func keyText(buf []byte, keys []*memory.Column, i int64) (text []byte, null bool
 
 // indexColumn is row numbers below n as a column; -1 is a null.
 func indexColumn(s device.Stream, n int64, rows []int64) (*memory.Column, error) {
-	t := IndexType(n)
-	values := make([]Scalar, len(rows))
-	for i, r := range rows {
-		if values[i] = Int(t, r); r < 0 {
-			values[i] = Null(t)
-		}
+	b := columnBuilder{alloc: allocator(s)}
+	c := b.indices(IndexType(n), rows)
+	if b.err != nil {
+		c.Release()
+		return nil, b.err
 	}
-	return FromScalars(allocator(s), t, values)
+	return c, nil
 }
 
 // groupRows is the group of each row, -1 for those dropped, and the first row

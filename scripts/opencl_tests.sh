@@ -37,7 +37,7 @@ opencl_sections() {
 
 	section "OpenCL: two devices"
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./kernels/opencl
-	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench flights --json
+	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench flights --runs 1 --json
 
 	if c_compiler; then
 		# Kernels are called with cgo under the race detector (test.sh), or by gpu.sh. Tables are at once on the second of two devices: which device a
@@ -45,7 +45,7 @@ opencl_sections() {
 		section "OpenCL: with cgo"
 		POCL_DEVICES="pthread pthread" CGO_ENABLED=1 VOLLEY_BACKEND=opencl:1 \
 			go test -count=1 -short -skip "$large_tables" -timeout 20m ./expr ./table ./table/storage
-		CGO_ENABLED=1 go run ./cmd/volley bench flights --device opencl:0 --json
+		CGO_ENABLED=1 go run ./cmd/volley bench flights --device opencl:0 --runs 1 --json
 	else
 		leave_out "OpenCL with cgo" "$why_no_compiler"
 	fi

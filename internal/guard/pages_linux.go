@@ -2,6 +2,7 @@ package guard
 
 import (
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -48,10 +49,7 @@ func (p *pages) get(size int64) (memory.Block, func() error, error) {
 	b := memory.Block{Bytes: open[from : from+size : from+padded], Size: size}
 	return b, func() error {
 		err := around(open[:from], open[from+padded:])
-		if e := unix.Madvise(open, unix.MADV_DONTNEED); err == nil {
-			err = e
-		}
-		if e := unix.Mprotect(open, unix.PROT_NONE); err == nil {
+		if e := remove(open); err == nil {
 			err = e
 		}
 		in.live--
@@ -86,6 +84,13 @@ func (p *pages) open(inner int64) (*addresses, []byte, error) {
 	in.used += inner + p.page
 	in.live++
 	return in, open, nil
+}
+
+// remove gives pages back and leaves their addresses taken, in one call: fresh ones are put in their place that cannot be touched.
+func remove(open []byte) error {
+	at := unsafe.Pointer(unsafe.SliceData(open))
+	_, err := unix.MmapPtr(-1, 0, at, uintptr(len(open)), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED)
+	return err
 }
 
 // drop gives a region back of which nothing is out and nothing will be.

@@ -147,9 +147,13 @@ func TestSortNullsApart(t *testing.T) {
 		for _, way := range ways {
 			key := kernels.SortKey{Values: k.values, Descending: way&1 != 0, NullsFirst: way&2 != 0}
 			sets := [][]*memory.Column{{k.values, W}, {N, k.values}, {k.values, W, N}, {W}}
-			sortNullsEverywhere(t, fmt.Sprintf("%s, %v", k.name, key), key, k.order(key.Descending, key.NullsFirst), sets[way:way+1])
+			var want []uint32
+			if !raceDetector {
+				want = k.order(key.Descending, key.NullsFirst)
+			}
+			sortNullsEverywhere(t, fmt.Sprintf("%s, %v", k.name, key), key, want, sets[way:way+1])
 			if way == 0 {
-				sortNullsEverywhere(t, k.name+", narrow", key, k.order(false, false), sets[1:3])
+				sortNullsEverywhere(t, k.name+", narrow", key, want, sets[1:3])
 			}
 		}
 	}
@@ -157,7 +161,8 @@ func TestSortNullsApart(t *testing.T) {
 
 // sortNullsEverywhere sorts by a key on each tier with several and one thread, the
 // rows and sets of columns, and holds them against the wanted order, and against
-// each other byte by byte.
+// each other byte by byte. Under the race detector, which sees no assembly and asks for
+// no answers, it sorts by the loops in Go.
 func sortNullsEverywhere(t *testing.T, name string, key kernels.SortKey, want []uint32, sets [][]*memory.Column) {
 	t.Helper()
 	_, s, _ := counted(t)
@@ -166,7 +171,11 @@ func sortNullsEverywhere(t *testing.T, name string, key kernels.SortKey, want []
 	first := make([][][]byte, len(sets)) // the bytes of each column
 	for at, l := range all {
 		for turn, threads := range []int{7, 1} {
-			if at < len(all)-1 && threads != []int{1, 7}[at%2] || raceDetector && turn > 0 { // both on the best tier
+			if raceDetector {
+				if at > 0 || turn > 0 {
+					continue
+				}
+			} else if at < len(all)-1 && threads != []int{1, 7}[at%2] { // both on the best tier
 				continue
 			}
 			what := fmt.Sprintf("%s: %s, %d threads (seed %d)", name, tiers[at], threads, testSeed)
@@ -179,13 +188,17 @@ func sortNullsEverywhere(t *testing.T, name string, key kernels.SortKey, want []
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(memory.Values[uint32](rows), want) {
+			if !raceDetector && !slices.Equal(memory.Values[uint32](rows), want) {
 				t.Errorf("%s: not the stable order", what)
 			}
 			for i, columns := range sets {
 				sorted, err := l.sortColumns(ctx, s, []kernels.SortKey{key}, columns)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if raceDetector {
+					releaseAll(sorted)
+					continue
 				}
 				checkTaken(ctx, t, s, what, columns, sorted, rows)
 				var values [][]byte
