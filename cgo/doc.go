@@ -15,4 +15,9 @@ package main
 // #include "base.h"
 import "C"
 
+import "github.com/volley-go/volley/internal/processors"
+
+// Who calls the library has threads of its own, and finds a processor of the runtime's for each call, whatever loops run.
+func init() { processors.LeaveOne() }
+
 func main() {} // of a library: never called

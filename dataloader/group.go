@@ -62,6 +62,7 @@ func (g *group) fill(a *groups, number int64) bool {
 		g.begins[k] = g.count
 		g.count += int64(len(rows))
 		g.left++
+		letIn()
 	}
 	g.begins[g.left] = g.count
 	for k := range a.units {

@@ -223,6 +223,7 @@ func (a *groups) work(number int) {
 			open := a.open[leg&1]
 			a.mu.Unlock()
 			a.read(p, unit, open)
+			letIn()
 			a.mu.Lock()
 			a.pending[leg&1]--
 			a.completed()

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -42,7 +43,7 @@ func groupSizeOf(rows, width, most, spare int64) (best groupSize, ok bool) {
 		return best, false
 	}
 	for legs := int64(leastLegs); legs <= mostLegs; legs++ {
-		s := groupSize{legs: legs, readers: processors()}
+		s := groupSize{legs: legs, readers: processors.Count()}
 		for s.shift = mostUnit; s.shift > leastUnit && rows>>s.shift < unitsOfLeg*legs; s.shift-- {
 		}
 		s.units = ceil(rows, 1<<s.shift)

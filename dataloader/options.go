@@ -2,12 +2,12 @@ package dataloader
 
 import (
 	"context"
-	"runtime"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/dataloader/order"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -124,7 +124,7 @@ func (o Options) filled() (Options, error) {
 		o.Size = 1
 	}
 	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+		o.Workers = processors.Count()
 	}
 	if o.Prefetch == 0 {
 		o.Prefetch = max(o.Workers, 0) + 2

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/table/storage"
 )
 
@@ -60,7 +61,7 @@ type cachedPiece struct {
 }
 
 func newPieceCache(limit int64, size func(int) int64, load func(context.Context, int) (heldPiece, int64, error)) *pieceCache {
-	c := &pieceCache{limit: limit, size: size, load: load, pieces: map[int]*cachedPiece{}, turns: make(chan struct{}, processors())}
+	c := &pieceCache{limit: limit, size: size, load: load, pieces: map[int]*cachedPiece{}, turns: make(chan struct{}, processors.Count())}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
@@ -240,7 +241,7 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 // eachPiece goes through the pieces of rows that are sorted, and begins to decode those
 // that come next. do reads rows of a piece, from begin to end of those that are sorted.
 func (r *pieceReader) eachPiece(s *pieceScratch, do func(i int, begin, end int32) error) error {
-	ahead, wanted := processors(), 0
+	ahead, wanted := processors.Count(), 0
 	var bad *BadRows
 	begin := int32(0)
 	for k, i := range s.touched {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -57,7 +58,7 @@ func (f *Files) reader(load pieceLoad, parts, sizes []Part, rooms *memory.Cachin
 	case f.cache == 0:
 		r.cache.limit = defaultCache
 		if c != nil && c.inOrder {
-			r.cache.whole = 1 + processors()
+			r.cache.whole = 1 + processors.Count()
 			r.cache.limit = min(defaultCache, r.largest()*int64(r.cache.whole))
 		}
 	}
@@ -92,7 +93,7 @@ const foreseen = 16
 func (r *pieceReader) foresee(ticket int64) {
 	pieces := int64(len(r.starts) - 1)
 	each := max(1, r.starts[pieces]/pieces/r.coming.most)
-	ahead := min(int64(processors()), r.Bytes()/max(1, r.size(0))-1)
+	ahead := min(int64(processors.Count()), r.Bytes()/max(1, r.size(0))-1)
 	if ticket%max(1, each/4) != 0 || ahead < 1 {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
@@ -26,7 +27,7 @@ func TestAhead(t *testing.T) {
 	l := load(t, files, Options{Batch: 100, Prefetch: 1, Workers: 1, Epochs: 1, Memory: a})
 	r := l.reader.(*pieceReader)
 	// As their values, or as indices and dictionaries that are no longer than that.
-	if want := int64(1+processors()) * rows / pieces * columns * 4; r.Bytes() < want || r.Bytes() > 2*want {
+	if want := int64(1+processors.Count()) * rows / pieces * columns * 4; r.Bytes() < want || r.Bytes() > 2*want {
 		t.Errorf("%d bytes are kept, not %d to twice as many", r.Bytes(), want)
 	}
 	batch, err := l.Next(ctx) // of piece 0, as the one that is lent is all there is
@@ -39,7 +40,7 @@ func TestAhead(t *testing.T) {
 		p := r.cache.pieces[i]
 		return p != nil && p.reader != nil
 	}
-	for i := 1; i <= processors(); i++ {
+	for i := 1; i <= processors.Count(); i++ {
 		for wait := time.Millisecond; !there(i); wait *= 2 {
 			if wait > time.Minute {
 				t.Fatal("the next pieces are not decoded ahead, or forgotten before they were read")
@@ -47,7 +48,7 @@ func TestAhead(t *testing.T) {
 			time.Sleep(wait)
 		}
 	}
-	if there(processors() + 1) {
+	if there(processors.Count() + 1) {
 		t.Error("more is decoded than there is room for")
 	}
 	if err := batch.Release(); err != nil {
@@ -70,7 +71,7 @@ func TestAhead(t *testing.T) {
 	if r.cache.bytes > r.cache.limit {
 		t.Errorf("%d bytes of %d are kept at the end", r.cache.bytes, r.cache.limit)
 	}
-	if n := len(r.cache.pieces); n > 1+processors() {
+	if n := len(r.cache.pieces); n > 1+processors.Count() {
 		t.Errorf("%d pieces of %d are kept at the end", n, pieces)
 	}
 	if s := l.Stats(); s.Read <= 0 || s.Copy != 0 || s.Decode <= 0 || s.Bound == "" {

@@ -94,6 +94,9 @@ func fillMask(ctx context.Context, v *tile, data []byte, p *openPart, first, row
 	}
 	var block [blockRows]int64
 	for at := int64(0); at < rows && ctx.Err() == nil; at += blockRows {
+		if at&(letInRows-1) == 0 {
+			letIn()
+		}
 		n := min(blockRows, rows-at)
 		for i := range block[:n] {
 			block[i] = at + int64(i)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/table"
 )
 
@@ -41,7 +42,7 @@ func TestBackPressure(t *testing.T) {
 	}
 	// What is read is what was given out, the ring, a piece for each worker and
 	// processor, and those that were read past.
-	most := seen + (o.Batch * int64(o.Prefetch)) + piece*int64(o.Workers+3*processors()+1)
+	most := seen + (o.Batch * int64(o.Prefetch)) + piece*int64(o.Workers+3*processors.Count()+1)
 	for wait := time.Millisecond; wait < 100*time.Millisecond; wait *= 2 {
 		time.Sleep(wait) // and nothing more is read however long nobody asks
 		if still := given.Load(); still > most {

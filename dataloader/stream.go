@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"iter"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/volley-go/volley/dataloader/order"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -198,7 +198,7 @@ func (p *pull) load(ctx context.Context, i int) (*table.Table, error) {
 		}
 		p.passed[p.piece-1] = t
 		p.order = append(p.order, p.piece-1)
-		for len(p.order) > 2*runtime.GOMAXPROCS(0) {
+		for len(p.order) > 2*processors.Count() {
 			p.passed[p.order[0]].Release() // nil where somebody has taken it
 			delete(p.passed, p.order[0])
 			p.order = p.order[1:]

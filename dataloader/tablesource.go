@@ -267,6 +267,7 @@ func (s *tableSource) column(ctx context.Context, column int) (values, nulls uin
 				}
 				k := min(sumBytes, len(rest))
 				values = crc32.Update(values, castagnoli, rest[:k])
+				letIn()
 				rest = rest[k:]
 			}
 		}

@@ -2,12 +2,12 @@ package dataloader
 
 import (
 	"context"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/internal/rowcopy"
 	"github.com/volley-go/volley/memory"
 )
@@ -23,9 +23,6 @@ type tile struct {
 
 // leastTile is the least number of columns that a tile is worth making for.
 const leastTile = 4
-
-// processors is how many goroutines lay out or decode at a time.
-func processors() int { return runtime.GOMAXPROCS(0) }
 
 // tileColumns is how many columns of a part fit into spare bytes: all of them,
 // or else as many as fill whole cache lines.
@@ -57,7 +54,7 @@ func (r *tableReader) newTile(m memory.Allocator, p *openPart, columns int64) (*
 // fill lays out all rows of the reader, on all processors, in a tile's rows from
 // first on.
 func (r *tableReader) fill(ctx context.Context, t *tile, p *openPart, first int64) error {
-	workers := int64(processors())
+	workers := int64(processors.Count())
 	each := ceil(ceil(r.rows, workers), blockRows) * blockRows
 	var wg sync.WaitGroup
 	var lost atomic.Bool
@@ -87,6 +84,9 @@ func (r *tableReader) fillRows(ctx context.Context, t *tile, p *openPart, first,
 	defer r.giveBack(s)
 	var rows [blockRows]int64
 	for at := from; at < to && ctx.Err() == nil; at += blockRows {
+		if at&(letInRows-1) == 0 {
+			letIn()
+		}
 		n := min(blockRows, to-at)
 		for i := range rows[:n] {
 			rows[i] = at + int64(i)

@@ -2,12 +2,12 @@ package expr
 
 import (
 	"context"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -69,7 +69,7 @@ func (e *evaluation) runs(ctx context.Context, rows int64, columns []*memory.Col
 		}
 	}
 	var group sync.WaitGroup
-	for range min(int64(runtime.GOMAXPROCS(0)), count) - 1 {
+	for range min(int64(processors.Count()), count) - 1 {
 		group.Add(1)
 		go func() {
 			defer group.Done()

@@ -7,6 +7,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -23,7 +24,7 @@ func (d *Device) Info() device.Info {
 		Vendor:     cpuid.CPU.VendorString,
 		Model:      strings.TrimSpace(cpuid.CPU.BrandName),
 		Driver:     runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-		Units:      runtime.GOMAXPROCS(0),
+		Units:      processors.Count(),
 		Lanes:      lanes(),
 		Memory:     total,
 		MemoryFree: free,

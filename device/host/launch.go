@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -105,7 +105,7 @@ func launch(ctx context.Context, f *function, grid device.Grid, groups int64, ar
 			runGroup(ctx, stop, f, g, args)
 		}
 	}
-	for w := int64(1); w < min(int64(runtime.GOMAXPROCS(0)), groups); w++ {
+	for w := int64(1); w < min(int64(processors.Count()), groups); w++ {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()

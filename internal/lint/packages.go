@@ -30,6 +30,7 @@ var Packages = []Package{
 	{Path: "internal/release"},
 	{Path: "internal/numa"},
 	{Path: "internal/rowcopy"},
+	{Path: "internal/processors"},
 	{Path: "internal/capigen"},
 	{Path: "internal/tier"},
 	{Path: "internal/bitpack", May: []string{"internal/tier"}},
@@ -39,14 +40,14 @@ var Packages = []Package{
 	{Path: "memory"},
 	{Path: "internal/guard", May: []string{"memory"}},
 	{Path: "device", May: []string{"memory"}},
-	{Path: "device/host", May: bytesAndDevices},
+	{Path: "device/host", May: join(bytesAndDevices, []string{"internal/processors"})},
 	{Path: "device/cuda", May: join(bytesAndDevices, []string{"internal/dl"})},
 	{Path: "device/opencl", May: join(bytesAndDevices, []string{"internal/dl"})},
 	{Path: "device/devicetest", May: join(bytesAndDevices, []string{"device/host", "internal/guard"})},
 
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
 	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/fma"}), Tests: theCPU},
-	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa"})},
+	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/processors"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/host", "device/opencl", "kernels/kerneltest"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/ncclemu", May: []string{"internal/dl"}},
@@ -63,16 +64,16 @@ var Packages = []Package{
 		Tests: []string{"expr", "table", "table/storage"}},
 
 	// Expressions, tables, matrices.
-	{Path: "expr", May: columns, Tests: theCPU},
+	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: theCPU},
 	{Path: "table", May: join(columns, []string{"expr"}), Tests: theCPU},
-	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/delimit", "internal/tier", "expr", "table"}), Tests: theCPU},
+	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/delimit", "internal/processors", "internal/tier", "expr", "table"}), Tests: theCPU},
 	{Path: "matrix", May: columns, Tests: theCPU},
 
 	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.
 	{Path: "collective/algorithm"},
 	{Path: "collective/timeline"},
 	{Path: "collective/transport", May: []string{"internal/crc32c"}},
-	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/crc32c", "internal/release", "collective/transport", "collective/transport/..."}},
+	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/crc32c", "internal/processors", "internal/release", "collective/transport", "collective/transport/..."}},
 	{Path: "collective/transport/nccl", May: join(bytesAndDevices, []string{"internal/dl", "device/cuda"})},
 	{Path: "collective/transport/pmix", May: []string{"internal/dl"}, Tests: []string{"collective"}},
 	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
@@ -90,7 +91,7 @@ var Packages = []Package{
 	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: theCPU},
 	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: theCPU},
 	{Path: "dataloader/order", May: []string{"device"}},
-	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
+	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/processors", "internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
 
 	// Neighbours: each knows one foreign format or library.
 	{Path: "interop/arrow15", May: []string{"memory"}},
@@ -98,7 +99,7 @@ var Packages = []Package{
 	{Path: "interop/gonum", May: join(columns, []string{"matrix"}, theCPU)},
 
 	// Programs and what only they use. The C interface converts and nothing more; it alone needs cgo.
-	{Path: "cgo", May: everythingButBench, Cgo: true},
+	{Path: "cgo", May: join(everythingButBench, []string{"internal/processors"}), Cgo: true},
 	{Path: "bench/...", May: join(everythingButBench, testKits, []string{"internal/rowcopy", "bench/..."}), Tests: []string{"device/opencl", "kernels/opencl"}},
 	{Path: "cmd/volley", May: join(everythingButBench, []string{"bench/...", "kernels/cuda"})}, // whose GEMM has two engines to be compared
 	{Path: "examples/...", May: everythingButBench},

@@ -2,12 +2,12 @@ package cpu
 
 import (
 	"context"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 )
 
 // morsel is the rows that a worker takes at a time: about a millisecond of the
@@ -23,7 +23,7 @@ const pastCaches = 32 << 20
 
 // workers is how many goroutines a parallel loop runs in now: the program may
 // change it at any time, also while a kernel runs.
-func workers() int { return runtime.GOMAXPROCS(0) }
+func workers() int { return processors.Count() }
 
 // span is a run of rows, and its number among the morsels of the loop.
 type span struct {

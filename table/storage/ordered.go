@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"sync"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/table"
 )
 
@@ -52,7 +52,7 @@ type line struct {
 // called by one goroutine at a time. finish, if not nil, is called once, by
 // Close.
 func newOrdered(ctx context.Context, path string, next func(context.Context) (job, error), finish func()) *ordered {
-	o := &ordered{path: path, next: next, finish: finish, lines: make(chan *line, runtime.GOMAXPROCS(0))}
+	o := &ordered{path: path, next: next, finish: finish, lines: make(chan *line, processors.Count())}
 	o.ctx, o.cancel = context.WithCancel(ctx)
 	return o
 }
@@ -76,7 +76,7 @@ func (o *ordered) Next(ctx context.Context) (*table.Batch, error) {
 func (o *ordered) take(ctx context.Context) (*table.Batch, error) {
 	if !o.started {
 		o.started = true
-		for range runtime.GOMAXPROCS(0) {
+		for range processors.Count() {
 			o.workers.Add(1)
 			go func() {
 				defer o.workers.Done()

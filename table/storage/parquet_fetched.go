@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 	"math/bits"
-	"runtime"
 	"sync/atomic"
 
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -80,7 +80,7 @@ type groupMemory struct {
 }
 
 func newGroupMemory() *groupMemory {
-	return &groupMemory{rooms: make(chan *groupRoom, runtime.GOMAXPROCS(0))}
+	return &groupMemory{rooms: make(chan *groupRoom, processors.Count())}
 }
 
 // sizeFor is how much memory a WordGroup takes that needs so many bytes: as much as the

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -62,7 +62,7 @@ func (r *groupReader) read(ctx context.Context, size int64) (err error) {
 func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, err error) {
 	r.at, r.flat = 0, make([]*chunkReader, len(r.fields))
 	// Row groups are read beside each other, where there are enough.
-	r.beside = len(r.fields) > 1 && r.file.meta.NumRowGroups() < runtime.GOMAXPROCS(0)
+	r.beside = len(r.fields) > 1 && r.file.meta.NumRowGroups() < processors.Count()
 	var others []arrow.Field
 	for k, i := range r.fields {
 		field := r.file.schema.Field(i)

@@ -3,6 +3,8 @@ package inproc
 import (
 	"runtime"
 	"sync/atomic"
+
+	"github.com/volley-go/volley/internal/processors"
 )
 
 // A rank that moves many bytes offers them in parts, and whoever waits meanwhile takes
@@ -44,7 +46,7 @@ type board struct {
 }
 
 func newBoard(n int) *board {
-	return &board{jobs: make([]job, n), calls: make(chan struct{}, n), processors: runtime.GOMAXPROCS(0)}
+	return &board{jobs: make([]job, n), calls: make(chan struct{}, n), processors: processors.Count()}
 }
 
 // wanted says whether there are jobs and processors that have none.
