@@ -2,8 +2,11 @@ package storage
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
 )
@@ -13,21 +16,21 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 	if s.err != nil {
 		return s.err
 	}
-	for _, path := range s.paths {
-		if err := canceled(ctx, path); err != nil {
-			return err
-		}
-		f, err := openParquet(path)
-		if err != nil {
-			return err
-		}
+	files, err := openFooters(ctx, s.paths)
+	if err != nil {
+		return err
+	}
+	for i, f := range files {
+		path := s.paths[i]
 		if err := p.opened(f.input, f.close); err != nil {
+			closeAll(files[i+1:])
 			return err
 		}
 		if p.schema == nil {
 			p.schema = f.schema
 		}
 		if err := sameColumns(path, p.schema, f.schema); err != nil {
+			closeAll(files[i+1:])
 			return err
 		}
 		for g := range f.meta.NumRowGroups() {
@@ -43,6 +46,49 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 		}
 	}
 	return nil
+}
+
+// openFooters opens files and reads their footers, several at a time: of many small files
+// that takes as long as their rows. The error is that of the first file, in their order,
+// that has one; none is open then.
+func openFooters(ctx context.Context, paths []string) ([]*parquetFile, error) {
+	files, errs := make([]*parquetFile, len(paths)), make([]error, len(paths))
+	var next atomic.Int64
+	var failed atomic.Bool // files that nobody has begun lie behind one that failed
+	var all sync.WaitGroup
+	for range min(processors.Count(), len(paths)) {
+		all.Go(func() {
+			for !failed.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= len(paths) {
+					return
+				}
+				if errs[i] = canceled(ctx, paths[i]); errs[i] == nil {
+					files[i], errs[i] = openParquet(paths[i])
+				}
+				if errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			closeAll(files)
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// closeAll closes the files that are open.
+func closeAll(files []*parquetFile) {
+	for _, f := range files {
+		if f != nil {
+			f.close()
+		}
+	}
 }
 
 // fieldsOf are the numbers in a file of the columns that are wanted.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -202,4 +203,75 @@ func TestFolder(t *testing.T) {
 	wantError(t, err, device.ErrMismatch, "c.arrow", "a folder of parquet")
 	_, err = storage.Folder(filepath.Join(dir, "none"))
 	wantError(t, err, device.ErrUnavailable)
+}
+
+// TestPiecesOfManyFiles opens files whose footers are read beside each other: pieces come
+// in the order of the files, and of several damaged files the first is named.
+func TestPiecesOfManyFiles(t *testing.T) {
+	ctx, b := context.Background(), backend(t)
+	if !b.Device.Place().HostAccessible() {
+		return // TestPieces has the error
+	}
+	dir, paths := t.TempDir(), []string{}
+	for i := range 40 {
+		one := counting(t, b, 10+i)
+		path := filepath.Join(dir, fmt.Sprintf("%02d.parquet", i))
+		if err := storage.WriteParquet(ctx, one, path, storage.ParquetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		one.Release()
+		paths = append(paths, path)
+	}
+	p, err := storage.OpenPieces(ctx, b, storage.Parquet(paths...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Len() != len(paths) {
+		t.Fatalf("%d pieces", p.Len())
+	}
+	for i, path := range paths {
+		if at, _ := p.At(i); at != path || p.Rows(i) != int64(10+i) {
+			t.Fatalf("piece %d is of %s, %d rows", i, at, p.Rows(i))
+		}
+	}
+	p.Close()
+	before := openFiles(t)
+	for _, i := range []int{31, 7, 19} {
+		if err := os.WriteFile(paths[i], []byte("PAR1 and no more"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		first := min(i, 7)
+		if i == 31 {
+			first = 31
+		}
+		_, err := storage.OpenPieces(ctx, b, storage.Parquet(paths...))
+		wantError(t, err, storage.ErrFormat, filepath.Base(paths[first]))
+	}
+	other, err := table.New(b, table.Column("other", []int64{1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Release()
+	if err := storage.WriteParquet(ctx, other, paths[3], storage.ParquetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = storage.OpenPieces(ctx, b, storage.Parquet(paths[:7]...))
+	wantError(t, err, device.ErrMismatch, filepath.Base(paths[3]))
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	_, err = storage.OpenPieces(stopped, b, storage.Parquet(paths[:7]...))
+	wantError(t, err, device.ErrCanceled, "")
+	if after := openFiles(t); after > before {
+		t.Fatalf("%d files are open, and %d were before", after, before)
+	}
+}
+
+// openFiles is how many files the process has open, 0 where that is not known.
+func openFiles(t testing.TB) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(all)
 }
