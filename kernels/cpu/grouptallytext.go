@@ -58,8 +58,8 @@ func mixText(low, high uint64) uint64 { return fold128(low^mixA, high^mixB) }
 // find is the slot of a text, a free one made its own where it has none.
 func (h *textTable[S]) find(i, low, high uint64) *textSlot[S] {
 	mask := uint64(len(h.slots.s) - 1)
-	for {
-		s := &h.slots.s[i&mask]
+	for k := uint64(0); ; k++ {
+		s := &h.slots.s[slotOfText(i, k)&mask]
 		if s.counts == 0 {
 			s.low, s.high = low, high
 			h.used++
@@ -68,7 +68,6 @@ func (h *textTable[S]) find(i, low, high uint64) *textSlot[S] {
 		if s.low == low && s.high == high {
 			return s
 		}
-		i++
 	}
 }
 
@@ -76,17 +75,15 @@ func (h *textTable[S]) find(i, low, high uint64) *textSlot[S] {
 func (h *textTable[S]) eachHome(r, parts int, f func(s *textSlot[S])) {
 	size := len(h.slots.s)
 	step := size / parts
-	from, to := r*step, (r+1)*step
-	for i := from; i < from+size; i++ { // beyond to as far as it is not free
-		s := &h.slots.s[i&(size-1)]
-		if s.counts == 0 {
-			if i >= to {
-				return
-			}
-			continue
-		}
-		if home := int(mixText(s.low, s.high) >> (h.shift & 63)); home >= from && home < to {
+	from, to, free := r*step, (r+1)*step, false
+	for i := from; i < from+size; i++ { // beyond to as far as no line has a free slot
+		if s := &h.slots.s[i&(size-1)]; s.counts == 0 {
+			free = i >= to
+		} else if home := int(mixText(s.low, s.high) >> (h.shift & 63)); home >= from && home < to {
 			f(s)
+		}
+		if free && i&1 == 1 {
+			return
 		}
 	}
 }
@@ -94,24 +91,13 @@ func (h *textTable[S]) eachHome(r, parts int, f func(s *textSlot[S])) {
 // fold adds the rows whose texts are in b; rows are their numbers where first
 // rows are wanted.
 func (h *textTable[S]) fold(b *tallyBatch[S], n int, sums []S, incs []uint64, rows []uint32) {
-	slots, shift, mask := h.slots.s, h.shift, uint64(len(h.slots.s)-1)
-	texts, hashes := b.texts[:n], b.hashes[:n]
-	for j := range texts {
-		w, i := &texts[j], hashes[j]>>(shift&63)
-		i += differs((slots[i&mask].low^w[0])|(slots[i&mask].high^w[1]), 0)
-		i += differs((slots[i&mask].low^w[0])|(slots[i&mask].high^w[1]), 0)
-		b.heads[j&(tallyStep-1)] = uint32(i)
-	}
-	sums = sums[:n]
-	inc := incOf(rows)
-	for j := range texts {
-		w := &texts[j]
-		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
-		if s.low != w[0] || s.high != w[1] || s.counts == 0 {
-			s = h.find(hashes[j]>>(shift&63), w[0], w[1])
-			if rows != nil {
-				s.begin(rows[j])
-			}
+	slots, shift, inc := h.slots.s, h.shift, incOf(rows)
+	texts := b.texts[:n]
+	lookTexts(slots, texts, b.hashes[:n], &b.heads, shift)
+	for j := addTexts(slots, texts, &b.heads, sums, incs, inc, 0); j < n; j = addTexts(slots, texts, &b.heads, sums, incs, inc, j+1) {
+		s := h.find(b.hashes[j]>>(shift&63), texts[j][0], texts[j][1])
+		if rows != nil {
+			s.begin(rows[j])
 		}
 		s.sum += sums[j]
 		if incs == nil {

@@ -53,10 +53,7 @@ func (p *textParts[T, S]) of(part int, f func(records []textRecord, rows []uint3
 
 // partTexts is hashParts for texts.
 func partTexts[T int32 | int64, S float64 | int64](t *tallying[S], r *textReader[T], guess int64) (done bool, err error) {
-	p := &textParts[T, S]{tallying: t, r: r, skip: 4, spare: true}
-	for guess>>p.skip > partGroups && p.skip < mostTallyParts {
-		p.skip++
-	}
+	p := &textParts[T, S]{tallying: t, r: r, skip: tallySkip(guess), spare: true}
 	parts := 1 << p.skip
 	p.ends = make([]int, parts+1)
 	if p.counts, err = newVec[uint32](t.a, 64*parts); err != nil {
@@ -196,7 +193,8 @@ func (p *textParts[T, S]) splitOnce(from, to int64, all int) error {
 			if at == first+uint32(part)*room {
 				return errFull
 			}
-			records[at] = textRecord{texts[j], values[j]}
+			to := &records[at]
+			to.text[0], to.text[1], to.value = texts[j][0], texts[j][1], values[j] // a copy of a whole record waits for its own stores
 			if p.firsts {
 				p.rows.s[at] = b.from + uint32(j)
 			}
@@ -249,7 +247,8 @@ func (p *textParts[T, S]) splitCounted(from, to int64) error {
 			place := &next[h>>(back&63)&uint64(len(next)-1)]
 			null := isNullText(texts[j][1])
 			at := *place&(null-1) | uint32(sum+c)&-null // nulls are written where nobody reads
-			records[at] = textRecord{texts[j], values[j]}
+			to := &records[at]
+			to.text[0], to.text[1], to.value = texts[j][0], texts[j][1], values[j] // a copy of a whole record waits for its own stores
 			if p.firsts {
 				p.rows.s[at] = b.from + uint32(j)
 			}
@@ -405,23 +404,13 @@ func (h *textTable[S]) foldRecords(b *tallyBatch[S], records []textRecord, rows 
 		}
 		return
 	}
-	for j := range records {
+	lookRecords(slots, records, &b.heads, skip, shift)
+	for j := addRecords(slots, records, &b.heads, values, 0); j < len(records); j = addRecords(slots, records, &b.heads, values, j+1) {
 		r := &records[j]
 		low, high := r.text[0], r.text[1]&^noValue
-		i := mixText(low, high) << (skip & 63) >> (shift & 63)
-		i += differs((slots[i&mask].low^low)|(slots[i&mask].high^high), 0)
-		i += differs((slots[i&mask].low^low)|(slots[i&mask].high^high), 0)
-		b.heads[j&(tallyStep-1)] = uint32(i)
-	}
-	for j := range records {
-		r := &records[j]
-		low, high := r.text[0], r.text[1]&^noValue
-		s := &slots[uint64(b.heads[j&(tallyStep-1)])&mask]
-		if s.low != low || s.high != high || s.counts == 0 {
-			s = h.find(mixText(low, high)<<(skip&63)>>(shift&63), low, high)
-			if rows != nil {
-				s.begin(rows[j])
-			}
+		s := h.find(mixText(low, high)<<(skip&63)>>(shift&63), low, high)
+		if rows != nil {
+			s.begin(rows[j])
 		}
 		s.sum += valueOf[S](r.value)
 		s.counts += oneRow + ^r.text[1]>>63<<32&values
