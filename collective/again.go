@@ -81,7 +81,7 @@ func (c *Comm) repeats(what algorithm.Op, in, out Vector, reduce uint8, root int
 
 // learn takes in how the call ran that repeats saw last, if that is all there is to do.
 func (a *again) learn(c *Comm, r *request, t *task) {
-	if r.call.Counts != nil || r.call.Recvs != nil || r.reduce.code == userOp || r.reduce.average || c.latest == nil || !c.latest.written {
+	if t.untyped || r.call.Counts != nil || r.call.Recvs != nil || isUser(r.reduce.code) || r.reduce.average || c.latest == nil || !c.latest.written {
 		return
 	}
 	a.program, a.header, a.fold, a.width = c.latest, c.mover.header.Call, t.fold, t.width
@@ -93,5 +93,6 @@ func (a *again) op() algorithm.Op { return a.what }
 func (a *again) run(c *Comm) error {
 	in, out := a.given, a.received
 	a.given, a.received = nil, nil
+	c.now.calls.put(c.seq, &a.header)
 	return c.execute(a.program, in, out, a.width, a.fold, a.header)
 }

@@ -50,10 +50,8 @@ func (c *Comm) allToAll(in, out Vector, sends, recvs []int64) (*request, error) 
 		r.call.Count = in.Len() / int64(c.Size())
 		return r, r.lengths()
 	}
-	for q, n := range recvs {
-		if n < 0 {
-			return nil, wrong(algorithm.AllToAll, "the count from rank %d is %d", q, n)
-		}
+	if err := checkCounts(algorithm.AllToAll, "the count from rank %d is %d", recvs); err != nil {
+		return nil, err
 	}
 	r.call.Recvs, r.call.Count = recvs, 0
 	return r, r.lengths()

@@ -59,6 +59,9 @@ type Comm struct {
 // New makes a Comm of an endpoint, which it owns from then on. All ranks of the
 // endpoint's group call it, with the same options.
 func New(ends transport.Endpoint, options Options) (*Comm, error) {
+	if ends == nil {
+		return nil, device.Errorf(device.ErrMismatch, "", "collective.New", "there is no endpoint")
+	}
 	if err := options.tune(); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 type Cause string
 
 // The causes. Lost: a rank died, stopped or cannot be reached. Left: it closed its
-// Comm while others still needed it. Mismatch: ranks made different calls.
+// Comm while others still needed it. Mismatch: ranks made different calls, which the
+// messages show, or after a heartbeat or two their heartbeats, where each waits for others.
 // Corrupt: bytes changed on their way. Timeout: a rank did not arrive within
 // Options.Timeout although it is alive. Canceled: a context ended, or a rank's
 // own function failed.
@@ -82,6 +83,9 @@ func rankList(ranks []int) string {
 func wrong(op algorithm.Op, format string, args ...any) error {
 	return device.Errorf(device.ErrMismatch, "", op.String(), format, args...)
 }
+
+// errEnded is the error of a Handle whose goroutine was ended by a reduction.
+var errEnded = &device.Error{Call: "collective", Kind: device.ErrCanceled, Text: "the reduction ended its goroutine"}
 
 // errClosed is what calls on a closed Comm return.
 var errClosed = errors.New("the Comm is closed")

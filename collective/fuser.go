@@ -145,12 +145,19 @@ func (f *Fuser) ring() {
 
 func (f *Fuser) run() {
 	defer close(f.ended)
-	for f.due() {
-		if err := f.start(); err != nil {
+	err := error(errEnded) // should a reduction end the goroutine
+	defer func() {
+		if err != nil {
 			f.fail(err)
+		}
+	}()
+	for f.due() {
+		if err = f.start(); err != nil {
 			return
 		}
+		err = errEnded
 	}
+	err = nil
 }
 
 // due waits until it is time to start; it is false when nothing will come any more.
@@ -201,20 +208,31 @@ func (f *Fuser) start() error {
 			works = join(works, batch[n].pair, batch[n].reduce, f.o.Bytes)
 			n++
 		}
-		err := f.c.turn(f.ctx, f.c.turns.take(), works[0])
-		for _, w := range batch[:n] {
+		if err := f.reduce(works[0], batch[:n], batch[n:]); err != nil {
+			return err
+		}
+		batch = batch[n:]
+	}
+	return nil
+}
+
+// reduce does the AllReduces of some that waited, and puts those after them back where
+// there is an error.
+func (f *Fuser) reduce(w work, these, rest []*waiting) (err error) {
+	err = errEnded // should a reduction end the goroutine
+	defer func() {
+		for _, w := range these {
 			w.handle.err = err
 			close(w.handle.done)
 		}
-		batch = batch[n:]
 		if err != nil {
 			f.mu.Lock()
-			f.queue = append(batch, f.queue...)
-			f.mu.Unlock()
-			return err
+			defer f.mu.Unlock()
+			f.queue = append(rest, f.queue...)
 		}
-	}
-	return nil
+	}()
+	err = f.c.turn(f.ctx, f.c.turns.take(), w)
+	return err
 }
 
 // fail ends everything that waits and all that comes.

@@ -79,7 +79,7 @@ func join(works []work, next pair, reduce Op, bytes int64) []work {
 }
 
 func (f *fusion) takes(next pair, reduce Op, bytes int64) bool {
-	same := f.parts[0].in.typ == next.in.typ && f.reduce.code == reduce.code && reduce.code != userOp
+	same := f.parts[0].in.typ == next.in.typ && f.reduce.code == reduce.code && !isUser(reduce.code)
 	return same && f.bytes+int64(len(next.in.bytes)) <= bytes
 }
 
@@ -177,11 +177,22 @@ func (c *Comm) startAll(ctx context.Context, works []work, err error) *Handle {
 	ticket := c.turns.takeAll(len(works))
 	go func() {
 		defer close(h.done)
-		for i, w := range works {
-			if err := c.turn(ctx, ticket+uint64(i), w); err != nil && h.err == nil {
-				h.err = err
+		at := 0
+		defer func() { // a reduction may have ended the goroutine
+			for at++; at < len(works); at++ {
+				h.err = errEnded
+				c.turns.wait(context.Background(), ticket+uint64(at), nil)
+				c.turns.done()
+			}
+		}()
+		var first error
+		for ; at < len(works); at++ {
+			h.err = errEnded // should nobody return
+			if err := c.turn(ctx, ticket+uint64(at), works[at]); first == nil {
+				first = err
 			}
 		}
+		h.err = first
 	}()
 	return h
 }

@@ -20,6 +20,9 @@ type Meeting func(ctx context.Context, rank, size int) (transport.Endpoint, erro
 // not come before ctx ends there is no new Comm and the old one goes on; else it should
 // be closed.
 func (c *Comm) Grow(ctx context.Context, size int, meet Meeting) (*Comm, error) {
+	if meet == nil {
+		return nil, device.Errorf(device.ErrMismatch, "", "Grow", "there is no Meeting")
+	}
 	if size <= c.Size() {
 		return nil, device.Errorf(device.ErrMismatch, "", "Grow", "%d ranks are to become %d", c.Size(), size)
 	}
@@ -37,6 +40,9 @@ func (c *Comm) Grow(ctx context.Context, size int, meet Meeting) (*Comm, error) 
 // Enter makes a rank that is new a member of a Comm whose ranks call Grow. The rank is
 // one from the old size on.
 func Enter(ctx context.Context, rank, size int, meet Meeting, options Options) (*Comm, error) {
+	if meet == nil {
+		return nil, device.Errorf(device.ErrMismatch, "", "Enter", "there is no Meeting")
+	}
 	if rank < 0 || rank >= size {
 		return nil, device.Errorf(device.ErrMismatch, "", "Enter", "rank %d of %d", rank, size)
 	}

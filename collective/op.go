@@ -1,6 +1,10 @@
 package collective
 
-import "math"
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+)
 
 // Op is a reduction: an associative function of two elements.
 type Op struct {
@@ -31,10 +35,13 @@ var (
 func (o Op) String() string { return o.name }
 
 // User says that NewOp made it.
-func (o Op) User() bool { return o.code == userOp }
+func (o Op) User() bool { return isUser(o.code) }
 
-// userOp is the code of all reductions made by NewOp.
-const userOp = 255
+// userOp is the lowest code of reductions made by NewOp; the others come from their names,
+// so that ranks that name different ones are seen to.
+const userOp = 128
+
+func isUser(code uint8) bool { return code >= userOp }
 
 // folds are the loops of the reductions above, by code and type.
 var folds = func() (all [9][len(typeNames)]foldFunc) {
@@ -58,10 +65,16 @@ func (o Op) of(t Type) foldFunc {
 // float32 is for float16 and bfloat16 vectors too, which are combined as float32.
 // Where it does not commute, say so: then only algorithms that keep the ranks in
 // order are used, and a is always the element of the lower ranks. The function is
-// called from the goroutine of the operation, and must give the same on all ranks.
+// called from the goroutine of the operation, and must give the same on all ranks, which
+// also give it the same name. Where it panics the operation ends on all ranks, with a Fault
+// that is Canceled.
 func NewOp[T Number](name string, commutes bool, f func(a, b T) T) Op {
-	typ := typeOf[T]()
-	return Op{name: name, code: userOp, orders: !commutes, fold: func(t Type) foldFunc {
+	typ, sum := typeOf[T](), fnv.New32a()
+	fmt.Fprintf(sum, "%s %t", name, commutes)
+	return Op{name: name, code: userOp | uint8(sum.Sum32()>>25), orders: !commutes, fold: func(t Type) foldFunc {
+		if f == nil {
+			return nil
+		}
 		if half, ok := any(f).(func(a, b float32) float32); ok && t == Float16 {
 			return foldHalves(half, fromHalf, toHalf)
 		} else if ok && t == BFloat16 {

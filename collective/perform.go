@@ -16,6 +16,7 @@ type task struct {
 	fold    foldFunc
 	in, out []byte
 	width   int64
+	untyped bool // neither vector is given, which others' may be
 }
 
 // program is a schedule ready to run: what the calls of one shape have in common.
@@ -96,8 +97,11 @@ func (p *program) write() {
 // perform runs a schedule.
 func (c *Comm) perform(t *task) error {
 	p := c.program(t)
-	return c.execute(p, t.in, t.out, t.width, t.fold, transport.Call{Count: t.call.Count, Root: int32(t.call.Root),
-		Op: uint8(t.call.Op), Type: uint8(t.typ), Reduce: t.reduce.code, Algorithm: p.number})
+	call := transport.Call{Count: t.call.Count, Root: int32(t.call.Root), Op: uint8(t.call.Op), Type: uint8(t.typ), Reduce: t.reduce.code, Algorithm: p.number}
+	if !t.untyped {
+		c.now.calls.put(c.seq, &call)
+	}
+	return c.execute(p, t.in, t.out, t.width, t.fold, call)
 }
 
 // execute runs a program.
@@ -217,7 +221,7 @@ func (c *Comm) local(l *algorithm.Local) {
 	m, from := &c.mover, c.lap()
 	into, a := m.at(l.Into), m.at(l.A)
 	switch {
-	case l.Fold && c.sharer != nil && m.header.Call.Reduce != userOp:
+	case l.Fold && c.sharer != nil && !isUser(m.header.Call.Reduce):
 		m.into, m.with, m.other = into, a, m.at(l.B)
 		c.sharer.Share(len(into), false, c.localPart)
 		c.traceLocal(timeline.Reduce, from, l.Into.Len)
@@ -256,7 +260,7 @@ func (c *Comm) receive(v *algorithm.Recv) error {
 	m.sink.Into, m.sink.Combine, m.sink.Foreign, m.sink.Apart = m.into, nil, false, false
 	if v.Side != algorithm.Plain {
 		m.with, m.right = m.at(v.With), v.Side == algorithm.Right
-		m.sink.Combine, m.sink.Foreign = c.combine, m.header.Call.Reduce == userOp
+		m.sink.Combine, m.sink.Foreign = c.combine, isUser(m.header.Call.Reduce)
 		m.sink.Apart = !m.sink.Foreign
 	}
 	c.now.on(v.From)

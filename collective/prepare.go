@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 	"hash/fnv"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -57,6 +58,7 @@ func (c *Comm) begin(ctx context.Context, r *request, err error) *Handle {
 	ticket := c.turns.take()
 	go func() {
 		defer close(h.done)
+		h.err = errEnded // should nobody return
 		h.err = c.turn(ctx, ticket, r)
 	}()
 	return h
@@ -91,9 +93,13 @@ func (c *Comm) request(op algorithm.Op, in, out Vector, reduce Op, root int, cou
 	if counts != nil && len(counts) != c.Size() {
 		return nil, wrong(op, "%d counts for %d ranks", len(counts), c.Size())
 	}
-	for r, n := range counts {
-		if n < 0 {
-			return nil, wrong(op, "the count of rank %d is %d", r, n)
+	if err := checkCounts(op, "the count of rank %d is %d", counts); err != nil {
+		return nil, err
+	}
+	switch op {
+	case algorithm.Reduce, algorithm.AllReduce, algorithm.ReduceScatter:
+		if reduce.fold == nil {
+			return nil, wrong(op, "the zero Op is no reduction")
 		}
 	}
 	if in.typ != 0 && out.typ != 0 && in.typ != out.typ {
@@ -111,6 +117,18 @@ func (c *Comm) request(op algorithm.Op, in, out Vector, reduce Op, root int, cou
 		r.call.Count = digest(counts)
 	}
 	return r, nil
+}
+
+// checkCounts refuses counts that cannot be: below none, or more in all than memory has.
+func checkCounts(op algorithm.Op, text string, counts []int64) error {
+	room := int64(math.MaxInt64 / 8) // elements of the widest type
+	for r, n := range counts {
+		if n < 0 || n > room {
+			return wrong(op, text, r, n)
+		}
+		room -= n
+	}
+	return nil
 }
 
 func (r *request) typ() Type { return max(r.in.typ, r.out.typ) }
@@ -176,7 +194,7 @@ func (r *request) run(c *Comm) error {
 	t := &c.task
 	t.call, t.typ, t.reduce, t.fold, t.in, t.out = &r.call, r.typ(), &r.reduce, nil, r.in.bytes, r.out.bytes
 	defer t.forget()
-	if t.typ == 0 {
+	if t.untyped = t.typ == 0 && r.call.Op != algorithm.Barrier; t.typ == 0 {
 		t.typ = Uint8
 	}
 	var after func()

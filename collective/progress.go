@@ -13,6 +13,7 @@ import (
 // a short operation costs little more than its stores.
 type progress struct {
 	words [3]atomic.Uint64 // by the numbers below
+	calls recentCalls
 
 	// The operation's goroutine's own.
 	op     uint64 // 1 + the operation's number, with the mark of one that is watched

@@ -51,13 +51,39 @@ func (c *Comm) hold(ctx context.Context, w work) error {
 	}
 	c.seq++
 	clear(c.steps)
-	err := w.run(c)
+	err := c.guarded(ctx, w)
 	c.account(op, began, err)
 	if err != nil {
 		return c.failed(ctx, op, err)
 	}
 	return nil
 }
+
+// guarded runs w, in which a reduction of the user's may panic, or end the goroutine: the
+// other ranks are told then too.
+func (c *Comm) guarded(ctx context.Context, w work) (err error) {
+	ended := false
+	defer func() {
+		x := recover()
+		switch {
+		case ended:
+			return
+		case x != nil:
+			err = &ownFailure{fmt.Sprintf("the reduction panicked: %v", x)}
+		default: // Goexit: nobody takes err
+			_ = c.failed(ctx, w.op(), &ownFailure{"the reduction ended its goroutine"})
+		}
+		c.mover.forget()
+	}()
+	err = w.run(c)
+	ended = true
+	return err
+}
+
+// ownFailure is what a function of the user's did.
+type ownFailure struct{ text string }
+
+func (f *ownFailure) Error() string { return f.text }
 
 // repeat is hold for the call that repeats knows. Nothing in it is the user's code, so
 // there is nothing to put right after a panic, and what a short operation need not do is
@@ -139,7 +165,10 @@ func (c *Comm) blame(err error) *Fault {
 	var m *transport.Mismatch
 	var bad *transport.Corrupt
 	var other *disagreement
+	var own *ownFailure
 	switch {
+	case errors.As(err, &own):
+		f.Cause, f.Ranks = Canceled, []int{c.Rank()}
 	case errors.As(err, &other):
 		f.Cause, f.Ranks = Mismatch, other.ranks
 	case errors.As(err, &m) && m.Got.Call == m.Want.Call && m.Got.Seq == m.Want.Seq && m.Got.Len == m.Want.Len:

@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -33,7 +32,8 @@ type watch struct {
 	// The goroutine's own.
 	heard   []time.Time
 	come    []uint64 // the operations that ranks said they have come to
-	gone    []Cause  // "" for a rank that is there
+	calls   []heardCalls
+	gone    []Cause // "" for a rank that is there
 	reports []*message
 	judging time.Time // when settling began, zero before
 	asked   time.Time // when the present judge's time began
@@ -50,19 +50,13 @@ type message struct {
 	Dead  []int  `json:",omitempty"`
 }
 
-// alive is the mark of a note that says so, with the operation that the rank has come
-// to: 8 bytes, the lowest first.
+// alive is the mark of a heartbeat.
 const alive = '.'
-
-// beat is this rank's note.
-func (w *watch) beat() []byte {
-	return binary.LittleEndian.AppendUint64([]byte{alive}, w.c.now.seq())
-}
 
 func newWatch(c *Comm) *watch {
 	n := c.Size()
 	w := &watch{c: c, done: make(chan struct{}), quit: make(chan struct{}), trouble: make(chan *Fault, 1),
-		heard: make([]time.Time, n), come: make([]uint64, n), gone: make([]Cause, n), reports: make([]*message, n)}
+		heard: make([]time.Time, n), come: make([]uint64, n), calls: make([]heardCalls, n), gone: make([]Cause, n), reports: make([]*message, n)}
 	now := time.Now()
 	for r := range w.heard {
 		w.heard[r] = now
@@ -118,7 +112,7 @@ func (w *watch) run() {
 		case f := <-w.trouble:
 			w.judge(&message{Kind: "report", Fault: f})
 		case <-beat.C:
-			w.tell(w.beat())
+			w.tell(heartbeat(&w.c.now))
 		case <-clocks.C:
 			compareClocks()
 		case now := <-look.C:
@@ -147,7 +141,7 @@ func (w *watch) tell(text []byte) {
 func (w *watch) send(m *message) {
 	text, err := json.Marshal(m)
 	if err != nil {
-		text = w.beat() // cannot be: a message has plain fields
+		text = heartbeat(&w.c.now) // cannot be: a message has plain fields
 	}
 	w.tell(text)
 }
@@ -169,8 +163,8 @@ func (w *watch) note(n transport.Note) {
 		return
 	}
 	w.heard[n.From] = time.Now()
-	if len(n.Text) == 9 && n.Text[0] == alive {
-		w.come[n.From] = binary.LittleEndian.Uint64(n.Text[1:])
+	if seq, ok := w.calls[n.From].take(n.Text); ok {
+		w.come[n.From] = seq
 		return
 	}
 	var m message
@@ -342,6 +336,12 @@ func (w *watch) stall(s snapshot, now time.Time) {
 	if w.gone[s.waiting] == Lost && now.Sub(w.moved) >= pause {
 		w.report(&Fault{Cause: Lost, Ranks: []int{s.waiting}, Text: "its connection ended, or it was silent for " + o.Deadline.String()})
 		return
+	}
+	if now.Sub(w.moved) >= o.Heartbeat {
+		if f := w.differing(s.seq); f != nil {
+			w.report(f)
+			return
+		}
 	}
 	if o.Timeout > 0 && s.elapsed > o.Timeout {
 		w.report(&Fault{Cause: Timeout, Ranks: []int{s.waiting}, Text: "it has not joined the operation"})
