@@ -123,3 +123,24 @@ def test_batches_that_are_refused() -> None:
         vo.Loader(7, 1)
     gc.collect()  # what the errors' tracebacks hold
     assert not loader_batches._producers
+
+
+def test_batches_of_other_columns() -> None:
+    """An array says nothing of its types: one of others would be read as those of the first batch."""
+    first, swapped = pa.record_batch({"x": [1.0, 2.0], "y": [5.0, 6.0]}), pa.record_batch({"y": [5.0, 6.0], "x": [1.0, 2.0]})
+    ints, narrow = pa.record_batch({"x": [1, 2], "y": [5.0, 6.0]}), pa.record_batch({"x": pa.array([1, 2], pa.float32()), "y": [5.0, 6.0]})
+    lists = [pa.record_batch({"x": [1.0], "y": pa.array([[1]], pa.list_(pa.field(n, t)))}) for n, t in (("a", pa.int32()), ("b", pa.int32()), ("a", pa.int64()))]
+    for head, other, why in [
+        (first, swapped, "batch 1: its columns are 'y', 'x'"), (first, ints, "batch 1: column 'x'"), (first, narrow, "batch 1: column 'x'"),
+        (first, pa.Table.from_batches([ints]), "batch 1: column 'x'"), (lists[0], lists[2], "batch 1: column 'y'"),
+    ]:  # fmt: skip
+        pad = {"y": 1} if head is lists[0] else None
+        with pytest.raises(vo.Mismatch, match=why):
+            vo.Loader([head, other], 2, pad=pad)
+        with pytest.raises(vo.Mismatch, match=why):
+            with vo.Loader(iter([head, other]), 2, rows=head.num_rows + other.num_rows, pad=pad) as loader:
+                list(loader.numpy())
+    with vo.Loader([lists[0], lists[1]], 2, pad={"y": 1}) as loader:  # what the items are called says nothing
+        assert len(list(loader.numpy())) == 1
+    with vo.Loader(iter([first, pa.RecordBatchReader.from_batches(first.schema, [first])]), 2, rows=4) as loader:
+        assert [b.tolist() for b in loader.numpy()] == 2 * [[[1.0, 5.0], [2.0, 6.0]]]

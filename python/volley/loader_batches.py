@@ -37,8 +37,15 @@ class _Producer:
         self._arrays = self._all()
 
     def _all(self) -> Iterator[tuple[int, Any]]:
-        for item in itertools.chain([self._first], map(_arrow, self._items)):
-            yield from _arrays_of(item)
+        columns = None
+        for number, item in enumerate(itertools.chain([self._first], map(_arrow, self._items))):
+            # The arrays' layout is that of the stream's one schema, whatever they were made with.
+            schema, arrays = _opened(item)
+            if columns is None:
+                columns = schema
+            elif why := _differs(columns, schema):
+                raise Mismatch(f"batch {number}: {why}", "mismatch")
+            yield from arrays
 
     def capsule(self) -> Any:
         """The stream in a capsule."""
@@ -110,16 +117,41 @@ def _arrow(item: Any) -> Any:
     return item if hasattr(item, "__arrow_c_array__") or hasattr(item, "__arrow_c_stream__") else Table(item)
 
 
-def _arrays_of(item: Any) -> Iterator[tuple[int, Any]]:
-    """The addresses of the arrays of an item, and what keeps them."""
+_Fields = tuple[str, str, tuple[Any, ...], Any]
+
+
+def _described(schema: _capsule.ArrowSchema) -> _Fields:
+    """A schema as values: name and format, children, dictionary. What a list calls its items says nothing."""
+    at = ctypes.cast(schema.children, POINTER(POINTER(_capsule.ArrowSchema)))
+    format = schema.format.decode()
+    children = tuple(_described(at[i].contents) for i in range(schema.n_children))
+    if format != "+s":
+        children = tuple(("", *c[1:]) for c in children)
+    of = ctypes.cast(schema.dictionary, POINTER(_capsule.ArrowSchema)) if schema.dictionary else None
+    return (schema.name or b"").decode("utf-8", "replace"), format, children, _described(of.contents)[1:] if of else None
+
+
+def _differs(first: _Fields, other: _Fields) -> str:
+    """What is other than in the first batch; nothing where the columns are the same."""
+    was, now = first[2], other[2]
+    if first[1] != other[1] or [c[0] for c in was] != [c[0] for c in now]:
+        return f"its columns are {', '.join(repr(c[0]) for c in now)}, and those of the first batch {', '.join(repr(c[0]) for c in was)}"
+    for a, b in zip(was, now):
+        if a != b:
+            return f"column {a[0]!r} is of another type (Arrow's format {b[1]!r}) than in the first batch ({a[1]!r})"
+    return ""
+
+
+def _opened(item: Any) -> tuple[_Fields, Iterator[tuple[int, Any]]]:
+    """The columns of an item, and the addresses of its arrays with what keeps them."""
     if hasattr(item, "__arrow_c_array__"):
-        _, capsule = _capsule.pair(item.__arrow_c_array__(), "__arrow_c_array__")
-        yield _capsule.unwrap(capsule, b"arrow_array"), capsule
-        return
-    capsule = item.__arrow_c_stream__()
+        schema, array = _capsule.pair(item.__arrow_c_array__(), "__arrow_c_array__")
+        columns = _described(_capsule.ArrowSchema.from_address(_capsule.unwrap(schema, b"arrow_schema")))
+        return columns, iter([(_capsule.unwrap(array, b"arrow_array"), array)])
+    capsule, own = item.__arrow_c_stream__(), _capsule.Schema()
+    schema_of(capsule, ctypes.addressof(own))
     stream = _capsule.ArrowArrayStream.from_address(_capsule.unwrap(capsule, b"arrow_array_stream"))
-    for array in _capsule.pulled(stream):
-        yield ctypes.addressof(array), (array, capsule)
+    return _described(own), ((ctypes.addressof(a), (a, capsule)) for a in _capsule.pulled(stream))
 
 
 def schema_of(capsule: Any, out: int) -> None:
