@@ -34,6 +34,7 @@ var stems = []stem{
 	{kernels, "reduce", reduce},
 	{packed, "rows", rowsLoop},
 	{kernels, "scan", scan},
+	{kernels, "sieve", sieve},
 	{packed, "spread", spreadLoop},
 	{kernels, "textwords", textWords},
 	{kernels, "tile", tileLoops},

@@ -69,6 +69,8 @@ type tallyBatch[S float64 | int64] struct {
 	hashes [tallyStep]uint64
 
 	picked *pickedRows // where not all rows go on
+	sieved *sieveRows
+	look   func(heads []uint32, records []uint64, slots *uint64, shift, mask, free uint64)
 
 	outWords [tallyStep]uint64
 	outs     [tallyStep]tally[S]
@@ -141,7 +143,7 @@ func guessedKeyspace(keys []*memory.Column) *keyspace {
 }
 
 func newTallying[S float64 | int64](t *tallying[S], values *memory.Column, aggs []kernels.Aggregate) (*kernels.Grouped, error) {
-	t.rooms.make = func() (*tallyBatch[S], error) { return new(tallyBatch[S]), nil }
+	t.rooms.make = func() (*tallyBatch[S], error) { return &tallyBatch[S]{look: t.l.sieve.look}, nil }
 	if values != nil {
 		t.values = memory.Values[uint64](values)
 		if hasNulls(values) {

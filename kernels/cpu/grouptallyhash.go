@@ -168,6 +168,12 @@ func (t *tallying[S]) hashed() (done bool, err error) {
 		return false, nil // first rows are all over the rows, and groups take more memory than numbers
 	}
 	if size > mostSlots && spare {
+		if skip, ok := t.sieves(guess); ok {
+			if err := t.hashRanges(guess, skip); !errors.Is(err, errFull) {
+				return err == nil, err
+			}
+			guess = max(4*guess, t.n/8)
+		}
 		return t.hashParts(guess)
 	}
 	if size > 1<<18 {

@@ -38,7 +38,7 @@ func countHashes(count []uint32, words []uint64, base uint64, back, up uint) {
 
 // lookHashes puts into heads the slots where records' words are, or the third of
 // a search. There are 1<<k slots, for some k.
-func lookHashes[S float64 | int64](slots []tallySlot[S], records []tallyRecord, heads *[tallyStep]uint32, shift uint, free uint64) {
+func lookHashes[S float64 | int64](slots []tallySlot[S], records []tallyRecord, heads []uint32, shift uint, free uint64) {
 	first, mask := unsafe.Pointer(unsafe.SliceData(slots)), uint64(len(slots)-1)
 	to := heads[:len(records)]
 	for j := range records {

@@ -65,7 +65,7 @@ func checkLook(t *testing.T, records []tallyRecord, free uint64) {
 		}
 	}
 	var heads [tallyStep]uint32
-	lookHashes(slots, records, &heads, shift, free)
+	lookHashes(slots, records, heads[:], shift, free)
 	for j, r := range records {
 		w := r.word &^ free
 		i := w >> shift

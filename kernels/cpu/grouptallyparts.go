@@ -277,10 +277,7 @@ func tallySkip(groups int64) uint {
 // words has to be to spare.
 func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 	skip := tallySkip(guess)
-	p := &tallyParts[S]{tallying: t, parts: 1 << skip, back: 64 - skip}
-	if t.valid != nil {
-		p.up = 1
-	}
+	p := &tallyParts[S]{tallying: t, parts: 1 << skip, back: 64 - skip, up: t.spare()}
 	tables := make([]tallyTable[S], p.parts)
 	var rows vec[uint32] // of each record, where first rows are looked for
 	step := int64(roundRows)
@@ -311,31 +308,7 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 	}
 	p.free()
 	t.a.drop(rows.b)
-	lists := make([]vec[tallySlot[S]], p.parts)
-	err = tasks(t.ctx, p.parts, func(_, part int) (err error) {
-		h := &tables[part]
-		if lists[part], err = newVec[tallySlot[S]](t.a, h.used+1); err != nil {
-			return err
-		}
-		k := 0
-		for i := range h.slots.s {
-			if s := &h.slots.s[i]; s.counts != 0 {
-				lists[part].s[k] = tallySlot[S]{wordOf(s.word, p.up), s.tally}
-				if t.firsts {
-					lists[part].s[k].counts = uint64(h.firsts.s[s.counts>>32])<<32 | uint64(uint32(s.counts))
-				}
-				k++
-			}
-		}
-		lists[part].s = lists[part].s[:k]
-		t.a.drop(h.slots.b)
-		t.a.drop(h.firsts.b)
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	return true, t.putLists(lists)
+	return true, t.putTables(tables, skip, p.up)
 }
 
 // foldPart adds the records of a part, which begin at place at of all, to its table.
@@ -429,7 +402,12 @@ func (h *tallyTable[S]) addLooked(b *tallyBatch[S], records []tallyRecord, j int
 // look finds where records' words are: in the first three slots of each search,
 // without a branch.
 func (h *tallyTable[S]) look(b *tallyBatch[S], records []tallyRecord, skip uint, free uint64) {
-	lookHashes(h.slots.s, records, &b.heads, h.shift-skip, free)
+	k, slots, shift := 0, h.slots.s, h.shift-skip
+	if b.look != nil {
+		k = len(records) &^ 7
+		b.look(b.heads[:k], recordWords(records[:k]), &slots[0].word, uint64(shift), uint64(len(slots)-1), free)
+	}
+	lookHashes(slots, records[k:], b.heads[k:], shift, free)
 }
 
 // double makes a part's table twice as large.

@@ -24,6 +24,7 @@ type loops struct {
 	runU64     runLoops[uint64]
 	scan32     scanLoops[float32]
 	scan64     scanLoops[float64]
+	sieve      sieveLoops
 	text       textLoops
 	unary      unaryLoops
 }
@@ -50,6 +51,7 @@ func goLoops() *loops {
 		runU64:     goRunLoops[uint64](),
 		scan32:     goScanLoops[float32](),
 		scan64:     goScanLoops[float64](),
+		sieve:      goSieveLoops(),
 		text:       goTextLoops(),
 		unary:      goUnaryLoops(),
 	}
