@@ -300,3 +300,20 @@ def test_after_a_fork_everything_is_an_exception() -> None:
         except BaseException:
             os._exit(4)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and t.to_pydict() == {"a": [1]}
+
+
+def test_numbers_that_c_cannot_hold() -> None:
+    t = vo.Table({"x": [1.0, 2.0, 3.0]})
+    for n in (2**70, 2**64 + 2, -(2**63) - 1):
+        with pytest.raises(OverflowError, match=f"batch is {n}"):
+            vo.Loader(t, n)
+        with pytest.raises(OverflowError, match=f"is {n}, and has to be"):
+            t.head(n)
+    with pytest.raises(OverflowError, match="sample_rows is"):
+        vo.scan_csv("no.csv", infer_schema_length=2**65)
+    assert t.head(2**63 - 1).shape == (3, 1)
+    with vo.Loader(t, 2, seed=2**63 - 1, epochs=1) as loader:
+        assert sum(len(x) for x in loader.numpy()) == 3
+    for state in ('{"epoch": 0}', [1]):
+        with pytest.raises(TypeError, match="a state is a dict"):
+            vo.Loader(t, 2, state=state)  # type: ignore[arg-type]

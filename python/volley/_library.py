@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from . import _abi
 from ._drivers import keep_apart
+from ._numbers import check_arguments
 from .errors import OF_STATUS, Closed, Internal, VolleyError
 from .progress import watch, watcher
 
@@ -51,6 +52,7 @@ def failure(status: int) -> VolleyError:
 def call(name: str, *args: Any) -> None:
     """Calls a function that takes no time."""
     function = getattr(library(), name)
+    check_arguments(function, args)
     try:
         status = function(*args)
     except ctypes.ArgumentError:
@@ -72,6 +74,7 @@ def long_call(name: str, args: Sequence[Any], outs: Sequence[Any] = ()) -> None:
     them every 20 ms, and an exception from one, such as KeyboardInterrupt, cancels the operation."""
     lib = library()
     function = getattr(lib, name)
+    check_arguments(function, args)
     try:
         who = watcher()
         if who is None and threading.current_thread() is not threading.main_thread():

@@ -326,6 +326,8 @@ class Loader:
         return self.encodings.values
 
     def _open(self, state: Mapping[str, Any] | None) -> None:
+        if not isinstance(state, Mapping | None):
+            raise TypeError(f"a state is a dict, as state_dict gives it, not {type(state).__name__}")
         lists = [texts(self.features), texts(self.labels)]
         encodings, count, _keep = self.encodings.structures()
         decoders = self.encodings.decoders.structures()

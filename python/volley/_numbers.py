@@ -1,0 +1,39 @@
+"""Integers as C takes them. ctypes keeps the low bits of one that is too large: 2**64 + 2 would be 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import Structure, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+_RANGES: dict[Any, tuple[int, int]] = {
+    c_int32: (-(2**31), 2**31 - 1),
+    c_uint32: (0, 2**32 - 1),
+    c_int64: (-(2**63), 2**63 - 1),
+    c_uint64: (0, 2**64 - 1),
+    c_void_p: (0, 2**64 - 1),
+}
+
+
+def check(name: str, kind: Any, value: Any) -> None:
+    """Raises OverflowError where an integer is none of a type of C."""
+    least, most = _RANGES.get(kind, (0, 0))
+    if most and isinstance(value, int) and not least <= value <= most:
+        raise OverflowError(f"{name} is {value}, and has to be {least} to {most}")
+
+
+def check_arguments(function: Any, args: Sequence[Any]) -> None:
+    """check of those arguments of a function of the library that may be too large."""
+    for i, a in enumerate(args):
+        if isinstance(a, int) and not 0 <= a < 2**31:
+            check(f"argument {i + 1} of {function.__name__}", function.argtypes[i], a)
+
+
+class Checked(Structure):
+    """A structure whose fields hold what they are given."""
+
+    def __init__(self, *values: Any, **fields: Any) -> None:
+        kinds = {name: kind for name, kind, *_ in self._fields_}
+        for name, value in [*zip(kinds, values), *fields.items()]:
+            check(name, kinds.get(name), value)
+        super().__init__(*values, **fields)
