@@ -27,6 +27,7 @@ type slot struct {
 	n        int64 // rows of the source
 	height   int64 // of the tensors, another number where the source is resizing
 	padded   int64
+	leftOut  int64 // rows that SkipBad left out, without those that would have been padding
 	err      error // instead of a batch
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -203,6 +204,18 @@ func TestEncodingsFail(t *testing.T) {
 			}
 			if s := l.Stats(); n == 200 || n < 100 || s.Skipped+n != 200 {
 				t.Errorf("%s: %d rows and %d skipped", want, n, s.Skipped)
+			}
+			o.Epochs = 2
+			l = load(t, s, o)
+			n = 0
+			for rows, _ := next(t, l); rows != nil; rows, _ = next(t, l) {
+				n += int64(len(rows))
+			}
+			for range 20 { // batches of the next epoch are made meanwhile
+				if s := l.Stats(); s.Skipped+n != 200 {
+					t.Fatalf("%s: %d rows and %d skipped of the first of two epochs", want, n, s.Skipped)
+				}
+				time.Sleep(time.Millisecond)
 			}
 			lenient := *e[name]
 			o.Encode = map[string]*Encoding{name: lenient.Unknown().Cut()}

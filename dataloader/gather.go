@@ -168,7 +168,7 @@ func newGatherer(t *table.Table, column int, to arrow.DataType) (gatherer, error
 		return nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v%s", f.Name, f.Type, why)
 	}
 	if numberOf(f.Type) == nil {
-		return refuse(", which is no number: encode it first, or leave it out")
+		return refuse(", which is no number: cast it or encode it first, or leave it out")
 	}
 	if isHalf(to) {
 		inner, err := newGatherer(t, column, arrow.PrimitiveTypes.Float32)

@@ -86,8 +86,13 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 		return nil, err
 	}
 	if o.Window != nil {
-		if s, err = newWindowed(ctx, s, *o.Window); err != nil {
+		of := s
+		if s, err = newWindowed(ctx, of, *o.Window); err != nil {
 			return nil, err
+		}
+		if s.NumRows() == 0 && of.NumRows() > 0 {
+			return nil, device.Errorf(device.ErrMismatch, "", call, "%s has %d rows, and no series among them is as long as a window: %d rows of history and %d of horizon",
+				of.Name(), of.NumRows(), o.Window.History, o.Window.Horizon)
 		}
 	}
 	l := &Loader{options: o, source: s, busy: make(chan struct{}, 1)}
@@ -215,7 +220,7 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 	}
 	l.step++
 	l.lent.Add(1)
-	l.meter.given(s.n)
+	l.meter.given(s.n, s.leftOut)
 	return Batch{s, s.lease.Add(1), false}, nil
 }
 

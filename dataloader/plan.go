@@ -85,7 +85,7 @@ func (p *planner) column(name string, before []string) (i int, own arrow.DataTyp
 		}
 	}
 	if own = numberOf(f.Type); own == nil {
-		return 0, nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v, which is no number: encode it first, or leave it out", name, f.Type)
+		return 0, nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q is of type %v, which is no number: cast it or encode it first, or leave it out", name, f.Type)
 	}
 	return at[0], own, nil
 }

@@ -115,7 +115,7 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 	var from int64
 	s.epoch, from, s.step, _ = l.place(ticket)
-	s.err, s.position = nil, l.sampler.after(from, s.step)
+	s.err, s.leftOut, s.position = nil, 0, l.sampler.after(from, s.step)
 	stage, done := "read", false
 	defer func() { s.ended(stage, done, recover()) }()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
@@ -199,7 +199,6 @@ func (l *Loader) read(ctx context.Context, s *slot, ticket int64) error {
 		if len(bad) == 0 {
 			return err
 		}
-		l.meter.skipped.Add(int64(len(bad)))
 		s.leaveOut(bad)
 	}
 }
@@ -240,7 +239,9 @@ func (s *slot) leaveOut(positions []int) {
 	for i, row := range s.rows[:s.n] {
 		if len(positions) > 0 && positions[0] == i {
 			positions = positions[1:]
-			if int64(i) >= whole {
+			if int64(i) < whole {
+				s.leftOut++
+			} else {
 				s.padded--
 			}
 			continue

@@ -22,9 +22,10 @@ type meter struct {
 	copying                               total
 }
 
-func (m *meter) given(rows int64) {
+func (m *meter) given(rows, leftOut int64) {
 	m.batches.Add(1)
 	m.rows.Add(rows)
+	m.skipped.Add(leftOut)
 }
 
 // ready notes how many batches waited when one was asked for.
@@ -36,7 +37,7 @@ func (m *meter) ready(n int64) {
 // Stats are the figures of a loader since it was made.
 type Stats struct {
 	Batches, Rows int64         // given out
-	Skipped       int64         // rows that SkipBad left out, of batches that are made
+	Skipped       int64         // rows that SkipBad left out of these batches
 	Elapsed       time.Duration // since New
 	RowsPerSecond float64       // over Elapsed, time in which nobody asked included
 	Read          time.Duration // of all decoders together, in reading files or waiting for a stream

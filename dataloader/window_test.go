@@ -113,7 +113,7 @@ func TestWindowsRefuse(t *testing.T) {
 		"windows of 0 rows":             {Window: &Window{}},
 		`no column "e" to tell`:         {Window: &Window{History: 1, Entity: "e"}},
 		"of type utf8 and no number":    {Window: &Window{History: 1, Entity: "s"}},
-		"has no rows":                   {Window: &Window{History: 3, Horizon: 1}},
+		"3 rows of history and 1 of h":  {Window: &Window{History: 3, Horizon: 1}},
 		"windows are RowMajor":          {Window: &Window{History: 1}, Layout: ColumnMajor},
 		"every -1 rows":                 {Window: &Window{History: 1, Stride: -1}},
 		"there is no column \"z\" to e": {Encode: map[string]*Encoding{"z": Categories("a")}},
