@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"maps"
+	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -57,6 +58,46 @@ func TestTallySievesDeceived(t *testing.T) {
 	}
 	k, v := fixedColumn(t, arrow.PrimitiveTypes.Int64, keys), wholeInts(t, rows)
 	eachGroupLoops(t, func(t *testing.T) { checkFirsts(t, []*memory.Column{k}, v, false, true) })
+}
+
+// Groups come in the order of their hashes out of tables of any size, so that those of ranges
+// come as those of parts do. Many hashes want the same slots, some of them the last, from
+// where searches go on at the first.
+func TestByHash(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	for _, skip := range []uint{0, 1, 6} {
+		var want []uint64
+		for i := range 3000 {
+			w := r.Uint64() >> skip
+			switch i % 3 {
+			case 1:
+				w = ^uint64(0)>>skip - w>>44
+			case 2:
+				w = w>>40 | 1<<60>>skip
+			}
+			want = append(want, w)
+		}
+		slices.Sort(want)
+		want = slices.Compact(want)
+		for _, size := range []int{4096, 8192, 1 << 15} {
+			h := &tallyTable[int64]{shift: 64 - uint(bits.TrailingZeros(uint(size)))}
+			h.slots.s = make([]tallySlot[int64], size)
+			for _, k := range r.Perm(len(want)) {
+				i := want[k] << skip >> h.shift
+				for h.slots.s[i].counts != 0 {
+					i = (i + 1) & uint64(size-1)
+				}
+				h.slots.s[i].word, h.slots.s[i].counts = want[k], 1
+			}
+			var got []uint64
+			for _, s := range h.byHash(make([]tallySlot[int64], len(want)+1), skip) {
+				got = append(got, s.word)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("skip %d, %d slots: %d of %d groups, not in the order of their hashes", skip, size, len(got), len(want))
+			}
+		}
+	}
 }
 
 // What decides on ranges: workers, the cache, loops and the guess.

@@ -9,8 +9,9 @@ import "unsafe"
 const textSlotBytes = uint64(unsafe.Sizeof(textSlot[int64]{}))
 
 // slotOfText is where the k-th look goes of a search that begins at slot i: to both
-// slots of a line, then to both of the next one. Slot after slot, a seventh of the looks
-// in a table two fifths full went to a line that nobody had asked for ahead.
+// slots of a line, then to both of the next one. Slot after slot, by calculation, a
+// seventh of the looks in a table two fifths full would go to a line that nobody has
+// asked for ahead.
 func slotOfText(i, k uint64) uint64 { return i ^ k&1 + k&^1 }
 
 // lookTexts puts into heads the slots where texts are, or the second of a search.
