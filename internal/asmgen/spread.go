@@ -11,6 +11,10 @@ const (
 	// spreadAhead is how many steps ahead lines are asked for: of sixteen columns they
 	// are 32 KiB, of the second-level cache.
 	spreadAhead = 32
+	// spreadPlaces is how many steps ahead the places are asked for that a square goes to.
+	// Stores come to the cache in their order: one to a line that is not there makes all
+	// behind it wait.
+	spreadPlaces = 2
 	// spreadFew is the least number of marked rows of sixteen for which a square is
 	// turned; fewer are gathered one by one.
 	spreadFew = 5
@@ -64,9 +68,25 @@ read, of which columns, 1 to %d, are written, and %d elements more of mask than 
 		g.IMULQ(stride, place)
 		g.VMOVUPS(values, there, operand.Mem{Base: to, Index: place, Scale: 1})
 	}
+	soon := func() {
+		skip := g.label("soon")
+		g.CMPQ(steps, operand.U8(spreadPlaces))
+		g.JBE(operand.LabelRef(skip))
+		g.MOVWLZX(at(mask, 2*spreadPlaces), marked.As32())
+		g.POPCNTL(marked.As32(), few.As32())
+		g.CMPL(few.As32(), operand.U8(spreadFew))
+		g.JB(operand.LabelRef(skip))
+		for i := range n {
+			g.MOVL(at(places, 4*(n*spreadPlaces+i)), place.As32())
+			g.IMULQ(stride, place)
+			g.PREFETCHT0(operand.Mem{Base: to, Index: place, Scale: 1})
+		}
+		g.Label(skip)
+	}
 	g.count(steps, func() {
 		next, one, square := g.label("next"), g.label("one"), g.label("square")
 		ask(spreadAhead)
+		soon()
 		g.MOVWLZX(at(mask, 0), marked.As32())
 		g.TESTL(marked.As32(), marked.As32())
 		g.JZ(operand.LabelRef(next))
