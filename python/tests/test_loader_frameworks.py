@@ -11,6 +11,7 @@ import pytest
 import volley as vo
 import volley.loader
 from volley import _capsule
+from volley._library import live
 
 RING = 3
 
@@ -36,17 +37,48 @@ class Versioned(ctypes.Structure):
 def lent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Where the tensors lie that were handed out, in the order of that."""
     addresses = []
-    plain = vo.loader.BatchTensor.capsule
+    plain = vo.loader.BatchTensor._exported
 
-    def capsule(self: Any, versioned: bool = False) -> Any:
-        made = plain(self, versioned)
-        structure = Versioned if versioned else Managed
-        where = _capsule.unwrap(made, b"dltensor_versioned" if versioned else b"dltensor")
-        addresses.append(structure.from_address(where).data)
-        return made
+    def exported(self: Any, name: str) -> int:
+        where = plain(self, name)
+        addresses.append((Versioned if name.endswith("versioned") else Managed).from_address(where).data)
+        return where
 
-    monkeypatch.setattr(vo.loader.BatchTensor, "capsule", capsule)
+    monkeypatch.setattr(vo.loader.BatchTensor, "_exported", exported)
     return addresses
+
+
+def test_a_tensor_that_is_not_taken_comes_back() -> None:
+    def refuses(capsule: Any) -> Any:
+        raise ZeroDivisionError
+
+    def takes_and_fails(capsule: Any) -> Any:
+        where = _capsule.unwrap(capsule, b"dltensor")
+        _capsule.rename(capsule, b"used_dltensor")
+        taken.append(where)
+        raise KeyError
+
+    taken: list[int] = []
+    before, made = live(), loader()
+    for _ in range(2 * RING):
+        b = made.next()
+        assert b is not None
+        with pytest.raises(ZeroDivisionError):
+            b.features.handed(refuses)
+        with pytest.raises(vo.Closed, match="handed out before"):
+            b.features.handed(refuses)
+        b.close()
+        with pytest.raises(vo.Closed, match="this Batch was closed"):
+            b.labels.handed(refuses)
+    b = made.next()
+    assert b is not None
+    with pytest.raises(KeyError):
+        b.features.handed(takes_and_fails)
+    b.close()
+    made.close()
+    assert live() == before + 2  # the table, and the tensor: who took it has it
+    vo._tensor._Deleter(vo._tensor.Managed.from_address(taken[0]).deleter)(taken[0])
+    assert live() == before + 1
 
 
 def test_torch_is_the_rings_memory(lent: list[int]) -> None:

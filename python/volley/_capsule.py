@@ -165,7 +165,12 @@ def unwrap(capsule: Any, name: bytes) -> int:
 
 def new(address: int, name: bytes, destroy: Any) -> Any:
     """A capsule with a name that lives as long as the process."""
-    return _new(address, name, ctypes.cast(destroy, c_void_p))
+    return _new(address, name, destroy)
+
+
+def plain(address: int, name: bytes) -> Any:
+    """A capsule with a name that lives as long as the process, of what is not deleted with it."""
+    return _new(address, name, None)
 
 
 def valid(capsule: Any, name: bytes) -> bool:
@@ -199,4 +204,4 @@ def destructor(name: bytes, layout: type[Structure]) -> Any:
     return _Destroy(destroy)
 
 
-__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "no_options", "pair", "pointer", "pulled", "rename", "said", "unwrap", "valid", "wrap"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "no_options", "pair", "plain", "pointer", "pulled", "rename", "said", "unwrap", "valid", "wrap"]

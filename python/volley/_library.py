@@ -193,7 +193,8 @@ class Handle:
 
     def __del__(self) -> None:
         try:
-            self.close()
+            if self._value is not None:
+                self.close()
         except Exception:  # the interpreter is ending, or __init__ failed
             return
 

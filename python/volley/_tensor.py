@@ -112,6 +112,21 @@ def wrap(address: int, versioned: bool) -> Any:
     return _capsule.new(address, name, _DESTRUCTORS[name])
 
 
+def handed(address: int, take: Callable[[Any], Any]) -> Any:
+    """What take makes of a capsule of a managed tensor, which it takes before it returns: the capsule then needs nobody who looks after it, which
+    costs as much as the rest of a call. A tensor that is not taken is deleted."""
+    capsule = _capsule.plain(address, b"dltensor")
+    try:
+        return take(capsule)
+    except BaseException:
+        if _capsule.valid(capsule, b"dltensor"):
+            _capsule.rename(capsule, b"used_dltensor")
+            managed = Managed.from_address(address)
+            if managed.deleter:
+                _Deleter(managed.deleter)(address)
+        raise
+
+
 def of(capsule: Any) -> Any:
     """The tensor in a capsule that nobody has taken."""
     for name, layout in _LAYOUTS.items():
@@ -144,4 +159,4 @@ def take(producer: Any) -> tuple[int, bool]:
     raise Mismatch(f"a PyCapsule named dltensor is wanted, not {capsule!r}", "mismatch")
 
 
-__all__ = ["Tensor", "bools", "export", "of", "take", "wrap"]
+__all__ = ["Tensor", "bools", "export", "handed", "of", "take", "wrap"]

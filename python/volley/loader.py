@@ -52,9 +52,15 @@ class BatchTensor:
 
     def capsule(self, versioned: bool = False) -> Any:
         """A PyCapsule of DLPack's managed tensor."""
-        name = "volley_batch_to_dlpack_versioned" if versioned else "volley_batch_to_dlpack"
-        column = None if self._column is None else encode(self._column)
-        return _tensor.wrap(make(name, self._batch._handle, self._part, column, int(self._mask)), versioned)
+        return _tensor.wrap(self._exported("volley_batch_to_dlpack_versioned" if versioned else "volley_batch_to_dlpack"), versioned)
+
+    def handed(self, take: Callable[[Any], Any]) -> Any:
+        """What a framework's function makes of such a capsule, which it takes."""
+        return _tensor.handed(self._exported("volley_batch_to_dlpack"), take)
+
+    def _exported(self, name: str) -> int:
+        """The address of the managed tensor that a function of the library makes."""
+        return make(name, self._batch, self._part, None if self._column is None else encode(self._column), int(self._mask))
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._place
@@ -139,11 +145,13 @@ class Batch(Handle):
         made: list[Any] = []
         masks = (False, True) if loader.masks else (False,)
         if loader.matrix:
-            made.extend(convert(BatchTensor(self, _abi.BATCH_FEATURES, None, mask)) for mask in masks)
+            for mask in masks:
+                made.append(convert(BatchTensor(self, _abi.BATCH_FEATURES, None, mask)))
         if loader.apart:
             made.extend({n: self._apart(convert, n, mask) for n in loader.apart} for mask in masks)
         if loader.labels:
-            made.extend(convert(BatchTensor(self, _abi.BATCH_LABELS, None, mask)) for mask in masks)
+            for mask in masks:
+                made.append(convert(BatchTensor(self, _abi.BATCH_LABELS, None, mask)))
         if loader.row_numbers:
             made.append(convert(BatchTensor(self, _abi.BATCH_ROWS, None, False)))
         return made
@@ -184,12 +192,12 @@ def _torch(loader: Loader) -> Callable[[BatchTensor], Any]:
 
     kind, number = loader.place
     if kind != 2:
-        return lambda t: from_dlpack(t.capsule())
+        return lambda t: t.handed(from_dlpack)
     from torch.cuda import current_stream
 
     def take(t: BatchTensor) -> Any:
         t.used_on(current_stream(number).cuda_stream)
-        return from_dlpack(t.capsule())
+        return t.handed(from_dlpack)
 
     return take
 
@@ -204,7 +212,7 @@ def _jax() -> Callable[[BatchTensor], Any]:
 def _tensorflow() -> Callable[[BatchTensor], Any]:
     import tensorflow as tf
 
-    return lambda t: tf.experimental.dlpack.from_dlpack(t.capsule())
+    return lambda t: t.handed(tf.experimental.dlpack.from_dlpack)
 
 
 class Loader:
