@@ -30,6 +30,7 @@ var stems = []stem{
 	{kernels, "pairs", pairs},
 	{kernels, "peak", peak},
 	{packed, "pick", pickLoop},
+	{kernels, "place", place},
 	{packed, "placed", placedLoop},
 	{kernels, "reduce", reduce},
 	{packed, "rows", rowsLoop},

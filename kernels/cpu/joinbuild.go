@@ -21,6 +21,7 @@ func (l *loops) joinBuild(ctx context.Context, s device.Stream, keys []*memory.C
 	a := newArena(s)
 	index, err := newJoinIndex(ctx, a, keys, o.NullsEqual)
 	if err == nil {
+		index.l = l
 		err = index.shorten(ctx, a, l)
 	}
 	if err != nil {

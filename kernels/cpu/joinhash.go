@@ -76,12 +76,13 @@ type placeRoom struct {
 // place fills the places for a number of keys. It reports whether they were
 // enough.
 func (t *joinIndex) place(ctx context.Context, a, scratch *arena, p *keyParts, keys int64, slack int) (bool, error) {
-	t.region = uint64(keys*5/3>>t.cut) + 8
+	t.region = min(uint64(keys*5/3>>t.cut)+8, 1<<32-1)
 	t.stride = t.region + uint64(slack)
 	var err error
 	if t.slots, err = newVec[uint64](a, int(t.stride)<<t.cut); err != nil {
 		return false, err
 	}
+	t.seekIn.slots = t.slots.s
 	x := &placing{joinIndex: t, ctx: ctx, a: a, scratch: scratch, p: p}
 	x.rooms.make = func() (*placeRoom, error) { return new(placeRoom), nil }
 	if !t.ks.exact {

@@ -2,8 +2,8 @@ package cpu
 
 import (
 	"context"
-	"math/bits"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -22,22 +22,24 @@ type joinIndex struct {
 	dense  vec[uint32] // id+1 of each word, where unique
 	direct bool        // not unique, and the id is the word
 
-	slots  vec[uint64] // tag<<32 | id+1
+	slots  vec[uint64] // where not by an array: tag<<32 | id+1
 	whole  bool        // a tag is the word itself
-	cut    uint        // bits of a region's number
-	region uint64      // places of a region where a search may begin
-	stride uint64      // and all of them: a search ends at a free one
+	seekIn             // the same places; a search ends at a free one
 
 	offsets vec[uint32] // where the rows of an id begin, where not unique
 	rows    vec[uint32]
 
+	l     *loops
 	short *shortTexts // where keys are short texts
 }
+
+// plainLoops are those of an index that no loops are given for.
+var plainLoops = goLoops()
 
 // newJoinIndex indexes the rows of cols; rows with a null key are left out
 // unless nulls are equal.
 func newJoinIndex(ctx context.Context, a *arena, cols []*memory.Column, nullsEqual bool) (*joinIndex, error) {
-	t := &joinIndex{length: cols[0].Len()}
+	t := &joinIndex{l: plainLoops, length: cols[0].Len()}
 	err := tooLong(t.length)
 	if err == nil {
 		t.ks, err = newKeyspace(ctx, a, cols, !nullsEqual)
@@ -64,12 +66,10 @@ func (t *joinIndex) hash(w uint64) uint64 {
 // hashed gives the place where the search for a word begins, and its tag.
 func (t *joinIndex) hashed(w uint64) (at uint64, tag uint32) {
 	h := t.hash(w)
-	at, _ = bits.Mul64(h<<(t.cut&63), t.region)
-	at += h >> (64 - t.cut) * t.stride
 	if t.whole {
-		return at, uint32(w)
+		return t.start(h), uint32(w)
 	}
-	return at, uint32(h)
+	return t.start(h), uint32(h)
 }
 
 // of gives the rows of an id; the array is used where it is the row itself.
@@ -97,6 +97,7 @@ type joinFinder struct {
 	check func(f *joinFinder, b, found *batch) // of a batch's candidates
 	rooms stash[*batch]                        // for candidates
 	texts *shortFinder                         // where both sides' keys are texts and the built ones short
+	near  []uint64                             // the keys, where each is its place in dense
 }
 
 // bind readies the index to be probed with columns of the same types.
@@ -109,13 +110,30 @@ func (t *joinIndex) bind(ctx context.Context, a *arena, cols []*memory.Column) (
 	f.check = checker(t.ks)
 	f.rooms.make = func() (*batch, error) { return new(batch), nil }
 	f.texts = t.short.bind(cols[0], probe.drop)
+	if c := cols[0]; t.dense.b != nil && len(cols) == 1 && wordInts(c.Type()) && c.Validity() == nil {
+		f.near = memory.Values[uint64](c)
+	}
 	return f, nil
+}
+
+// wordInts says that values are integers of 64 bits.
+func wordInts(t arrow.DataType) bool {
+	switch t.ID() {
+	case arrow.INT64, arrow.UINT64, arrow.TIMESTAMP, arrow.DATE64, arrow.TIME64, arrow.DURATION:
+		return true
+	}
+	return false
 }
 
 // find puts the id plus 1 of each row of a batch into its ids, 0 where there
 // is no such key.
 func (f *joinFinder) find(b *batch) {
 	if f.texts != nil && f.findTexts(b) {
+		return
+	}
+	if f.near != nil && b.rows == nil {
+		k := f.ks.cols[0]
+		f.l.place.close(b.ids[:b.n], f.near[b.from:][:b.n], k.base, k.span, f.dense.s)
 		return
 	}
 	skips := f.probe.fill(b)
@@ -167,32 +185,27 @@ func (f *joinFinder) findHashed(b *batch) {
 // seek finds the places with the right tags of a batch's words.
 func (f *joinFinder) seek(b, found *batch) {
 	slots, n := f.slots.s, b.n
-	ids, places, tags, entries := b.ids[:n], b.part[:n], b.group[:n], found.part[:n]
-	for j, w := range b.words[:n] { // the right one of three places, without a branch
-		at, tag := f.hashed(w)
-		first, second, e := slots[at], slots[at+1], slots[at+2]
-		place := at + 2
-		if uint32(second>>32) == tag {
-			e, place = second, at+1
+	ids, places, tags := b.ids[:n], b.part[:n], b.group[:n]
+	words := b.words[:n]
+	hashes, marks := words, words
+	if f.ks.exact {
+		hashes = found.words[:n]
+		for j, w := range words {
+			hashes[j] = mix(w)
 		}
-		if uint32(first>>32) == tag {
-			e, place = first, at
+		if !f.whole {
+			marks = hashes
 		}
-		if first == 0 {
-			e = 0
-		}
-		places[j], tags[j], entries[j] = place, tag, e
 	}
-	for j, e := range entries {
-		if tag := tags[j]; e != 0 && uint32(e>>32) != tag {
-			at := places[j]
-			for e != 0 && uint32(e>>32) != tag {
-				at++
-				e = slots[at]
-			}
-			places[j] = at
+	rest := f.l.place.seek(&seekRoom{ids: ids, places: places, tags: tags, rest: found.group[:n]}, &f.seekIn, hashes, marks)
+	for _, j := range found.group[:rest] {
+		tag, at := tags[j], places[j]+1
+		e := slots[at]
+		for e != 0 && uint32(e>>32) != tag {
+			at++
+			e = slots[at]
 		}
-		ids[j] = uint32(e)
+		ids[j], places[j] = uint32(e), at
 	}
 }
 

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"encoding/binary"
 	"math/bits"
 	"sync/atomic"
 
@@ -107,13 +108,10 @@ func (p *probe) count() (err error) {
 // note sets the bits of a batch of rows in order and counts them.
 func (p *probe) note(b *batch) int64 {
 	matched := 0
+	var marks [batchRows / 8]byte
+	comparisonsOf[uint32](p.l).scalar[kernels.NotEqual](marks[:(b.n+7)/8], b.ids[:b.n], 0)
 	for j := 0; j < b.n; j += 64 {
-		w := uint64(0)
-		for k, id := range b.ids[j:min(j+64, b.n)] {
-			if id != 0 {
-				w |= 1 << k
-			}
-		}
+		w := binary.LittleEndian.Uint64(marks[j/8:])
 		p.found.s[(int(b.from)+j)>>6] = w
 		matched += bits.OnesCount64(w)
 	}

@@ -20,6 +20,7 @@ type loops struct {
 	network    networkLoops
 	pairs      pairLoops
 	peak       peakLoops
+	place      placeLoops
 	runU32     runLoops[uint32]
 	runU64     runLoops[uint64]
 	scan32     scanLoops[float32]
@@ -47,6 +48,7 @@ func goLoops() *loops {
 		network:    goNetworkLoops(),
 		pairs:      goPairLoops(),
 		peak:       goPeakLoops(),
+		place:      goPlaceLoops(),
 		runU32:     goRunLoops[uint32](),
 		runU64:     goRunLoops[uint64](),
 		scan32:     goScanLoops[float32](),

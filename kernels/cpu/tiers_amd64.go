@@ -77,6 +77,7 @@ func (l *loops) avx512() {
 	l.network.avx512()
 	l.pairs.avx512()
 	l.peak.avx512()
+	l.place.avx512()
 	l.reduce.avx512()
 	l.scanAVX512()
 	l.sieve.avx512()
