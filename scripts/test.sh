@@ -38,6 +38,8 @@ partners() {
 	packages pkg-config pkg-config || true
 	packages cmake cmake make || true
 }
+# Compilers and tests that collect garbage seldom take a tenth less time, and up to the limit the memory is there. Sections that measure are without it.
+export GOGC=400 GOMEMLIMIT=3GiB
 go version
 beside libraries
 beside partners
@@ -47,10 +49,14 @@ staticcheck
 build
 assembly
 
-# Each system has the packages of others compiled anew, of which ours only want the exported names: they are not optimised. Ours are, as they are shipped.
+# Each system has the packages of others compiled anew, of which ours only want the exported names: they are not optimised. Ours are, as they are shipped,
+# once for each processor: for amd64 the build above did it. Nobody debugs them. A compiler that runs for seconds need not collect.
 for target in linux/arm64 darwin/arm64 windows/amd64; do
 	section "build for $target"
-	GOGC=400 GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build -gcflags='all=-N -l' -gcflags="$(go list -m)/...=" ./...
+	plain='-N -l -dwarf=false' ours='-N -l -dwarf=false'
+	[ $target != linux/arm64 ] || ours=
+	GOGC=off GOMEMLIMIT=1GiB \
+		GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go build -ldflags='-s -w' -gcflags="all=$plain" -gcflags="$(go list -m)/...=$ours" ./...
 done
 
 section "build with the tag purego: no assembly"
@@ -80,7 +86,18 @@ fi
 
 packages g++ g++ || true # emulator_sections says when it is missing
 
-# What is about devices has mostly one thread, and goes beside the rest.
+# The interfaces to other languages: compilers and short programs, of which each waits for the one before.
+bindings() {
+	section "C interface and Python package"
+	if c_compiler && packages g++ g++; then
+		bash scripts/capi.sh
+		bash scripts/python.sh
+	else
+		leave_out "the C interface and the Python package" "${why_no_compiler:-$why}"
+	fi
+}
+
+# What is about devices has mostly one thread, and goes beside the rest, and so does what is about other languages.
 devices() {
 	emulator_sections
 	oclgrind_sections
@@ -90,7 +107,10 @@ devices() {
 	bash scripts/gogl.sh
 	opencl_sections
 	ptx_sections
+	unset GOGC GOMEMLIMIT
+	bindings
 }
+together partners # bindings compares with them
 beside devices
 
 section "tests"
@@ -100,6 +120,7 @@ longest=$(printf "$(go list -m)/%s\n" kernels/{gpu,cuda,cpu} table/storage kerne
 ordered=$longest$'\n'$(CGO_ENABLED=0 go list ./... | grep -v -x -F "$longest")
 CGO_ENABLED=0 go test -timeout 20m $ordered
 
+unset GOGC GOMEMLIMIT
 section "tests under the race detector"
 if c_compiler; then
 	# Proves that goroutines share nothing unguarded. Of the backends of kernels/gpu one is enough: the host side is the same, and device/cuda has its
@@ -135,15 +156,6 @@ case $answers in
 	exit 1
 	;;
 esac
-
-together partners
-section "C interface and Python package"
-if c_compiler && packages g++ g++; then
-	bash scripts/capi.sh
-	bash scripts/python.sh
-else
-	leave_out "the C interface and the Python package" "${why_no_compiler:-$why}"
-fi
 
 # Every operation by every peer, at a size that takes seconds; the program fails where a result is not ours.
 section "peers: results equal"

@@ -22,7 +22,11 @@ func TestSoak(t *testing.T) {
 	slots := make(chan struct{}, 64)
 	over := transports(t.TempDir())
 	var all sync.WaitGroup
-	for i := range *schedules {
+	n := *schedules
+	if testing.Short() {
+		n = min(n, 30)
+	}
+	for i := range n {
 		r := rand.New(rand.NewPCG(*seed, uint64(i)))
 		op := algorithm.Op(r.IntN(int(algorithm.AllToAll) + 1))
 		can := algorithm.For(op)

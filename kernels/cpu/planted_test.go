@@ -20,7 +20,7 @@ func TestTiers(t *testing.T) {
 	sets := cpu.Tiers()
 	for i, set := range sets[1:] {
 		extent := kerneltest.Tiny
-		if i+2 == len(sets) {
+		if i+2 == len(sets) && !testing.Short() {
 			extent = kerneltest.Brief
 		}
 		t.Run(set.Name, func(t *testing.T) {

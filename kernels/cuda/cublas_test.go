@@ -153,7 +153,7 @@ func TestCUBLAS(t *testing.T) {
 	if b == nil {
 		return
 	}
-	kerneltest.Run(t, b)
+	kerneltest.Run(t, b, kerneltest.Size(kerneltest.Tiny))
 	t.Cleanup(func() {
 		if f.created != 1 || len(f.products) == 0 || f.workspaces != len(f.products) {
 			t.Errorf("%d handles, %d products with %d workspaces", f.created, len(f.products), f.workspaces)

@@ -72,11 +72,19 @@ type side struct {
 // same holds what f gives on the device to what it gives on the reference.
 func (l *least) same(t *testing.T, what string, f func(side) (*memory.Column, error)) {
 	t.Helper()
+	l.alike(t, what, func(at side) ([]*memory.Column, error) {
+		c, err := f(at)
+		return []*memory.Column{c}, err
+	})
+}
+
+// alike is same for several columns.
+func (l *least) alike(t *testing.T, what string, f func(side) ([]*memory.Column, error)) {
+	t.Helper()
 	want, err := f(side{l.reference, l.hs, func(c *memory.Column) *memory.Column { return c }})
 	if err != nil {
 		t.Fatalf("%s on the reference: %v", what, err)
 	}
-	defer want.Release()
 	got, err := f(side{l.b, l.s, func(c *memory.Column) *memory.Column {
 		there, err := device.Move(t.Context(), l.s, l.b.Device.Memory(), c)
 		if err != nil {
@@ -88,7 +96,12 @@ func (l *least) same(t *testing.T, what string, f func(side) (*memory.Column, er
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	t.Run(what, func(t *testing.T) { holds(t, l.c, got, nil, kernels.Scalars(want)) })
+	t.Run(what, func(t *testing.T) {
+		for i, c := range want {
+			holds(t, l.c, got[i], nil, kernels.Scalars(c))
+			c.Release()
+		}
+	})
 }
 
 // column is n values on the host.
@@ -150,20 +163,13 @@ func (l *least) elements(t *testing.T) {
 	l.same(t, "any", func(at side) (*memory.Column, error) {
 		return at.Reduce(ctx, at.s, kernels.Any, at.on(truth), kernels.AggregateOptions{})
 	})
-	for _, left := range []bool{true, false} {
-		l.same(t, fmt.Sprint("cross, left ", left), func(at side) (*memory.Column, error) {
-			p, err := at.Cross(ctx, at.s, 3, 7, 9)
-			if err != nil {
-				return nil, err
-			}
-			if left {
-				p.Right.Release()
-				return p.Left, nil
-			}
-			p.Left.Release()
-			return p.Right, nil
-		})
-	}
+	l.alike(t, "cross", func(at side) ([]*memory.Column, error) {
+		p, err := at.Cross(ctx, at.s, 3, 7, 9)
+		if err != nil {
+			return nil, err
+		}
+		return []*memory.Column{p.Left, p.Right}, nil
+	})
 }
 
 // rows are row numbers of 64 bits, which only columns of billions of rows have.
@@ -309,16 +315,14 @@ func (l *least) joins(t *testing.T) {
 		b := key(arrow.PrimitiveTypes.Int64, func(k int64) kernels.Scalar { return kernels.Int64(k % 3) })
 		texts := key(arrow.BinaryTypes.String, func(k int64) kernels.Scalar { return kernels.String(fmt.Sprint("the key ", k)) })
 		for kind, keys := range map[string][]*memory.Column{"word": {a}, "words": {a, b}, "text": {texts}} {
-			for _, left := range []bool{true, false} {
-				l.same(t, fmt.Sprint(x.note, kind, left), func(at side) (*memory.Column, error) { return joinedBy(t, at, keys, x.want, left) })
-			}
+			l.alike(t, fmt.Sprint(x.note, kind), func(at side) ([]*memory.Column, error) { return joinedBy(t, at, keys, x.want) })
 		}
 	}
 }
 
-// joinedBy is the left or the right rows of a join of keys with themselves, by
+// joinedBy is the left and the right rows of a join of keys with themselves, by
 // a table of a certain shape where the device makes it.
-func joinedBy(t *testing.T, at side, keys []*memory.Column, want joinShape, left bool) (*memory.Column, error) {
+func joinedBy(t *testing.T, at side, keys []*memory.Column, want joinShape) ([]*memory.Column, error) {
 	ctx, o := context.Background(), kernels.JoinOptions{NullsEqual: true}
 	var on []*memory.Column
 	for _, k := range keys {
@@ -338,12 +342,7 @@ func joinedBy(t *testing.T, at side, keys []*memory.Column, want joinShape, left
 	if err != nil {
 		return nil, err
 	}
-	if left {
-		p.Right.Release()
-		return p.Left, nil
-	}
-	p.Left.Release()
-	return p.Right, nil
+	return []*memory.Column{p.Left, p.Right}, nil
 }
 
 // sort is texts that differ late, row numbers of both widths, and the first few

@@ -69,9 +69,9 @@ func (s *Suite) Check(c Call, f func(*Env) (Result, error)) {
 }
 
 // enough reports that a check is one of the many that Least leaves out: of a
-// type it makes the first two and each 16th, of kernels whose calls are of many
-// work-items the first of some types and each 64th of all, of sorts, where a
-// pass is of thousands, those of fewer types still.
+// type it makes the first two and each 16th, of filters the first and each 64th
+// of all, of kernels whose calls are of many work-items the first of some types and
+// each 64th of all, of sorts, where a pass is of thousands, those of fewer types still.
 func (s *Suite) enough(c Call) bool {
 	s.checks++
 	key := fmt.Sprint(c.Case.Type)
@@ -80,7 +80,9 @@ func (s *Suite) enough(c Call) bool {
 	switch s.kernel {
 	case "SortIndices", "TopK":
 		return n > 1 || types%6 != 1
-	case "Group", "Aggregate", "GroupBy", "Unique", "JoinBuild", "GEMM", "GEMV", "Transpose":
+	case "Filter":
+		return n > 1 && s.checks%64 != 0
+	case "Partition", "Group", "Aggregate", "GroupBy", "Unique", "JoinBuild", "GEMM", "GEMV", "Transpose":
 		return s.checks%64 != 0 && (n > 1 || types > 3 && types%4 != 0)
 	}
 	return n > 2 && n%16 != 0

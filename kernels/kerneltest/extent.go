@@ -35,8 +35,9 @@ var extentNames = map[string]Extent{"least": Least, "tiny": Tiny, "brief": Brief
 
 // extentOf is the extent that the environment asks for; else the one that the
 // test does, if any; else that of a device: Full on the host, Brief on others
-// and on the host under -short and the race detector, Tiny where those two come
-// together or the device is emulated.
+// and on the host under the race detector, Tiny where those two come together
+// or the device is emulated. Under -short it is Tiny on the host and Least
+// on others.
 func extentOf(fatalf func(string, ...any), d device.Device, asked *Extent) Extent {
 	if text := os.Getenv("VOLLEY_KERNELTEST"); text != "" {
 		e, known := extentNames[text]
@@ -48,11 +49,18 @@ func extentOf(fatalf func(string, ...any), d device.Device, asked *Extent) Exten
 	if asked != nil {
 		return *asked
 	}
+	onHost := d.Place().HostAccessible()
+	if testing.Short() {
+		if onHost {
+			return Tiny
+		}
+		return Least
+	}
 	e := Full
-	if testing.Short() || raceDetector {
+	if raceDetector {
 		e = Brief
 	}
-	if !d.Place().HostAccessible() {
+	if !onHost {
 		e--
 		if d.Info().Emulated {
 			e = Tiny

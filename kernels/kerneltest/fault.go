@@ -44,6 +44,10 @@ func (s *Suite) FailEveryAllocation(what string, c Call, f func(*Env) (Result, e
 	s.Helper()
 	m := s.tested.memory
 	defer m.failAt.Store(0)
+	each := int64(50) // from then on a sample, of many that are alike
+	if s.extent == Tiny && c.Case.Length > 1000 {
+		each = 10 // a short column had each
+	}
 	for n := int64(1); ; n++ {
 		m.calls.Store(0)
 		m.failAt.Store(n)
@@ -77,7 +81,7 @@ func (s *Suite) FailEveryAllocation(what string, c Call, f func(*Env) (Result, e
 			s.Errorf("%s: more than %d allocations", what, n)
 			return
 		}
-		if n > 50 { // the many that are alike: a sample
+		if n > each {
 			n += n / 5
 		}
 	}

@@ -24,7 +24,15 @@ func remote(t *testing.T, set *kernels.Set) *kernels.Backend {
 // The suite holds kernels to the reference on a device whose memory the host
 // cannot address, and sees errors that are planted there.
 func TestSuiteOnRemoteDevice(t *testing.T) {
-	kerneltest.Run(t, remote(t, cpu.Generic()), kerneltest.Size(kerneltest.Tiny))
+	kerneltest.Run(t, remote(t, cpu.Generic()), kerneltest.Size(extent()))
+}
+
+// extent is that of the suite on a pretended device.
+func extent() kerneltest.Extent {
+	if testing.Short() {
+		return kerneltest.Least
+	}
+	return kerneltest.Tiny
 }
 
 func BenchmarkRemoteDevice(b *testing.B) {
@@ -48,7 +56,7 @@ func TestSuiteOnFewTypes(t *testing.T) {
 					f.FieldByName("Types").SetUint(f.FieldByName("Types").Uint() & uint64(types))
 				}
 			}
-			kerneltest.Run(t, remote(t, few), kerneltest.Size(kerneltest.Tiny))
+			kerneltest.Run(t, remote(t, few), kerneltest.Size(extent()))
 		})
 	}
 }

@@ -20,7 +20,11 @@ func order(s *Suite, f func(Call, []kernels.SortKey)) {
 		keys := []kernels.SortKey{{Values: s.Column(c), Descending: n%2 == 0, NullsFirst: n%5 < 2}}
 		types := []arrow.DataType{c.Type}
 		all := s.Types(kernels.KeyTypes)
-		for len(keys) < 1+n%4 && len(keys) < 3 {
+		several := 1 + n%4
+		if c.Length == s.Long() {
+			several = max(several, 2)
+		}
+		for len(keys) < several && len(keys) < 3 {
 			more := Case{Type: all[s.Rand.IntN(len(all))], Length: c.Length, Nulls: s.DrawPattern(), Offset: s.DrawOffset(), Domain: Domain(s.Rand.IntN(3))}
 			keys = append(keys, kernels.SortKey{Values: s.Column(more), Descending: s.Rand.IntN(2) == 0, NullsFirst: s.Rand.IntN(2) == 0})
 			types = append(types, more.Type)
@@ -39,11 +43,23 @@ func (e *Env) keys(keys []kernels.SortKey) []kernels.SortKey {
 	return moved
 }
 
+// faultKeys are the keys of a call under faults. On Tiny's devices, where each of
+// its many calls takes long, seven in eight short ones have the first key alone,
+// which is of each type once; the long one has several.
+func (s *Suite) faultKeys(keys []kernels.SortKey) []kernels.SortKey {
+	if s.extent == Tiny && keys[0].Values.Len() < 1000 && len(s.faulted)%8 != 0 {
+		return keys[:1]
+	}
+	return keys
+}
+
 func sortIndices(s *Suite) {
 	order(s, func(c Call, keys []kernels.SortKey) {
 		run := func(e *Env) (Result, error) { return One(e.SortIndices(e.Ctx, e.Stream, e.keys(keys))) }
 		s.Check(c, run)
 		if c.Case.Length == 65 || c.Case.Length == s.Long() {
+			keys = s.faultKeys(keys)
+			c.Note = fmt.Sprint(keys)
 			s.Faults(c, run)
 		}
 	})

@@ -19,6 +19,8 @@ func topK(s *Suite) {
 		run := func(e *Env) (Result, error) { return One(e.TopK(e.Ctx, e.Stream, e.keys(keys), k)) }
 		s.Check(c, run)
 		if c.Case.Length == 65 {
+			keys = s.faultKeys(keys)
+			c.Note = fmt.Sprintf("k=%d %s", k, fmt.Sprint(keys))
 			s.Faults(c, run)
 		}
 		if c.Case.Length == s.Long() {
