@@ -219,7 +219,7 @@ func TestEvalNamesTheRow(t *testing.T) {
 
 func TestEvalStops(t *testing.T) {
 	b, s := testBackend(t)
-	_, columns := randomRows(t, b, 40*run, 9)
+	_, columns := randomRows(t, b, 8*run, 9)
 	bound := mustBind(t, "sqrt(exp(f) + ln(f + 1)) * sqrt(exp(f) + 1) > a + b", rowSchema)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer cancel()

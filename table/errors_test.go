@@ -130,7 +130,7 @@ func bigTable(t testing.TB, b *kernels.Backend, rows int) *Table {
 
 func TestOperationsStopWithTheirContext(t *testing.T) {
 	b := testBackend(t)
-	rows := 400_000
+	rows := 100_000
 	if b.Device.Info().Emulated {
 		rows = 50_000 // each takes longer than elsewhere all the same
 	}

@@ -29,7 +29,7 @@ func Again(t *testing.T, name string) {
 			args = append(args, "-"+f+"="+v.Value.String())
 		}
 	}
-	if raceDetector {
+	if RaceDetector {
 		args = append(args, "-test.short") // the run in the test's own process has the long cases
 	}
 	program, err := os.Executable()

@@ -2,4 +2,6 @@
 
 package backends
 
-const raceDetector = false
+// RaceDetector is true in programs built with the race detector, which makes
+// them ten times slower.
+const RaceDetector = false

@@ -2,6 +2,6 @@
 
 package backends
 
-// raceDetector is true in programs built with the race detector, which makes
+// RaceDetector is true in programs built with the race detector, which makes
 // them ten times slower.
-const raceDetector = true
+const RaceDetector = true

@@ -99,18 +99,25 @@ func eachBackend(t *testing.T, tol kerneltest.Tolerance, f func(b *kernels.Backe
 	}
 }
 
+// shapedColumn is a column of n int64 keys of a shape.
+func shapedColumn(t *testing.T, r *rand.Rand, n int, shape func(r *rand.Rand, i int64) int64) *memory.Column {
+	t.Helper()
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = shape(r, int64(i))
+	}
+	c := fixedColumn(t, arrow.PrimitiveTypes.Int64, keys)
+	t.Cleanup(c.Release)
+	return c
+}
+
 func TestGroupShapes(t *testing.T) {
+	values := floatsWithNulls(t, manyRows)
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		shape := shapes[name]
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
-			keys := makeColumn(t, arrow.PrimitiveTypes.Int64, manyRows, func(i int) kernels.Scalar { return kernels.Int64(shape(r, int64(i))) })
-			values := makeColumn(t, arrow.PrimitiveTypes.Float64, manyRows, func(i int) kernels.Scalar {
-				if i%11 == 3 {
-					return kernels.Null(arrow.PrimitiveTypes.Float64)
-				}
-				return kernels.Float64(r.NormFloat64() * 1e3)
-			})
+			keys := shapedColumn(t, r, manyRows, shape)
 			ctx := context.Background()
 			eachBackend(t, kerneltest.Tolerance{Abs: 1e-6, Rel: 1e-11}, func(b *kernels.Backend) ([]*memory.Column, error) {
 				s, err := b.NewStream()
@@ -159,9 +166,7 @@ func TestJoinShapes(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%s", name, kind), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(3, 4))
-				key := func(i int) kernels.Scalar { return kernels.Int64(shape(r, int64(i))) }
-				right := makeColumn(t, arrow.PrimitiveTypes.Int64, rows, key)
-				left := makeColumn(t, arrow.PrimitiveTypes.Int64, manyRows, key)
+				right, left := shapedColumn(t, r, rows, shape), shapedColumn(t, r, manyRows, shape)
 				if kind%2 == 1 {
 					left, right = right, left
 				}

@@ -70,13 +70,16 @@ func TestScanThreads(t *testing.T) {
 	}
 	defer s.Close()
 	types := arrow.PrimitiveTypes
-	for _, c := range []struct {
+	for i, c := range []struct {
 		typ arrow.DataType
 		of  func(t *testing.T, typ arrow.DataType, rows int) *memory.Column
 	}{
 		{types.Int8, noise[int8]}, {types.Uint16, noise[uint16]}, {types.Int32, noise[int32]}, {types.Uint32, noise[uint32]},
 		{types.Int64, noise[int64]}, {types.Uint64, noise[uint64]}, {types.Float32, noise[float32]}, {types.Float64, noise[float64]},
 	} {
+		if raceDetector && i%7 != 0 { // the narrowest and the widest: workers meet alike in all
+			continue
+		}
 		for _, bytes := range []int{pastCaches / 16, pastCaches} {
 			column := c.of(t, c.typ, bytes/memory.Width(c.typ)+3*morsel/2+77)
 			for _, o := range []kernels.ScanOptions{{}, {Exclusive: true}} {
