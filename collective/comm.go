@@ -38,6 +38,7 @@ type Comm struct {
 	combine     func(off int, part []byte) // mover.combine, made once
 	localPart   func(from, to int)         // mover.local, made once
 	sharer      transport.Sharer           // the endpoint, where ranks can do each other's work, or nil
+	expecter    transport.Expecter         // the endpoint, where messages can come before they are asked for, or nil
 	programs    map[shape]*program
 	shape       shape // of latest
 	latest      *program
@@ -110,6 +111,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	}
 	c.combine, c.localPart = c.mover.combine, c.mover.local
 	c.sharer, _ = ends.(transport.Sharer)
+	c.expecter, _ = ends.(transport.Expecter)
 	if e, ok := ends.(transport.Eager); ok {
 		c.eager = int64(e.Eager())
 	}

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/timeline"
@@ -192,6 +193,9 @@ func (m *mover) forget() {
 
 func (c *Comm) round(r *algorithm.Round) error {
 	m := &c.mover
+	if c.expecter != nil {
+		c.expect(r)
+	}
 	for i := range r.Local {
 		c.local(&r.Local[i])
 	}
@@ -217,6 +221,43 @@ func (c *Comm) round(r *algorithm.Round) error {
 	return c.flush()
 }
 
+// expect lets long messages of the round come before they are asked for: the first of each rank
+// that is not combined, where no step of the round's own works on what it replaces.
+func (c *Comm) expect(r *algorithm.Round) {
+	m := &c.mover
+	for i := range r.Recvs {
+		v := &r.Recvs[i]
+		if v.Side != algorithm.Plain || v.Into.Len*m.width <= c.eager || slices.ContainsFunc(r.Recvs[:i], func(before algorithm.Recv) bool { return before.From == v.From }) {
+			continue
+		}
+		into := m.at(v.Into)
+		if m.touched(r.Local, into) || m.touched(r.Late, into) {
+			continue
+		}
+		m.header.Step, m.header.Len = c.taken[v.From], int64(len(into))
+		c.expecter.Expect(v.From, &m.header, into)
+	}
+}
+
+// touched says whether a step reads or writes bytes of the vector.
+func (m *mover) touched(steps []algorithm.Local, v []byte) bool {
+	for i := range steps {
+		l := &steps[i]
+		if overlap(m.at(l.Into), v) || overlap(m.at(l.A), v) || l.Fold && overlap(m.at(l.B), v) {
+			return true
+		}
+	}
+	return false
+}
+
+func overlap(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	from, to := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
+	return from < to+uintptr(len(b)) && to < from+uintptr(len(a))
+}
+
 func (c *Comm) local(l *algorithm.Local) {
 	m, from := &c.mover, c.lap()
 	into, a := m.at(l.Into), m.at(l.A)
@@ -232,6 +273,9 @@ func (c *Comm) local(l *algorithm.Local) {
 	case c.sharer != nil:
 		m.into, m.with, m.other = into, a, nil
 		c.sharer.Share(len(into), true, c.localPart)
+		c.traceLocal(timeline.Copy, from, l.Into.Len)
+	case c.expecter != nil:
+		c.expecter.Copy(into, a)
 		c.traceLocal(timeline.Copy, from, l.Into.Len)
 	default:
 		copy(into, a)
@@ -284,11 +328,14 @@ func (c *Comm) flush() error {
 }
 
 // takeBack is called when an operation has failed and the endpoint is interrupted:
-// of what was posted and not flushed nothing arrives any more, so that the caller may
-// have its memory back.
+// of what was posted and not flushed nothing arrives any more, and nothing is written where
+// messages were expected, so that the caller may have its memory back.
 func (c *Comm) takeBack() {
 	for _, to := range c.flushed {
 		_ = c.ends.Flush(to) // the interruption; the operation has its error
+	}
+	if c.expecter != nil {
+		c.expecter.Forget()
 	}
 	c.flushed = c.flushed[:0]
 }

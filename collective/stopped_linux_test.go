@@ -21,6 +21,14 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if name := os.Getenv(strikesIn); name != "" {
+		deadline, err := time.ParseDuration(os.Getenv(stopsAfter))
+		if err == nil {
+			err = overAndOver(name, 1, deadline)
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	if name := os.Getenv(stopsIn); name != "" {
 		if err := stoppedRank(name); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -108,6 +108,20 @@ type Sharer interface {
 	Share(n int, copied bool, do func(from, to int))
 }
 
+// Expecter is an Endpoint that moves bytes of long messages while their receiver is at something
+// else.
+type Expecter interface {
+	// Expect says that the next message of a lane, if it is want, goes to into, and to no
+	// reduction, so that its bytes may come there from now on. Recv of that message, into the
+	// same place, comes next on the lane, or Forget.
+	Expect(from int, want *Header, into []byte)
+	// Forget takes back what was expected and not received: nothing is written there any more.
+	Forget()
+	// Copy copies from one to the other, which are of the same length; what of from was posted
+	// and is expected goes to other ranks meanwhile.
+	Copy(into, from []byte)
+}
+
 // Describer is an Endpoint that tells how it carries messages here.
 type Describer interface {
 	// Describe is a line of text.

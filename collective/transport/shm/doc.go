@@ -4,8 +4,9 @@
 // ranks share processors, and 256 KiB where those are few) in the lane's ring, which the sender fills without waiting for
 // anybody. Of a longer one the slot has the address only, and the receiver copies or
 // combines straight from the sender's memory (process_vm_readv), so its bytes are copied
-// once; a sender that has nothing to do but wait copies a part of it into chunks of the
-// segment, where that was found to be faster. Where the system does not permit reading another process's
+// once; a sender that waits for that writes the rest into the receiver's memory meanwhile
+// (process_vm_writev), where ranks have processors of their own. Of a message that is
+// combined it copies a part into chunks of the segment, where that was found to be faster. Where the system does not permit reading another process's
 // memory, all of a long message passes through the chunks, one copy in and one out.
 //
 // A rank that waits looks at the slot for some microseconds (not at all where the awaited

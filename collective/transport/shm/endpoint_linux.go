@@ -72,7 +72,12 @@ type ends struct {
 	takenThere    uint32          // of helped, those that the reader had taken when it was last asked
 	own           [deepest]uint32 // parts that the writer laid, by slot
 	lendFrom      uint32          // the first message that may have parts to lay
-	habits        [16][2]habit    // by the messages' length, of those that are combined apart
+	// Parts of messages in place that were written into the reader's memory, as the lane counts.
+	pushedOut, pushedIn uint32
+	pushes              bool         // this rank and the other one write such parts
+	habits              [16][2]habit // by the messages' length, of those that are combined apart
+	refused             uint32       // 1 + the number of the message of which a part could not be written
+	expected            []byte       // where the next message goes, if Expect was told
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done

@@ -35,10 +35,31 @@ func (l *lane) laid(k uint32) []byte {
 // offer is what a writer may still lay of one message: nil where that is nothing.
 func (e *endpoint) offer(l *lane, at *ends, k uint32) (s *slot, payload []byte) {
 	payload, s = at.held[k&(e.depth-1)], &l.slots[k&(e.depth-1)]
-	if payload == nil || s.manner != inPlace || s.next.Load() >= partsOf(len(payload)) {
+	if payload == nil || s.manner != inPlace {
+		return nil, nil
+	}
+	if _, _, left := s.parts(); left == 0 {
 		return nil, nil
 	}
 	return s, payload
+}
+
+// parts are how many of a message in place have been begun from its front, from its end, and
+// not at all.
+func (s *slot) parts() (front, back, left uint32) {
+	front, back = halves(s.begun().Load())
+	if all := partsOf(int(s.header.Len)); front+back < all {
+		left = all - front - back
+	}
+	return front, back, left
+}
+
+func halves(begun uint64) (front, back uint32) { return uint32(begun), uint32(begun >> 32) }
+
+// begin begins parts from the front, or from the end, unless somebody has begun others.
+func (s *slot) begin(front, back, more, moreBack uint32) bool {
+	old := uint64(back)<<32 | uint64(front)
+	return s.begun().CompareAndSwap(old, old+uint64(moreBack)<<32+uint64(more))
 }
 
 // roomFor says whether the chunks have room for a part.
@@ -52,8 +73,8 @@ func (at *ends) roomFor(l *lane) bool {
 // lay lays the message's next part into the chunks, which have room, unless the reader
 // has begun it.
 func (e *endpoint) lay(l *lane, at *ends, k uint32, s *slot, payload []byte) {
-	next := s.next.Load()
-	if next >= partsOf(len(payload)) || !s.next.CompareAndSwap(next, next+1) {
+	next, back, left := s.parts()
+	if left == 0 || !s.begin(next, back, 1, 0) {
 		return
 	}
 	from := int(next) * part
@@ -124,8 +145,8 @@ func (e *endpoint) exchange() bool {
 }
 
 // takeParts takes a message in place.
-func (e *endpoint) takeParts(pid int, s *slot, l *lane, at *ends, sink *transport.Sink) error {
-	n := int(s.header.Len)
+func (e *endpoint) takeParts(s *slot, l *lane, at *ends, sink *transport.Sink) error {
+	n, pid := int(s.header.Len), int(at.peer.pid.Load())
 	all, laid := partsOf(n), uint32(0)
 	h := &at.habits[min(bits.Len32(all), len(at.habits)-1)][0]
 	most := all
@@ -134,12 +155,19 @@ func (e *endpoint) takeParts(pid int, s *slot, l *lane, at *ends, sink *transpor
 		most = uint32(len(e.scratch) / part)
 	}
 	together, began := h.together(), time.Now()
-	if together {
-		most = min(most, helpedMost)
-	} else {
-		most = all
+	// A writer that waits writes, which beats laying; of two that take from each other both
+	// are at work as it is.
+	pushed, expected := at.pushes && sink.Combine == nil && all > 1 && len(e.lending) == 0, at.expected != nil
+	switch {
+	case expected:
+	case pushed:
+		e.welcome(l, at, &s.header, sink.Into)
 	}
-	for next := uint32(0); next < all; {
+	open := pushed || expected
+	if together = together && !pushed; together {
+		most = min(most, helpedMost)
+	}
+	for next := uint32(0); ; {
 		looks := 0
 		if together {
 			looks = helpLooks
@@ -147,17 +175,35 @@ func (e *endpoint) takeParts(pid int, s *slot, l *lane, at *ends, sink *transpor
 		if e.exchange() && together {
 			looks = exchangeLooks
 		}
+		for ; looks > 0 && uint32(s.begun().Load()) == next; looks-- {
+		}
+		front, back, left := s.parts()
+		if front == next && left == 0 {
+			if back == 0 {
+				break
+			}
+			if err := e.farewell(pid, s, l, at, back, sink); err != nil {
+				return e.shut(l, at, open, err)
+			}
+			break
+		}
 		off := int(next) * part
-		take := min(most, all-next)
-		if !seen(&s.next, next+1, looks) && s.next.CompareAndSwap(next, next+take) {
+		if front == next {
+			take := min(most, left)
+			if pushed {
+				take = min(take, share(left))
+			}
+			if !s.begin(front, back, take, 0) {
+				continue
+			}
 			next += take
 			if err := e.read(pid, *s.address(), off, min(n, int(next)*part), sink); err != nil {
-				return err
+				return e.shut(l, at, open, err)
 			}
 			continue
 		}
 		if err := e.await(at, l, &l.helped, at.taken+1); err != nil {
-			return err
+			return e.shut(l, at, open, err)
 		}
 		deliver(sink, off, l.laid(at.taken)[:min(part, n-off)])
 		next++
@@ -165,8 +211,12 @@ func (e *endpoint) takeParts(pid int, s *slot, l *lane, at *ends, sink *transpor
 		at.taken++
 		e.set(l, &l.taken, at.taken)
 	}
-	h.learn(2*laid >= all, time.Since(began).Seconds())
-	if wish := h.wish(); wish != l.alone.Load() {
+	wish := uint32(1)
+	if !pushed {
+		h.learn(2*laid >= all, time.Since(began).Seconds())
+		wish = h.wish()
+	}
+	if wish != l.alone.Load() {
 		l.alone.Store(wish)
 	}
 	return nil
@@ -242,7 +292,7 @@ func (e *endpoint) drop(s *slot, l *lane, at *ends) {
 	if !s.claim.CompareAndSwap(offered, claimed) {
 		return
 	}
-	laid := s.next.Swap(1 << 30)
+	laid := uint32(s.begun().Swap(1 << 30))
 	if e.await(at, l, &l.helped, at.taken+laid) == nil {
 		at.taken += laid
 		e.set(l, &l.taken, at.taken)

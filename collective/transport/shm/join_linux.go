@@ -142,7 +142,7 @@ func (e *endpoint) meet(ctx context.Context) error {
 	}
 	born, _ := bornAt(os.Getpid())
 	own.born.Store(born)
-	own.probe.Store(uint64(uintptr(unsafe.Pointer(&e.seg.bytes[0]))))
+	own.probe.Store(uint64(uintptr(unsafe.Pointer(&own.tried))))
 	own.pid.Store(int64(os.Getpid()))
 	e.seg.head().joined.Add(1)
 	for e.seg.head().joined.Load() < int64(e.seg.n) {
@@ -166,14 +166,25 @@ func (e *endpoint) meet(ctx context.Context) error {
 			return fmt.Errorf("shm: %w", err)
 		}
 	}
+	own.shared.Store(1)
 	for r := range e.seg.n {
 		other := e.seg.rank(r)
-		if !readable(int(other.pid.Load()), other.probe.Load()) {
+		pid, probe := int(other.pid.Load()), other.probe.Load()
+		if !readable(pid, probe) {
 			own.noread.Store(1)
+		}
+		if e.crowded || !writable(pid, probe) || !watchable(pid) {
+			own.shared.Store(0)
 		}
 	}
 	if err := e.settle(ctx); err != nil {
 		return err
+	}
+	for r := range e.seg.n {
+		if e.pushes(r) {
+			e.lanes[r].pushes = true
+			e.lanes[r].in.door.open()
+		}
 	}
 	for r := range e.seg.n {
 		if e.seg.rank(r).fenced.Load() != 0 {

@@ -33,7 +33,6 @@ const (
 // await returns when a word has come to the number wanted, or with the interruption, or,
 // where the other rank has left and so will never write it, with ErrLeft. Numbers grow by less than half of their type's range while somebody waits.
 func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) error {
-	crowded := e.crowded
 	if seen(word, want, 1) || seen(word, want, e.patience(at)) {
 		return e.stop.Err()
 	}
@@ -45,31 +44,40 @@ func (e *endpoint) await(at *ends, l *lane, word *atomic.Uint32, want uint32) er
 		if err := e.stop.Err(); err != nil {
 			return err
 		}
-		switch {
-		case !crowded && i < turns:
-			runtime.Gosched() // a rank of this process may be what it waits for
-			seen(word, want, sharedLooks)
-		case i < yieldLooks || !crowded && i < turns+yieldLooks:
-			yield()
-			if i%16 == 15 {
-				runtime.Gosched()
-			}
-		case at.peer.left.Load() != 0:
+		if e.rest(at, l, word, want, now, i) {
 			if seen(word, want, 1) { // it wrote first and left then
 				return e.stop.Err()
 			}
 			return transport.ErrLeft
-		default:
-			l.sleepers.Add(1)
-			if !e.fenced {
-				fenceOthers()
-			}
-			if word.Load() == now {
-				sleep(word, now, nap)
-			}
-			l.sleepers.Add(-1)
 		}
 	}
+}
+
+// rest is what a rank does after the i-th time that it looked at a word in vain, and found
+// now there. It says whether the other rank has left.
+func (e *endpoint) rest(at *ends, l *lane, word *atomic.Uint32, want, now uint32, i int) (left bool) {
+	switch {
+	case !e.crowded && i < turns:
+		runtime.Gosched() // a rank of this process may be what it waits for
+		seen(word, want, sharedLooks)
+	case i < yieldLooks || !e.crowded && i < turns+yieldLooks:
+		yield()
+		if i%16 == 15 {
+			runtime.Gosched()
+		}
+	case at.peer.left.Load() != 0:
+		return true
+	default:
+		l.sleepers.Add(1)
+		if !e.fenced {
+			fenceOthers()
+		}
+		if word.Load() == now {
+			sleep(word, now, nap)
+		}
+		l.sleepers.Add(-1)
+	}
+	return false
 }
 
 // patience is how often a rank looks for what another one does before it gives its
@@ -188,7 +196,7 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	case e.seg.rank(to).noread.Load() == 0:
 		s.manner = inPlace
 		s.claim.Store(offered)
-		s.next.Store(0)
+		s.begun().Store(0)
 		*s.address() = uint64(uintptr(unsafe.Pointer(&payload[0])))
 		e.hold(at, k, payload)
 		if !slices.Contains(e.lending, to) {
@@ -278,7 +286,7 @@ func (e *endpoint) Flush(to int) error {
 	}
 	err := e.help(l, at)
 	if err == nil && at.holding {
-		err = e.await(at, l, &l.done, at.heldTo)
+		err = e.push(l, at)
 	}
 	if err != nil {
 		e.revoke(l, at)
@@ -340,6 +348,9 @@ func (e *endpoint) Recv(from int, want *transport.Header, sink *transport.Sink) 
 		return e.interrupted(from)
 	}
 	at.read++
+	if err == nil {
+		at.expected = nil
+	}
 	// Whoever posts into a lane that is full reads this word: so it is not written for
 	// each short message, which holds nothing but its slot.
 	if at.read%told == 0 || s.manner != inSlot || err != nil {
@@ -370,7 +381,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		if !s.claim.CompareAndSwap(offered, claimed) {
 			return errRevoked
 		}
-		err := e.takeParts(int(e.seg.rank(from).pid.Load()), s, l, at, sink)
+		err := e.takeParts(s, l, at, sink)
 		if !s.claim.CompareAndSwap(claimed, taken) {
 			return errRevoked // what was read may be anything
 		}

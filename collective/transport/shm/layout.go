@@ -11,7 +11,7 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790007 // "volley", layout 7
+	magic   = 0x766f6c6c65790008 // "volley", layout 8
 	depth   = 32                 // slots of a lane that are used, a power of two
 	deepest = 256                // slots that there are, for ranks that share processors
 	told    = 8                  // messages in slots that the reader takes before it says so
@@ -43,9 +43,11 @@ type rankBlock struct {
 	left   atomic.Uint32
 	noread atomic.Uint32 // it may not read others' memory
 	fenced atomic.Uint32 // its words must be stored with a fence: see set
-	probe  atomic.Uint64 // an address in the rank's memory, to try whether it can be read
+	probe  atomic.Uint64 // the address of tried in the rank's memory, to try whether it can be read and written
 	on     atomic.Uint32 // 1 + the processor that it was on when it waited last
-	_      [84]byte
+	tried  atomic.Uint32 // what others write there
+	shared atomic.Uint32 // it may write others' memory, and can tell whether their threads are in the system
+	_      [76]byte
 }
 
 // The states of a chunk or a note.
@@ -79,13 +81,16 @@ type slot struct {
 	claim  atomic.Uint32 // of a message in the ring: the bytes that are there
 	header transport.Header
 	manner uint16
-	_      uint16
-	next   atomic.Uint32 // of a message in place: the first part that nobody has begun to take
-	data   [inline]byte  // the payload, or its address in the sender's memory or in the ring
+	_      [6]byte
+	data   [inline]byte // the payload, or its address in the sender's memory or in the ring and begun
 	_      [8]byte
 }
 
 func (s *slot) address() *uint64 { return (*uint64)(unsafe.Pointer(&s.data[0])) }
+
+// begun is of a message in place: how many parts have been begun from its front, in the lower
+// half, and from its end, in the upper one.
+func (s *slot) begun() *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&s.data[8])) }
 
 type note struct {
 	state atomic.Uint32
@@ -105,11 +110,33 @@ type lane struct {
 	taken    atomic.Uint32 // those that the reader has taken from there
 	alone    atomic.Uint32 // not 0: the reader had rather read all of a message itself
 	_        [56]byte
+	door     door
 	slots    [deepest]slot
 	notes    [noteMax]note
 	fill     [chunks]chunkState
 	data     [chunks][chunk]byte
 	ring     [room]byte
+}
+
+// door is where the reader lets the writer write into its memory: see push_linux.go.
+type door struct {
+	message atomic.Uint32 // 1 + the number of the message that goes there; the reader's, as are the next three
+	into    atomic.Uint64 // the address of its first byte
+	length  atomic.Int64  // its bytes
+	print   atomic.Uint64 // of its header, by fingerprint
+	_       [32]byte
+	reaches [reaches]reach // as process_vm_writev is told them
+	_       [48]byte
+	busy    atomic.Uint32 // the thread of the writer that is about to call or is in the call, 0 for none; the writer's, as is the rest
+	pushed  atomic.Uint32 // parts that were written, or that the writer has given up
+	failed  atomic.Uint32 // of those the last ones, which it could not write; the reader sets it back
+	_       [52]byte
+}
+
+// reach is a struct iovec.
+type reach struct {
+	base atomic.Uint64 // the writer's
+	len  atomic.Uint64 // the reader's: 0 where nothing may be written
 }
 
 type chunkState struct {
@@ -152,6 +179,7 @@ const (
 	_ = -(unsafe.Sizeof(head{}) % 64)
 	_ = -(unsafe.Sizeof(rankBlock{}) % 64)
 	_ = -(unsafe.Sizeof(slot{}) % 64)
+	_ = -(unsafe.Sizeof(door{}) % 64)
 	_ = -(unsafe.Sizeof(lane{}) % 64)
 )
 

@@ -41,6 +41,12 @@ func (e *endpoint) Describe() string {
 			way = "through the segment, since the system does not let all ranks read each other's memory"
 		}
 	}
+	for r := range e.seg.n {
+		if e.pushes(r) {
+			way += ", and written by senders that wait"
+			break
+		}
+	}
 	pages := "the system does not say in what pages"
 	if f, err := os.Open("/proc/self/smaps"); err == nil {
 		defer f.Close()

@@ -2,6 +2,7 @@ package shm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -44,6 +45,37 @@ const onceRead = 256 << 10
 func readable(pid int, address uint64) bool {
 	var probe [1]byte
 	return readFrom(pid, probe[:], address) == nil
+}
+
+// writable says whether another process's memory can be written: it tries.
+func writable(pid int, address uint64) bool {
+	var probe [4]byte
+	local := unix.Iovec{Base: &probe[0], Len: uint64(len(probe))}
+	remote := unix.RemoteIovec{Base: uintptr(address), Len: len(probe)}
+	got, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_WRITEV, uintptr(pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	return errno == 0 && int(got) == len(probe)
+}
+
+// watchable says whether the states of another process's threads can be seen.
+func watchable(pid int) bool {
+	state, ok := threadState(pid, pid)
+	return ok && state != gone
+}
+
+// gone is the state of a thread that is not there any more.
+const gone = 'X'
+
+// threadState is what a thread does, in the letters of /proc; ok says that it can be told.
+func threadState(pid, thread int) (state byte, ok bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(thread) + "/stat")
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return gone, true
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if err != nil || len(fields) == 0 {
+		return 0, false
+	}
+	return fields[0][0], true
 }
 
 // processor is the number of the one that this thread is on.

@@ -22,6 +22,9 @@ const stops = "stops "
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(asRank); name != "" {
+		if strings.HasPrefix(name, stopsWriting) {
+			os.Exit(stoppedWriterMain(name))
+		}
 		if strings.HasPrefix(name, stops) {
 			os.Exit(stoppedMain(name))
 		}
