@@ -1,6 +1,9 @@
 package cpu
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // order is what the tasks of a schedule wait for. There are steps, in each
 // tasks that pack and then tasks that compute; tasks begin in order, so that
@@ -14,6 +17,7 @@ type order struct {
 	packed, done    []int // tasks of a step that are through
 	reached         []int // steps that a task that computes is through with
 	failed          bool
+	changes         atomic.Int64 // of all that
 }
 
 func (o *order) begin(steps, packs, computes int) {
@@ -35,8 +39,23 @@ func (o *order) task(n int) (step int, pack bool, i int) {
 	return step, false, i - o.packs
 }
 
-// wait waits for what a task needs; false is that some task failed.
+// wait waits for what a task needs; false is that some task failed. It looks for
+// a while before it sleeps.
 func (o *order) wait(step int, pack bool, i int) bool {
+	seen := int64(-1)
+	look := func() bool {
+		n := o.changes.Load()
+		if n == seen {
+			return false
+		}
+		seen = n
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.failed || o.ready(step, pack, i)
+	}
+	if !look() {
+		lingering(look)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for !o.failed && !o.ready(step, pack, i) {
@@ -61,6 +80,7 @@ func (o *order) finish(step int, pack bool, i int) {
 		o.done[step]++
 		o.reached[i]++
 	}
+	o.changes.Add(1)
 	o.change.Broadcast()
 }
 
@@ -69,5 +89,6 @@ func (o *order) fail() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.failed = true
+	o.changes.Add(1)
 	o.change.Broadcast()
 }

@@ -26,7 +26,8 @@ const (
 // schedule is a product of blocks: for a piece of columns after the other, and
 // in each for a block of depth after the other, B is packed by all, then rows of
 // C are computed by all. A piece of work is begun when what it needs is there,
-// so that nobody waits at a barrier: B has two places.
+// so that nobody waits at a barrier: B has two places, and one where one worker
+// finds it in its cache when it is packed again.
 type schedule[T float] struct {
 	*product[T]
 	grid
@@ -37,7 +38,8 @@ type schedule[T float] struct {
 	deep    int  // blocks of depth in a step: one where B is packed
 	depths  int  // steps of a piece
 	directA bool // A is taken from where it lies
-	b       []T  // two places
+	b       []T  // the places
+	places  int
 	rooms   *rooms
 	team    private[worker[T]]
 	zero    [maxTileCols]T
@@ -86,7 +88,8 @@ func (s *schedule[T]) run(team int) error {
 	var t T
 	size := int64(unsafe.Sizeof(t))
 	if s.packs > 0 {
-		b, err := memory.New(s.alloc, 2*int64(s.panels*s.width*min(depthBlock, s.depth)+maxTileCols)*size)
+		s.places = min(team, 2)
+		b, err := memory.New(s.alloc, int64(s.places*(s.panels*s.width*min(depthBlock, s.depth)+maxTileCols))*size)
 		if err != nil {
 			return err
 		}
@@ -98,7 +101,7 @@ func (s *schedule[T]) run(team int) error {
 	defer s.rooms.release()
 	if team > 1 {
 		defer context.AfterFunc(s.ctx, s.order.fail)()
-		return tasks(s.ctx, s.order.tasks(), s.task)
+		return each(s.ctx, s.order.tasks(), team, &queue{}, true, s.task)
 	}
 	for i := range s.order.tasks() {
 		if err := device.Canceled(s.ctx, "cpu", ""); err != nil {
@@ -137,8 +140,8 @@ func (s *schedule[T]) task(worker, i int) (err error) {
 
 // place is where step's part of B lies.
 func (s *schedule[T]) place(step int) []T {
-	half := len(s.b) / 2
-	return s.b[step%2*half:][:half]
+	n := len(s.b) / s.places
+	return s.b[step%s.places*n:][:n]
 }
 
 func (s *schedule[T]) pack(step, i int, o *operands[T]) {

@@ -3,7 +3,6 @@ package cpu
 import (
 	"context"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
@@ -41,7 +40,7 @@ func morsels(n int64) int { return int((n + morsel - 1) / morsel) }
 // the rows of its own.
 func parallel(ctx context.Context, n int64, f func(worker int, s span) error) error {
 	count, workers := morsels(n), workers()
-	return each(ctx, count, workers, handOut(count, workers), func(worker, i int) error { return f(worker, morselOf(i, n)) })
+	return each(ctx, count, workers, handOut(count, workers), false, func(worker, i int) error { return f(worker, morselOf(i, n)) })
 }
 
 // inOrder is parallel with morsels begun in order, so that one may wait for those
@@ -58,7 +57,7 @@ func morselOf(i int, n int64) span {
 // tasks runs f for each of n task numbers as parallel does for morsels, begun in
 // order.
 func tasks(ctx context.Context, n int, f func(worker, task int) error) error {
-	return each(ctx, n, workers(), &queue{}, f)
+	return each(ctx, n, workers(), &queue{}, false, f)
 }
 
 // dealer gives tasks to workers.
@@ -76,8 +75,9 @@ type queue struct{ next atomic.Int64 }
 func (*queue) begin(int) (end func()) { return func() {} }
 func (q *queue) take(int, int) int    { return int(q.next.Add(1) - 1) }
 
-// each runs f for the tasks that d deals to some workers.
-func each(ctx context.Context, n, workers int, d dealer, f func(worker, task int) error) error {
+// each runs f for the tasks that d deals to some workers, which look for one
+// another before they sleep if looks is true, see [linger].
+func each(ctx context.Context, n, workers int, d dealer, looks bool, f func(worker, task int) error) error {
 	if n == 0 {
 		return device.Canceled(ctx, "cpu", "")
 	}
@@ -105,16 +105,13 @@ func each(ctx context.Context, n, workers int, d dealer, f func(worker, task int
 			}
 		}
 	}
-	var group sync.WaitGroup
+	var others gang
+	others.begin(looks)
 	for w := 1; w < min(workers, n); w++ {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			work(w)
-		}()
+		help(&job{&others, func() { work(w) }})
 	}
 	work(0)
-	group.Wait()
+	others.wait()
 	if err := first.Load(); err != nil {
 		return *err
 	}
