@@ -48,7 +48,7 @@ func (m importer) whole(own *C.struct_ArrowArray, f foreignField) (*memory.Colum
 	return c, nil
 }
 
-// column makes a column of type t of one array of type given: the same, or views where t has offsets.
+// column makes a column of type t of one array of type given: the same, or what memory.Held makes t of.
 func (m importer) column(p *C.struct_ArrowArray, t, given arrow.DataType) (_ *memory.Column, err error) {
 	if p == nil || p.release == nil {
 		return nil, mismatch("an array of %s is NULL or was released", t)
@@ -77,14 +77,14 @@ func (m importer) column(p *C.struct_ArrowArray, t, given arrow.DataType) (_ *me
 		}
 	}()
 	layout := memory.LayoutOf(t)
-	if id := given.ID(); id == arrow.STRING_VIEW || id == arrow.BINARY_VIEW {
+	if memory.IsView(given) {
 		if m.at != nil {
 			return nil, device.Errorf(device.ErrUnsupported, parts.Place.String(), "import", "an array of %s: views are read on the host alone", given)
 		}
 		taken = true
-		return m.views(p, t)
+		return m.views(p, given)
 	}
-	if err = m.buffers(&parts, p, layout); err != nil {
+	if err = m.buffers(&parts, p, layout, given); err != nil {
 		return nil, fmt.Errorf("an array of %s: %w", t, err)
 	}
 	if err = m.children(&parts, p, t, given); err != nil {
@@ -104,12 +104,17 @@ var bufferCounts = map[memory.Layout]int64{
 	memory.LayoutLargeList: 2, memory.LayoutBinary: 3, memory.LayoutLargeBinary: 3,
 }
 
-func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout memory.Layout) error {
-	if want := bufferCounts[layout]; int64(p.n_buffers) != want {
-		return mismatch("%d buffers where there are %d", int64(p.n_buffers), want)
+func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout memory.Layout, arrayType arrow.DataType) error {
+	if layout == memory.LayoutNull {
+		return nil // some give it a bitmap all the same
 	}
-	if p.n_buffers == 0 {
-		return nil
+	size, fixed := memory.FixedSize(arrayType)
+	want := bufferCounts[layout]
+	if fixed {
+		want-- // the offsets
+	}
+	if int64(p.n_buffers) != want {
+		return mismatch("%d buffers where there are %d", int64(p.n_buffers), want)
 	}
 	if p.buffers == nil {
 		return mismatch("the list of buffers is NULL")
@@ -131,6 +136,19 @@ func (m importer) buffers(parts *memory.Parts, p *C.struct_ArrowArray, layout me
 		return err
 	}
 	end := parts.Offset + parts.Len
+	if fixed {
+		if m.at != nil {
+			return device.Errorf(device.ErrUnsupported, parts.Place.String(), "import", "values of a fixed size are read on the host alone")
+		}
+		offsets, err := memory.EvenOffsets(memory.Heap, end, size)
+		if err != nil {
+			return err
+		}
+		if parts.Buffers = append(parts.Buffers, offsets); layout == memory.LayoutLargeBinary {
+			return add(given[1], end*int64(size), 1)
+		}
+		return nil
+	}
 	switch layout {
 	case memory.LayoutBits:
 		return add(given[1], memory.BitmapBytes(end), 1)

@@ -42,7 +42,7 @@ func importField(p *C.struct_ArrowSchema) (f foreignField, err error) {
 	if f.Field, err = cdata.ImportCArrowField(cdata.SchemaFromPtr(uintptr(unsafe.Pointer(own)))); err != nil {
 		return f, mismatch("the schema: %v", err)
 	}
-	f.own, err = ownType(f.Type)
+	f.own, err = memory.Held(f.Type)
 	return f, err
 }
 
@@ -77,47 +77,6 @@ func checkSchema(p *C.struct_ArrowSchema, depth int) error {
 		return checkSchema(p.dictionary, depth+1)
 	}
 	return nil
-}
-
-// ownType is the type that a column of an imported type has: views become the large types that they are copied to.
-func ownType(t arrow.DataType) (arrow.DataType, error) {
-	switch t := t.(type) {
-	case *arrow.StringViewType:
-		return arrow.BinaryTypes.LargeString, nil
-	case *arrow.BinaryViewType:
-		return arrow.BinaryTypes.LargeBinary, nil
-	case *arrow.ListType:
-		f, err := ownField(t.ElemField())
-		return arrow.ListOfField(f), err
-	case *arrow.LargeListType:
-		f, err := ownField(t.ElemField())
-		return arrow.LargeListOfField(f), err
-	case *arrow.StructType:
-		fields := t.Fields()
-		for i, f := range fields {
-			var err error
-			if fields[i], err = ownField(f); err != nil {
-				return t, err
-			}
-		}
-		return arrow.StructOf(fields...), nil
-	case *arrow.DictionaryType:
-		v, err := ownType(t.ValueType)
-		return &arrow.DictionaryType{IndexType: t.IndexType, ValueType: v, Ordered: t.Ordered}, err
-	}
-	if memory.LayoutOf(t) == memory.LayoutUnknown {
-		return t, device.Errorf(device.ErrUnsupported, "", "import", "columns of type %s", t)
-	}
-	return t, nil
-}
-
-func ownField(f arrow.Field) (arrow.Field, error) {
-	t, err := ownType(f.Type)
-	if err != nil {
-		return f, fmt.Errorf("field %q: %w", f.Name, err)
-	}
-	f.Type = t
-	return f, nil
 }
 
 // exportField fills a schema of one field.

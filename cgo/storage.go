@@ -101,8 +101,8 @@ func delimiter(p *C.char) (byte, error) {
 
 // compressions by their names.
 var compressions = map[string]storage.Compression{
-	"": storage.CompressionDefault, "none": storage.CompressionNone, "snappy": storage.CompressionSnappy, "zstd": storage.CompressionZstd,
-	"lz4": storage.CompressionLZ4,
+	"": storage.CompressionDefault, "none": storage.CompressionNone, "uncompressed": storage.CompressionNone, "snappy": storage.CompressionSnappy,
+	"zstd": storage.CompressionZstd, "lz4": storage.CompressionLZ4,
 }
 
 // writing is what volley_write_options ask for.

@@ -2,24 +2,30 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// FromArrow makes a host column of an arrow-go array without copying. The
-// column holds references to the array's buffers until its last Release. Types
-// without a Layout are an ErrUnsupported. Contents are taken as they are: call
-// Validate on arrays from outside of the process.
+// FromArrow makes a host column of an arrow-go array, of the type that Held
+// gives: views are copied, values of a fixed size get offsets, and nothing else
+// is copied. The column holds references to the array's buffers until its last
+// Release. Types that are not held are an ErrUnsupported. Contents are taken as
+// they are: call Validate on arrays from outside of the process.
 func FromArrow(a arrow.Array) (*Column, error) { return fromData(a.Data()) }
 
 func fromData(d arrow.ArrayData) (*Column, error) {
-	layout := LayoutOf(d.DataType())
-	if layout == LayoutUnknown {
-		return nil, fmt.Errorf("%w: columns of type %s", ErrUnsupported, d.DataType())
+	if IsView(d.DataType()) {
+		return CopyViews(Heap, d)
 	}
-	p := Parts{Type: d.DataType(), Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: int64(d.NullN()), Place: Host}
+	t, err := Held(d.DataType())
+	if err != nil {
+		return nil, err
+	}
+	layout := LayoutOf(t)
+	p := Parts{Type: t, Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: int64(d.NullN()), Place: Host}
 	if p.Nulls < 0 {
 		p.Nulls = UnknownNulls
 	}
@@ -37,6 +43,13 @@ func fromData(d arrow.ArrayData) (*Column, error) {
 			c.Release()
 		}
 		return nil, err
+	}
+	if size, is := FixedSize(d.DataType()); is {
+		offsets, err := EvenOffsets(Heap, p.Offset+p.Len, size)
+		if err != nil {
+			return fail(err)
+		}
+		p.Buffers = slices.Insert(p.Buffers, 1, offsets)
 	}
 	for i, child := range d.Children() {
 		c, err := fromData(child)

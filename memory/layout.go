@@ -20,8 +20,9 @@ const (
 	LayoutDictionary         // buffer 1: indices of Width(t) bytes; Dictionary(): the values
 )
 
-// LayoutOf is the layout of t, LayoutUnknown for types that volley does not
-// hold (views, unions, run-end encoded, fixed-size lists, intervals).
+// LayoutOf is the layout of t, LayoutUnknown for types that columns have not
+// got: views and values of a fixed size, which are held as others (see Held),
+// unions, run-end encoded, intervals.
 func LayoutOf(t arrow.DataType) Layout {
 	switch t.ID() {
 	case arrow.NULL:

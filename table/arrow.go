@@ -12,8 +12,9 @@ import (
 
 // FromRecords makes a table of arrow-go record batches of one schema, a chunk
 // each. On the host nothing is copied: the table holds references to their
-// buffers; to another device they are copied before the call returns. Types
-// that volley has not got are an ErrUnsupported that names the column. Contents
+// buffers; to another device they are copied before the call returns. Views and
+// values of a fixed size become what memory.Held says. Types that volley has not
+// got are an ErrUnsupported that names the column. Contents
 // are taken as they are: what comes from outside of the process is checked by
 // its reader, or with memory.Column.Validate.
 func FromRecords(b *kernels.Backend, schema *arrow.Schema, records ...arrow.RecordBatch) (*Table, error) {
@@ -28,7 +29,7 @@ func FromRecords(b *kernels.Backend, schema *arrow.Schema, records ...arrow.Reco
 		}
 		chunks = append(chunks, c)
 	}
-	return tableOnDevice(b, schema, chunks)
+	return tableOnDevice(b, memory.HeldSchema(schema), chunks)
 }
 
 // FromRecord makes a table of one record batch, as FromRecords does.
@@ -55,7 +56,8 @@ func FromArrowTable(b *kernels.Backend, t arrow.Table) (*Table, error) {
 	return FromRecords(b, t.Schema(), records...)
 }
 
-// BatchOf makes a batch of an arrow-go record batch without copying.
+// BatchOf makes a batch of an arrow-go record batch, without copying but of
+// views (see memory.Held).
 func BatchOf(r arrow.RecordBatch) (*Batch, error) {
 	var columns []*memory.Column
 	for i, a := range r.Columns() {
@@ -66,7 +68,7 @@ func BatchOf(r arrow.RecordBatch) (*Batch, error) {
 		}
 		columns = append(columns, c)
 	}
-	return NewBatch(r.Schema(), r.NumRows(), columns)
+	return NewBatch(memory.HeldSchema(r.Schema()), r.NumRows(), columns)
 }
 
 // Record makes an arrow-go record batch of a batch in host memory, without

@@ -26,6 +26,9 @@ func (n *scanNode) resolve(ctx context.Context) (node, error) {
 		err = uniqueNames(schema)
 	}
 	if err != nil {
+		if strings.HasPrefix(err.Error(), n.source.Name()+": ") {
+			return nil, err // it names the file itself
+		}
 		return nil, wrapError(n.source.Name(), err)
 	}
 	return &scanNode{source: n.source, out: schema, all: true}, nil

@@ -281,7 +281,10 @@ VOLLEY_API int32_t volley_event_free(volley_event* event);
 
 /* ---- columns ---- */
 
-/* Imports an array without copying; arrays of string views and binary views alone are copied. */
+/*
+ * Imports an array without copying; arrays of string views and binary views alone are copied, to large texts and binaries, and lists and binaries of a
+ * fixed size get offsets: they become large ones.
+ */
 VOLLEY_API int32_t volley_column_import(struct ArrowArray* array, struct ArrowSchema* schema, const volley_import_options* options,
                                         volley_column** out);
 /* Exports a column; of a device's memory a copy on the host. Either structure may be NULL. */

@@ -10,11 +10,12 @@ PLAIN = [
 ]  # fmt: skip
 FURTHER = [
     pa.float16(), pa.large_binary(), pa.date64(), pa.time32("s"), pa.time64("us"), pa.decimal128(30, 3), pa.decimal128(5, -1), pa.null(), pa.string_view(),
-    pa.timestamp("ms", "Europe/Berlin"),
+    pa.binary(3), pa.timestamp("ms", "Europe/Berlin"),
 ]  # fmt: skip
 DICTIONARIES = [pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.string()), pa.dictionary(pa.uint16(), pa.large_string())]
 NESTED = [
     pa.list_(pa.int32()), pa.large_list(pa.string()), pa.list_(pa.list_(pa.string())), pa.struct([("x", pa.int8()), ("y", pa.string())]), pa.struct([]),
+    pa.list_(pa.int16(), 2), pa.list_(pa.list_(pa.string_view(), 1), 2),
     pa.list_(pa.struct([("a", pa.list_(pa.bool_())), ("d", pa.date32())])), pa.struct([("in", pa.struct([("z", pa.float64())]))]),
 ]  # fmt: skip
 EVERY = PLAIN + FURTHER + DICTIONARIES + NESTED
@@ -25,12 +26,16 @@ def value(r: random.Random, t: pa.DataType, nulls: float) -> object:
         return None
     if pa.types.is_struct(t):
         return {f.name: value(r, f.type, nulls) for f in t}
+    if pa.types.is_fixed_size_list(t):
+        return [value(r, t.value_type, nulls) for _ in range(t.list_size)]
     if pa.types.is_nested(t):
         return [value(r, t.value_type, nulls) for _ in range(r.randrange(4))]
     if pa.types.is_boolean(t):
         return r.random() < 0.5
     if pa.types.is_string(t) or pa.types.is_large_string(t) or t == pa.string_view():
         return "".join(r.choice("aéz€") for _ in range(r.randrange(20)))
+    if pa.types.is_fixed_size_binary(t):
+        return r.randbytes(t.byte_width)
     if pa.types.is_binary(t) or pa.types.is_large_binary(t):
         return r.randbytes(r.randrange(5))
     if pa.types.is_floating(t):

@@ -243,7 +243,8 @@ def test_types_that_no_column_has() -> None:
         vo.Column([1], "frobs")
     with pytest.raises(ValueError, match="NUL"):
         vo.col("a\0b")
-    for wrong in (pa.array([b"abc"], pa.binary(3)), pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())), pa.array([[1, 2]], pa.list_(pa.int8(), 2))):
+    months = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
+    for wrong in (pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())), months, pa.array([1], pa.decimal256(50)), pa.StructArray.from_arrays([months], ["m"])):
         with pytest.raises(vo.Unsupported):
             vo.Column(wrong)
 

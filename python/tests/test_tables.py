@@ -82,6 +82,7 @@ def test_operations(t: vo.Table) -> None:
 
 
 def test_files(t: vo.Table, tmp_path: pathlib.Path) -> None:
+    t.write_parquet(tmp_path / "t.parquet", compression="uncompressed")
     t.write_parquet(tmp_path / "t.parquet", compression="zstd")
     t.write_csv(tmp_path / "t.csv", separator=";")
     t.write_ipc(tmp_path / "t.arrow")

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,7 +13,7 @@ import (
 )
 
 // column makes a validated host column of an array that a decoder built in
-// the arena, without copying. It does not depend on the array's own reference
+// the arena, without copying but of views (see memory.Held). It does not depend on the array's own reference
 // count, which a decoder that failed half-way may have left too high.
 func (a *arena) column(d arrow.ArrayData) (*memory.Column, error) {
 	c, err := a.columnOf(d)
@@ -30,11 +31,15 @@ func (a *arena) column(d arrow.ArrayData) (*memory.Column, error) {
 }
 
 func (a *arena) columnOf(d arrow.ArrayData) (*memory.Column, error) {
-	layout := memory.LayoutOf(d.DataType())
-	if layout == memory.LayoutUnknown {
-		return nil, fmt.Errorf("%w: columns of type %s", device.ErrUnsupported, d.DataType())
+	if memory.IsView(d.DataType()) {
+		return memory.CopyViews(a.from, d)
 	}
-	p := memory.Parts{Type: d.DataType(), Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: memory.UnknownNulls, Place: memory.Host}
+	t, err := memory.Held(d.DataType())
+	if err != nil {
+		return nil, err
+	}
+	layout := memory.LayoutOf(t)
+	p := memory.Parts{Type: t, Len: int64(d.Len()), Offset: int64(d.Offset()), Nulls: memory.UnknownNulls, Place: memory.Host}
 	buffers := d.Buffers()
 	if layout == memory.LayoutNull {
 		buffers = nil
@@ -53,6 +58,13 @@ func (a *arena) columnOf(d arrow.ArrayData) (*memory.Column, error) {
 			c.Release()
 		}
 		return nil, err
+	}
+	if size, is := memory.FixedSize(d.DataType()); is {
+		offsets, err := memory.EvenOffsets(a.from, p.Offset+p.Len, size)
+		if err != nil {
+			return fail(err)
+		}
+		p.Buffers = slices.Insert(p.Buffers, 1, offsets)
 	}
 	for i, child := range d.Children() {
 		c, err := a.columnOf(child)

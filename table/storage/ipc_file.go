@@ -63,6 +63,9 @@ func openIPCWith(in *input, a *arena, open func(*arena) (*ipc.FileReader, error)
 	if err != nil {
 		return nil, err
 	}
+	if a.mapped != nil && len(dictionaries) > 0 { // arrow-go's reader of mapped files has nowhere to keep them
+		return nil, unsupported(in.path, "", "columns of dictionaries can be read but not mapped")
+	}
 	for i, b := range dictionaries {
 		if err := checkBlock(in, b, ipcDictionary); err != nil {
 			return nil, inFile(in.path, fmt.Sprintf("dictionary %d", i), err, ErrFormat)
@@ -72,7 +75,7 @@ func openIPCWith(in *input, a *arena, open func(*arena) (*ipc.FileReader, error)
 	if err != nil {
 		return nil, inFile(in.path, "footer", err, ErrFormat)
 	}
-	f = &ipcFile{input: in, arena: a, reader: reader, schema: arrow.NewSchema(reader.Schema().Fields(), nil), batches: batches}
+	f = &ipcFile{input: in, arena: a, reader: reader, schema: memory.HeldSchema(arrow.NewSchema(reader.Schema().Fields(), nil)), batches: batches}
 	for _, field := range f.schema.Fields() {
 		if hasDictionary(field.Type) {
 			// arrow-go says that several goroutines may decode, but looks up

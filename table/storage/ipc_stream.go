@@ -35,7 +35,7 @@ func openIPCStream(ctx context.Context, in *input, from memory.Allocator) (s *ip
 	if err != nil {
 		return nil, inFile(in.path, "schema", err, ErrFormat)
 	}
-	s = &ipcStream{input: in, arena: a, reader: reader, schema: arrow.NewSchema(reader.Schema().Fields(), nil)}
+	s = &ipcStream{input: in, arena: a, reader: reader, schema: memory.HeldSchema(arrow.NewSchema(reader.Schema().Fields(), nil))}
 	if err = distinctNames(in.path, s.schema); err != nil {
 		reader.Release()
 		return nil, err

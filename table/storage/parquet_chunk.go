@@ -119,7 +119,7 @@ func flatValuesOf(from memory.Allocator, chunk *metadata.ColumnChunkMetaData, t 
 		}
 	case parquet.Types.Int64:
 		u, timed := t.(arrow.TemporalWithUnit)
-		if id == arrow.INT64 || id == arrow.UINT64 || (id == arrow.TIME64 || id == arrow.TIMESTAMP) && timed && u.TimeUnit() != arrow.Second {
+		if id == arrow.INT64 || id == arrow.UINT64 || id == arrow.DURATION || (id == arrow.TIME64 || id == arrow.TIMESTAMP) && timed && u.TimeUnit() != arrow.Second {
 			return newFixed[uint64](from, 8, 8)
 		}
 	case parquet.Types.Float:

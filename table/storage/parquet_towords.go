@@ -40,7 +40,7 @@ func toWordsOf(t, as arrow.DataType) (store toWords, width int64) {
 		return narrowWords[uint16], 4
 	case arrow.UINT32:
 		return narrowWords[uint32], 4
-	case arrow.INT64, arrow.TIMESTAMP, arrow.TIME64:
+	case arrow.INT64, arrow.TIMESTAMP, arrow.TIME64, arrow.DURATION:
 		return wideWords[int64], 8
 	case arrow.UINT64:
 		return wideWords[uint64], 8

@@ -60,11 +60,21 @@ func (o ParquetOptions) sink(w io.Writer, path string, schema *arrow.Schema, a *
 	if err != nil {
 		return nil, err
 	}
-	return &parquetSink{f}, nil
+	return &parquetSink{f, a}, nil
 }
 
-type parquetSink struct{ f *pqarrow.FileWriter }
+type parquetSink struct {
+	f *pqarrow.FileWriter
+	a *arena
+}
 
-func (s *parquetSink) write(rec arrow.RecordBatch) error { return s.f.WriteBuffered(rec) }
+func (s *parquetSink) write(rec arrow.RecordBatch) error {
+	dense, err := denseRecord(rec, s.a)
+	if err != nil {
+		return err
+	}
+	defer dense.Release()
+	return s.f.WriteBuffered(dense)
+}
 
 func (s *parquetSink) close() error { return s.f.Close() }

@@ -188,12 +188,14 @@ func flatten(t testing.TB, tab *table.Table, i int) arrow.Array {
 		a.Retain()
 		r.Release()
 		if d, ok := a.(*array.Dictionary); ok {
-			v := array.NewStringBuilder(arrowmem.DefaultAllocator)
+			v := array.NewBuilder(arrowmem.DefaultAllocator, valueType(d.DataType()))
 			for row := range d.Len() {
 				if d.IsNull(row) {
 					v.AppendNull()
 				} else {
-					v.Append(d.Dictionary().(*array.String).Value(d.GetValueIndex(row)))
+					if err := v.AppendValueFromString(d.Dictionary().ValueStr(d.GetValueIndex(row))); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			a.Release()

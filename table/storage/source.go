@@ -99,7 +99,7 @@ func sameColumns(path string, first, s *arrow.Schema) error {
 
 // supported checks that volley holds columns of the field's type.
 func supported(path string, f arrow.Field) error {
-	if memory.LayoutOf(f.Type) == memory.LayoutUnknown {
+	if _, err := memory.Held(f.Type); err != nil {
 		return unsupported(path, f.Name, "columns of type %s; choose columns without it", f.Type)
 	}
 	return nil
