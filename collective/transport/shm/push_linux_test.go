@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -201,11 +202,24 @@ func TestReaderWaitsForWrite(t *testing.T) {
 	if err := a.Post(1, &h, sent); err != nil {
 		t.Fatal(err)
 	}
+	// The writer's thread runs all the time: Go must not take its processor away, nor wait for it to collect.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.NumCPU())))
 	var over atomic.Bool
 	began, wrote, got := make(chan struct{}), make(chan bool), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		var preempt, before unix.Sigset_t
+		preempt.Val[0] = 1 << (unix.SIGURG - 1)
+		if err := unix.PthreadSigmask(unix.SIG_BLOCK, &preempt, &before); err != nil {
+			t.Error(err)
+		}
+		defer func() {
+			if err := unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil); err != nil {
+				t.Error(err)
+			}
+		}()
 		d := &a.lanes[1].out.door
 		if !a.lanes[1].out.slots[0].begin(0, 0, 0, 1) {
 			t.Error("parts have been begun")
@@ -226,6 +240,7 @@ func TestReaderWaitsForWrite(t *testing.T) {
 	select {
 	case err := <-got:
 		t.Errorf("Recv returns %v while the writer may be at its memory", err)
+		got <- err
 	case <-time.After(50 * time.Millisecond):
 	}
 	over.Store(true)
