@@ -98,6 +98,9 @@ func launch(ctx context.Context, o launchOptions, args, environment []string, st
 		children = append(children, c)
 		go func() {
 			err := c.Wait()
+			if errors.Is(err, exec.ErrWaitDelay) { // what it left behind has its output open
+				err = nil
+			}
 			ends <- ended{rank, errors.Join(err, out.end(), errs.end())}
 		}()
 	}
@@ -146,11 +149,11 @@ func (l *launched) wait(ctx context.Context, signals <-chan os.Signal) error {
 	return l.failed
 }
 
-// signal sends it to the ranks that have not been seen to end.
+// signal sends it to the ranks, and what they have started, that have not been seen to end.
 func (l *launched) signal(s os.Signal) {
 	for rank, c := range l.children {
 		if !l.gone[rank] {
-			_ = c.Process.Signal(s) // it may have ended this moment
+			signalGroup(c.Process, s)
 		}
 	}
 }

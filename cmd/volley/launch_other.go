@@ -17,4 +17,9 @@ func forwarded() (signals chan os.Signal, stop func()) {
 
 func ownGroup(*exec.Cmd) {}
 
+// signalGroup signals a rank.
+func signalGroup(p *os.Process, s os.Signal) {
+	_ = p.Signal(s) // it may have ended this moment
+}
+
 func signalOf(*os.ProcessState) int { return 0 }

@@ -19,6 +19,11 @@ func forwarded() (signals chan os.Signal, stop func()) {
 // ownGroup keeps a terminal's signals from reaching a rank twice.
 func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
+// signalGroup signals a rank and the processes that it has started, as a terminal does.
+func signalGroup(p *os.Process, s os.Signal) {
+	_ = syscall.Kill(-p.Pid, s.(syscall.Signal)) // it may have ended this moment
+}
+
 // signalOf is the signal that ended a process, or 0.
 func signalOf(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -177,6 +178,37 @@ func TestLaunchKillsTheDeaf(t *testing.T) {
 	}
 	if d := time.Since(start); d > 15*time.Second {
 		t.Errorf("they end after %v", d)
+	}
+}
+
+// launchShell runs a shell's text as two ranks.
+func launchShell(t *testing.T, text string) (status int, stdout, stderr *output) {
+	t.Helper()
+	stdout, stderr = &output{}, &output{}
+	done := make(chan int, 1)
+	go func() {
+		done <- runWith(context.Background(), deps{}, []string{"launch", "-n", "2", "--grace", "100ms", "--", "/bin/sh", "-c", text}, strings.NewReader(""), stdout, stderr)
+	}()
+	select {
+	case status = <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("launch hangs; it printed:\n%s%s", stdout, stderr)
+	}
+	return status, stdout, stderr
+}
+
+// What a rank has started is ended with it, and is no failure where the rank itself succeeded.
+func TestLaunchMindsDescendants(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "alive")
+	if status, stdout, stderr := launchShell(t, `if [ $RANK = 1 ]; then exit 5; fi; (sleep 4; echo > `+file+`) & wait`); status != 5 {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	if status, stdout, stderr := launchShell(t, `sleep 4 & echo done`); status != statusOK || strings.Count(stdout.String(), "done") != 2 {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	time.Sleep(4 * time.Second)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the rank was killed, and what it started lives")
 	}
 }
 
