@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/volley-go/volley/collective/transport"
@@ -89,7 +90,7 @@ func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string)
 	}
 	var known []byte
 	if path := getenv(secretVariable); path != "" {
-		if known, err = os.ReadFile(path); err != nil {
+		if known, err = readSecret(path); err != nil {
 			return nil, fmt.Errorf("%s: %w", secretVariable, err)
 		}
 		if len(known) < secret.Least {
@@ -117,6 +118,22 @@ func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string)
 	return tcp.Join(ctx, w, tcp.Options{Secret: known})
 }
 
+// longestSecret bounds what is read of a file that may be a device, in bytes.
+const longestSecret = 1 << 20
+
+func readSecret(path string) (known []byte, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	known, err = io.ReadAll(io.LimitReader(file, longestSecret+1))
+	if err == nil && len(known) > longestSecret {
+		err = fmt.Errorf("%s has more than %d bytes", path, longestSecret)
+	}
+	return known, err
+}
+
 // joinMachine meets the other ranks and joins them through shared memory; nil where
 // not all of them reach the same. All ranks come to the same answer.
 func joinMachine(ctx context.Context, w rendezvous.World, known []byte) (transport.Endpoint, error) {
@@ -129,7 +146,10 @@ func joinMachine(ctx context.Context, w rendezvous.World, known []byte) (transpo
 	if err != nil {
 		return nil, err
 	}
-	for _, card := range table.Cards {
+	for r, card := range table.Cards {
+		if bytes.HasPrefix(card, []byte("{")) {
+			return nil, fmt.Errorf("rank %d joins through shared memory and rank %d over TCP: VOLLEY_TRANSPORT and LOCAL_WORLD_SIZE must say the same on all ranks", w.Rank, r)
+		}
 		if len(card) == 0 || !bytes.Equal(card, table.Cards[0]) {
 			return nil, nil
 		}

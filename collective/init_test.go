@@ -104,6 +104,7 @@ func TestInitFails(t *testing.T) {
 		"short has 5 bytes":                          {secretVariable: short},
 		"join with package collective/transport/mpi": {"VOLLEY_ADDRESS": "mpi://"},
 		"no such file":                               {secretVariable: short + "er"},
+		"/dev/zero has more than 1048576 bytes":      {secretVariable: "/dev/zero"},
 	} {
 		if env["VOLLEY_ADDRESS"] == "" {
 			env["VOLLEY_ADDRESS"] = "file://" + filepath.Join(t.TempDir(), "meeting")
@@ -121,5 +122,54 @@ func TestInitFails(t *testing.T) {
 	}
 	if _, err := initialize(t.Context(), os.Getenv, make([]Options, 2)); !errors.Is(err, device.ErrMismatch) {
 		t.Errorf("two options: %v", err)
+	}
+}
+
+// Ranks that were told different things hear so from each other, and do not wait.
+func TestInitDisagrees(t *testing.T) {
+	var secrets [2]string
+	for i := range secrets {
+		secrets[i] = filepath.Join(t.TempDir(), "secret")
+		if err := os.WriteFile(secrets[i], []byte(fmt.Sprint("sixteen bytes, or more: ", i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		own  [2]map[string]string
+		want [2]string
+	}{
+		"a secret on one":     {[2]map[string]string{{secretVariable: secrets[0]}, {}}, [2]string{"rank 0 has one secret, rank 1 no secret", "rank 1 has no secret, rank 0 another secret"}},
+		"another secret":      {[2]map[string]string{{secretVariable: secrets[0]}, {secretVariable: secrets[1]}}, [2]string{"rank 1 another secret", "rank 0 another secret"}},
+		"a transport on one":  {[2]map[string]string{{transportVariable: "tcp"}, {transportVariable: "shm"}}, [2]string{"VOLLEY_TRANSPORT and LOCAL_WORLD_SIZE", "rank 0 over TCP"}},
+		"a local size on one": {[2]map[string]string{{}, {"LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "1"}}, [2]string{"VOLLEY_TRANSPORT and LOCAL_WORLD_SIZE", "rank 0 over TCP"}},
+	} {
+		if runtime.GOOS != "linux" && strings.Contains(c.want[1], "over TCP") {
+			continue // there is no shared memory to join through
+		}
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			place := "file://" + filepath.Join(t.TempDir(), "meeting")
+			var ranks sync.WaitGroup
+			for r, own := range c.own {
+				ranks.Go(func() {
+					_, err := InitFrom(ctx, func(name string) string {
+						switch name {
+						case "RANK":
+							return fmt.Sprint(r)
+						case "WORLD_SIZE":
+							return "2"
+						case "VOLLEY_ADDRESS":
+							return place
+						}
+						return own[name]
+					})
+					if !errors.Is(err, device.ErrUnavailable) || !strings.Contains(err.Error(), c.want[r]) || ctx.Err() != nil {
+						t.Errorf("rank %d: %v", r, err)
+					}
+				})
+			}
+			ranks.Wait()
+		})
 	}
 }

@@ -82,6 +82,7 @@ func TestEnvironmentRefuses(t *testing.T) {
 		"no number":           {with(byTorchrun, "RANK=five"), `RANK is "five"`},
 		"negative":            {with(byTorchrun, "LOCAL_RANK=-1"), `LOCAL_RANK is "-1"`},
 		"rank past size":      {with(byTorchrun, "RANK=8"), "rank 8 of 8"},
+		"too many":            {with(byTorchrun, "WORLD_SIZE=16000000"), "16000000 ranks, at most 65535"},
 		"no ranks":            {with(byTorchrun, "WORLD_SIZE=0"), "rank 5 of 0"},
 		"local past all":      {with(byTorchrun, "LOCAL_WORLD_SIZE=9"), "9 ranks on this machine of 8"},
 		"local past local":    {with(byTorchrun, "LOCAL_RANK=4"), "rank 4 of 4 on this machine"},

@@ -29,7 +29,13 @@ type ledger struct {
 	ID     string         `json:"id"`
 	Guests map[int]*guest `json:"guests"`
 	Done   bool           `json:"done"`
+	// Strangers are those of another world who came, by their random numbers; empty where
+	// rank 0 has read it. What nobody reads is an earlier world's file.
+	Strangers map[string]string `json:"strangers,omitempty"`
 }
+
+// maxStrangers bounds them.
+const maxStrangers = 64
 
 type guest struct {
 	Nonce string `json:"nonce"`
@@ -83,6 +89,7 @@ type visitor struct {
 	epoch   string // under which it is entered
 	missing []int
 	strange string // what the file has of another world
+	refused string // rank 0: who came of another world
 }
 
 // look does what can be done now: enter, wait, or take the table.
@@ -91,7 +98,7 @@ func (v *visitor) look(l *ledger) (*Table, change, error) {
 	if rank == 0 && v.epoch == "" {
 		*l = ledger{Epoch: v.nonce, Size: v.world.Size, ID: v.world.ID}
 	}
-	v.missing, v.strange = []int{0}, ""
+	v.missing, v.strange = []int{0}, v.refused
 	switch own := l.Guests[rank]; {
 	case rank == 0 && l.Epoch != v.nonce:
 		return nil, keep, errors.New("another rank 0 has taken the file")
@@ -99,7 +106,8 @@ func (v *visitor) look(l *ledger) (*Table, change, error) {
 		return nil, keep, nil
 	case l.Size != v.world.Size || l.ID != v.world.ID:
 		v.strange = fmt.Sprintf("the file is of a world of %d ranks %q, this is one of %d ranks %q", l.Size, l.ID, v.world.Size, v.world.ID)
-		return nil, keep, nil
+		next, err := v.knock(l)
+		return nil, next, err
 	case own != nil && own.Nonce == v.nonce: // entered
 	case v.epoch == l.Epoch:
 		return nil, keep, fmt.Errorf("there is another rank %d", rank)
@@ -113,6 +121,12 @@ func (v *visitor) look(l *ledger) (*Table, change, error) {
 		l.Guests[rank] = &guest{Nonce: v.nonce, Card: v.card}
 		v.epoch, next = l.Epoch, rewrite
 	}
+	for nonce, who := range l.Strangers {
+		if rank == 0 && who != "" {
+			v.refused = "refused " + who
+			l.Strangers[nonce], v.strange, next = "", v.refused, rewrite
+		}
+	}
 	v.missing = v.missing[:0]
 	for r := range l.Size {
 		if l.Guests[r] == nil {
@@ -123,6 +137,23 @@ func (v *visitor) look(l *ledger) (*Table, change, error) {
 		return nil, next, nil
 	}
 	return v.take(l)
+}
+
+// knock tells rank 0 of the file's world that one of another world is there, and is the error
+// once that one has read it.
+func (v *visitor) knock(l *ledger) (change, error) {
+	answer, known := l.Strangers[v.nonce]
+	switch {
+	case known && answer == "":
+		return keep, errors.New("rank 0 refuses it: " + v.strange)
+	case !known && len(l.Strangers) < maxStrangers:
+		if l.Strangers == nil {
+			l.Strangers = map[string]string{}
+		}
+		l.Strangers[v.nonce] = fmt.Sprintf("rank %d of a world of %d ranks %q", v.world.Rank, v.world.Size, v.world.ID)
+		return rewrite, nil
+	}
+	return keep, nil
 }
 
 // take is the table, once it is complete. The last who takes it removes the file.

@@ -3,8 +3,10 @@ package rendezvous
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"syscall"
@@ -88,7 +90,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%w: choose another by VOLLEY_PORT, the same for all ranks", err)
+		err = fmt.Errorf("%w: by another rank 0, or by another program: then choose another port by VOLLEY_PORT, the same for all ranks", err)
 	}
 	return ln, err
 }
@@ -129,12 +131,27 @@ func (r *reception) greet(ctx context.Context, raw net.Conn) {
 			_ = send(conn, &message{Kind: "refused", Text: err.Error()}) // it will see the end at least
 		}
 	}
+	var plain tls.RecordHeaderError
+	if errors.As(err, &plain) { // it has no secret, and understands this
+		_ = send(raw, &message{Kind: "refused", Text: "this meeting has a secret and it has none: set VOLLEY_SECRET_FILE on all ranks, or on none"})
+		finish(raw)
+	}
 	if err != nil {
 		r.mu.Lock()
 		r.refused = fmt.Sprintf("refused %s: %v", raw.RemoteAddr(), err)
 		r.mu.Unlock()
 		_ = raw.Close()
 	}
+}
+
+// finish lets the other side read the last word: where something that it said is unread the
+// system would take that word back.
+func finish(raw net.Conn) {
+	if half, ok := raw.(*net.TCPConn); ok {
+		_ = half.CloseWrite() // the connection is given up in any case
+	}
+	_ = raw.SetReadDeadline(time.Now().Add(tidings))
+	_, _ = io.Copy(io.Discard, io.LimitReader(raw, bound(1)))
 }
 
 // admit takes a rank in that belongs here.

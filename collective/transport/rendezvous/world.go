@@ -88,9 +88,14 @@ func parse(address string) (w *World, place string, err error) {
 	return w, place, nil
 }
 
+// mostRanks is how many a world can have.
+const mostRanks = 1<<16 - 1
+
 // check holds the numbers against each other.
 func (w *World) check(source string) error {
 	switch {
+	case w.Size > mostRanks:
+		return fmt.Errorf("%s: %d ranks, at most %d can be", source, w.Size, mostRanks)
 	case w.Size < 1 || w.Rank >= w.Size:
 		return fmt.Errorf("%s: rank %d of %d", source, w.Rank, w.Size)
 	case w.LocalSize > w.Size:

@@ -19,6 +19,7 @@ type card struct {
 	Machine   string   `json:"machine"`   // loopback addresses are good on this one
 	Addresses []string `json:"addresses"` // host:port, the best first
 	Links     int      `json:"links"`
+	Secret    string   `json:"secret,omitempty"` // the guard's mark
 }
 
 // gathering is a group whose connections are being made: the higher rank of a pair

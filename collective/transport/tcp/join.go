@@ -73,7 +73,7 @@ func addresses(ctx context.Context, meeting, interfaces string) ([]netip.Addr, e
 
 // join meets the world at its address and connects with it.
 func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr, links int) (*endpoint, error) {
-	own := card{Machine: machine(), Links: links}
+	own := card{Machine: machine(), Links: links, Secret: s.guard.Mark()}
 	port := s.ln.Addr().(*net.TCPAddr).AddrPort().Port()
 	for _, a := range addrs {
 		own.Addresses = append(own.Addresses, netip.AddrPortFrom(a, port).String())
@@ -89,7 +89,10 @@ func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr,
 	cards := make([]card, w.Size)
 	for r := range cards {
 		if err := json.Unmarshal(table.Cards[r], &cards[r]); err != nil {
-			return nil, fmt.Errorf("rank %d is known by %q: %w", r, table.Cards[r], err)
+			return nil, fmt.Errorf("rank %d joins over TCP and rank %d, known by %q, by other means: VOLLEY_TRANSPORT and LOCAL_WORLD_SIZE must say the same on all ranks: %w", w.Rank, r, table.Cards[r], err)
+		}
+		if cards[r].Secret != own.Secret {
+			return nil, fmt.Errorf("rank %d has %s, rank %d %s: all need the same one (VOLLEY_SECRET_FILE)", w.Rank, own.secret("one"), r, cards[r].secret("another"))
 		}
 		if cards[r].Links != links {
 			return nil, fmt.Errorf("rank %d has %d connections with each other rank, rank %d has %d", w.Rank, links, r, cards[r].Links)
@@ -101,6 +104,14 @@ func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr,
 		return nil, err
 	}
 	return newEndpoint(s, key, w.Rank, cards, conns)
+}
+
+// secret says for people whether the rank has one.
+func (c *card) secret(which string) string {
+	if c.Secret == "" {
+		return "no secret"
+	}
+	return which + " secret"
 }
 
 // machine is a name that ranks share which share a loopback device.
