@@ -70,6 +70,9 @@ type Costs struct {
 	// ShortByte, if it has figures, is what takes the place of both for messages of up to
 	// Eager bytes.
 	ShortByte Rate `json:"short_byte"`
+	// FreshByte is what a byte of a message longer than Eager costs the receiver more that the
+	// sender has written in the same call: it is in the caches of the sender's processor alone.
+	FreshByte Rate `json:"fresh_byte"`
 	// Flight is the time a byte of a message of up to Whole bytes inside a node in which no
 	// processor works.
 	Flight Curve `json:"flight,omitempty"`
@@ -97,6 +100,7 @@ type Costs struct {
 type costs struct {
 	send, recv, long, latency float64
 	sendByte, recvByte, fold  rate
+	fresh                     rate
 	shortSend, shortRecv      rate
 	eager, whole              int64
 	stream, flight            float64
@@ -108,7 +112,7 @@ type costs struct {
 func (c *Costs) at(bytes float64) costs {
 	x := costs{
 		send: c.Send, recv: c.Recv, long: c.Long, latency: c.Latency,
-		sendByte: c.SendByte.at(bytes), recvByte: c.RecvByte.at(bytes), fold: c.Fold.at(bytes),
+		sendByte: c.SendByte.at(bytes), recvByte: c.RecvByte.at(bytes), fold: c.Fold.at(bytes), fresh: c.FreshByte.at(bytes),
 		eager: c.Eager, whole: c.Whole, stream: c.Stream.At(bytes), flight: c.Flight.At(bytes), gap: c.Gap, depth: c.Depth, room: c.Room,
 	}
 	x.shortSend, x.shortRecv = x.sendByte, x.recvByte

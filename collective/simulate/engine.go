@@ -56,7 +56,7 @@ func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engin
 		ranks: make([]rank, call.Size), left: call.Size,
 		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
 	}
-	for _, x := range []rate{n.Copy.at(vector), n.Fold.at(vector), e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
+	for _, x := range []rate{n.Copy.at(vector), n.Fold.at(vector), e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.inside.fresh, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
 		e.hinders = e.hinders || x.more > 0
 	}
 	e.cores = newCores(n, call.Size)

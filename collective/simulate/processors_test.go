@@ -84,3 +84,23 @@ func TestLaneIsFull(t *testing.T) {
 		}
 	}
 }
+
+// A long message costs its receiver more where its sender has written it in the same call: the
+// second hop of a chain passes on what it received, the root what it was given.
+func TestFreshBytes(t *testing.T) {
+	const bytes = 1 << 10
+	took := func(name string, fresh float64) float64 {
+		n := Node("node", 3, 0, Costs{Latency: 1e-6, RecvByte: Rate{One: Flat(1e-9)}, FreshByte: Rate{One: Flat(fresh)}})
+		r, err := Run(context.Background(), Config{Network: n, Op: algorithm.Broadcast, Algorithm: name, Ranks: 3, Bytes: bytes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Seconds
+	}
+	if more := took("chain", 2e-9) - took("chain", 0); math.Abs(more-bytes*2e-9) > 1e-12 {
+		t.Errorf("a chain takes %v s longer", more)
+	}
+	if more := took("linear", 2e-9) - took("linear", 0); more != 0 {
+		t.Errorf("a root that sends its own vector takes %v s longer", more)
+	}
+}

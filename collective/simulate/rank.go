@@ -56,6 +56,7 @@ type message struct {
 	bytes    float64
 	tail     float64 // when the last byte leaves the sender's processor; on arrival, when it is there
 	waits    bool    // the sender waits until it may be changed
+	fresh    bool    // the sender has written it in this call
 	cells    cells
 }
 
@@ -177,7 +178,7 @@ func (e *engine) local(r int32, k *rank, steps []algorithm.Local) {
 func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
 	i := e.message()
 	m := &e.messages[i]
-	*m = message{from: r, to: int32(s.To), elements: s.From.Len, bytes: float64(s.From.Len) * e.width, cells: k.mem.read(m.cells[:0], s.From)}
+	*m = message{from: r, to: int32(s.To), elements: s.From.Len, bytes: float64(s.From.Len) * e.width, fresh: s.From.Space != algorithm.Input, cells: k.mem.read(m.cells[:0], s.From)}
 	k.bytes += int64(m.bytes)
 	k.sent++
 	k.last = int32(s.To)
@@ -233,11 +234,14 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 	if m.waits {
 		fixed += c.long
 	}
-	if v.Side == algorithm.Plain {
-		e.work(r, k, fixed, m.bytes, c.receiving(m))
-	} else {
-		e.work(r, k, fixed, m.bytes, c.receiving(m), c.fold)
+	var folding, fresh rate
+	if v.Side != algorithm.Plain {
+		folding = c.fold
 	}
+	if m.fresh && m.waits {
+		fresh = c.fresh
+	}
+	e.work(r, k, fixed, m.bytes, c.receiving(m), folding, fresh)
 	k.clock = max(k.clock, m.tail+fixed*k.slow)
 	if m.waits && c == &e.inside {
 		e.events.push(k.clock, acked, m.from)

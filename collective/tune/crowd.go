@@ -24,9 +24,13 @@ type Crowd struct {
 	Shift         []simulate.Point `json:"shift"`
 	ShiftCombined []simulate.Point `json:"shift_combined"`
 	// Messages one after another to rank 0, which nobody answers, from rank 1.
-	Row   []simulate.Point `json:"row"`
-	Depth int64            `json:"depth"` // as Figures.Depth
-	Room  int64            `json:"room"`  // as Figures.Room
+	Row []simulate.Point `json:"row"`
+	// A message between two ranks of two processors, and all ranks that send a vector which they
+	// have just written.
+	Apart      []simulate.Point `json:"apart"`
+	ShiftFresh []simulate.Point `json:"shift_fresh"`
+	Depth      int64            `json:"depth"` // as Figures.Depth
+	Room       int64            `json:"room"`  // as Figures.Room
 }
 
 // crowd measures a Crowd.
@@ -80,7 +84,9 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 			return func() error { return m.pass((r+1)%size, (r+size-1)%size, n, combine) }
 		}
 		if err := errors.Join(m.point(&c.Shift, n, 1, shift(false)), m.point(&c.ShiftCombined, n, 1, shift(true)),
-			m.point(&c.Row, n, 1, func() error { return m.stream(1, n, false) })); err != nil {
+			m.point(&c.Row, n, 1, func() error { return m.stream(1, n, false) }),
+			m.point(&c.Apart, n, 0.5, only(1, func(other int) error { return m.between(other, n) })),
+			m.point(&c.ShiftFresh, n, 1, func() error { return m.fresh((r+1)%size, (r+size-1)%size, n) })); err != nil {
 			return err
 		}
 	}
@@ -91,6 +97,7 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 func (c *Crowd) repaired(send, recv float64) *Crowd {
 	g := *c
 	g.Shift, g.ShiftCombined, g.Row = rising(c.Shift), rising(c.ShiftCombined), rising(c.Row)
+	g.Apart, g.ShiftFresh = rising(c.Apart), rising(c.ShiftFresh)
 	for i := range g.Shift {
 		g.Shift[i].Seconds = min(g.Shift[i].Seconds, g.ShiftCombined[i].Seconds)
 	}

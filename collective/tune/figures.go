@@ -26,6 +26,9 @@ type Figures struct {
 	Recv         float64          `json:"recv"`          // the receiver's, when it is there
 	Depth        int64            `json:"depth"`         // messages that a lane holds, 0 for no end that was found
 	Room         int64            `json:"room"`          // and bytes of messages of Eager bytes
+	// A message that its sender has just written, with the writing: one way, and each way at once.
+	OneFresh  []simulate.Point `json:"one_fresh"`
+	BothFresh []simulate.Point `json:"both_fresh"`
 	// On one rank, and on each of two at once.
 	Copy    []simulate.Point `json:"copy"`
 	CopyTwo []simulate.Point `json:"copy_two"`
@@ -37,7 +40,7 @@ type Figures struct {
 
 // curves are all that was measured by bytes.
 func (f *Figures) curves() []*[]simulate.Point {
-	return []*[]simulate.Point{&f.OneWay, &f.BothWays, &f.OneCombined, &f.BothCombined, &f.Copy, &f.CopyTwo, &f.Sum, &f.SumTwo, &f.Row, &f.RowCombined}
+	return []*[]simulate.Point{&f.OneWay, &f.BothWays, &f.OneCombined, &f.BothCombined, &f.Copy, &f.CopyTwo, &f.Sum, &f.SumTwo, &f.Row, &f.RowCombined, &f.OneFresh, &f.BothFresh}
 }
 
 // Complete says that all was measured of two ranks: a file may be of an earlier version.
@@ -47,7 +50,7 @@ func (f *Figures) Complete() bool {
 			return false
 		}
 	}
-	return f.Crowd == nil || len(f.Crowd.Shift) > 1 && len(f.Crowd.Row) > 1
+	return f.Crowd == nil || len(f.Crowd.Shift) > 1 && len(f.Crowd.Row) > 1 && len(f.Crowd.Apart) > 1 && len(f.Crowd.ShiftFresh) > 1
 }
 
 // numbers are all that was measured.
@@ -56,7 +59,7 @@ func (f *Figures) numbers() []*float64 {
 	curves := f.curves()
 	if c := f.Crowd; c != nil {
 		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle)
-		curves = append(curves, &c.Shift, &c.ShiftCombined, &c.Row)
+		curves = append(curves, &c.Shift, &c.ShiftCombined, &c.Row, &c.Apart, &c.ShiftFresh)
 	}
 	for _, c := range curves {
 		for i := range *c {

@@ -25,6 +25,7 @@ type meter struct {
 	taken []uint32
 	in    []float32
 	out   []float32
+	new   []float32 // what a vector is written from
 	// What a message needs, as a Comm has it: made anew it takes as long as a short message.
 	head       transport.Header
 	sink       transport.Sink
@@ -44,8 +45,8 @@ func Measure(ctx context.Context, ends transport.Endpoint, group string) (*Figur
 	stop := context.AfterFunc(ctx, func() { ends.Interrupt(ctx.Err()) })
 	defer stop()
 	longest := Lengths[len(Lengths)-1] / 4
-	m := &meter{in: make([]float32, longest), out: make([]float32, longest)}
-	touch(m.in, m.out)
+	m := &meter{in: make([]float32, longest), out: make([]float32, longest), new: make([]float32, longest)}
+	touch(m.in, m.out, m.new)
 	m = m.over(ends)
 	f := &Figures{Transport: ends.Name(), Processors: processors.Count}
 	if e, is := ends.(transport.Eager); is {
@@ -78,7 +79,7 @@ func (m *meter) point(into *[]simulate.Point, n int, share float64, run func() e
 // over is a meter over another endpoint, with the same vectors.
 func (m *meter) over(ends transport.Endpoint) *meter {
 	n := ends.Size()
-	x := &meter{ends: ends, sent: make([]uint32, n), taken: make([]uint32, n), in: m.in, out: m.out}
+	x := &meter{ends: ends, sent: make([]uint32, n), taken: make([]uint32, n), in: m.in, out: m.out, new: m.new}
 	x.combine = x.sum
 	return x
 }
@@ -88,7 +89,7 @@ func (m *meter) over(ends transport.Endpoint) *meter {
 func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 	point := m.point
 	var errs []error
-	var of [6]*meter
+	var of [8]*meter
 	for i := range of {
 		ends, err := m.ends.Split(ctx, fmt.Sprintf("%s of kind %d", group, i), []int{0, 1})
 		if err != nil {
@@ -105,7 +106,9 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 			of[2].point(&f.BothCombined, n, 1, func() error { return of[2].exchange(n, true) }),
 			of[3].point(&f.OneCombined, n, 1, func() error { return of[3].oneWay(n, true) }),
 			of[4].point(&f.Row, n, 1, func() error { return of[4].stream(1, n, false) }),
-			of[5].point(&f.RowCombined, n, 1, func() error { return of[5].stream(1, n, true) }))
+			of[5].point(&f.RowCombined, n, 1, func() error { return of[5].stream(1, n, true) }),
+			of[6].point(&f.OneFresh, n, 1, func() error { return of[6].oneFresh(n) }),
+			of[7].point(&f.BothFresh, n, 1, func() error { return of[7].fresh(1-m.ends.Rank(), 1-m.ends.Rank(), n) }))
 		alone := func(run func()) func() error {
 			return func() error {
 				if m.ends.Rank() == 0 {
@@ -127,6 +130,7 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 	for i := range f.OneWay {
 		f.OneWay[i].Seconds = max(back, f.OneWay[i].Seconds-back)
 		f.OneCombined[i].Seconds = max(back, f.OneCombined[i].Seconds-back)
+		f.OneFresh[i].Seconds = max(back, f.OneFresh[i].Seconds-back)
 	}
 	var err error
 	if f.Send, f.Recv, err = m.lone(1 - m.ends.Rank()); err != nil {

@@ -88,6 +88,10 @@ func (f *Figures) memory(c *simulate.Costs) {
 	c.Latency = math.Max(0, math.Max(a, both)-c.Send-c.Recv)
 	c.Eager, c.Whole, c.Long = f.Eager, f.Eager, f.step(c.Send+c.Recv+c.Latency)
 	c.Depth, c.Room = int(f.Depth), f.Room
+	c.FreshByte = simulate.Rate{
+		One: per(f.OneFresh, func(i int) float64 { return f.OneWay[i].Seconds + f.Copy[i].Seconds }, 1),
+		Two: per(f.BothFresh, func(i int) float64 { return f.BothWays[i].Seconds + f.CopyTwo[i].Seconds }, 1),
+	}
 	long := func(int) float64 { return c.Send + c.Recv + c.Latency + c.Long }
 	c.RecvByte = simulate.Rate{One: per(f.Row, long, 1), Two: per(f.BothWays, long, 1)}
 	whole := upTo(f.Eager, per(f.BothWays, func(int) float64 { return both }, 1))
@@ -156,7 +160,24 @@ func (c *Crowd) share(n *simulate.Network) {
 	} else {
 		x.RecvByte = simulate.Rate{One: per(c.Row, func(int) float64 { return c.Far + x.Long }, 1), Two: two}
 		x.Eager, x.Whole, x.Depth, x.Room = c.Eager, c.Eager, int(c.Depth), c.Room
-		x.ShortByte = simulate.Rate{One: upTo(c.Eager, half)}
+		x.FreshByte.Two = per(c.ShiftFresh, func(i int) float64 {
+			p := c.Shift[i]
+			return p.Seconds + sharing*n.Copy.Two.At(p.Bytes)*p.Bytes
+		}, sharing)
+		c.eager(x, upTo(c.Eager, half))
 	}
 	x.Fold = simulate.Rate{One: x.Fold.One, Two: per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing)}
+}
+
+// eager are the costs of bytes of messages that both sides copy: of each side what all ranks
+// show at once, or a row of messages if that is more, and the rest of what a message alone
+// takes is nobody's time.
+func (c *Crowd) eager(x *simulate.Costs, busy simulate.Curve) {
+	flight := upTo(c.Eager, per(c.Apart, func(int) float64 { return c.Apart[0].Seconds }, 1))
+	for i, whole := range flight {
+		side := math.Max(0, at(c.Row, whole.Bytes)-math.Max(c.Send, c.Recv)) / whole.Bytes
+		busy[i].Seconds = math.Max(busy[i].Seconds, math.Min(whole.Seconds/2, side))
+		flight[i].Seconds = math.Max(0, whole.Seconds-2*busy[i].Seconds)
+	}
+	x.ShortByte, x.Flight = simulate.Rate{One: busy}, flight
 }

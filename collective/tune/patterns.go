@@ -27,6 +27,20 @@ func (m *meter) pass(to, from, n int, combine bool) error {
 	return errors.Join(m.send(to, m.in[:n/4]), m.recv(from, m.out[:n/4], with, nil), m.ends.Flush(to))
 }
 
+// fresh is a vector that this rank has just written to one rank, and one from a rank.
+func (m *meter) fresh(to, from, n int) error {
+	copy(m.in[:n/4], m.new[:n/4])
+	return m.pass(to, from, n, false)
+}
+
+// oneFresh is oneWay with a vector that its sender has just written.
+func (m *meter) oneFresh(n int) error {
+	if m.ends.Rank() == 1 {
+		copy(m.in[:n/4], m.new[:n/4])
+	}
+	return m.oneWay(n, false)
+}
+
 // oneWay is a vector to rank 0, which may sum it, and a short message back: unlike vectors
 // there and back it has no more memory at work than a message has.
 func (m *meter) oneWay(n int, combine bool) error {
