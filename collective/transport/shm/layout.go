@@ -118,6 +118,12 @@ type lane struct {
 	ring     [room]byte
 }
 
+// The lengths that a door has: 1, 2, 4 and 8 parts, and the rest at a message's end.
+const (
+	wholes  = 4
+	reaches = wholes + 1
+)
+
 // door is where the reader lets the writer write into its memory: see push_linux.go.
 type door struct {
 	message atomic.Uint32 // 1 + the number of the message that goes there; the reader's, as are the next three

@@ -25,12 +25,6 @@ import (
 // at the interruption and the call, while its reader dies and the reader's process number goes to another
 // process of the same user.
 
-// The lengths that a door has: 1, 2, 4 and 8 parts, and the rest at a message's end.
-const (
-	wholes  = 4
-	reaches = wholes + 1
-)
-
 // open allows the writer to write.
 func (d *door) open() {
 	for i := range wholes {
