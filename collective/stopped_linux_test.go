@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(strikesIn); name != "" {
 		deadline, err := time.ParseDuration(os.Getenv(stopsAfter))
 		if err == nil {
-			err = overAndOver(name, 1, deadline)
+			err = overAndOver(name, 1, deadline, func() { fmt.Println("begun") })
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
