@@ -1,9 +1,7 @@
 package collective
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -44,7 +42,7 @@ type Comm struct {
 	latest      *program
 	again       again
 	watching    watching
-	pairs       [2][]uint64
+	pairs       [2][]atomic.Uint64 // messages of Send and of Recv, by peer; also read by the watch
 	tally       tally
 	track       *timeline.Track // nil where no timeline is kept
 
@@ -53,7 +51,6 @@ type Comm struct {
 
 	mu    sync.Mutex
 	named map[string]int // groups made so far, by kind and ranks
-	never []int          // ranks that a transport said cannot come to Shrink
 	stats counts
 }
 
@@ -105,7 +102,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	}
 	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: models[ends.Name()], steps: make([]uint32, 2*n)}
 	c.sent, c.taken = c.steps[:n], c.steps[n:]
-	c.pairs = [2][]uint64{make([]uint64, n), make([]uint64, n)}
+	c.pairs = [2][]atomic.Uint64{make([]atomic.Uint64, n), make([]atomic.Uint64, n)}
 	if c.model == (algorithm.Model{}) {
 		c.model = models["tcp"]
 	}
@@ -171,74 +168,6 @@ func (c *Comm) ready(call string) error {
 		return &device.Error{Call: call, Kind: device.ErrClosed, Cause: errClosed}
 	}
 	return nil
-}
-
-// Sub makes a Comm of some of the ranks, numbered in the order given, which all of
-// them give alike. Ranks that are not listed do not call it. After a Fault it is an
-// error: use Shrink.
-func (c *Comm) Sub(ctx context.Context, ranks []int) (*Comm, error) {
-	if err := c.ready("Sub"); err != nil {
-		return nil, err
-	}
-	seen := map[int]bool{}
-	for _, r := range ranks {
-		if r < 0 || r >= c.Size() || seen[r] {
-			return nil, device.Errorf(device.ErrMismatch, "", "Sub", "ranks %v: rank %d is not one of %d, or named twice", ranks, r, c.Size())
-		}
-		seen[r] = true
-	}
-	if !seen[c.Rank()] {
-		return nil, device.Errorf(device.ErrMismatch, "", "Sub", "ranks %v: this rank, %d, is not among them", ranks, c.Rank())
-	}
-	return c.sub(ctx, fmt.Sprintf("sub %v", ranks), ranks)
-}
-
-// sub makes a group of the endpoint. A transport wants a name that no other group
-// has, so groups of one kind and the same ranks are numbered; one that did not come
-// about has no number, since its other ranks may never have called.
-func (c *Comm) sub(ctx context.Context, kind string, ranks []int) (*Comm, error) {
-	return c.group(ctx, kind, ranks, c.options)
-}
-
-// group is sub with other options.
-func (c *Comm) group(ctx context.Context, kind string, ranks []int, o Options) (*Comm, error) {
-	c.mu.Lock()
-	n := c.named[kind]
-	c.mu.Unlock()
-	ends, err := c.ends.Split(ctx, fmt.Sprintf("%s, %d", kind, n), ranks)
-	if err != nil {
-		return nil, &device.Error{Call: "split", Kind: device.ErrUnavailable, Cause: err}
-	}
-	c.mu.Lock()
-	c.named[kind] = n + 1
-	c.mu.Unlock()
-	return newComm(ends, o, fmt.Sprintf("%s/%s, %d", c.name, kind, n))
-}
-
-// Split makes one Comm of all ranks with the same color, ordered by key and, where
-// keys are equal, by rank. A rank with a negative color gets none (nil). All ranks
-// call it.
-func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
-	mine := []int64{int64(color), int64(key)}
-	all := make([]int64, 2*c.Size())
-	if err := c.AllGather(ctx, Of(mine), Of(all)); err != nil {
-		return nil, err
-	}
-	if color < 0 {
-		return nil, nil
-	}
-	var ranks []int
-	for r := range c.Size() {
-		if all[2*r] != int64(color) {
-			continue
-		}
-		at := len(ranks)
-		for at > 0 && all[2*ranks[at-1]+1] > all[2*r+1] {
-			at--
-		}
-		ranks = append(ranks[:at], append([]int{r}, ranks[at:]...)...)
-	}
-	return c.sub(ctx, fmt.Sprintf("split %d %v", color, ranks), ranks)
 }
 
 func contains(list []int, x int) bool {

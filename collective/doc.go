@@ -30,8 +30,11 @@
 //
 // A rank that dies, stops, leaves or makes another call ends the operation on all
 // survivors with one and the same *Fault, which names it. So does a context that
-// ends on any rank. The Comm is then closed for work; Shrink makes a new one of the
-// survivors, and Grow admits others to it.
+// ends on any rank. Ranks whose calls wait for each other in a circle, such as a Recv and
+// an AllReduce, have it after some heartbeats. The Comm is then closed for work; Shrink
+// makes a new one of the survivors, who agree on who they are, and Grow admits others to
+// it. A rank that was stopped until the others judged it lost has the Fault that names
+// itself when it goes on, and no new Comm.
 //
 // # Seeing it
 //

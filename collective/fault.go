@@ -15,7 +15,8 @@ type Cause string
 
 // The causes. Lost: a rank died, stopped or cannot be reached. Left: it closed its
 // Comm while others still needed it. Mismatch: ranks made different calls, which the
-// messages show, or after a heartbeat or two their heartbeats, where each waits for others.
+// messages show, or after some heartbeats their heartbeats, where each waits for others,
+// also around a circle of Send, Recv, Sub and operations.
 // Corrupt: bytes changed on their way. Timeout: a rank did not arrive within
 // Options.Timeout although it is alive. Canceled: a context ended, or a rank's
 // own function failed.

@@ -14,6 +14,7 @@ import (
 type progress struct {
 	words [3]atomic.Uint64 // by the numbers below
 	calls recentCalls
+	pair  [2]atomic.Uint64 // the transfer that a group is at: type and way, elements
 
 	// The operation's goroutine's own.
 	op     uint64 // 1 + the operation's number, with the mark of one that is watched
@@ -62,8 +63,11 @@ func (p *progress) since() time.Duration { return time.Duration(p.words[inSince]
 const sendRecv = algorithm.Op(100)
 
 func opName(op algorithm.Op) string {
-	if op == sendRecv {
+	switch op {
+	case sendRecv:
 		return "SendRecv"
+	case grouping:
+		return "Sub"
 	}
 	return op.String()
 }
@@ -88,6 +92,16 @@ func (p *progress) on(rank int) {
 	if first != 1+uint64(rank) {
 		p.store(1 + uint64(rank))
 	}
+}
+
+// transfer says at which transfer a group is. It comes before on.
+func (p *progress) transfer(t Transfer) {
+	how := uint64(t.Data.typ) << 1
+	if t.Recv {
+		how |= 1
+	}
+	release.Store64(&p.pair[0], how)
+	release.Store64(&p.pair[1], uint64(t.Data.Len()))
 }
 
 // moved says that the wait is over.

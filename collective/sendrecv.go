@@ -6,6 +6,7 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/release"
 )
 
 // Transfer is one side of a message between two ranks, part of a group.
@@ -60,6 +61,7 @@ func (g transfers) run(c *Comm) error {
 			return err
 		}
 	}
+	release.Store64(&c.now.words[inSeq], c.seq)
 	return nil
 }
 
@@ -76,6 +78,7 @@ func (c *Comm) batch(group []Transfer, batch int) (more bool, err error) {
 	}
 	place := map[direction]int{} // transfers seen
 	var recvs []Transfer
+	var last Transfer // of those that are sent
 	for _, t := range group {
 		lane := direction{t.Peer, t.Recv}
 		i := place[lane]
@@ -88,20 +91,26 @@ func (c *Comm) batch(group []Transfer, batch int) (more bool, err error) {
 			recvs = append(recvs, t)
 			continue
 		}
-		c.pairs[0][t.Peer]++
-		if err := c.post(t.Peer, pairHeader(c.pairs[0][t.Peer], t.Data), t.Data.bytes); err != nil {
+		n := c.pairs[0][t.Peer].Load() + 1
+		release.Store64(&c.pairs[0][t.Peer], n)
+		c.now.transfer(t)
+		if err := c.post(t.Peer, pairHeader(n, t.Data), t.Data.bytes); err != nil {
 			return false, err
 		}
+		last = t
 	}
 	for _, t := range recvs {
-		c.pairs[1][t.Peer]++
+		n := c.pairs[1][t.Peer].Load() + 1
+		release.Store64(&c.pairs[1][t.Peer], n)
+		c.now.transfer(t)
 		c.now.on(t.Peer)
-		if err := c.ends.Recv(t.Peer, pairHeader(c.pairs[1][t.Peer], t.Data), &transport.Sink{Into: t.Data.bytes}); err != nil {
+		if err := c.ends.Recv(t.Peer, pairHeader(n, t.Data), &transport.Sink{Into: t.Data.bytes}); err != nil {
 			return false, err
 		}
 		c.now.moved()
 		c.tally.received.add(int64(len(t.Data.bytes)))
 	}
+	c.now.transfer(last) // a flush waits for what was sent
 	return more, c.flush()
 }
 

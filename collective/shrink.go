@@ -3,84 +3,71 @@ package collective
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"time"
 
-	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/device"
 )
 
 // Shrink makes a Comm of the ranks that survived the Fault and are still there, in their
 // old order. All survivors call it; the old Comm stays closed for work and should be
-// closed, by each rank after it has the new one. When a survivor is lost while the others
-// wait for it, or closes the old Comm instead, they do not wait until ctx ends: they get
-// an ErrLost with a *transport.Absent, which names it, and may call Shrink again, which
-// leaves it out too. Over transports between processes one that closed is waited for
-// another Options.Deadline, since one that has the new Comm already closes too.
+// closed, by each rank after it has the new one. The survivors agree on who they are: one
+// that is lost, or closes the old Comm, before the new one is there is left out, and all
+// others get the same Comm.
+//
+// A survivor that lives and does not call Shrink is waited for until ctx's deadline, or,
+// where it has none, for Options.Deadline: then the error is a Fault by Timeout, which
+// names it, and Shrink may be called again. A rank that the others have judged lost, since
+// it was stopped for longer than the deadline, gets an ErrLost that says so, and never a
+// Comm of its own.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	f := c.Fault()
 	if f == nil {
 		return nil, device.Errorf(device.ErrUnsupported, "", "Shrink", "the Comm has no fault: use Sub")
 	}
-	if contains(c.watch.dead, c.Rank()) {
-		return nil, f
+	o := c.watch.shrink(ctx)
+	if o.err != nil {
+		return nil, o.err
 	}
-	c.mu.Lock()
-	never := slices.Concat(c.Missing(), c.never)
-	c.mu.Unlock()
-	var ranks []int
-	for r := range c.Size() {
-		if !contains(c.watch.dead, r) && !contains(never, r) {
-			ranks = append(ranks, r)
-		}
+	small, err := newComm(o.group.ends, c.options, c.name+"/"+o.group.name)
+	if err != nil {
+		return nil, errors.Join(err, o.group.ends.Close())
 	}
-	met, stop := c.whileThere(ctx, ranks)
-	defer stop()
-	s, err := c.sub(met, fmt.Sprintf("shrink %v", ranks), ranks)
-	var gone *transport.Absent
-	if err == nil || !errors.As(err, &gone) {
-		return s, err
-	}
-	c.mu.Lock() // the transport may know it before the watch
-	c.never = append(c.never, gone.Rank)
-	c.mu.Unlock()
-	return nil, &device.Error{Call: "Shrink", Kind: device.ErrLost, Text: "call it again to go on without the rank", Cause: gone}
+	return small, nil
 }
 
-// whileThere gives a context that ends too, with a *transport.Absent, when one of the ranks
-// cannot come any more to where they meet.
-func (c *Comm) whileThere(ctx context.Context, ranks []int) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		every := time.NewTicker(pause / 5)
-		defer every.Stop()
-		left := map[int]time.Time{}
-		for {
-			lost := c.watch.lostRanks()
-			for _, r := range c.Missing() {
-				if !contains(ranks, r) {
-					continue
-				}
-				if left[r].IsZero() {
-					left[r] = time.Now()
-				}
-				switch {
-				case contains(lost, r):
-					cancel(&transport.Absent{Rank: r, Err: errVanished})
-				case time.Since(left[r]) > c.options.Deadline:
-					cancel(&transport.Absent{Rank: r, Err: transport.ErrLeft})
-				}
+// shrink takes a seat in the council until it has decided, or ctx ends.
+func (w *watch) shrink(ctx context.Context) outcome {
+	closed := outcome{err: &device.Error{Call: "Shrink", Kind: device.ErrClosed, Cause: errClosed}}
+	s := &seat{ctx: ctx, result: make(chan outcome, 1)}
+	if !w.call(func() { w.council.enter(s) }) {
+		return closed
+	}
+	ended := ctx.Done()
+	for {
+		select {
+		case o := <-s.result:
+			return o
+		case <-w.over:
+			select { // it may have been the last that the watch did
+			case o := <-s.result:
+				return o
+			default:
+				return closed
 			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-every.C:
-			}
+		case <-ended:
+			ended = nil
+			w.call(func() { w.council.abandon(s) })
 		}
-	}()
-	return ctx, func() { cancel(nil) }
+	}
 }
 
-// errVanished is how a rank is lost that the watch misses.
-var errVanished = errors.New("its connection ended")
+// abandon ends a Shrink whose context has ended.
+func (n *council) abandon(s *seat) {
+	if n.seat != s {
+		return
+	}
+	text := ""
+	if absent := n.absent(); len(absent) > 0 {
+		text = rankList(absent) + " did not come"
+	}
+	n.leave(s, &device.Error{Call: "Shrink", Kind: device.ErrUnavailable, Text: text, Cause: context.Cause(s.ctx)})
+}

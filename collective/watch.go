@@ -28,26 +28,51 @@ type watch struct {
 	quit    chan struct{}
 	end     sync.Once
 	trouble chan *Fault
+	do      chan func()   // what others have the goroutine do
+	over    chan struct{} // closed when the goroutine has ended
 
 	// The goroutine's own.
-	heard   []time.Time
-	come    []uint64 // the operations that ranks said they have come to
-	calls   []heardCalls
-	gone    []Cause // "" for a rank that is there
-	reports []*message
-	judging time.Time // when settling began, zero before
-	asked   time.Time // when the present judge's time began
-	last    snapshot
-	moved   time.Time // when last changed
-	stalled uint64    // the operation that was reported as stalled
+	council  council
+	ran      time.Time     // when the goroutine had something to do last
+	beaten   time.Time     // when it showed that it lives
+	woke     time.Time     // when it ran again after it had not for long
+	late     bool          // then others may have judged it, having heard nothing
+	slept    time.Duration // for so long
+	asleep   time.Duration // it did not run, in all,
+	before   time.Duration // and before the operation that runs
+	cut      []bool        // ranks of gone whose connection has ended; others are silent and may be heard again
+	heard    []time.Time
+	come     []uint64 // the operations that ranks said they have come to
+	calls    []heardCalls
+	gone     []Cause // "" for a rank that is there
+	reports  []*message
+	judging  time.Time // when settling began, zero before
+	asked    time.Time // when the present judge's time began
+	stuck    []*stuck  // of ranks that do not get on, by their heartbeats
+	held     *stuck    // this rank's own,
+	beats    int       // heartbeats with the same
+	meetings meetings
+	last     snapshot
+	moved    time.Time // when last changed
+	stalled  uint64    // the operation that was reported as stalled
 }
 
 // message is a note between watches.
 type message struct {
-	Kind  string // "alive", "report", "verdict"
+	Kind  string // "report", "verdict", "shrink", "stuck", "sub"
 	Fault *Fault `json:",omitempty"`
 	Echo  bool   `json:",omitempty"` // a report of a rank that only heard of the trouble
 	Dead  []int  `json:",omitempty"`
+
+	// Of "shrink": see council.
+	Ballot uint64 `json:",omitempty"`
+	In     bool   `json:",omitempty"` // the rank has met the others
+	Done   bool   `json:",omitempty"` // all have
+	Away   bool   `json:",omitempty"` // it has ended its call, or withdrawn its announcement
+	Answer bool   `json:",omitempty"` // to a rank that does not count
+
+	Stuck *stuck     `json:",omitempty"`
+	Group *groupNote `json:",omitempty"`
 }
 
 // alive is the mark of a heartbeat.
@@ -56,12 +81,25 @@ const alive = '.'
 func newWatch(c *Comm) *watch {
 	n := c.Size()
 	w := &watch{c: c, done: make(chan struct{}), quit: make(chan struct{}), trouble: make(chan *Fault, 1),
+		do: make(chan func()), over: make(chan struct{}), cut: make([]bool, n), stuck: make([]*stuck, n), meetings: meetings{came: make([]map[string]int, n)},
 		heard: make([]time.Time, n), come: make([]uint64, n), calls: make([]heardCalls, n), gone: make([]Cause, n), reports: make([]*message, n)}
 	now := time.Now()
 	for r := range w.heard {
 		w.heard[r] = now
 	}
+	w.ran, w.beaten = now, now
+	w.council = council{w: w, out: make([]bool, n), views: make([]*message, n)}
 	return w
+}
+
+// call has the goroutine do something; false where it has ended.
+func (w *watch) call(f func()) bool {
+	select {
+	case w.do <- f:
+		return true
+	case <-w.over:
+		return false
+	}
 }
 
 // report tells of trouble on this rank; only the first is heard.
@@ -100,6 +138,7 @@ func (w *watch) run() {
 	notes := w.c.ends.Notes()
 	clocks := time.NewTicker(time.Second)
 	defer clocks.Stop()
+	defer close(w.over)
 	for {
 		select {
 		case n, open := <-notes:
@@ -107,18 +146,30 @@ func (w *watch) run() {
 				notes = nil
 				continue
 			}
+			w.rouse(time.Now())
 			w.note(n)
 			w.publish()
 		case f := <-w.trouble:
+			w.rouse(time.Now())
 			w.judge(&message{Kind: "report", Fault: f})
+		case f := <-w.do:
+			w.rouse(time.Now())
+			f()
 		case <-beat.C:
+			w.rouse(time.Now())
 			w.tell(heartbeat(&w.c.now))
+			w.beaten = w.ran
+			w.tellStuck()
 		case <-clocks.C:
 			compareClocks()
-		case now := <-look.C:
-			w.look(now)
+		case <-look.C:
+			w.rouse(time.Now())
+			w.look(w.ran)
+			w.council.step()
 			w.publish()
 		case <-w.quit:
+			w.council.cancel()
+			w.council.drop()
 			if w.fault.Load() == nil {
 				close(w.done)
 			}
@@ -127,23 +178,32 @@ func (w *watch) run() {
 	}
 }
 
-// tell sends a note to all ranks that are there.
+// tell sends a note to all ranks that may hear it, also those that are silent.
 func (w *watch) tell(text []byte) {
 	for r := range w.gone {
-		if r != w.c.Rank() && w.gone[r] == "" {
-			if err := w.c.ends.Signal(r, text); err != nil {
-				w.gone[r] = wentBy(err)
-			}
-		}
+		w.signal(r, text)
 	}
 }
 
-func (w *watch) send(m *message) {
+func (w *watch) signal(r int, text []byte) {
+	if r == w.c.Rank() || w.cut[r] {
+		return
+	}
+	if err := w.c.ends.Signal(r, text); err != nil && w.gone[r] == "" {
+		w.gone[r] = wentBy(err)
+	}
+}
+
+func (w *watch) send(m *message) { w.tell(w.encoded(m)) }
+
+func (w *watch) sendTo(r int, m *message) { w.signal(r, w.encoded(m)) }
+
+func (w *watch) encoded(m *message) []byte {
 	text, err := json.Marshal(m)
 	if err != nil {
 		text = heartbeat(&w.c.now) // cannot be: a message has plain fields
 	}
-	w.tell(text)
+	return text
 }
 
 // wentBy is how a rank has gone that a transport gives this error of.
@@ -156,28 +216,74 @@ func wentBy(err error) Cause {
 
 func (w *watch) note(n transport.Note) {
 	if n.Err != nil {
-		if w.gone[n.From] == "" {
+		if w.gone[n.From] == "" || !w.cut[n.From] {
 			w.gone[n.From] = wentBy(n.Err)
 		}
+		w.cut[n.From] = true
 		w.conclude()
+		w.council.step()
 		return
 	}
-	w.heard[n.From] = time.Now()
+	w.heard[n.From] = w.ran
+	// A rank that was silent and is heard again before it was judged was late.
+	settling := !w.judging.IsZero() && w.fault.Load() == nil
+	if w.gone[n.From] == Lost && !w.cut[n.From] && !settling && !w.council.out[n.From] {
+		w.gone[n.From] = ""
+	}
 	if seq, ok := w.calls[n.From].take(n.Text); ok {
 		w.come[n.From] = seq
+		w.stuck[n.From] = nil
 		return
 	}
 	var m message
-	if err := json.Unmarshal(n.Text, &m); err != nil || m.Fault == nil {
+	if err := json.Unmarshal(n.Text, &m); err != nil || !m.whole() {
 		w.judge(&message{Kind: "report", Fault: &Fault{Cause: Corrupt, Ranks: []int{n.From}, By: w.c.Rank(), Text: "a note that cannot be read"}})
 		return
 	}
 	switch m.Kind {
 	case "verdict":
-		w.adopt(m.Fault, m.Dead)
+		w.told(n.From, &m)
 	case "report":
+		if f := w.fault.Load(); f != nil { // it has not heard of what was settled
+			w.sendTo(n.From, &message{Kind: "verdict", Fault: f, Dead: w.dead})
+			return
+		}
 		w.reports[n.From] = &m
 		w.judge(nil)
+	case "shrink":
+		w.council.hear(n.From, &m)
+	case "stuck":
+		if m.Stuck.valid(len(w.gone)) {
+			w.stuck[n.From] = m.Stuck
+		}
+	case "sub":
+		w.meetings.hear(n.From, m.Group, m.Away)
+	}
+}
+
+// whole says that a message has what its kind needs.
+func (m *message) whole() bool {
+	switch m.Kind {
+	case "report", "verdict":
+		return m.Fault != nil
+	case "stuck":
+		return m.Stuck != nil
+	case "sub":
+		return m.Group != nil
+	}
+	return m.Kind == "shrink"
+}
+
+// told takes a verdict, and passes it on to ranks that it calls dead: one that lives
+// has to hear of it from whoever is still there.
+func (w *watch) told(from int, m *message) {
+	if w.fault.Load() != nil {
+		w.council.ousted = w.council.ousted || contains(m.Dead, w.c.Rank()) && !w.council.out[from]
+		return
+	}
+	w.adopt(m.Fault, m.Dead)
+	for _, r := range m.Dead {
+		w.sendTo(r, m)
 	}
 }
 
@@ -188,7 +294,7 @@ func (w *watch) judge(own *message) {
 		return
 	}
 	if w.judging.IsZero() {
-		w.judging = time.Now()
+		w.judging = w.ran
 		w.asked = w.judging
 		w.c.ends.Interrupt(errHalt)
 		if own == nil {
@@ -210,7 +316,7 @@ func (w *watch) conclude() {
 	if w.judging.IsZero() || w.fault.Load() != nil || w.judgeRank() != w.c.Rank() {
 		return
 	}
-	late := time.Since(w.judging) > w.c.options.Deadline
+	late := w.ran.Sub(w.judging) > w.c.options.Deadline
 	for r, m := range w.reports {
 		if m == nil && w.gone[r] == "" {
 			if !late {
@@ -218,6 +324,10 @@ func (w *watch) conclude() {
 			}
 			w.gone[r] = Lost
 		}
+	}
+	if w.late && w.alone() && len(w.gone) > 1 {
+		w.adopt(w.own(), []int{w.c.Rank()})
+		return
 	}
 	f := w.choose()
 	var dead []int
@@ -287,6 +397,13 @@ func (w *watch) adopt(f *Fault, dead []int) {
 		return
 	}
 	w.dead = dead
+	for _, r := range dead {
+		if r == w.c.Rank() {
+			w.council.ousted = true
+		} else if r >= 0 && r < len(w.council.out) {
+			w.council.out[r] = true
+		}
+	}
 	w.c.faulted(f.Cause)
 	w.fault.Store(f)
 	w.c.ends.Interrupt(errHalt)
@@ -296,14 +413,15 @@ func (w *watch) adopt(f *Fault, dead []int) {
 // look finds ranks that fell silent, operations that wait for a rank that is gone,
 // and judges that do not judge.
 func (w *watch) look(now time.Time) {
-	if w.fault.Load() != nil {
-		return
-	}
 	o := &w.c.options
 	for r, at := range w.heard {
 		if r != w.c.Rank() && w.gone[r] == "" && now.Sub(at) > o.Deadline {
 			w.gone[r] = Lost
 		}
+	}
+	w.caughtUp()
+	if w.fault.Load() != nil {
+		return
 	}
 	if !w.judging.IsZero() {
 		if now.Sub(w.asked) > 2*o.Deadline {
@@ -315,9 +433,20 @@ func (w *watch) look(now time.Time) {
 		w.conclude()
 		return
 	}
+	f := w.circle()
+	if f == nil {
+		f = w.meetings.overdue(w)
+	}
+	if f != nil {
+		w.report(f)
+		return
+	}
 	s, running := w.c.now.look(now)
 	if !running {
 		return
+	}
+	if s.seq != w.last.seq || s.op != w.last.op {
+		w.before = w.asleep
 	}
 	if s.seq != w.last.seq || s.moves != w.last.moves || s.waiting != w.last.waiting {
 		w.last, w.moved = s, now
@@ -343,8 +472,8 @@ func (w *watch) stall(s snapshot, now time.Time) {
 			return
 		}
 	}
-	if o.Timeout > 0 && s.elapsed > o.Timeout {
-		w.report(&Fault{Cause: Timeout, Ranks: []int{s.waiting}, Text: "it has not joined the operation"})
+	if o.Timeout > 0 && s.elapsed-(w.asleep-w.before) > o.Timeout {
+		w.report(&Fault{Cause: Timeout, Ranks: []int{s.waiting}, Text: w.unjoined()})
 		return
 	}
 	if s.elapsed > o.Stall && w.stalled != s.seq {
@@ -354,6 +483,15 @@ func (w *watch) stall(s snapshot, now time.Time) {
 			o.OnStall(Stall{Op: s.op, Seq: s.seq, Step: s.step, Waiting: s.waiting, Absent: w.absent(s.seq), Elapsed: s.elapsed})
 		}
 	}
+}
+
+// unjoined says what waits for a rank that does not come.
+func (w *watch) unjoined() string {
+	text := "it has not joined the operation"
+	if s := w.current(); s != nil {
+		text += ": " + s.Text + " waits for it"
+	}
+	return text
 }
 
 // absent are the ranks that had not come to an operation when they last said where they

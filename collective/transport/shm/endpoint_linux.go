@@ -21,6 +21,9 @@ const (
 	look   = 20 * time.Millisecond
 )
 
+// linger bounds how long Close waits for others to take the notes that are kept for them.
+const linger = 100 * time.Millisecond
+
 // keepMapped is how long the segment is kept after Close: much longer than an interrupted
 // call takes to find out that it is.
 const keepMapped = time.Minute
@@ -136,6 +139,9 @@ func (e *endpoint) Split(ctx context.Context, name string, members []int) (trans
 func (e *endpoint) Close() error {
 	e.once.Do(func() {
 		e.stop.Set(transport.ErrLeft)
+		for end := time.Now().Add(linger); e.waits() && time.Now().Before(end); time.Sleep(glance / 5) {
+			e.sendAll() // what was said before it left is heard, by who runs
+		}
 		e.mu.Lock()
 		e.closed = true
 		e.mu.Unlock()
@@ -253,6 +259,18 @@ func (e *endpoint) send(to int) {
 		at.unsent = at.unsent[1:]
 		at.noted++
 	}
+}
+
+// waits says whether notes are kept for a rank that is there.
+func (e *endpoint) waits() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for to := range e.lanes {
+		if len(e.lanes[to].unsent) > 0 && e.seg.rank(to).left.Load() == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // sendAll sends what is kept for all ranks.
