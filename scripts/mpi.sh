@@ -2,7 +2,8 @@
 # The transport over MPI, as ranks that the libraries' own launchers start: 2 and 4 of them, on Open MPI (shared memory, TCP on the loopback device)
 # and MPICH (by the standard ABI and by its own), with all results checked, calls that do not match and a rank that is stopped, which the others must
 # be told of within the deadline. On Open MPI also the death of a rank, which the others must survive.
-# Ranks that have nothing but Open MPI's PMIx server, OMPI_* taken away, must meet through that, and give up on a rank that does not come.
+# Ranks that have nothing but Open MPI's PMIx server, OMPI_* taken away, must meet through that, and give up on a rank that does not come; so must ranks
+# of several machines that nothing else tells where, and those of MPICH's launcher on one machine.
 # Then every operation by every algorithm meets every fault of package faultinject, on both libraries.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
@@ -60,6 +61,23 @@ unset VOLLEY_MPI_TEST
 program=$dir/pmix
 for n in 2 4; do
 	VOLLEY_PMIX_TEST=work ranks $n works "PMIx alone" "${open[@]}" self,vader -np $n "$dir/only"
+done
+# Ranks of several machines, which have a number and no place, meet through the server too; those of MPICH on one machine by the process that launched them.
+cat >"$dir/apart" <<'END'
+#!/usr/bin/env bash
+unset VOLLEY_ADDRESS
+export OMPI_COMM_WORLD_LOCAL_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0
+exec "$@"
+END
+cat >"$dir/nothing" <<'END'
+#!/usr/bin/env bash
+unset VOLLEY_ADDRESS
+"$@"
+END
+chmod +x "$dir/apart" "$dir/nothing"
+for n in 2 4; do
+	VOLLEY_PMIX_TEST=meet ranks $n works "Open MPI, several machines" "${open[@]}" self,vader -np $n "$dir/apart"
+	VOLLEY_PMIX_TEST=meet ranks $n works "MPICH, nothing said" "${mpich[@]}" -n $n "$dir/nothing"
 done
 VOLLEY_PMIX_TEST=absent ranks 3 survives "PMIx alone, a rank that does not come" "${open[@]}" self,vader -np 3 "$dir/only"
 export VOLLEY_FAULTINJECT_TEST=faults

@@ -33,9 +33,11 @@ func bind(lib symbols) (*driver, error) {
 		return nil, fmt.Errorf("it has no %s", strings.Join(missing, ", "))
 	}
 	d := &driver{path: lib.Path(), version: text(at["PMIx_Get_version"])}
-	if err := supported(d.version); err != nil {
+	major, err := supported(d.version)
+	if err != nil {
 		return nil, err
 	}
+	d.once = major >= firstOnce
 	d.initialize = func(self *proc) int32 {
 		return int32(dl.Call(at["PMIx_Init"], uintptr(unsafe.Pointer(self)), 0, 0))
 	}

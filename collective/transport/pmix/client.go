@@ -56,6 +56,9 @@ func open(ctx context.Context, getenv func(string) string) (*Client, error) {
 
 // connect makes a client of a library that is loaded.
 func connect(ctx context.Context, d *driver, rank string) (*Client, error) {
+	if d.once && d.left.Load() {
+		return nil, fmt.Errorf("%s (%s) was left by this process, which can enter it once only: make one Comm through it and others of that, by Split, or set VOLLEY_ADDRESS", d.path, d.version)
+	}
 	c := &Client{d: d, self: &proc{}}
 	if err := c.call(ctx, "PMIx_Init", "the server's answer", func() int32 { return d.initialize(c.self) }); err != nil {
 		return nil, err
@@ -163,6 +166,7 @@ func (c *Client) Close(ctx context.Context) error {
 		}
 	}
 	c.closed = true
+	c.d.left.Store(true)
 	return c.call(ctx, finalize, "the server's answer", c.d.finalize)
 }
 

@@ -6,6 +6,9 @@
 // no compiler is needed. VOLLEY_PMIX_LIBRARY names another one. What is used of it is
 // PMIx_Init, Get, Put, Commit, Fence and Finalize of the PMIx standard 3 and later.
 //
+// A process enters a library of version 5 once: what OpenPMIx 5.0.11 does on a second
+// PMIx_Init corrupts its memory. A second Open is an error then.
+//
 // Calls of the library wait for as long as they like, and cannot be broken off. Each is made
 // beside its caller, who waits until the context ends and then gets an error that says what
 // was waited for; the Client can only be closed after that. Where the context has a deadline the

@@ -1,10 +1,17 @@
 package pmix
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // driver is what is used of the library. The int32 of each is its pmix_status_t.
 type driver struct {
 	path, version string
+	// once says that a second PMIx_Init after PMIx_Finalize corrupts the library's memory, as
+	// OpenPMIx 5.0.11's does, also in a C program; left that PMIx_Finalize was called.
+	once bool
+	left atomic.Bool
 
 	initialize func(self *proc) int32
 	finalize   func() int32

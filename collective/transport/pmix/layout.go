@@ -51,23 +51,24 @@ var (
 const (
 	firstVersion = 3
 	lastVersion  = 5
+	firstOnce    = 5 // whose libraries are entered once in a process
 )
 
-// supported refuses a library of another version, by what PMIx_Get_version says: "OpenPMIx
-// 4.2.2 (PMIx Standard: 4.2, …)", or "3.2.3".
-func supported(version string) error {
+// supported gives a library's major version, by what PMIx_Get_version says, "OpenPMIx 4.2.2
+// (PMIx Standard: 4.2, …)" or "3.2.3", and refuses other ones than those.
+func supported(version string) (major int, err error) {
 	for _, word := range strings.Fields(version) {
-		major, _, _ := strings.Cut(word, ".")
-		n, err := strconv.Atoi(strings.TrimRight(major, ","))
+		first, _, _ := strings.Cut(word, ".")
+		n, err := strconv.Atoi(strings.TrimRight(first, ","))
 		if err != nil {
 			continue
 		}
 		if n < firstVersion || n > lastVersion {
-			return fmt.Errorf("it is version %q, and the structures of %d to %d are known", version, firstVersion, lastVersion)
+			return 0, fmt.Errorf("it is version %q, and the structures of %d to %d are known", version, firstVersion, lastVersion)
 		}
-		return nil
+		return n, nil
 	}
-	return fmt.Errorf("it calls its version %q, in which there is no number", version)
+	return 0, fmt.Errorf("it calls its version %q, in which there is no number", version)
 }
 
 // Types of values, results and ranks, of pmix_common.h.

@@ -244,8 +244,33 @@ func TestVersions(t *testing.T) {
 		"OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, Stable ABI: 0.0, Provisional ABI: 0.0)": true, "3.2.3": true, "OpenPMIx 5.0.1 (PMIx Standard: 4.1)": true,
 		"OpenPMIx 6.0.0": false, "PMIx 2.2.0": false, "": false, "unknown": false,
 	} {
-		if err := supported(version); (err == nil) != good {
-			t.Errorf("%q: %v", version, err)
+		major, err := supported(version)
+		if (err == nil) != good || good && !strings.Contains(version, fmt.Sprint(major, ".")) {
+			t.Errorf("%q: %d, %v", version, major, err)
+		}
+	}
+}
+
+// A library that a process may enter once is not entered again.
+func TestOnce(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		s := newServer(1)
+		d := s.client(0)
+		d.once = once
+		for i := range 2 {
+			c, err := connect(t.Context(), d, "0")
+			if i == 1 && once {
+				if err == nil || !strings.Contains(err.Error(), "can enter it once only") || s.end != 1 {
+					t.Errorf("a second time: %v, %d times finalized", err, s.end)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ type launcher struct {
 	node                 string
 	id                   []string // the first that is set
 	needs                string   // must be set besides, else the set is somebody else's
+	tasks                string   // the ranks of every machine, of which node is one: "2(x3),1"
 }
 
 var (
@@ -29,7 +30,7 @@ var (
 	// A batch script has SLURM_PROCID and SLURM_NTASKS too without being one of the
 	// tasks: only srun sets the nodes of a step.
 	slurm = launcher{name: "Slurm", rank: "SLURM_PROCID", size: "SLURM_NTASKS", localRank: "SLURM_LOCALID", node: "SLURM_NODEID",
-		needs: "SLURM_STEP_NODELIST"}
+		needs: "SLURM_STEP_NODELIST", tasks: "SLURM_STEP_TASKS_PER_NODE"}
 )
 
 // Environment says who this process is, from the variables of what started it:
@@ -41,10 +42,11 @@ var (
 //   - PMI (MPICH, Intel MPI): PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS;
 //   - PMIx (prun) has a rank, PMIX_RANK, and no number of ranks in the environment: with it
 //     alone this is an error, and Discover asks the server;
-//   - Slurm's srun: SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_NODEID and the
-//     first host of SLURM_STEP_NODELIST.
+//   - Slurm's srun: SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_NODEID,
+//     SLURM_STEP_TASKS_PER_NODE and the first host of SLURM_STEP_NODELIST.
 //
-// The first set that is there counts. A rank and size set by hand must agree with the
+// The first set that is there counts; but Slurm's, which says more, where it says the same
+// rank and size as PMI's (srun --mpi=pmi2). A rank and size set by hand must agree with the
 // others' that are there, since one of them is stale; torchrun's and volley launch's,
 // known by their run's id, may differ, since they start ranks within a task of another
 // launcher, and so may Open MPI's and PMI's from Slurm's.
@@ -54,7 +56,8 @@ var (
 // VOLLEY_PORT is set, or the launcher names the run: then it is a file in TMPDIR.
 // VOLLEY_PORT goes before MASTER_PORT. Under torchrun whose agent keeps its own
 // store on MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE) it is the port after that.
-// Without VOLLEY_PORT a Slurm step's is 20000 to 29999, by its job's number.
+// Without VOLLEY_PORT a Slurm step's is 20000 to 29999, by its job's number. Where none of
+// these says a place that is an error; Discover looks for one beyond the environment.
 //
 // Nothing set is one rank. getenv is os.Getenv, or what a test says.
 func Environment(getenv func(string) string) (World, error) {
@@ -93,14 +96,17 @@ func Environment(getenv func(string) string) (World, error) {
 	if err := agree(found, by); err != nil {
 		return World{}, err
 	}
-	w := found[0]
+	w, launched := found[0], by[0]
+	if last := len(found) - 1; launched.name == pmi.name && by[last].name == slurm.name && found[last].Rank == w.Rank && found[last].Size == w.Size {
+		w, launched = found[last], by[last]
+	}
 	if w.Size == 1 {
 		w.Address = ""
 		return w, nil
 	}
 	if place == "" {
 		var err error
-		if place, err = meetingPlace(&w, by[0], getenv); err != nil {
+		if place, err = meetingPlace(&w, launched, getenv); err != nil {
 			return World{}, err
 		}
 	}
@@ -137,6 +143,12 @@ func (l *launcher) world(getenv func(string) string) (*World, error) {
 	}
 	if l.name == slurm.name {
 		w.ID = slurmID(getenv)
+	}
+	if list := getenv(l.tasks); l.tasks != "" && list != "" && w.Node != Unknown {
+		var err error
+		if w.LocalSize, err = tasksOf(list, w.Node); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", l.name, l.tasks, err)
+		}
 	}
 	return w, w.check(l.name + " (" + l.rank + ", " + l.size + ")")
 }
@@ -185,8 +197,18 @@ func meetingPlace(w *World, by launcher, getenv func(string) string) (string, er
 	case w.LocalSize == w.Size && w.ID != "":
 		return filePlace(w.ID, getenv), nil
 	}
-	return "", fmt.Errorf("%s says that this is rank %d of %d, and nothing where they meet: set VOLLEY_ADDRESS, or MASTER_ADDR and MASTER_PORT",
-		by.name, w.Rank, w.Size)
+	return "", &errNowhere{by.name, *w}
+}
+
+// errNowhere is Environment's where it says who is who and nothing says where they meet.
+type errNowhere struct {
+	by    string
+	world World
+}
+
+func (e *errNowhere) Error() string {
+	return fmt.Sprintf("%s says that this is rank %d of %d, and nothing where they meet: set VOLLEY_ADDRESS, or MASTER_ADDR and MASTER_PORT",
+		e.by, e.world.Rank, e.world.Size)
 }
 
 func masterPort(own string, getenv func(string) string) (string, error) {

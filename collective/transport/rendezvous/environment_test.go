@@ -35,6 +35,9 @@ func TestEnvironment(t *testing.T) {
 	torchrunWorld := World{Rank: 5, Size: 8, LocalRank: 1, LocalSize: 4, Node: 1, Address: "tcp://node1:1234", ID: "run"}
 	at := func(w World, address string) World { w.Address = address; return w }
 	slurmWorld := World{Rank: 9, Size: 16, LocalRank: 1, LocalSize: Unknown, Node: 1, Address: "tcp://gpu07:26417", ID: "12345.2"}
+	local := func(w World, size int) World { w.LocalSize = size; return w }
+	onOne := local(slurmWorld, 16)
+	onOne.LocalRank, onOne.Node = 9, 0
 	ompiWorld := World{Rank: 1, Size: 4, LocalRank: 1, LocalSize: 4, Node: Unknown, ID: "77", Address: "file:///tmp/volley-ada-77"}
 	pmiWorld := World{Rank: 2, Size: 3, LocalRank: 2, LocalSize: 3, Node: Unknown, Address: "tcp://127.0.0.1:4000"}
 	hand := World{Rank: 1, Size: 2, LocalRank: Unknown, LocalSize: Unknown, Node: Unknown}
@@ -64,6 +67,10 @@ func TestEnvironment(t *testing.T) {
 		"PMIx within srun":      {with(bySlurm, "PMIX_RANK=9", "PMIX_NAMESPACE=slurm.pmix.12345.2"), slurmWorld},
 		"MPICH":                 {with(byMPICH, "VOLLEY_PORT=4000"), pmiWorld},
 		"Slurm":                 {bySlurm, slurmWorld},
+		"Slurm's PMI":           {with(bySlurm, "PMI_RANK=9", "PMI_SIZE=16", "PMI_JOBID=12345.2"), slurmWorld},
+		"Slurm's PMI, address":  {with(bySlurm, "PMI_RANK=9", "PMI_SIZE=16", "MASTER_ADDR=h"), at(slurmWorld, "tcp://h:29500")},
+		"Slurm, tasks":          {with(bySlurm, "SLURM_STEP_TASKS_PER_NODE=8(x2)"), local(slurmWorld, 8)},
+		"Slurm, one machine":    {with(bySlurm, "SLURM_STEP_TASKS_PER_NODE=16", "SLURM_NODEID=0", "SLURM_LOCALID=9"), onOne},
 		"Slurm, port":           {with(bySlurm, "VOLLEY_PORT=4000"), at(slurmWorld, "tcp://gpu07:4000")},
 		"a batch script itself": {variables{"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_NODELIST": "a"}, World{Size: 1, LocalSize: 1, Node: Unknown}},
 	} {
@@ -98,6 +105,8 @@ func TestEnvironmentRefuses(t *testing.T) {
 		"Open MPI and MPICH":  {with(byOpenMPI, "PMI_RANK=1", "PMI_SIZE=5"), "contradiction"},
 		"stale and Slurm":     {with(bySlurm, "RANK=0", "WORLD_SIZE=16"), "contradiction"},
 		"hosts":               {with(bySlurm, "SLURM_STEP_NODELIST=a[x"), "SLURM_STEP_NODELIST"},
+		"tasks":               {with(bySlurm, "SLURM_STEP_TASKS_PER_NODE=2(x3"), "SLURM_STEP_TASKS_PER_NODE"},
+		"PMI of another step": {with(bySlurm, "PMI_RANK=9", "PMI_SIZE=17"), "rank 9 of 17, and nothing where they meet"},
 		"Slurm's job":         {with(bySlurm, "SLURM_JOB_ID="), "SLURM_JOB_ID"},
 		"where, not who":      {variables{"VOLLEY_ADDRESS": "tcp://h:1"}, "nothing who"},
 		"bad address":         {variables{"VOLLEY_ADDRESS": "udp://h:1"}, "VOLLEY_ADDRESS: address"},
@@ -128,6 +137,42 @@ func TestDiscover(t *testing.T) {
 	}
 	if _, err := Meet(t.Context(), World{Rank: 1, Size: 2, LocalRank: Unknown, LocalSize: Unknown, Address: PMIx}, nil, nil); err == nil || !strings.Contains(err.Error(), "only a World of Discover") {
 		t.Errorf("a meeting without a server: %v", err)
+	}
+}
+
+// Where the environment says who is who and not where, a PMIx server is asked if there is one.
+func TestDiscoverNowhere(t *testing.T) {
+	apart := with(byOpenMPI, "OMPI_COMM_WORLD_LOCAL_SIZE=2")
+	_, _, err := Discover(t.Context(), apart.get)
+	if err == nil || !strings.Contains(err.Error(), "rank 1 of 4, and nothing where they meet") || strings.Contains(err.Error(), "PMIx") {
+		t.Errorf("no server: %v", err)
+	}
+	_, _, err = Discover(t.Context(), with(apart, "PMIX_RANK=1", "VOLLEY_PMIX_LIBRARY=/none/libpmix.so").get)
+	for _, want := range []string{"/none/libpmix.so", "rank 1 of 4, and nothing where they meet"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no library: %v, want %s", err, want)
+		}
+	}
+	if _, _, err = Discover(t.Context(), byMPICH.get); err == nil || !strings.Contains(err.Error(), "nothing where they meet") {
+		t.Errorf("variables of a launcher that did not launch this process: %v", err)
+	}
+}
+
+func TestTasksOf(t *testing.T) {
+	for list, want := range map[string][]int{"4": {4}, "2(x3),1": {2, 2, 2, 1}, "1,16(x2),0": {1, 16, 16, 0}} {
+		for node, n := range want {
+			if got, err := tasksOf(list, node); err != nil || got != n {
+				t.Errorf("%q, machine %d: %d, %v; want %d", list, node, got, err, n)
+			}
+		}
+		if got, err := tasksOf(list, len(want)); err == nil {
+			t.Errorf("%q has no machine %d: %d", list, len(want), got)
+		}
+	}
+	for _, list := range []string{"", "x", "-1", "2(x", "2(x)", "2x3", "2(x3", "1,,2", "2(x-1),1"} {
+		if got, err := tasksOf(list, 1); err == nil {
+			t.Errorf("%q: %d", list, got)
+		}
 	}
 }
 

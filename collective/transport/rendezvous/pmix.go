@@ -26,46 +26,81 @@ func (e *errOnlyPMIx) Error() string {
 // finalizeLimit is for a server that does not answer any more.
 const finalizeLimit = 5 * time.Second
 
-// Discover is Environment, which it asks first, for those who can wait: a process that a
-// PMIx server started, and whose other variables do not say who it is, asks that server,
-// through OpenPMIx's library (package pmix). Rank and size are the server's then; the place
-// is VOLLEY_ADDRESS or MASTER_ADDR, and without them the server itself: Meet hands the cards
-// around through it. done leaves the server, and is called when the ranks have met.
+// Discover is Environment, which it asks first, for those who can wait. What the environment
+// does not say it looks for elsewhere:
+//
+//   - where the ranks of one machine meet whose launcher names no run (MPICH's and Intel's
+//     mpiexec): in a file named after the process that launched them, on Linux;
+//   - where ranks of several machines meet that Open MPI or another launcher with a PMIx
+//     server started: through that server, which Meet has hand the cards around;
+//   - who this process is, where a PMIx server started it and no variables say so: that
+//     server says. The place is VOLLEY_ADDRESS or MASTER_ADDR, and without them the server.
+//
+// The server is asked through OpenPMIx's library (package pmix). done leaves it, and is
+// called when the ranks have met.
 func Discover(ctx context.Context, getenv func(string) string) (w World, done func() error, err error) {
 	none := func() error { return nil }
 	w, err = Environment(getenv)
 	var only *errOnlyPMIx
-	if !errors.As(err, &only) {
+	var nowhere *errNowhere
+	switch {
+	case errors.As(err, &nowhere):
+		w = nowhere.world
+		if w.LocalSize == w.Size {
+			if id := launcherProcess(getenv); id != "" {
+				w.ID = id
+				w.Address = filePlace(id, getenv)
+				return w, none, nil
+			}
+		}
+		if !pmix.Started(getenv) {
+			return World{}, none, err
+		}
+	case !errors.As(err, &only):
 		return w, none, err
 	}
+	said := err
 	client, err := pmix.Open(ctx, getenv)
 	if err != nil {
-		return World{}, none, fmt.Errorf("%w: %w", err, only)
+		return World{}, none, fmt.Errorf("%w: %w", err, said)
 	}
 	done = func() error {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalizeLimit)
 		defer cancel()
 		return client.Close(limited)
 	}
-	w = World{Rank: client.Rank, Size: client.Size, LocalRank: client.LocalRank, LocalSize: client.LocalSize, Node: Unknown, ID: client.Namespace, client: client}
-	if err := w.check("PMIx"); err != nil {
+	if err := w.ask(client, nowhere, getenv); err != nil {
 		return World{}, none, errors.Join(err, done())
 	}
-	if w.Size == 1 {
-		return w, done, nil
+	return w, done, nil
+}
+
+// ask makes a World of what the PMIx server says. known is what the environment said
+// already, which has to be the same.
+func (w *World) ask(client *pmix.Client, known *errNowhere, getenv func(string) string) (err error) {
+	if known != nil {
+		if client.Rank != w.Rank || client.Size != w.Size {
+			return fmt.Errorf("contradiction: %s says rank %d of %d, and its PMIx server rank %d of %d", known.by, w.Rank, w.Size, client.Rank, client.Size)
+		}
+		w.client, w.Address = client, PMIx
+		if w.ID == "" {
+			w.ID = client.Namespace
+		}
+		return nil
+	}
+	*w = World{Rank: client.Rank, Size: client.Size, LocalRank: client.LocalRank, LocalSize: client.LocalSize, Node: Unknown, ID: client.Namespace, client: client}
+	if err := w.check("PMIx"); err != nil || w.Size == 1 {
+		return err
 	}
 	switch host := getenv("MASTER_ADDR"); {
 	case getenv("VOLLEY_ADDRESS") != "":
 		_, w.Address, err = parse(getenv("VOLLEY_ADDRESS"))
 	case host != "":
-		w.Address, err = meetingPlace(&w, launcher{name: "PMIx"}, getenv)
+		w.Address, err = meetingPlace(w, launcher{name: "PMIx"}, getenv)
 	default:
 		w.Address = PMIx
 	}
-	if err != nil {
-		return World{}, none, errors.Join(err, done())
-	}
-	return w, done, nil
+	return err
 }
 
 // meetByPMIx hands cards around through the server. Who may ask it is the launcher's to say:

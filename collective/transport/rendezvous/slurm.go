@@ -40,6 +40,26 @@ func firstHost(list string) (string, error) {
 	return host.String(), nil
 }
 
+// tasksOf is the tasks of a machine, of a list as Slurm writes it: "2(x3),1" is 2, 2, 2, 1.
+func tasksOf(list string, node int) (int, error) {
+	left := node
+	for _, word := range strings.Split(list, ",") {
+		count, times, repeated := strings.Cut(word, "(x")
+		n, err := strconv.ParseUint(count, 10, 24)
+		of := uint64(1)
+		if err == nil && repeated {
+			of, err = strconv.ParseUint(strings.TrimSuffix(times, ")"), 10, 24)
+		}
+		if err != nil || repeated && !strings.HasSuffix(times, ")") {
+			return 0, fmt.Errorf("%q is no list of tasks", list)
+		}
+		if left -= int(of); left < 0 {
+			return int(n), nil
+		}
+	}
+	return 0, fmt.Errorf("%q has no machine %d", list, node)
+}
+
 // slurmID names a step of a job.
 func slurmID(getenv func(string) string) string {
 	job, step := getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID")
