@@ -9,6 +9,8 @@
 // in the memory of a device are staged through pinned memory, and results are in the
 // memory of the device that New was given.
 //
+// Between two ranks columns go by Send and Recv, or several lists at once by Exchange.
+//
 // Columns of numbers are reduced row by row (AllReduce, Reduce, ReduceScatter). A null is
 // skipped: a row is null where no rank has a value.
 package columns

@@ -43,7 +43,7 @@ func (t *Comm) ReduceScatter(ctx context.Context, types []arrow.DataType, cols [
 var numbers = map[arrow.Type]collective.Type{
 	arrow.INT8: collective.Int8, arrow.INT16: collective.Int16, arrow.INT32: collective.Int32, arrow.INT64: collective.Int64,
 	arrow.UINT8: collective.Uint8, arrow.UINT16: collective.Uint16, arrow.UINT32: collective.Uint32, arrow.UINT64: collective.Uint64,
-	arrow.FLOAT32: collective.Float32, arrow.FLOAT64: collective.Float64,
+	arrow.FLOAT16: collective.Float16, arrow.FLOAT32: collective.Float32, arrow.FLOAT64: collective.Float64,
 }
 
 // reduction makes the job of a reduction.

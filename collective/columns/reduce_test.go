@@ -12,9 +12,11 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/float16"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/internal/half"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/devicetest"
 	"github.com/volley-go/volley/device/host"
@@ -25,7 +27,7 @@ import (
 var numeric = []arrow.DataType{
 	arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64,
 	arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Uint32, arrow.PrimitiveTypes.Uint64,
-	arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64,
+	arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64, arrow.FixedWidthTypes.Float16, arrow.FixedWidthTypes.Float16,
 }
 
 // numberAt is what a rank has in a row of a column: small, so that no type overflows. Row 0
@@ -118,7 +120,7 @@ func holds(dev device.Device, s device.Stream, got []*memory.Column, from, rows 
 			return err
 		}
 		defer a.Release()
-		float := g.Type().ID() == arrow.FLOAT32 || g.Type().ID() == arrow.FLOAT64
+		float := arrow.IsFloating(g.Type().ID())
 		for row := range rows {
 			var values []int
 			for r := range ranks {
@@ -129,8 +131,11 @@ func holds(dev device.Device, s device.Stream, got []*memory.Column, from, rows 
 			want := "(null)"
 			if values != nil {
 				want = fmt.Sprint(is(values, float))
-				if g.Type().ID() == arrow.FLOAT32 {
+				switch g.Type().ID() {
+				case arrow.FLOAT32:
 					want = fmt.Sprint(float32(is(values, float)))
+				case arrow.FLOAT16:
+					want = float16.FromBits(half.Round(float32(is(values, float)))).String()
 				}
 			}
 			if text := a.ValueStr(row); text != want {
@@ -273,6 +278,48 @@ func TestReduceParticularValues(t *testing.T) {
 				return err
 			}
 			if text := fmt.Sprint(memory.View[float64](got[0].Buffer(1)), memory.View[int8](got[1].Buffer(1))[:2], got[1].NullCount()); text != of.want {
+				return fmt.Errorf("%s: %s, want %s", of.op, text, of.want)
+			}
+			Release(got)
+		}
+		return nil
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+}
+
+// float16 is summed in float32, averages too, and rounded once; what is below its smallest
+// normal number stays.
+func TestReduceHalves(t *testing.T) {
+	ctx := context.Background()
+	types := []arrow.DataType{arrow.FixedWidthTypes.Float16}
+	for r, err := range on(t, func() device.Device { return host.New() }, func(c *Comm, _ device.Device, _ device.Stream) error {
+		rank := c.c.Rank()
+		b := array.NewFloat16Builder(arrowmem.DefaultAllocator)
+		defer b.Release()
+		for _, row := range [][ranks]uint16{{0x6800, 0x3c00, 0x3c00}, {0x7b00, 0x7b00, 0}, {1, 2, 0}, {0x8000, 0, 0}} { // 2048, 1, 1; 57344 twice; 2^-24, 2^-23; -0
+			if b.Append(float16.FromBits(row[rank])); row[rank] == 0 {
+				b.SetNull(b.Len() - 1)
+			}
+		}
+		a := b.NewArray()
+		defer a.Release()
+		col, err := memory.FromArrow(a)
+		if err != nil {
+			return err
+		}
+		defer col.Release()
+		for _, of := range []struct {
+			op   collective.Op
+			want string
+		}{{collective.Sum, "[6801 7c00 3 8000]"}, {collective.Avg, "[6157 7b00 2 8000]"}, {collective.Max, "[6800 7b00 2 8000]"}} {
+			got, err := c.AllReduce(ctx, types, []*memory.Column{col}, of.op)
+			if err != nil {
+				return err
+			}
+			if text := fmt.Sprintf("%x", memory.View[uint16](got[0].Buffer(1))[:4]); text != of.want || got[0].NullCount() != 0 {
 				return fmt.Errorf("%s: %s, want %s", of.op, text, of.want)
 			}
 			Release(got)

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/internal/half"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -23,8 +24,9 @@ type reducing struct {
 
 // reduced is a column of it: what this rank gives, then what comes of it.
 type reduced struct {
-	typ    collective.Type
-	near   *memory.Column // where the host can read it
+	typ    collective.Type // float32 for float16, which is summed in that and rounded once
+	half   bool            // float16
+	near   *memory.Column  // where the host can read it
 	rows   int64
 	nulls  bool           // some rank has some
 	values *memory.Buffer // identities in the place of nulls
@@ -50,7 +52,11 @@ func (r *reducing) add(ctx context.Context, typ collective.Type, c *memory.Colum
 			return err
 		}
 	}
-	r.cols = append(r.cols, &reduced{typ: typ, near: near, rows: near.Len(), nulls: near.NullCount() > 0})
+	short := typ == collective.Float16
+	if short {
+		typ = collective.Float32
+	}
+	r.cols = append(r.cols, &reduced{typ: typ, half: short, near: near, rows: near.Len(), nulls: near.NullCount() > 0})
 	return nil
 }
 
@@ -112,7 +118,14 @@ func (r *reducing) lay(c *reduced) (err error) {
 	if c.values, err = memory.New(r.t.near(), c.rows*w); err != nil {
 		return err
 	}
-	if c.rows > 0 {
+	switch {
+	case c.rows == 0:
+	case c.half:
+		wide, from := memory.View[float32](c.values), c.near.Offset()
+		for i, h := range memory.View[uint16](c.near.Buffer(1))[from : from+c.rows] {
+			wide[i] = half.Widen(h)
+		}
+	default:
 		from := c.near.Offset() * w
 		copy(c.values.Bytes(), c.near.Buffer(1).Bytes()[from:from+c.rows*w])
 	}
@@ -226,19 +239,22 @@ func (r *reducing) part(ctx context.Context, b **memory.Buffer, in collective.Ve
 
 // result makes a column of what was reduced.
 func (r *reducing) result(c *reduced, typ arrow.DataType) (*memory.Column, error) {
-	p := memory.Parts{Type: typ, Len: c.rows, Buffers: []*memory.Buffer{nil, c.values.Retain()}}
-	if !c.nulls {
-		return memory.NewColumn(p)
-	}
 	if r.averages(c) {
 		divide(c.typ, c.values, memory.View[uint32](c.marks))
+	}
+	values, err := r.narrow(c)
+	if err != nil {
+		return nil, err
+	}
+	p := memory.Parts{Type: typ, Len: c.rows, Buffers: []*memory.Buffer{nil, values}}
+	if !c.nulls {
+		return memory.NewColumn(p)
 	}
 	bits := c.marks.Retain()
 	if r.averages(c) || r.scatter {
 		bits.Release()
-		var err error
 		if bits, err = memory.NewZeroed(r.t.near(), memory.BitmapBytes(c.rows)); err != nil {
-			c.values.Release()
+			values.Release()
 			return nil, err
 		}
 		for i := range c.rows {
@@ -249,4 +265,20 @@ func (r *reducing) result(c *reduced, typ arrow.DataType) (*memory.Column, error
 	}
 	p.Buffers[0], p.Nulls = bits, c.rows-memory.Bitmap(bits.Bytes()).Count(0, c.rows)
 	return memory.NewColumn(p)
+}
+
+// narrow gives a column's values as its type has them.
+func (r *reducing) narrow(c *reduced) (*memory.Buffer, error) {
+	if !c.half {
+		return c.values.Retain(), nil
+	}
+	b, err := memory.New(r.t.near(), c.rows*2)
+	if err != nil || c.rows == 0 {
+		return b, err
+	}
+	to := memory.View[uint16](b)
+	for i, x := range memory.View[float32](c.values)[:c.rows] {
+		to[i] = half.Round(x)
+	}
+	return b, nil
 }
