@@ -91,6 +91,9 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	if w := options.Wire; w != 0 && w != Float16 && w != BFloat16 {
 		return nil, device.Errorf(device.ErrUnsupported, "", "collective.New", "%s as the wire's type: only float16 and bfloat16", w)
 	}
+	if err := options.reportStalls(name, ends.Rank(), ends.Size()); err != nil {
+		return nil, err
+	}
 	if options.Checksum {
 		ends = transport.Checked(ends)
 	}

@@ -38,6 +38,7 @@
 //
 // # Seeing it
 //
+// VOLLEY_STALL_REPORT=1 in the environment has operations that wait long say for whom.
 // Options.Timeline, or VOLLEY_TIMELINE in the environment, records what operations
 // spend their time on; "volley timeline" merges the ranks' files. Stats and Totals are
 // counts, which package metrics publishes.

@@ -142,6 +142,36 @@ func (g *Group) Scatter(in, out Vector, root int) { g.add(g.c.scatter(in, out, n
 // AllToAll is Comm.AllToAll as part of the group.
 func (g *Group) AllToAll(in, out Vector) { g.add(g.c.allToAll(in, out, nil, nil)) }
 
+// AllGatherV is Comm.AllGatherV as part of the group. counts may change when it has returned,
+// here and in the other forms with counts.
+func (g *Group) AllGatherV(in, out Vector, counts []int64) {
+	g.add(g.c.allGather(in, out, slices.Clone(counts)))
+}
+
+// ReduceScatterV is Comm.ReduceScatterV as part of the group.
+func (g *Group) ReduceScatterV(in, out Vector, counts []int64, op Op) {
+	g.add(g.c.reduceScatter(in, out, op, slices.Clone(counts)))
+}
+
+// GatherV is Comm.GatherV as part of the group.
+func (g *Group) GatherV(in, out Vector, counts []int64, root int) {
+	g.add(g.c.gather(in, out, slices.Clone(counts), root))
+}
+
+// ScatterV is Comm.ScatterV as part of the group.
+func (g *Group) ScatterV(in, out Vector, counts []int64, root int) {
+	g.add(g.c.scatter(in, out, slices.Clone(counts), root))
+}
+
+// AllToAllV is Comm.AllToAllV as part of the group.
+func (g *Group) AllToAllV(in, out Vector, sends, recvs []int64) {
+	g.add(g.c.allToAllV(in, out, slices.Clone(sends), slices.Clone(recvs)))
+}
+
+// Barrier is Comm.Barrier as part of the group: what comes before it in the group is done on
+// all ranks when what comes after it begins.
+func (g *Group) Barrier() { g.add(g.c.request(algorithm.Barrier, Vector{}, Vector{}, Op{}, 0, nil)) }
+
 // Send is Comm.Send as part of the group.
 func (g *Group) Send(v Vector, to int) { g.transfer(Transfer{Peer: to, Data: v}) }
 

@@ -84,6 +84,61 @@ func TestGroup(t *testing.T) {
 	must(t, comms, func(c *Comm) error { return errors2(c.Group().Run(ctx), c.Barrier(ctx)) })
 }
 
+// The forms with counts may be part of a group, and so may a barrier.
+func TestGroupWithCounts(t *testing.T) {
+	const ranks = 3
+	ctx := context.Background()
+	comms := world(t, ranks, Options{})
+	must(t, comms, func(c *Comm) error {
+		me := c.Rank()
+		counts, unequal := []int64{1, 0, 3}, []int64{0, 2, 2, 2}
+		block := [][]int64{{0}, {}, {2, 2, 2}}[me]
+		sends, recvs := make([]int64, ranks), make([]int64, ranks)
+		var sent, theirs []int64
+		for r := range ranks { // r+q elements of 10r+q from r to q
+			sends[r], recvs[r] = int64(me+r), int64(r+me)
+			sent = append(sent, slices.Repeat([]int64{int64(10*me + r)}, me+r)...)
+			theirs = append(theirs, slices.Repeat([]int64{int64(10*r + me)}, r+me)...)
+		}
+		all, root, mine := make([]int64, 4), make([]int64, 4), make([]int64, len(block))
+		got, sum := make([]int64, len(theirs)), make([]int64, len(block))
+		g := c.Group()
+		g.AllGatherV(Of(block), Of(all), counts)
+		g.GatherV(Of(block), Of(root), counts, 1)
+		g.Barrier()
+		g.ScatterV(Of(unequal), Of(mine), counts, 2)
+		g.AllToAllV(Of(sent), Of(got), sends, recvs)
+		g.ReduceScatterV(Of(unequal), Of(sum), counts, Sum)
+		clear(counts)
+		clear(sends)
+		clear(recvs)
+		if err := g.Run(ctx); err != nil {
+			return err
+		}
+		switch {
+		case !slices.Equal(all, unequal):
+			return fmt.Errorf("AllGatherV gives %v", all)
+		case me == 1 && !slices.Equal(root, unequal):
+			return fmt.Errorf("GatherV gives %v", root)
+		case !slices.Equal(mine, block):
+			return fmt.Errorf("ScatterV gives %v", mine)
+		case !slices.Equal(got, theirs):
+			return fmt.Errorf("AllToAllV gives %v, want %v", got, theirs)
+		}
+		for i, x := range sum {
+			if x != ranks*block[i] {
+				return fmt.Errorf("ReduceScatterV gives %v", sum)
+			}
+		}
+		wrong := c.Group()
+		wrong.AllGatherV(Of(block), Of(all), []int64{4, 4, 4})
+		if err := wrong.Run(ctx); !errors.Is(err, device.ErrMismatch) {
+			return fmt.Errorf("wrong counts: %w", err)
+		}
+		return nil
+	})
+}
+
 // Vectors given at different speeds are fused alike on all ranks.
 func TestFuser(t *testing.T) {
 	const tensors, ranks = 300, 3

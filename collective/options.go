@@ -28,7 +28,8 @@ type Options struct {
 	// half an hour, a negative one never.
 	Timeout time.Duration
 	// Stall is after how long an operation that waits is reported to OnStall, once; 0
-	// is 5 seconds.
+	// is 5 seconds. Without an OnStall it is printed to standard error if the environment's
+	// VOLLEY_STALL_REPORT is 1, or after how long, as 10s.
 	Stall   time.Duration
 	OnStall func(Stall)
 	// Checksum sends a CRC-32C with every message, also on transports whose bytes
@@ -44,6 +45,8 @@ type Options struct {
 	// Comms. Payloads of a Comm that is recorded are copied once more on transports that
 	// would place them directly.
 	Timeline *timeline.Recorder
+
+	printsStalls bool // OnStall is that of reportStalls
 }
 
 // Stall is an operation that waits for longer than Options.Stall.

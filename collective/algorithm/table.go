@@ -53,7 +53,11 @@ func For(op Op) []*Algorithm {
 
 // otherNames are what literature and other libraries call the algorithms.
 var otherNames = map[string]string{"round-robin": "pairwise", "pipeline": "chain", "binary-tree": "tree", "double-tree": "doubletree",
-	"recursive-doubling": "doubling", "recursive-halving": "butterfly", "rabenseifner": "butterfly", "binomial-tree": "binomial"}
+	"recursive-doubling": "doubling", "recursive-halving": "butterfly", "rabenseifner": "butterfly", "binomial-tree": "binomial",
+	"double-binary-tree": "doubletree", "pipelined-ring": "chain",
+	// As DAPHNE's report on its runtime has them.
+	"generic-linear": "chain", "pipeline-binary-tree": "tree", "tree-reduce": "tree", "round-robin-reduce": "pairwise", "butterfly-network": "butterfly",
+	"ring-reduce": "ring"}
 
 // Named is the algorithm of that name, or of another name that it is known by, if it
 // can do the operation; the error names those that can.

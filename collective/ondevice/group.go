@@ -81,6 +81,36 @@ func (g *Group) Scatter(in, out Vector, root int) { g.add(g.d.scatter(in, out, r
 // AllToAll is Comm.AllToAll as part of the group.
 func (g *Group) AllToAll(in, out Vector) { g.add(g.d.allToAll(in, out)) }
 
+// AllGatherV is Comm.AllGatherV as part of the group. counts may change when it has returned,
+// here and in the other forms with counts.
+func (g *Group) AllGatherV(in, out Vector, counts []int64) {
+	g.add(g.d.allGatherV(in, out, slices.Clone(counts)))
+}
+
+// ReduceScatterV is Comm.ReduceScatterV as part of the group.
+func (g *Group) ReduceScatterV(in, out Vector, counts []int64, op collective.Op) {
+	g.add(g.d.reduceScatterV(in, out, slices.Clone(counts), op))
+}
+
+// GatherV is Comm.GatherV as part of the group.
+func (g *Group) GatherV(in, out Vector, counts []int64, root int) {
+	g.add(g.d.gatherV(in, out, slices.Clone(counts), root))
+}
+
+// ScatterV is Comm.ScatterV as part of the group.
+func (g *Group) ScatterV(in, out Vector, counts []int64, root int) {
+	g.add(g.d.scatterV(in, out, slices.Clone(counts), root))
+}
+
+// AllToAllV is Comm.AllToAllV as part of the group.
+func (g *Group) AllToAllV(in, out Vector, sends, recvs []int64) {
+	g.add(g.d.allToAllV(in, out, slices.Clone(sends), slices.Clone(recvs)))
+}
+
+// Barrier is Comm.Barrier as part of the group: what comes before it in the group is done on
+// all ranks when what comes after it begins.
+func (g *Group) Barrier() { g.add(g.d.barrier(), nil) }
+
 // Send is Comm.Send as part of the group.
 func (g *Group) Send(v Vector, to int) {
 	g.transfers = append(g.transfers, Transfer{Peer: to, Data: v})
