@@ -19,7 +19,8 @@ import (
 // A null is skipped, as the table's aggregates do: a row is the reduction of the values that
 // there are, and null where no rank has one. Avg divides by the number of values of the row.
 // Integers wrap, integer averages are cut towards zero, NaN is a value, and And, Or and Xor
-// are for integers, all as in collective; a reduction of collective.NewOp is an
+// are for integers, all as in collective. A reduction of collective.NewOp is for columns of
+// its type that have no null on any rank, float16 by one of float32: else all ranks get an
 // ErrUnsupported, since nobody knows what it would make of a null. Ranks whose types,
 // lengths or reductions differ get an ErrMismatch, all of them, and can go on.
 //
@@ -54,7 +55,7 @@ func (t *Comm) reduction(call string, types []arrow.DataType, cols []*memory.Col
 	}
 	for i, typ := range types {
 		n := numbers[typ.ID()]
-		if j.err == nil && (n == 0 || op.User() || op.String() == "" || bitwise(op) && n >= collective.Float16) {
+		if j.err == nil && (n == 0 || op.String() == "" || bitwise(op) && n >= collective.Float16) {
 			j.err = device.Errorf(device.ErrUnsupported, "", call, "column %d: %s of %s", i, op, typ)
 		}
 	}
@@ -78,6 +79,9 @@ func (t *Comm) reduction(call string, types []arrow.DataType, cols []*memory.Col
 }
 
 func bitwise(op collective.Op) bool {
+	if op.User() {
+		return false
+	}
 	switch op.String() {
 	case collective.And.String(), collective.Or.String(), collective.Xor.String():
 		return true

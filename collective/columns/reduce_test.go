@@ -290,6 +290,88 @@ func TestReduceParticularValues(t *testing.T) {
 	}
 }
 
+// A user's reduction is for columns without nulls, of its own type; ranks that ask for more are
+// told so, all of them, and can go on.
+func TestReduceByUser(t *testing.T) {
+	ctx := context.Background()
+	types := []arrow.DataType{arrow.PrimitiveTypes.Float32, arrow.FixedWidthTypes.Float16}
+	far := collective.NewOp("and", true, func(a, b float32) float32 { // the one that is farther from 0
+		if math.Abs(float64(b)) > math.Abs(float64(a)) {
+			return b
+		}
+		return a
+	})
+	for r, err := range on(t, func() device.Device { return host.New() }, func(c *Comm, dev device.Device, s device.Stream) error {
+		rank := c.c.Rank()
+		list := func(nulls bool) ([]*memory.Column, error) {
+			var cols []*memory.Column
+			for _, typ := range types {
+				b := array.NewBuilder(arrowmem.DefaultAllocator, typ)
+				defer b.Release()
+				for row := range 4 {
+					if nulls && rank == 1 && row == 2 {
+						b.AppendNull()
+					} else if err := b.AppendValueFromString(fmt.Sprint((row + 1) * []int{2, -3, 1}[rank])); err != nil {
+						return nil, err
+					}
+				}
+				a := b.NewArray()
+				defer a.Release()
+				col, err := memory.FromArrow(a)
+				if err != nil {
+					return nil, err
+				}
+				cols = append(cols, col)
+			}
+			return cols, nil
+		}
+		cols, err := list(false)
+		if err != nil {
+			return err
+		}
+		defer Release(cols)
+		some, err := list(true)
+		if err != nil {
+			return err
+		}
+		defer Release(some)
+		if err := second(c.AllReduce(ctx, types, some, far)); !errors.Is(err, device.ErrUnsupported) || !strings.Contains(err.Error(), "column 0 has nulls") {
+			return fmt.Errorf("with nulls: %w", err)
+		}
+		other := collective.NewOp("other", true, func(a, b int64) int64 { return a })
+		if err := second(c.AllReduce(ctx, types, cols, other)); err == nil || c.c.Fault() != nil {
+			return fmt.Errorf("of another type: %w", err)
+		}
+		got, err := c.AllReduce(ctx, types, cols, far)
+		if err != nil {
+			return err
+		}
+		defer Release(got)
+		for i, want := range []string{"[-3 -6 -9 -12]", "[c200 c600 c880 ca00]"} {
+			text := fmt.Sprint(memory.View[float32](got[0].Buffer(1))[:4])
+			if i == 1 {
+				text = fmt.Sprintf("%x", memory.View[uint16](got[1].Buffer(1))[:4])
+			}
+			if text != want {
+				return fmt.Errorf("column %d: %s, want %s", i, text, want)
+			}
+		}
+		part, err := c.ReduceScatter(ctx, types[:1], cols[:1], far)
+		if err != nil {
+			return err
+		}
+		defer Release(part)
+		if n, first := part[0].Len(), memory.View[float32](part[0].Buffer(1))[0]; n != []int64{2, 1, 1}[rank] || first != []float32{-3, -9, -12}[rank] {
+			return fmt.Errorf("ReduceScatter: %d rows, the first %v", n, first)
+		}
+		return nil
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+}
+
 // float16 is summed in float32, averages too, and rounded once; what is below its smallest
 // normal number stays.
 func TestReduceHalves(t *testing.T) {

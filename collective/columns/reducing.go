@@ -74,7 +74,9 @@ func (r *reducing) compare(ctx context.Context) error {
 		if most, least := said[3*i], -said[3*i+1]; most != least {
 			return device.Errorf(device.ErrMismatch, "", r.call, "column %d has from %d to %d rows, here %d", i, least, most, c.rows)
 		}
-		c.nulls = said[3*i+2] > 0
+		if c.nulls = said[3*i+2] > 0; c.nulls && r.op.User() {
+			return device.Errorf(device.ErrUnsupported, "", r.call, "column %d has nulls, of which %s, a user's reduction, knows nothing", i, r.op)
+		}
 	}
 	return nil
 }
