@@ -48,7 +48,9 @@ type endpoint struct {
 	crowded bool   // there are more ranks than processors
 	fenced  bool   // see set
 	depth   uint32 // slots of a lane that are used
-	medium  int    // bytes of the longest message that passes through the ring
+	medium  int    // bytes of the longest message that always passes through the ring
+	cycle   int    // see cycleFor
+	adapts  bool   // longer ones may, by their reader's wish
 	lending []int  // ranks that long messages are under way to, with parts that nobody has begun
 	closed  bool
 }
@@ -77,10 +79,13 @@ type ends struct {
 	lendFrom      uint32          // the first message that may have parts to lay
 	// Parts of messages in place that were written into the reader's memory, as the lane counts.
 	pushedOut, pushedIn uint32
-	pushes              bool         // this rank and the other one write such parts
-	habits              [16][2]habit // by the messages' length, of those that are combined apart
-	refused             uint32       // 1 + the number of the message of which a part could not be written
-	expected            []byte       // where the next message goes, if Expect was told
+	pushes              bool           // this rank and the other one write such parts
+	habits              [16][2]habit   // by the messages' length, of those that are combined apart
+	routes              [routes]route  // of messages from the other rank
+	postedThen          uint32         // messages posted to it when the latest one came through the ring
+	writing             [routes]uint64 // nanoseconds of the latest message to it that went into the ring, by class
+	refused             uint32         // 1 + the number of the message of which a part could not be written
+	expected            []byte         // where the next message goes, if Expect was told
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done
@@ -90,7 +95,8 @@ type ends struct {
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
 		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
-	e.depth, e.medium = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded)
+	e.depth, e.medium, e.cycle = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded), cycleFor(s.n, e.crowded)
+	e.adapts = !e.crowded
 	for r := range e.lanes {
 		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)
 	}
@@ -110,7 +116,7 @@ func (e *endpoint) Name() string { return "shm" }
 // Notes has the notes for this rank.
 func (e *endpoint) Notes() <-chan transport.Note { return e.box.Notes() }
 
-// Eager is the length of messages that travel in slots and in the ring.
+// Eager is the length of messages that always travel in slots and in the ring.
 func (e *endpoint) Eager() int { return e.medium }
 
 // Interrupt ends what waits.

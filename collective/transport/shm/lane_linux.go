@@ -177,13 +177,20 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	case len(payload) <= inline:
 		s.manner = inSlot
 		put(s.data[:], payload)
-	case len(payload) <= e.medium:
+	case len(payload) <= e.medium || e.ringed(l, len(payload)) || e.unread(to, len(payload)):
 		s.manner = inRing
 		off, err := e.place(l, at, k, len(payload))
 		if err != nil {
 			return err
 		}
 		*s.address() = uint64(off)
+		class, began := -1, time.Time{}
+		if e.adapts {
+			class = classOf(len(payload))
+		}
+		if class >= 0 {
+			*s.wrote(), began = at.writing[class], time.Now()
+		}
 		release.Store32(&s.claim, 0)
 		e.set(l, &s.flag, k+1)
 		at.posted++
@@ -191,6 +198,9 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 			n := copy(l.ring[off+done:off+min(len(payload), done+piece)], payload[done:])
 			done += n
 			e.set(l, &s.claim, uint32(done))
+		}
+		if class >= 0 {
+			at.writing[class] = uint64(time.Since(began))
 		}
 		return nil
 	case e.seg.rank(to).noread.Load() == 0:
@@ -226,12 +236,12 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 }
 
 // place finds n bytes in the ring for message k. Positions count on and on; where
-// nothing is in the ring they begin anew, so that the same lines of the caches are
-// used again.
+// nothing is in the ring they begin anew after a cycle, so that the same lines of the caches are
+// used again, and with every message that is shown as a whole.
 func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
 	for {
 		at.freed = l.done.Load()
-		if at.freed == k {
+		if at.freed == k && (n <= piece || at.next%room+n > e.cycle) {
 			at.next = 0
 		}
 		tail, off := at.next, at.next%room
@@ -381,7 +391,11 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		if !s.claim.CompareAndSwap(offered, claimed) {
 			return errRevoked
 		}
+		began := time.Now()
 		err := e.takeParts(s, l, at, sink)
+		if err == nil && e.adapts {
+			at.took(l, n, false, time.Since(began))
+		}
 		if !s.claim.CompareAndSwap(claimed, taken) {
 			return errRevoked // what was read may be anything
 		}
@@ -392,15 +406,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		if n > longest || off > room-uint64(n) {
 			return fmt.Errorf("shm: a message of rank %d lies at %d of its ring and has %d bytes", from, off, n)
 		}
-		for done := 0; done < n; {
-			if err := e.await(at, l, &s.claim, uint32(min(n, done+piece))); err != nil {
-				return err
-			}
-			there := min(n, int(s.claim.Load()))
-			deliver(sink, done, l.ring[int(off)+done:int(off)+there])
-			done = there
-		}
-		return nil
+		return e.takeRing(s, l, at, sink, int(off), n)
 	}
 	for off := 0; off < n; {
 		k := &l.fill[at.emptied%chunks]
@@ -412,6 +418,38 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		at.emptied++
 		off += m
 		e.set(l, &k.state, empty)
+	}
+	return nil
+}
+
+// takeRing takes a message of n bytes that lies at off of the ring.
+func (e *endpoint) takeRing(s *slot, l *lane, at *ends, sink *transport.Sink, off, n int) error {
+	timed, oneWay, began, before := e.adapts && n > ringAlways, false, time.Time{}, time.Duration(0)
+	if timed {
+		began = time.Now()
+		if int(s.claim.Load()) >= n { // else both work at the same time
+			before = time.Duration(*s.wrote())
+		}
+		// A rank that sends as well has written meanwhile; where it only takes, the writer is a message ahead.
+		oneWay = at.posted == at.postedThen
+		at.postedThen = at.posted
+	}
+	for done := 0; done < n; {
+		if err := e.await(at, l, &s.claim, uint32(min(n, done+piece))); err != nil {
+			return err
+		}
+		there := min(n, int(s.claim.Load()))
+		deliver(sink, done, l.ring[off+done:off+there])
+		done = there
+	}
+	if timed {
+		took := time.Since(began)
+		if oneWay {
+			took = max(took, before)
+		} else {
+			took += before
+		}
+		at.took(l, n, true, took)
 	}
 	return nil
 }

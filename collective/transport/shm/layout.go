@@ -11,13 +11,14 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790008 // "volley", layout 8
+	magic   = 0x766f6c6c65790009 // "volley", layout 9
 	depth   = 32                 // slots of a lane that are used, a power of two
 	deepest = 256                // slots that there are, for ranks that share processors
 	told    = 8                  // messages in slots that the reader takes before it says so
 	inline  = 1024               // bytes of payload that a slot holds
-	medium  = 16 << 10           // bytes of the longest message that passes through the ring;
-	// where ranks share processors more do: to wait for its reader would be to give the processor away
+	// Where ranks share processors, longer messages always pass through the ring: to wait for the
+	// reader would be to give the processor away. Else see route_linux.go.
+	ringAlways  = 8 << 10 // bytes of the longest message that needs no choice
 	crowdMedium = 64 << 10
 	longest     = 256 << 10
 	room        = 2304 << 10 // bytes of a lane's ring: eight messages, at the least, and what is left out at its end
@@ -88,6 +89,9 @@ type slot struct {
 
 func (s *slot) address() *uint64 { return (*uint64)(unsafe.Pointer(&s.data[0])) }
 
+// wrote is of a message in the ring: the nanoseconds that its writer took for an earlier one of its class.
+func (s *slot) wrote() *uint64 { return (*uint64)(unsafe.Pointer(&s.data[8])) }
+
 // begun is of a message in place: how many parts have been begun from its front, in the lower
 // half, and from its end, in the upper one.
 func (s *slot) begun() *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&s.data[8])) }
@@ -109,7 +113,8 @@ type lane struct {
 	_        [60]byte
 	taken    atomic.Uint32 // those that the reader has taken from there
 	alone    atomic.Uint32 // not 0: the reader had rather read all of a message itself
-	_        [56]byte
+	ringed   atomic.Uint32 // bits of the classes of lengths that it had rather have through the ring
+	_        [52]byte
 	door     door
 	slots    [deepest]slot
 	notes    [noteMax]note
@@ -168,10 +173,21 @@ func depthFor(n int, crowded bool) uint32 {
 	return uint32(d)
 }
 
-// mediumFor is the longest message that passes through the ring between n ranks.
+// cycleFor is how far positions in the ring go between n ranks before they begin anew. Where
+// they begin anew with every message the writer takes each line back from its reader's cache; two
+// caches further on they have come to a cache that both share. Ranks that share processors
+// share the nearest caches too.
+func cycleFor(n int, crowded bool) int {
+	if crowded {
+		return 0
+	}
+	return min(room, crowdRings/(n*n))
+}
+
+// mediumFor is the longest message that passes through the ring between n ranks whatever its reader wishes.
 func mediumFor(n int, crowded bool) int {
 	if !crowded {
-		return medium
+		return ringAlways
 	}
 	m := crowdMedium
 	for m < longest && 2*m*n*n <= crowdRings {

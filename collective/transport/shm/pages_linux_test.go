@@ -36,7 +36,7 @@ func TestDescribe(t *testing.T) {
 	if _, err := os.Stat("/proc/self/smaps"); err == nil && !strings.Contains(text, "of it in huge pages") {
 		t.Errorf("smaps is there: %s", text)
 	}
-	if !strings.Contains(text, "above 16 KiB") {
+	if !strings.Contains(text, "above 8 KiB") {
 		t.Error(text)
 	}
 }

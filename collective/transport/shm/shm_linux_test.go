@@ -92,7 +92,7 @@ func TestLanesHold(t *testing.T) {
 			if d < depth || d > deepest || d&(d-1) != 0 || d > depth && d*n > crowdSlots {
 				t.Errorf("%d ranks, crowded %v: %d slots", n, crowded, d)
 			}
-			if m < medium || 9*m > room || m > crowdMedium && m*n*n > crowdRings {
+			if m < ringAlways || 9*m > room || m > crowdMedium && m*n*n > crowdRings {
 				t.Errorf("%d ranks, crowded %v: %d bytes in the ring", n, crowded, m)
 			}
 		}
