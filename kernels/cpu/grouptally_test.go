@@ -412,7 +412,7 @@ func TestTallySkip(t *testing.T) {
 		groups int64
 		want   uint
 	}{
-		{false, 0, 4}, {false, 100_000, 9}, {false, 1 << 30, mostTallyParts},
+		{false, 0, 4}, {false, 100_000, 9}, {false, 1 << 20, 9}, {false, 2 << 20, 9}, {false, 4 << 20, 10}, {false, 1 << 30, mostTallyParts},
 		{true, 0, 4}, {true, 100_000, 6}, {true, 1 << 20, 6}, {true, 4 << 20, 8}, {true, 1 << 30, mostTallyParts},
 	} {
 		withCache(t, c.large, func() {

@@ -233,12 +233,17 @@ const roundRows = 1 << 21
 // 8 MiB, stay in the third-level one, and the tables of few parts are fetched soon.
 const nearRows = 1 << 19
 
-// partGroups is how many groups a part's table is to have, if there are not more
-// than mostTallyParts of them: its slots, 24 KiB, stay in the first-level cache.
-// With 2^12, in the second-level one, a row took a quarter longer (Zen 4).
+// partGroups is how many groups a part's table is to have, if there are not more than
+// mostNearParts (the logarithm) of them: its slots, 24 KiB, stay in the first-level
+// cache. With 2^12, in the second-level one, a row of 1e5 groups took a quarter longer
+// (Zen 4). More groups go to that many parts of up to farPartGroups each, of 192 KiB:
+// 2048 parts to write to took a fifth to two fifths longer (1e6 groups, Zen 4). Beyond
+// that there are up to mostTallyParts (the logarithm).
 const (
 	partGroups     = 1 << 8
-	mostTallyParts = 11 // the logarithm
+	mostNearParts  = 9
+	farPartGroups  = 1 << 12
+	mostTallyParts = 11
 )
 
 // Where the second-level cache of a core is large, parts have widePartGroups groups
@@ -258,12 +263,12 @@ var largeL2 = cpuid.CPU.Cache.L2 >= wideCache
 
 // tallySkip is the logarithm of how many parts are cut for so many groups.
 func tallySkip(groups int64) uint {
-	each, most := int64(partGroups), uint(mostTallyParts)
+	each, most, far := int64(partGroups), uint(mostNearParts), int64(farPartGroups)
 	if largeL2 {
-		each, most = widePartGroups, mostWideParts
-		if groups>>most > mostWideGroups {
-			each, most = mostWideGroups, mostTallyParts
-		}
+		each, most, far = widePartGroups, mostWideParts, mostWideGroups
+	}
+	if groups>>most > far {
+		each, most = far, mostTallyParts
 	}
 	skip := uint(4)
 	for groups>>skip > each && skip < most {
