@@ -81,14 +81,15 @@ func (g *gen) eachSquare(f real, v reg.Register, body func(half int, columns []r
 	})
 }
 
-// halfAhead asks for half as many bytes from p on as a step of a loop reads. They
+// halfAhead asks for half as many bytes from p on as a step of a loop reads, for the
+// second-level cache, since a whole part lies between this and their use. They
 // are asked for in the order in which they lie, which memory gives faster than the
 // lines of the squares, and in both loops, of which one alone would keep memory
 // idle in the other.
 func (g *gen) halfAhead(bytes int, p reg.Register) {
 	lines := bytes / 64 / 2
 	for i := range lines {
-		g.PREFETCHT0(at(p, 64*i))
+		g.PREFETCHT1(at(p, 64*i))
 	}
 	g.advance(64*lines, p)
 }

@@ -77,7 +77,7 @@ func (l *loops) logicBytes(ctx context.Context, op kernels.LogicOp, dst memory.B
 	case kernels.AndNot:
 		x, y, loop = y, x, l.bitmap.andNot
 	}
-	return parallel(ctx, a.Len(), func(_ int, s span) error {
+	return parallelBy(ctx, bitMorsel, a.Len(), func(_ int, s span) error {
 		from, to := s.from>>3, memory.BitmapBytes(s.to)
 		loop(dst[from:to], x[from:to], y[from:to])
 		if rest := uint(s.to & 7); rest != 0 {

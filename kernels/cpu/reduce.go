@@ -126,7 +126,7 @@ func (l *loops) countTrue(ctx context.Context, c *memory.Column) (int64, error) 
 	var n atomic.Int64
 	if c.Dictionary() == nil && !hasNulls(c) && c.Offset()&7 == 0 && c.Len() > 0 {
 		bytes := c.Bits()[c.Offset()>>3:]
-		err := parallel(ctx, c.Len(), func(_ int, s span) error {
+		err := parallelBy(ctx, bitMorsel, c.Len(), func(_ int, s span) error {
 			whole := s.to &^ 7
 			n.Add(int64(l.bitmap.count(bytes[s.from>>3:whole>>3])) + memory.Bitmap(bytes).Count(whole, s.to-whole))
 			return nil
