@@ -12,6 +12,7 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/internal/float16"
 )
 
 // limit bounds every test's waits.
@@ -319,7 +320,7 @@ func TestHalves(t *testing.T) {
 		to     func(float32) uint16
 		from   func(uint16) float32
 		big    float32
-	}{{Halves, toHalf, fromHalf, 2048}, {BFloats, toBFloat, fromBFloat, 256}} {
+	}{{Halves, float16.Round, float16.Widen, 2048}, {BFloats, float16.RoundBrain, float16.WidenBrain, 256}} {
 		must(t, comms, func(c *Comm) error {
 			x := k.big
 			if c.Rank() > 0 {
@@ -342,37 +343,6 @@ func TestHalves(t *testing.T) {
 			}
 			return nil
 		})
-	}
-}
-
-func TestHalfConversions(t *testing.T) {
-	for h := range 1 << 16 {
-		f := fromHalf(uint16(h))
-		if f != f {
-			if g := fromHalf(toHalf(f)); g == g {
-				t.Fatalf("NaN %04x becomes %v", h, g)
-			}
-			continue
-		}
-		if g := toHalf(f); g != uint16(h) {
-			t.Fatalf("%04x is %v, which becomes %04x", h, f, g)
-		}
-	}
-	for _, c := range []struct {
-		f float32
-		h uint16
-	}{{65519, 0x7bff}, {65520, 0x7c00}, {-1e9, 0xfc00}, {0x1p-25, 0}, {0x1.8p-25, 1}, {1 + 0x1p-11, 0x3c00}, {1 + 0x1.8p-11, 0x3c01}, {0x1.ff8p-15, 0x3ff}, {0x1.fffp-15, 0x400}} {
-		if h := toHalf(c.f); h != c.h {
-			t.Errorf("%v becomes %04x, want %04x", c.f, h, c.h)
-		}
-	}
-	for _, c := range []struct {
-		f float32
-		b uint16
-	}{{1, 0x3f80}, {1 + 0x1p-8, 0x3f80}, {1 + 0x1.8p-8, 0x3f81}, {1 + 0x1p-7 + 0x1p-8, 0x3f82}, {math.MaxFloat32, 0x7f80}} {
-		if b := toBFloat(c.f); b != c.b {
-			t.Errorf("%v becomes %04x, want %04x", c.f, b, c.b)
-		}
 	}
 }
 

@@ -3,7 +3,8 @@ package collective
 import (
 	"fmt"
 	"hash/fnv"
-	"math"
+
+	"github.com/volley-go/volley/internal/float16"
 )
 
 // Op is a reduction: an associative function of two elements.
@@ -76,9 +77,9 @@ func NewOp[T Number](name string, commutes bool, f func(a, b T) T) Op {
 			return nil
 		}
 		if half, ok := any(f).(func(a, b float32) float32); ok && t == Float16 {
-			return foldHalves(half, fromHalf, toHalf)
+			return foldHalves(half, float16.Widen, float16.Round)
 		} else if ok && t == BFloat16 {
-			return foldHalves(half, fromBFloat, toBFloat)
+			return foldHalves(half, float16.WidenBrain, float16.RoundBrain)
 		}
 		if t != typ {
 			return nil
@@ -122,9 +123,9 @@ func byType(t Type, i8 func() foldFunc, i16, i32, i64, u8, u16, u32, u64, f32, f
 	case Float64:
 		return choose(f64)
 	case Float16:
-		return foldHalves(half, fromHalf, toHalf)
+		return foldHalves(half, float16.Widen, float16.Round)
 	case BFloat16:
-		return foldHalves(half, fromBFloat, toBFloat)
+		return foldHalves(half, float16.WidenBrain, float16.RoundBrain)
 	}
 	return nil
 }
@@ -223,9 +224,9 @@ func divide(t Type, v []byte, n int) {
 	case Float64:
 		divideBy(as[float64](v), func(x float64) float64 { return x / float64(n) })
 	case Float16:
-		divideBy(as[uint16](v), func(x uint16) uint16 { return toHalf(fromHalf(x) / float32(n)) })
+		divideBy(as[uint16](v), func(x uint16) uint16 { return float16.Round(float16.Widen(x) / float32(n)) })
 	case BFloat16:
-		divideBy(as[uint16](v), func(x uint16) uint16 { return toBFloat(fromBFloat(x) / float32(n)) })
+		divideBy(as[uint16](v), func(x uint16) uint16 { return float16.RoundBrain(float16.WidenBrain(x) / float32(n)) })
 	}
 }
 
@@ -233,15 +234,4 @@ func divideBy[T Number](v []T, f func(T) T) {
 	for i, x := range v {
 		v[i] = f(x)
 	}
-}
-
-func fromBFloat(x uint16) float32 { return math.Float32frombits(uint32(x) << 16) }
-
-// toBFloat rounds to the nearest, ties to even; NaN stays NaN.
-func toBFloat(x float32) uint16 {
-	b := math.Float32bits(x)
-	if x != x {
-		return uint16(b>>16) | 0x40
-	}
-	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/float16"
 )
 
 // request is a checked call: the schedule's call, the vectors, and the reduction.
@@ -259,13 +260,13 @@ func (c *Comm) convert(t *task) func() {
 func change(into []byte, to Type, from []byte, of Type) {
 	switch {
 	case to == Float32 && of == Float16:
-		mapTo(as[float32](into), as[uint16](from), fromHalf)
+		mapTo(as[float32](into), as[uint16](from), float16.Widen)
 	case to == Float32 && of == BFloat16:
-		mapTo(as[float32](into), as[uint16](from), fromBFloat)
+		mapTo(as[float32](into), as[uint16](from), float16.WidenBrain)
 	case to == Float16:
-		mapTo(as[uint16](into), as[float32](from), toHalf)
+		mapTo(as[uint16](into), as[float32](from), float16.Round)
 	case to == BFloat16:
-		mapTo(as[uint16](into), as[float32](from), toBFloat)
+		mapTo(as[uint16](into), as[float32](from), float16.RoundBrain)
 	}
 }
 

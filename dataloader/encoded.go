@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/float16"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/float16"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -38,9 +38,9 @@ type setter func(data []byte, at int64, x float64)
 func setterOf(t arrow.DataType) (setter, error) {
 	switch {
 	case t == BFloat16:
-		return func(d []byte, at int64, x float64) { view[uint16](d)[at] = brainBits(float32(x)) }, nil
+		return func(d []byte, at int64, x float64) { view[uint16](d)[at] = float16.RoundBrain(float32(x)) }, nil
 	case t.ID() == arrow.FLOAT16:
-		return func(d []byte, at int64, x float64) { view[uint16](d)[at] = float16.New(float32(x)).Uint16() }, nil
+		return func(d []byte, at int64, x float64) { view[uint16](d)[at] = float16.Round(float32(x)) }, nil
 	case t.ID() == arrow.FLOAT32:
 		return set[float32], nil
 	case t.ID() == arrow.FLOAT64:

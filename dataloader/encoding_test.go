@@ -3,7 +3,6 @@ package dataloader
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/float16"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/volley-go/volley/device"
@@ -249,61 +247,4 @@ func only(e map[string]*Encoding) (name string) {
 		break
 	}
 	return name
-}
-
-// TestHalves rounds to both types of 16 bits, with a tile and without.
-func TestHalves(t *testing.T) {
-	b, a := onHost(t)
-	values := []float64{0, 1, -2.5, 65504, 1e-7, 1.0009765625, 1.00048828125, 3.3895e38, math.Inf(-1), math.NaN(), 1.0 + 3.0/256, 1.0 + 1.0/256}
-	valid := make([]bool, len(values))
-	var columns []table.Series
-	for i := range valid {
-		valid[i] = i != 1
-	}
-	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		columns = append(columns, table.Column(name, values).Valid(valid))
-	}
-	all := made(t, b, columns...)
-	for _, typ := range []arrow.DataType{arrow.FixedWidthTypes.Float16, BFloat16} {
-		for name, s := range map[string]Source{"table": FromTable(all), "taken": TakeTable(all.Retain())} {
-			for _, layout := range []Layout{RowMajor, ColumnMajor, Columns} {
-				if name == "taken" && layout != RowMajor {
-					s = TakeTable(all.Retain())
-				}
-				l := load(t, s, Options{Batch: 100, Type: typ, Layout: layout, Masks: true, Memory: a, Spare: int64(layout-1) * 1000})
-				batch, err := l.Next(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				x, err := batch.Features()
-				if layout == Columns {
-					x, err = batch.Column("c")
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				bits := elements[uint16](t, x)
-				for i, v := range values {
-					want, k := float16.New(float32(v)).Uint16(), int64(i)*x.RowStride+(x.Columns-1)*x.ColumnStride
-					if typ == BFloat16 {
-						want = brainBits(float32(v))
-					}
-					if i == 1 {
-						want = 0
-					}
-					if bits[k] != want {
-						t.Errorf("%s %v %v: %v is %#x, not %#x", name, typ, layout, v, bits[k], want)
-					}
-				}
-				if err := batch.Release(); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	}
-	for x, want := range map[float32]uint16{1: 0x3f80, 1 + 1.0/256: 0x3f80, 1 + 3.0/256: 0x3f82, -2: 0xc000, float32(math.Inf(1)): 0x7f80, math.MaxFloat32: 0x7f80} {
-		if got := brainBits(x); got != want {
-			t.Errorf("%v is %#x, not %#x", x, got, want)
-		}
-	}
 }

@@ -170,7 +170,7 @@ func newGatherer(t *table.Table, column int, to arrow.DataType) (gatherer, error
 	if numberOf(f.Type) == nil {
 		return refuse(", which is no number: cast it or encode it first, or leave it out")
 	}
-	if isHalf(to) {
+	if isHalf(to) && !(to.ID() == arrow.FLOAT16 && f.Type.ID() == arrow.FLOAT16) {
 		inner, err := newGatherer(t, column, arrow.PrimitiveTypes.Float32)
 		if err != nil {
 			return nil, err
@@ -197,6 +197,8 @@ func newGatherer(t *table.Table, column int, to arrow.DataType) (gatherer, error
 		return valuesTo[uint32](t, column, to)
 	case arrow.UINT64:
 		return valuesTo[uint64](t, column, to)
+	case arrow.FLOAT16:
+		return halvesTo(t, column, to)
 	case arrow.FLOAT32:
 		return valuesTo[float32](t, column, to)
 	case arrow.FLOAT64:

@@ -1,14 +1,17 @@
 package dataloader
 
 import (
-	"math"
+	"context"
 	"reflect"
 	"sync"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/float16"
+
+	"github.com/volley-go/volley/internal/float16"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
 )
 
 // BFloat16 is the type of 16-bit floats with the exponent of a float32, which
@@ -59,9 +62,9 @@ func (h *halves) gather(dst []byte, at, step int64, rows []int64, chunk []int32)
 	d := view[uint16](dst)
 	for _, x := range room[:len(rows)] {
 		if h.brain {
-			d[at] = brainBits(x)
+			d[at] = float16.RoundBrain(x)
 		} else {
-			d[at] = float16.New(x).Uint16()
+			d[at] = float16.Round(x)
 		}
 		at += step
 	}
@@ -72,11 +75,40 @@ func (h *halves) mark(dst, valid []byte, at, step int64, rows []int64, chunk []i
 	mark[uint16](h.nulls(), dst, valid, at, step, rows, chunk)
 }
 
-// brainBits rounds to the upper half of a float32.
-func brainBits(x float32) uint16 {
-	b := math.Float32bits(x)
-	if x != x {
-		return uint16(b>>16) | 0x40
+// widened are a column of float16, read as floats that hold each of its values.
+type widened[T float32 | float64] struct {
+	nullable
+	chunks [][]uint16
+}
+
+func (w *widened[T]) gather(dst []byte, at, step int64, rows []int64, chunk []int32) {
+	d := view[T](dst)
+	for i, r := range rows {
+		d[at] = T(float16.Widen(w.chunks[chunkOf(chunk, i)][r]))
+		at += step
 	}
-	return uint16((b + 0x7fff + b>>16&1) >> 16)
+}
+
+func (w *widened[T]) mark(dst, valid []byte, at, step int64, rows []int64, chunk []int32) {
+	mark[T](&w.nullable, dst, valid, at, step, rows, chunk)
+}
+
+func (w *widened[T]) fits(context.Context, string) error { return nil }
+
+// halvesTo reads a column of float16 as floats of a type: as they are, or widened.
+func halvesTo(t *table.Table, column int, to arrow.DataType) (gatherer, error) {
+	var chunks [][]uint16
+	for _, b := range t.Chunks() {
+		chunks = append(chunks, memory.Values[uint16](b.Column(column)))
+	}
+	n := newNullable(t, column)
+	switch to.ID() {
+	case arrow.FLOAT16:
+		return &values[uint16, uint16]{n, chunks}, nil
+	case arrow.FLOAT32:
+		return &widened[float32]{n, chunks}, nil
+	case arrow.FLOAT64:
+		return &widened[float64]{n, chunks}, nil
+	}
+	return nil, unsupportedType(to)
 }

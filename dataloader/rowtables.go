@@ -109,7 +109,9 @@ func takeRows(ctx context.Context, b *kernels.Backend, s device.Stream, chunk *t
 	defer indices.Release()
 	columns := make([]*memory.Column, 0, chunk.NumColumns())
 	for i := range chunk.NumColumns() {
-		c, err := b.Take(ctx, s, chunk.Column(i), indices, kernels.TakeOptions{Trusted: true})
+		c, err := moved(chunk.Column(i), func(c *memory.Column) (*memory.Column, error) {
+			return b.Take(ctx, s, c, indices, kernels.TakeOptions{Trusted: true})
+		})
 		if err != nil {
 			releaseColumns(columns)
 			return nil, err
@@ -117,6 +119,25 @@ func takeRows(ctx context.Context, b *kernels.Backend, s device.Stream, chunk *t
 		columns = append(columns, c)
 	}
 	return table.NewBatch(chunk.Schema(), int64(len(rows)), columns)
+}
+
+// moved is what a kernel makes of a column whose values it only moves: those of
+// float16, which no kernel has, as whole numbers of as many bits.
+func moved(c *memory.Column, by func(*memory.Column) (*memory.Column, error)) (*memory.Column, error) {
+	if c.Type().ID() != arrow.FLOAT16 {
+		return by(c)
+	}
+	bits, err := c.WithType(arrow.PrimitiveTypes.Uint16)
+	if err != nil {
+		return nil, err
+	}
+	defer bits.Release()
+	made, err := by(bits)
+	if err != nil {
+		return nil, err
+	}
+	defer made.Release()
+	return made.WithType(c.Type())
 }
 
 func releaseColumns(columns []*memory.Column) {
@@ -203,7 +224,18 @@ func reordered(ctx context.Context, b *kernels.Backend, s device.Stream, schema 
 		for _, one := range all {
 			parts = append(parts, one.Column(i))
 		}
-		c, err := b.Concat(ctx, s, parts)
+		c, err := moved(parts[0], func(first *memory.Column) (*memory.Column, error) {
+			for k := 1; first != parts[0] && k < len(parts); k++ {
+				bits, err := parts[k].WithType(first.Type())
+				if err != nil {
+					return nil, err
+				}
+				defer bits.Release()
+				parts[k] = bits
+			}
+			parts[0] = first
+			return b.Concat(ctx, s, parts)
+		})
 		if err != nil {
 			releaseColumns(columns)
 			return nil, err

@@ -110,7 +110,7 @@ func numberOf(t arrow.DataType) arrow.DataType {
 		return arrow.PrimitiveTypes.Int32
 	case arrow.DATE64, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
 		return arrow.PrimitiveTypes.Int64
-	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64, arrow.FLOAT32, arrow.FLOAT64:
+	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64, arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64:
 		return t
 	}
 	return nil

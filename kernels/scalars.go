@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/float16"
+	"github.com/volley-go/volley/internal/float16"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -34,7 +34,7 @@ func ScalarAt(c *memory.Column, i int64) Scalar {
 	case arrow.UINT32:
 		return Int(t, int64(memory.Values[uint32](c)[i]))
 	case arrow.FLOAT16: // no kernel computes with it: seen as the float32 it equals
-		return Float(arrow.PrimitiveTypes.Float32, float64(memory.Values[float16.Num](c)[i].Float32()))
+		return Float(arrow.PrimitiveTypes.Float32, float64(float16.Widen(memory.Values[uint16](c)[i])))
 	case arrow.FLOAT32:
 		return Scalar{typ: t, valid: true, bits: uint64(math.Float32bits(memory.Values[float32](c)[i]))}
 	case arrow.FLOAT64:

@@ -16,11 +16,11 @@ import (
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/volley-go/volley/collective"
-	"github.com/volley-go/volley/collective/internal/half"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/devicetest"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/internal/backends"
+	half "github.com/volley-go/volley/internal/float16"
 	"github.com/volley-go/volley/memory"
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/collective"
-	"github.com/volley-go/volley/collective/internal/half"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/float16"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -125,7 +125,7 @@ func (r *reducing) lay(c *reduced) (err error) {
 	case c.half:
 		wide, from := memory.View[float32](c.values), c.near.Offset()
 		for i, h := range memory.View[uint16](c.near.Buffer(1))[from : from+c.rows] {
-			wide[i] = half.Widen(h)
+			wide[i] = float16.Widen(h)
 		}
 	default:
 		from := c.near.Offset() * w
@@ -280,7 +280,7 @@ func (r *reducing) narrow(c *reduced) (*memory.Buffer, error) {
 	}
 	to := memory.View[uint16](b)
 	for i, x := range memory.View[float32](c.values)[:c.rows] {
-		to[i] = half.Round(x)
+		to[i] = float16.Round(x)
 	}
 	return b, nil
 }

@@ -26,6 +26,7 @@ var Packages = []Package{
 	{Path: "internal/lint"},
 	{Path: "internal/dl"},
 	{Path: "internal/fma"},
+	{Path: "internal/float16"},
 	{Path: "internal/crc32c"},
 	{Path: "internal/release"},
 	{Path: "internal/numa"},
@@ -46,7 +47,7 @@ var Packages = []Package{
 	{Path: "device/devicetest", May: join(bytesAndDevices, []string{"device/host", "internal/guard"})},
 
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
-	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/fma"}), Tests: theCPU},
+	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/float16", "internal/fma"}), Tests: theCPU},
 	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/processors"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/host", "device/opencl", "kernels/kerneltest"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
@@ -77,11 +78,10 @@ var Packages = []Package{
 	{Path: "collective/transport/nccl", May: join(bytesAndDevices, []string{"internal/dl", "device/cuda"})},
 	{Path: "collective/transport/pmix", May: []string{"internal/dl"}, Tests: []string{"collective"}},
 	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
-	{Path: "collective/internal/half"},
-	{Path: "collective", May: join(columns, []string{"internal/release", "kernels/cpu", "collective/algorithm", "collective/internal/half", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
+	{Path: "collective", May: join(columns, []string{"internal/float16", "internal/release", "kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "collective/internal/queue", May: []string{"device", "collective"}},
-	{Path: "collective/columns", May: join(bytesAndDevices, []string{"collective", "collective/internal/half", "collective/internal/queue"}), Tests: join(theCPU, []string{"collective/transport/..."})},
+	{Path: "collective/columns", May: join(bytesAndDevices, []string{"internal/float16", "collective", "collective/internal/queue"}), Tests: join(theCPU, []string{"collective/transport/..."})},
 	{Path: "collective/ondevice", May: join(columns, []string{"device/cuda", "collective/transport/nccl", "collective", "collective/internal/queue"}),
 		Tests: join(theCPU, []string{"internal/dl", "kernels/cuda", "collective/...", "collective/transport/..."})},
 	{Path: "collective/metrics", May: []string{"collective"}, Tests: []string{"collective/algorithm", "collective/transport/..."}},
@@ -92,7 +92,7 @@ var Packages = []Package{
 	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: theCPU},
 	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: theCPU},
 	{Path: "dataloader/order", May: []string{"device"}},
-	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/processors", "internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
+	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/float16", "internal/processors", "internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
 
 	// Neighbours: each knows one foreign format or library.
 	{Path: "interop/arrow15", May: []string{"memory"}},
