@@ -3,7 +3,6 @@ package dataloader
 import (
 	"context"
 	"errors"
-	"hash/crc32"
 	"slices"
 	"sync"
 	"time"
@@ -85,8 +84,8 @@ func derive(call string, b *kernels.Backend, s Source, kept []int, columns []Col
 	d.schema = arrow.NewSchema(append(own, fields...), nil)
 	for _, i := range d.bound.Reads() {
 		f := s.Schema().Field(i)
-		if numberOf(f.Type) == nil || f.Type.ID() == arrow.BOOL {
-			return nil, device.Errorf(device.ErrUnsupported, "", call, "column %q is of type %v: expressions of batches are over numbers", f.Name, f.Type)
+		if numberOf(f.Type) == nil || f.Type.ID() == arrow.BOOL || f.Type.ID() == arrow.FLOAT16 {
+			return nil, device.Errorf(device.ErrUnsupported, "", call, "column %q is of type %v: expressions of batches are over numbers, and not over float16", f.Name, f.Type)
 		}
 	}
 	return d, nil
@@ -106,7 +105,7 @@ type derived struct {
 // Schema is the kept columns and the expressions' names and types.
 func (d *derived) Schema() *arrow.Schema { return d.schema }
 
-// Fingerprint is that of all columns that are read, and of the expressions.
+// Fingerprint is that of all columns that are read.
 func (d *derived) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
 	reads := slices.Clone(d.bound.Reads())
 	for _, c := range columns {
@@ -114,8 +113,7 @@ func (d *derived) Fingerprint(ctx context.Context, columns []int) (uint32, error
 			reads = append(reads, d.kept[c])
 		}
 	}
-	sum, err := d.Source.Fingerprint(ctx, reads)
-	return sum ^ crc32.ChecksumIEEE([]byte(d.text)), err
+	return d.Source.Fingerprint(ctx, reads)
 }
 
 // Open opens the columns that are kept and those that the expressions read, at

@@ -125,7 +125,7 @@ func TestDeriveBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Resume(ctx, kept, o, state); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), "the values") {
+	if _, err := Resume(ctx, kept, o, state); !errors.Is(err, device.ErrMismatch) || !strings.HasSuffix(err.Error(), "have changed: the expressions, or the function of batches") {
 		t.Errorf("another expression: %v", err)
 	}
 }

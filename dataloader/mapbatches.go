@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -161,15 +160,18 @@ func (d *mapped) ask(ctx context.Context) error {
 // Schema is that of what the function makes.
 func (d *mapped) Schema() *arrow.Schema { return d.made }
 
-// Fingerprint is that of all columns that the function is given, and of its name and
-// its columns.
+// Fingerprint is that of all columns that the function is given.
 func (d *mapped) Fingerprint(ctx context.Context, _ []int) (uint32, error) {
-	sum, err := d.Source.Fingerprint(ctx, d.reads)
+	return d.Source.Fingerprint(ctx, d.reads)
+}
+
+// text is the function's name and its columns.
+func (d *mapped) text() string {
 	text := fmt.Sprintf("%q %d", d.by.Name, d.by.MaxRows)
 	for _, f := range append(d.given.Fields(), d.made.Fields()...) {
 		text += fmt.Sprintf(";%q %v", f.Name, f.Type)
 	}
-	return sum ^ crc32.ChecksumIEEE([]byte(text)), err
+	return text
 }
 
 // mapError is the error of a function of tables.

@@ -365,7 +365,7 @@ func TestMapBatchesResume(t *testing.T) {
 	} {
 		m := joinMap(places)
 		change(&m)
-		if _, err := Resume(ctx, mapOver(t, b, FromTable(facts), m), o, state); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), "the values") {
+		if _, err := Resume(ctx, mapOver(t, b, FromTable(facts), m), o, state); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), "have changed: the expressions, or the function of batches") {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}

@@ -29,7 +29,8 @@ const orderVersion = 1
 
 // planParts are the parts of State.Plan, four bytes each.
 var planParts = []string{
-	"the number of rows", "the names or types of the columns", "the tensors' layout, types or masks", "the order", "the values",
+	"the number of rows", "the names or types of the columns", "the tensors' layout, encodings, types or masks", "the order", "the windows",
+	"the expressions, or the function of batches", "the values",
 }
 
 // hash is the plan of a loader. It reads all values of its columns.
@@ -51,7 +52,7 @@ func (l *Loader) hash(ctx context.Context) (string, error) {
 	}
 	var bytes []byte
 	for _, n := range []uint32{
-		sum(fmt.Sprint(l.source.NumRows())), sum(schema), sum(layout), sum(l.orderText()), values,
+		sum(fmt.Sprint(l.source.NumRows())), sum(schema), sum(layout), sum(l.orderText()), sum(windowText(l.source)), sum(madeText(l.source)), values,
 	} {
 		bytes = binary.BigEndian.AppendUint32(bytes, n)
 	}
@@ -64,6 +65,27 @@ func (l *Loader) orderText() string {
 		return fmt.Sprint(o.Hash(), orderVersion)
 	}
 	return fmt.Sprint(l.sampler.Shuffle, orderVersion)
+}
+
+// windowText tells the windows of a source apart.
+func windowText(s Source) string {
+	if w, ok := s.(*windowed); ok {
+		return fmt.Sprint(w.window)
+	}
+	return ""
+}
+
+// madeText tells apart what a source makes of the columns of the one below.
+func madeText(s Source) string {
+	switch s := s.(type) {
+	case *windowed:
+		return madeText(s.Source)
+	case *derived:
+		return madeText(s.Source) + "derived:" + s.text
+	case *mapped:
+		return madeText(s.Source) + "mapped:" + s.text()
+	}
+	return ""
 }
 
 // State is where the loader stands: all batches that Next has given out are

@@ -2,14 +2,13 @@ package dataloader
 
 import (
 	"context"
-	"encoding/binary"
+	"crypto/sha256"
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"slices"
 	"sort"
 	"sync"
-	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -28,9 +27,9 @@ type Window struct {
 	History int64 // rows of the past, at least 1
 	Horizon int64 // rows to foretell; 0 means that the labels are those of the last row of the past, without steps
 	Stride  int64 // rows from a window to the next; 0 means 1
-	// Entity is a column of numbers that tells series apart that lie one after the
-	// other in the data: a new one begins where its value, or null, changes.
-	// Empty, all rows are one series.
+	// Entity is a column of numbers, or of texts or bytes, that tells series apart that
+	// lie one after the other in the data: a new one begins where its value, or null,
+	// changes. Empty, all rows are one series.
 	Entity string
 }
 
@@ -69,13 +68,25 @@ func newWindowed(ctx context.Context, s Source, w Window) (*windowed, error) {
 	if len(at) != 1 {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "there is no column %q to tell series apart by", w.Entity)
 	}
-	number := numberOf(s.Schema().Field(at[0]).Type)
-	if number == nil {
-		return nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q, which tells series apart, is of type %v and no number", w.Entity, s.Schema().Field(at[0]).Type)
+	p := Part{Columns: at, Mask: true}
+	switch typ := s.Schema().Field(at[0]).Type; {
+	case numberOf(typ) != nil:
+		p.Type = numberOf(typ)
+	case isBytes(typ):
+		p.Type, p.Encodings = arrow.PrimitiveTypes.Uint64, []*Encoding{digests}
+	default:
+		return nil, device.Errorf(device.ErrUnsupported, "", "dataloader", "column %q, which tells series apart, is of type %v: numbers, texts and bytes do that", w.Entity, typ)
 	}
 	v.entity = at[0]
-	return v, v.scan(ctx, Part{Columns: at, Type: number, Mask: true})
+	return v, v.scan(ctx, p)
 }
+
+// digests stand for texts that are only to be told apart: 128 bits of their SHA-256.
+var digests = Decode(arrow.PrimitiveTypes.Uint64, 2, func(value, to []byte) error {
+	sum := sha256.Sum256(value)
+	copy(to, sum[:len(to)])
+	return nil
+})
 
 // add notes a series.
 func (v *windowed) add(from, to int64) {
@@ -93,9 +104,8 @@ func (v *windowed) scan(ctx context.Context, p Part) error {
 	if err != nil {
 		return err
 	}
-	rows, room := make([]int64, scanRows), make([]uint64, scanRows) // the widest number
-	mask, e := make([]byte, scanRows), p.width()
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(room))), 8*scanRows)
+	rows, each, e := make([]int64, scanRows), p.elements(), p.elements()*p.width()
+	bytes, mask := alignedBytes(scanRows*e), make([]byte, scanRows*each)
 	last, begun := make([]byte, e+1), int64(0)
 	for at := int64(0); at < v.Source.NumRows(); at += scanRows {
 		n := min(scanRows, v.Source.NumRows()-at)
@@ -106,10 +116,10 @@ func (v *windowed) scan(ctx context.Context, p Part) error {
 			return errors.Join(err, r.Close())
 		}
 		for i := range n {
-			same := slices.Equal(last[:e], bytes[i*e:(i+1)*e]) && last[e] == mask[i]
+			same := slices.Equal(last[:e], bytes[i*e:(i+1)*e]) && last[e] == mask[i*each]
 			if !same {
 				copy(last, bytes[i*e:(i+1)*e])
-				last[e] = mask[i]
+				last[e] = mask[i*each]
 				if at+i > 0 {
 					v.add(begun, at+i)
 				}
@@ -124,16 +134,12 @@ func (v *windowed) scan(ctx context.Context, p Part) error {
 // NumRows is how many windows there are.
 func (v *windowed) NumRows() int64 { return v.windows[len(v.windows)-1] }
 
-// Fingerprint is that of the columns and of how windows are cut.
+// Fingerprint is that of the columns, and of that which tells series apart.
 func (v *windowed) Fingerprint(ctx context.Context, columns []int) (uint32, error) {
 	if v.entity >= 0 {
 		columns = append(columns[:len(columns):len(columns)], v.entity)
 	}
-	values, err := v.Source.Fingerprint(ctx, columns)
-	if err != nil {
-		return 0, err
-	}
-	return crc32.ChecksumIEEE(fmt.Append(binary.LittleEndian.AppendUint32(nil, values), v.window)), nil
+	return v.Source.Fingerprint(ctx, columns)
 }
 
 // Open opens the source once for each stretch of rows.

@@ -28,13 +28,17 @@ func TestWindows(t *testing.T) {
 	for i := range x {
 		x[i], y[i] = float32(i), float32(1000+i)
 	}
-	all := made(t, b, table.Column("e", entity).Valid(known), table.Column("x", x), table.Column("y", y))
+	texts := make([]string, rows)
+	for i, e := range entity {
+		texts[i] = []string{"a basin", "", "basin"}[e]
+	}
+	all := made(t, b, table.Column("e", entity).Valid(known), table.Column("x", x), table.Column("y", y), table.Column("text", texts).Valid(known))
 	path := t.TempDir() + "/x.parquet"
 	if err := storage.WriteParquet(ctx, all, path, storage.ParquetOptions{RowGroupRows: 20}); err != nil {
 		t.Fatal(err)
 	}
 	files := opened(t, b, storage.Parquet(path), FileOptions{Cache: 500})
-	for _, w := range []Window{{History: 5, Horizon: 2}, {History: 3, Stride: 4, Entity: "e"}, {History: 6, Horizon: 5, Stride: 2, Entity: "e"}, {History: 1, Entity: "e"}} {
+	for _, w := range []Window{{History: 5, Horizon: 2}, {History: 3, Stride: 4, Entity: "e"}, {History: 6, Horizon: 5, Stride: 2, Entity: "e"}, {History: 1, Entity: "e"}, {History: 4, Horizon: 1, Entity: "text"}} {
 		var firsts []int64
 		begun := 0
 		for i := 1; i <= rows; i++ {
@@ -65,7 +69,7 @@ func TestWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Window = &Window{History: w.History + 1, Horizon: w.Horizon, Stride: w.Stride, Entity: w.Entity}
-			if _, err := Resume(ctx, s, o, state); !errors.Is(err, device.ErrMismatch) {
+			if _, err := Resume(ctx, s, o, state); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), "the windows") {
 				t.Errorf("a resume with other windows: %v", err)
 			}
 		}
@@ -108,11 +112,11 @@ func checkWindows(t *testing.T, name string, batch Batch, w Window, firsts []int
 
 func TestWindowsRefuse(t *testing.T) {
 	b, a := onHost(t)
-	all := made(t, b, table.Column("x", []float32{1, 2, 3}), table.Column("s", []string{"a", "b", "c"}))
+	all := encodable(t, b, 3)
 	for want, o := range map[string]Options{
 		"windows of 0 rows":             {Window: &Window{}},
 		`no column "e" to tell`:         {Window: &Window{History: 1, Entity: "e"}},
-		"of type utf8 and no number":    {Window: &Window{History: 1, Entity: "s"}},
+		"numbers, texts and bytes do":   {Window: &Window{History: 1, Entity: "list"}},
 		"3 rows of history and 1 of h":  {Window: &Window{History: 3, Horizon: 1}},
 		"windows are RowMajor":          {Window: &Window{History: 1}, Layout: ColumnMajor},
 		"every -1 rows":                 {Window: &Window{History: 1, Stride: -1}},

@@ -148,7 +148,7 @@ static void test_derived(const volley_table* t) {
   OK(volley_loader_open(t, &o, NULL, &l));
   OK(volley_loader_free(l));
   made[0].value = parsed("x - y");
-  FAILS(VOLLEY_MISMATCH, "the values", volley_loader_open(t, &o, NULL, &l));
+  FAILS(VOLLEY_MISMATCH, "the expressions, or the function of batches", volley_loader_open(t, &o, NULL, &l));
   volley_string_free(state);
   o.state = NULL;
   made[0].value = parsed("nothing + 1");

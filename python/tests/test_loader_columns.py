@@ -91,7 +91,7 @@ def test_derive(images: vo.Table, tmp_path: Any) -> None:
                 assert np.array_equal(x, np.stack([(rows - 3) / 2, rows, rows % 7 * 10], 1).astype(np.float32))
             state = loader.state_dict()
             loader.load_state_dict(state)
-        with pytest.raises(vo.Mismatch, match="the values"):
+        with pytest.raises(vo.Mismatch, match="changed: the expressions, or the function of batches"):
             vo.Loader(data, 32, features=["z", "x", "y"], derive={**derive, "z": "x"}, shuffle=True, seed=1, state=state)
     with vo.Loader(images, 32, features=["s", "y"], layout="columns", derive={"s": vo.col("x").cast("int16"), "y": "y"}) as loader:
         assert loader.types() == {"s": "int16", "y": "int64"} and loader.numpy().next()["s"].dtype == np.int16
@@ -171,7 +171,7 @@ def test_map_batches(flights: pa.Table, tmp_path: Any, function: Any, workers: i
     with vo.Loader(flights, 32, **more) as loader:
         state = loader.state_dict()
         loader.load_state_dict(state)
-        with pytest.raises(vo.Mismatch, match="the values"):
+        with pytest.raises(vo.Mismatch, match="changed: the expressions, or the function of batches"):
             vo.Loader(flights, 32, **{**more, "map_batches": vo.BatchMap(function, "runways 2")}, state=state)
 
 
