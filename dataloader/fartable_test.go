@@ -3,9 +3,11 @@ package dataloader
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/volley-go/volley/dataloader/order"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/expr"
@@ -17,7 +19,7 @@ import (
 
 // TestTableOnDevice: a table in memory that the host cannot address gives the batches
 // and the State that it gives from the host, and stays where it is, unless it is taken.
-// Orders by its columns are refused.
+// Orders by its columns are those of the host.
 func TestTableOnDevice(t *testing.T) {
 	b, a := onHost(t)
 	counted := memory.NewTraced(memory.Heap)
@@ -53,8 +55,52 @@ func TestTableOnDevice(t *testing.T) {
 	if there.Chunks()[0].Column(0).Place().HostAccessible() {
 		t.Error("the table moved")
 	}
-	if _, err := GroupedBy(ctx, there.Query(), "aa", 3); !errors.Is(err, device.ErrUnsupported) {
-		t.Errorf("an order of a table on a device: %v", err)
+}
+
+// TestOrdersOnDevice makes orders by columns of a table in memory that the host cannot
+// address, texts and nulls among them: they are those of the same table on the host, and
+// its batches come in them.
+func TestOrdersOnDevice(t *testing.T) {
+	b, a := onHost(t)
+	far := kerneltest.Remote(memory.Place{Type: memory.CUDA, ID: 9}, cpu.Generic())
+	defer func() {
+		if err := far.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const rows = 700
+	x, group, name, weight, known := make([]float32, rows), make([]int64, rows), make([]string, rows), make([]int32, rows), make([]bool, rows)
+	for i := range x {
+		x[i], group[i], name[i], weight[i], known[i] = float32(i), int64(i/90), []string{"b", "a", ""}[i*i%3], int32(i%5), i%4 != 1
+	}
+	near := made(t, b, table.Column("x", x), table.Column("g", group), table.Column("n", name).Valid(known), table.Column("w", weight), table.Column("v", weight).Valid(known))
+	there, err := near.To(ctx, far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Release()
+	for which, by := range map[string]func(*table.Table) (order.Order, error){
+		"weights": func(t *table.Table) (order.Order, error) { return WeightedBy(ctx, t.Query(), "w", 300, 9) },
+		"groups":  func(t *table.Table) (order.Order, error) { return GroupedBy(ctx, t.Query(), "g", 9) },
+		"texts":   func(t *table.Table) (order.Order, error) { return StratifiedBy(ctx, t.Query(), "n", 9) },
+	} {
+		got, err := by(there)
+		if err != nil {
+			t.Errorf("%s: %v", which, err)
+			continue
+		}
+		want, err := by(near)
+		if err != nil || got.Hash() != want.Hash() {
+			t.Fatalf("%s: %v, or another order", which, err)
+		}
+		o := Options{Features: []string{"x"}, Batch: 97, Epochs: 2, Memory: a}
+		o.Order = want
+		from := load(t, FromTable(near), o)
+		o.Order = got
+		same(t, which, load(t, FromTable(there), o), from)
+	}
+	if _, err := WeightedBy(ctx, there.Query(), "v", 0, 9); !errors.Is(err, device.ErrMismatch) || !strings.Contains(err.Error(), "row 1, ") {
+		t.Errorf("a null weight: %v", err)
 	}
 }
 
@@ -117,8 +163,8 @@ func (c *counting) NewStream() (device.Stream, error) {
 	return c.Device.NewStream()
 }
 
-// TestTableOnDeviceResumed: Resume copies a table on a device once, also under windows and
-// derived columns, and a state that is refused leaves no copy.
+// TestTableOnDeviceResumed: New and Resume copy a table on a device once, also under windows,
+// of several series too, and derived columns, and a state that is refused leaves no copy.
 func TestTableOnDeviceResumed(t *testing.T) {
 	b, a := onHost(t)
 	far := kerneltest.Remote(memory.Place{Type: memory.CUDA, ID: 9}, cpu.Generic())
@@ -135,18 +181,22 @@ func TestTableOnDeviceResumed(t *testing.T) {
 	}
 	defer there.Release()
 	for name, over := range map[string]func(Source) (Source, error){
-		"table": func(s Source) (Source, error) { return s, nil }, "derived": func(s Source) (Source, error) { return Derive(b, s, Column{"z", expr.Col("aa")}) },
+		"table": func(s Source) (Source, error) { return s, nil }, "derived": func(s Source) (Source, error) { return DeriveBeside(b, s, Column{"z", expr.Col("aa")}) },
 	} {
-		for _, w := range []*Window{nil, {History: 3}} {
+		for _, w := range []*Window{nil, {History: 3}, {History: 1, Entity: "aa"}} {
 			from := FromTable(there).(*tableSource)
 			s, err := over(from)
 			if err != nil {
 				t.Fatal(err)
 			}
 			o := Options{Batch: 97, Shuffle: true, Memory: a, Window: w}
+			copies.streams.Store(0)
 			l, err := New(ctx, s, o)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if n := copies.streams.Load(); n != 1 {
+				t.Errorf("%s: New makes %d copies", name, n)
 			}
 			state, err := l.State(ctx)
 			if err := errors.Join(err, l.Close()); err != nil {

@@ -85,6 +85,13 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if o, err = o.filled(); err != nil {
 		return nil, err
 	}
+	if state != nil || o.Window != nil && o.Window.Entity != "" { // what is read more than once
+		release, err := held(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
 	if o.Window != nil {
 		of := s
 		if s, err = newWindowed(ctx, of, *o.Window); err != nil {
@@ -116,11 +123,6 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 		return nil, err
 	}
 	if state != nil {
-		release, err := held(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
 		if err := l.resume(ctx, *state); err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ typedef struct volley_loader_options {
   int64_t history;             /* above 0 each row of a batch is a window over a time series: so many rows of the past, the features */
   int64_t horizon;             /* and so many rows after those, the labels; 0: the labels of the last row of the past, without steps */
   int64_t stride;              /* rows from a window to the next; 0 is 1 */
-  const char* entity;          /* column of numbers that tells series apart that lie one after the other; NULL: one series */
+  const char* entity;          /* column of numbers or texts that tells series apart that lie one after the other; NULL: one series */
   const char* shuffle_by;      /* what shuffle is: "rows", over all of them, or "blocks+buffer": the parts of files in another order for each epoch,
                                   through a buffer whose rows are shuffled, so that each part is read once an epoch; NULL is rows */
   int64_t buffer;              /* rows of that buffer; 0 is 65536 */
@@ -165,7 +165,8 @@ enum {
 };
 
 /*
- * Makes batches of a table in host memory: rows in a shuffled order, gathered into matrices of one type by workers, ahead of who uses them.
+ * Makes batches of a table: rows in a shuffled order, gathered into matrices of one type by workers, ahead of who uses them. Of a table in a
+ * device's memory the host has one copy of all columns as long as loaders over it are open.
  * All of the ring's memory is taken here. The order of an epoch depends on seed, epoch and number of rows alone. With take the memory of the table
  * goes when its handles are freed: free them right after this.
  */

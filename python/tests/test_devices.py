@@ -1,6 +1,7 @@
 """Device memory through the protocols that have it, on CUDA: the emulated driver, or the machine's. Nothing is copied, which addresses prove."""
 
 import ctypes
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -145,6 +146,26 @@ def test_loader_on_a_device() -> None:
         assert sorted(set(seen)) == list(range(300)) and len(seen) >= 600
         with pytest.raises(BufferError):
             batch.rows.__dlpack__(stream=1)
+
+
+def test_loader_of_a_table_on_a_device() -> None:
+    """Every order, encodings, windows and functions of batches: what a table on a device gives is what it gives on the host."""
+    rows = 300
+    near = vo.Table({"x": np.arange(rows, dtype=np.float32), "n": [("b", "a", "")[i * i % 3] for i in range(rows)], "w": np.arange(rows) % 5, "g": np.arange(rows) // 40})
+    there = near.to(DEVICE)
+    assert there.device.name == DEVICE
+    half = vo.BatchMap(lambda batch: batch.select(half=vo.col("x") / 2, n="n"), "half")
+    ways: list[dict[str, Any]] = [
+        {}, {"shuffle": True}, {"weights": "w", "draws": 100}, {"stratify": "n"}, {"group": "g"}, {"one_hot": ["n"], "features": ["n", "x"]},
+        {"derive": {"z": "x * 2 + w"}, "features": ["z", "x"]}, {"map_batches": half, "features": ["half"], "shuffle": True},
+        {"history": 3, "horizon": 1, "entity": "g", "labels": "w"},
+    ]  # fmt: skip
+    for more in ways:
+        more = {"features": ["x"], "seed": 3, "row_numbers": True, "epochs": 1, **more}
+        with vo.Loader(near, 32, **more) as one, vo.Loader(there, 32, **more) as other:
+            assert one.state_dict() == other.state_dict()
+            for a, b in zip(one.numpy(), other.numpy(), strict=True):
+                assert all(np.array_equal(p, q) for p, q in zip(a, b, strict=True)), more
 
 
 def test_pinned_memory_is_there() -> None:
