@@ -1,6 +1,7 @@
 package dataloader
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/volley-go/volley/dataloader/order"
@@ -59,6 +60,21 @@ func (s *Sampler) check() error {
 		return device.Errorf(device.ErrMismatch, "", call, "remainder %d: it is Pad, Drop or Uneven", s.Remainder)
 	}
 	return nil
+}
+
+// orderName says what the order is.
+func (s *Sampler) orderName() string {
+	o := s.Order
+	switch {
+	case o == nil && s.Shuffle:
+		o = order.Shuffled(s.Rows, s.Seed)
+	case o == nil:
+		o = order.Sequential(s.Rows)
+	}
+	if named, ok := o.(fmt.Stringer); ok {
+		return named.String()
+	}
+	return "the program's own"
 }
 
 // stride is how many rows a whole step takes on all ranks together.

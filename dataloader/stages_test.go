@@ -3,10 +3,13 @@ package dataloader
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/volley-go/volley/dataloader/order"
 	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/table"
 )
@@ -91,12 +94,44 @@ func TestReport(t *testing.T) {
 	s := Stats{
 		Batches: 3, Rows: 300, Skipped: 2, Elapsed: 2 * time.Second, RowsPerSecond: 150, Decode: time.Second, Gather: 2 * time.Millisecond,
 		ProducerWait: time.Millisecond, ConsumerWait: 1500 * time.Millisecond, Fill: 0.25, Ring: 4096, Spare: 64, Bound: "decode",
+		Order: "shuffled by rows",
 	}
 	const want = `3 batches, 300 rows in 2s: 150 rows/s, 2 rows left out; bound by: decode
 all workers together: decode 1s, gather 2ms, wait for room 1ms
 consumer: waited 1.5s, 0.2 batches ready when one was asked for
-memory: ring 4096 bytes, arranged data 64 bytes`
+memory: ring 4096 bytes, arranged data 64 bytes
+order of the rows: shuffled by rows`
 	if got := s.String(); got != want {
 		t.Errorf("%s\n\nand not\n\n%s", got, want)
 	}
 }
+
+// TestReportOfOrder: the report says which order the rows come in.
+func TestReportOfOrder(t *testing.T) {
+	b, a := onHost(t)
+	all := numbers(t, b, 100, 1)
+	made := func(o order.Order, err error) order.Order {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for want, o := range map[string]Options{
+		"that of the data": {},
+		"shuffled by rows": {Shuffle: true},
+		"2 blocks, shuffled, through a buffer of 30 rows": {Order: made(order.Blocks([]int64{40, 60}, 30, 1))},
+		"that of the data, through a buffer of 30 rows":   {Order: made(order.Buffered([]int64{40, 60}, 30, 1))},
+		"7 rows drawn by weight":                          {Order: made(order.Weighted(slices.Repeat([]float64{1}, 100), 7, 1))},
+		"stratified by classes":                           {Order: order.Stratified(make([]int64, 100), 1)},
+		"by groups":                                       {Order: order.Grouped(make([]int64, 100), 1)},
+		"the program's own":                               {Order: nameless{order.Sequential(100)}},
+	} {
+		o.Batch, o.Memory = 5, a
+		if got := load(t, FromTable(all), o).Stats().String(); !strings.HasSuffix(got, "\norder of the rows: "+want) {
+			t.Errorf("%s\n\nand not %q", got, want)
+		}
+	}
+}
+
+// nameless is an order that does not say what it is.
+type nameless struct{ order.Order }

@@ -56,6 +56,9 @@ type Stats struct {
 	// pieces longer than they do anything else; else "gather", "transform" or "copy",
 	// whichever takes longest; "" before the first batch.
 	Bound string
+	// Order is what the order of the rows is: "shuffled by rows", say, or of
+	// Options.Order what that says of itself.
+	Order string
 }
 
 // Stats gives the figures of this moment.
@@ -64,7 +67,7 @@ func (l *Loader) Stats() Stats {
 	s := Stats{
 		Batches: m.batches.Load(), Rows: m.rows.Load(), Skipped: m.skipped.Load(), Elapsed: time.Since(m.start),
 		Gather: m.gather.get(), Transform: m.transform.get(), Copy: m.copying.get(), ProducerWait: m.producer.get(), ConsumerWait: m.consumer.get(),
-		Spare: l.spare,
+		Spare: l.spare, Order: l.sampler.orderName(),
 	}
 	for _, slot := range l.slots {
 		s.Ring += slot.buffer.Len() + 8*int64(len(slot.rows))
@@ -110,6 +113,9 @@ func (s Stats) String() string {
 	}
 	fmt.Fprintf(&b, " wait for room %v\nconsumer: waited %v, %.1f batches ready when one was asked for\nmemory: ring %d bytes, arranged data %d bytes",
 		s.ProducerWait.Round(time.Microsecond), s.ConsumerWait.Round(time.Microsecond), s.Fill, s.Ring, s.Spare)
+	if s.Order != "" {
+		fmt.Fprintf(&b, "\norder of the rows: %s", s.Order)
+	}
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"fmt"
 	"sort"
 	"sync"
 )
@@ -68,6 +69,14 @@ func (b *blocks) Hash() uint32 {
 		kind = "buffered"
 	}
 	return hash(kind, hashAll(b.sizes), uint64(b.buffer), b.seed)
+}
+
+// String says what it is.
+func (b *blocks) String() string {
+	if b.fixed {
+		return fmt.Sprintf("that of the data, through a buffer of %d rows", b.buffer)
+	}
+	return fmt.Sprintf("%d blocks, shuffled, through a buffer of %d rows", len(b.sizes), b.buffer)
 }
 
 // epoch is the blocks of an epoch.

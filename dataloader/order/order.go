@@ -20,6 +20,7 @@ type Order interface {
 	// Hash tells orders apart: it is another for other rows at any position, as
 	// far as 32 bits can say.
 	Hash() uint32
+	// An order that is a fmt.Stringer says by that what it is, for reports.
 }
 
 // hash is a sum over the kind of an order and what it was made of.
@@ -69,6 +70,9 @@ func (s sequential) Rows() int64 { return int64(s) }
 // Hash is that of the length.
 func (s sequential) Hash() uint32 { return hash("sequential", uint64(s)) }
 
+// String says what it is.
+func (s sequential) String() string { return "that of the data" }
+
 // Fill counts.
 func (s sequential) Fill(dst []int64, _, from int64) {
 	for i := range dst {
@@ -94,6 +98,9 @@ func (s shuffled) Rows() int64 { return s.n }
 
 // Hash is that of length and seed.
 func (s shuffled) Hash() uint32 { return hash("shuffled", uint64(s.n), s.seed) }
+
+// String says what it is.
+func (s shuffled) String() string { return "shuffled by rows" }
 
 // Fill computes positions of the epoch's permutation.
 func (s shuffled) Fill(dst []int64, epoch, from int64) {

@@ -61,6 +61,9 @@ func (s *stratified) Rows() int64 { return int64(len(s.rows)) }
 // Hash is that of the classes and the seed.
 func (s *stratified) Hash() uint32 { return hash("stratified", s.sum, s.seed) }
 
+// String says what it is.
+func (s *stratified) String() string { return "stratified by classes" }
+
 // due is when row j of class c comes.
 func (s *stratified) due(c int, j int64) int64 {
 	hi, lo := bits.Mul64(uint64(2*j+1), uint64(len(s.rows)))
@@ -194,6 +197,9 @@ func (g *grouped) Rows() int64 { return int64(len(g.rows)) }
 
 // Hash is that of the groups and the seed.
 func (g *grouped) Hash() uint32 { return hash("grouped", g.sum, g.seed) }
+
+// String says what it is.
+func (g *grouped) String() string { return "by groups" }
 
 // Fill goes from group to group.
 func (g *grouped) Fill(dst []int64, epoch, from int64) {

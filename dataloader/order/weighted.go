@@ -2,6 +2,7 @@ package order
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"math/bits"
@@ -97,6 +98,9 @@ func (w *weighted) Rows() int64 { return int64(len(w.share)) }
 
 // Hash is that of the weights and the seed.
 func (w *weighted) Hash() uint32 { return hash("weighted", uint64(w.n), w.seed, uint64(w.sum)) }
+
+// String says what it is.
+func (w *weighted) String() string { return fmt.Sprintf("%d rows drawn by weight", w.n) }
 
 // Fill draws.
 func (w *weighted) Fill(dst []int64, epoch, from int64) {

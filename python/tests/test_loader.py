@@ -95,6 +95,7 @@ def test_the_report_says_what_bounds() -> None:
         s = loader.stats()
     assert report.startswith("10 batches, 100 rows in ") and f"bound by: {s['bound']}\n" in report and "rows/s" in report and "batches ready" in report
     assert f"ring {s['ring']} bytes, arranged data {s['spare']} bytes" in report and " wait for room " in report
+    assert report.endswith("\norder of the rows: that of the data") and abs(s["rows_per_second"] - 100 / s["elapsed"]) < 1e-6
     assert s["read"] == s["decode"] == s["decode_wait"] == s["copy"] == 0 and not any(f" {name} " in report for name in ("read", "decode", "copy"))
 
 
@@ -249,6 +250,10 @@ def test_windows() -> None:
     x, y, rows = loader.next().numpy()
     assert x.shape == (3, 3, 2) and y.shape == (3, 2, 1) and rows.tolist() == [0, 1, 2]
     assert x[:, :, 0].tolist() == [[0, 1, 2], [1, 2, 3], [6, 7, 8]] and y[:, :, 0].tolist() == [[30, 40], [40, 50], [90, 100]]
+    gauges = vo.Table({"basin": ["01013500"] * 6 + ["01022500"] * 5, "x": np.arange(11, dtype=np.float32), "y": np.arange(11) * 10})
+    named = vo.Loader(gauges, 10, labels="y", history=3, horizon=2, entity="basin")
+    assert named.features == ["x", "y"]
+    assert all(np.array_equal(p, q) for p, q in zip(named.next().numpy(), (x, y), strict=True))
     last = vo.Loader(t, 10, features=["x"], labels=["y"], history=4, stride=2).numpy()
     x, y = next(iter(last))
     assert x.shape == (4, 4, 1) and y[:, 0].tolist() == [30, 50, 70, 90]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Transform = Callable[..., Any]
 _LAYOUTS = ("row_major", "column_major", "columns")
-_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 
 
 class BatchTensor:
@@ -270,7 +270,7 @@ class Loader:
 
     history: above 0, each row of a batch is a window over a time series: so many rows of the past are the features, rows × steps × columns, and the
     horizon rows after them the labels (0: those of the past's last row, without steps). Windows begin every stride rows, and none has rows of two
-    entities: a column of numbers that changes from one series to the next. A column may be feature and label.
+    entities: a column of numbers or texts that changes from one series to the next. A column may be feature and label.
 
     workers: threads that make batches; None is one for each processor, 0 none: the loop makes them. prefetch: batches of the ring. spare: bytes in
     which rows are laid out for random reading. take: the loader takes the table over, which is closed: all its columns are laid out by rows, as a
@@ -313,7 +313,7 @@ class Loader:
         self.batch_size, self.layout, self.masks, self.row_numbers = batch_size, layout, masks, row_numbers
         self.dtype, self.label_dtype, self.seed, self.shuffle = dtype, label_dtype, seed, shuffle
         self.rank, self.num_replicas, self.drop_last = rank, num_replicas, drop_last
-        self.history, self.horizon = history, horizon
+        self.history, self.horizon, self.pin_memory = history, horizon, pin_memory
 
         def text(value: str | None) -> bytes | None:
             return None if value is None else encode(value)
@@ -436,7 +436,8 @@ class Loader:
             self._open({**now, "epoch": epoch, "position": 0})
 
     def stats(self) -> dict[str, Any]:
-        """Figures since the loader was opened: batches and rows given out, bytes of the ring, the stage that bounds it (``bound``), and seconds. Of all
+        """Figures since the loader was opened: batches and rows given out, rows_per_second over elapsed, in which time when nobody asked counts too, how many
+        batches waited when one was asked for (``fill``), bytes of the ring, the stage that bounds it (``bound``), and seconds. Of all
         decoders together: read, decode; of all workers together: decode_wait, gather, transform, copy to the device, producer_wait for room in the
         ring; of who takes the batches: consumer_wait."""
         f = _abi.volley_loader_figures(size=ctypes.sizeof(_abi.volley_loader_figures))
@@ -444,10 +445,12 @@ class Loader:
         seconds = ("elapsed", "read", "decode", "decode_wait", "gather", "transform", "copy", "producer_wait", "consumer_wait")
         made: dict[str, Any] = {field[0]: getattr(f, field[0]) for field in f._fields_[1:]}
         made.update({name: made[name] / 1e9 for name in seconds}, bound=(f.bound or b"").decode())
+        made["rows_per_second"] = made["rows"] / made["elapsed"] if made["elapsed"] else 0.0
         return made
 
     def report(self) -> str:
-        """The figures of ``stats`` in words: how fast batches came, which stage bounds them, what each stage took, who waited how long."""
+        """The figures of ``stats`` in words: how fast batches came, which stage bounds them, what each stage took, who waited how long, and which order the
+        rows come in."""
         out = c_void_p()
         call("volley_loader_report", self._handle, byref(out))
         return _read(out)
