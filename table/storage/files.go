@@ -44,6 +44,7 @@ func expand(paths []string) ([]string, error) {
 type input struct {
 	path string
 	file *os.File
+	info os.FileInfo // when it was opened
 	size int64
 	busy atomic.Int64 // nanoseconds in reads of an until
 }
@@ -66,7 +67,7 @@ func openInput(path string) (*input, error) {
 		f.Close()
 		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
 	}
-	return &input{path: path, file: f, size: info.Size()}, nil
+	return &input{path: path, file: f, info: info, size: info.Size()}, nil
 }
 
 func (in *input) close() { in.file.Close() }

@@ -26,7 +26,7 @@ type parquetFile struct {
 // parquetTail is the footer's length and the magic bytes.
 const parquetTail = 8
 
-// openParquet opens a file and reads its footer.
+// openParquet opens a file and reads its footer, unless that is known.
 func openParquet(path string) (*parquetFile, error) {
 	if err := tier.Refused(); err != nil {
 		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
@@ -35,31 +35,36 @@ func openParquet(path string) (*parquetFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := readParquetFooter(in)
+	if known := readFooters.get(path, in.info); known != nil {
+		return &parquetFile{input: in, meta: known.meta, schema: known.schema, leaves: known.leaves}, nil
+	}
+	p, bytes, err := readParquetFooter(in)
 	if err != nil {
 		in.close()
 		return nil, inFile(path, "footer", err, ErrFormat)
 	}
+	readFooters.put(&footer{path, in.info, bytes, p.meta, p.schema, p.leaves})
 	return p, nil
 }
 
-func readParquetFooter(in *input) (p *parquetFile, err error) {
+// readParquetFooter decodes a file's footer, and says how many bytes that is.
+func readParquetFooter(in *input) (p *parquetFile, bytes int64, err error) {
 	defer guard(in.path, "footer", &err)
 	footer, err := parquetFooterBytes(in)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	meta, err := metadata.NewFileMetaData(footer, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	meta.SetSourceFileSize(in.size)
 	meta.WriterVersion() // computed on first use, and not safe for two goroutines then
 	p = &parquetFile{input: in, meta: meta}
 	if err := p.check(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return p, p.readSchema()
+	return p, int64(len(footer)), p.readSchema()
 }
 
 // parquetFooterBytes reads the footer and walks it, so that no count in it
