@@ -112,6 +112,13 @@ def test_torch_dataloader_shapes(lent: list[int]) -> None:
     other = loader().torch()
     other.load_state_dict(state)
     assert [rows.tolist() for _, _, rows in other] == order[4:]
+    for name in vars(DataLoader(range(2))):  # what a trainer may look at
+        if not name.startswith("_") and name not in ("pin_memory_device", "in_order"):
+            assert hasattr(batches, name), name
+    assert loader(pin_memory=False).torch().pin_memory is False
+    for more in ({}, {"multiprocessing_context": "spawn"}):
+        with pytest.raises((TypeError, vo.Unsupported), match="num_workers=0"):
+            list(DataLoader(loader().torch(), batch_size=None, num_workers=1, timeout=60, **more))  # type: ignore[arg-type]
     doubled = loader().torch(lambda x, y, rows: (torch.stack([x, x]), y))
     assert next(iter(doubled))[0].shape == (2, 100, 2)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import volley as vo
 from volley import _tensor
@@ -174,6 +175,42 @@ def test_half_floats(table: vo.Table) -> None:
     bits = np.ctypeslib.as_array((_tensor.c_uint16 * 100).from_address(tensor.data)).astype(np.uint32) << 16
     assert bits.view(np.float32).tolist() == list(range(100))  # whole numbers below 256 are exact
     assert np.from_dlpack(b.labels).dtype == np.float16
+
+
+def test_half_floats_round() -> None:
+    """Every number that lies between two neighbours becomes what NumPy makes of it, down to the smallest."""
+    sizes = 10.0 ** np.arange(-8, 6).repeat(286)
+    x = np.concatenate([np.random.default_rng(5).normal(size=len(sizes)) * sizes, [1.0008, 1 + 2**-11, 65519, 65520, 1e-7, -2e-5]]).astype(np.float32)
+    with np.errstate(over="ignore"):
+        want = x.astype(np.float16)
+    made = vo.Loader(vo.Table({"x": x}), len(x), dtype="float16").next().numpy()
+    assert np.array_equal(made[:, 0].view(np.uint16), want.view(np.uint16))
+
+
+def test_half_floats_as_columns(tmp_path: Path) -> None:
+    """Columns of float16: as they are, widened, with nulls, lists of them, and from files."""
+    bits = np.arange(0, 0x7C00, 7, dtype=np.uint16)
+    x = np.concatenate([bits, bits | 0x8000]).view(np.float16)
+    known = np.arange(len(x)) % 5 != 0
+    table = pa.table({"x": pa.array(x, mask=~known), "y": pa.array(x), "l": pa.array([x[i : i + i % 3] for i in range(len(x))], pa.list_(pa.float16()))})
+    pq.write_table(table.select(["x", "y"]), tmp_path / "h.parquet", row_group_size=1000)
+    with vo.Loader(table, 500, layout="columns", masks=True, pad={"l": 2}, epochs=1) as loader:
+        assert loader.types() == {"x": "float16", "y": "float16", "l": "float16"}
+        at = 0
+        for columns, masks in loader.numpy():
+            n = len(columns["y"])
+            assert np.array_equal(columns["y"].view(np.uint16), x[at : at + n].view(np.uint16))
+            assert np.array_equal(masks["x"], known[at : at + n]) and np.array_equal(columns["x"], np.where(known, x, 0)[at : at + n])
+            assert all(columns["l"][i, : (at + i) % 3].tolist() == x[at + i :][: (at + i) % 3].tolist() for i in range(n))
+            at += n
+        assert at == len(x)
+    for data in (table, tmp_path / "h.parquet"):
+        for dtype, numpy in (("float16", np.float16), ("float32", np.float32), ("float64", np.float64)):
+            got = [b for b in vo.Loader(data, 500, features=["y"], dtype=dtype, shuffle=True, row_numbers=True, epochs=1).numpy()]
+            assert sum(len(rows) for _, rows in got) == len(x)
+            assert all(f.dtype == numpy and np.array_equal(f[:, 0], x[rows].astype(numpy)) for f, rows in got)
+    with pytest.raises(vo.Unsupported, match="float16"):
+        vo.Loader(table, 500, features=["y"], dtype="int32")
 
 
 def test_damaged_files(table: vo.Table, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ _FORMATS = {
 
 # Arrow's letters of the types of items, and their names.
 _ITEMS = {
-    "c": "int8", "s": "int16", "i": "int32", "l": "int64", "C": "uint8", "S": "uint16", "I": "uint32", "L": "uint64", "f": "float32", "g": "float64",
+    "c": "int8", "s": "int16", "i": "int32", "l": "int64", "C": "uint8", "S": "uint16", "I": "uint32", "L": "uint64", "e": "float16", "f": "float32", "g": "float64",
 }  # fmt: skip
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from torch.utils.data import IterableDataset
+from torch.utils.data import IterableDataset, get_worker_info
 
+from .errors import Unsupported
 from .loader import Batches, Loader, Transform, _torch
+
+
+_NO_PROCESSES = "a loader's workers are threads of the library: DataLoader(loader.torch(), batch_size=None) takes it with num_workers=0"
 
 
 class TorchLoader(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
@@ -19,6 +23,8 @@ class TorchLoader(IterableDataset):  # type: ignore[misc, type-arg, unused-ignor
     """
 
     num_workers = 0
+    timeout, persistent_workers = 0, False
+    batch_sampler = collate_fn = generator = multiprocessing_context = prefetch_factor = worker_init_fn = None
 
     def __init__(self, loader: Loader, transform: Transform | None = None) -> None:
         super().__init__()
@@ -26,7 +32,12 @@ class TorchLoader(IterableDataset):  # type: ignore[misc, type-arg, unused-ignor
         self._batches = Batches(loader, _torch(loader), transform)
 
     def __iter__(self) -> Iterator[Any]:
+        if get_worker_info() is not None:
+            raise Unsupported(_NO_PROCESSES, "unsupported")
         return iter(self._batches)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(_NO_PROCESSES)  # PyTorch sends it to processes that it spawns
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -35,6 +46,11 @@ class TorchLoader(IterableDataset):  # type: ignore[misc, type-arg, unused-ignor
     def batch_size(self) -> int:
         """Rows of a batch."""
         return self.loader.batch_size
+
+    @property
+    def pin_memory(self) -> bool:
+        """Whether the ring was asked to be in pinned memory."""
+        return self.loader.pin_memory
 
     @property
     def drop_last(self) -> bool:
