@@ -206,9 +206,11 @@ def test_half_floats_as_columns(tmp_path: Path) -> None:
         assert at == len(x)
     for data in (table, tmp_path / "h.parquet"):
         for dtype, numpy in (("float16", np.float16), ("float32", np.float32), ("float64", np.float64)):
-            got = [b for b in vo.Loader(data, 500, features=["y"], dtype=dtype, shuffle=True, row_numbers=True, epochs=1).numpy()]
-            assert sum(len(rows) for _, rows in got) == len(x)
-            assert all(f.dtype == numpy and np.array_equal(f[:, 0], x[rows].astype(numpy)) for f, rows in got)
+            at = 0
+            for f, rows in vo.Loader(data, 500, features=["y"], dtype=dtype, shuffle=True, row_numbers=True, epochs=1).numpy():
+                assert f.dtype == numpy and np.array_equal(f[:, 0], x[rows].astype(numpy))
+                at += len(rows)
+            assert at == len(x)
     with pytest.raises(vo.Unsupported, match="float16"):
         vo.Loader(table, 500, features=["y"], dtype="int32")
 
@@ -226,6 +228,20 @@ def test_damaged_files(table: vo.Table, tmp_path: Path) -> None:
     batches = [(x.copy(), rows.copy()) for x, rows in loader.numpy()]
     assert [len(rows) for _, rows in batches[:3]] == [0, 28, 64] and loader.stats()["skipped"] >= 100  # those of the next epoch may be made
     assert [int(r) for _, rows in batches for r in rows] == list(range(100, ROWS)) and all((x[:, 0] == rows).all() for x, rows in batches)
+
+
+def test_damaged_values(tmp_path: Path) -> None:
+    """A bit of a value that is another, which nothing but the page's checksum tells."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"x": np.arange(ROWS)}), path, row_group_size=100, compression="none", use_dictionary=False, write_page_checksum=True)
+    data = bytearray(path.read_bytes())
+    data[data.index(np.arange(500, 600).tobytes()) + 80] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(vo.VolleyError, match="rows.parquet: row group 5.*checksum"):
+        list(vo.Loader(path, 50, workers=0, prefetch=20).numpy())
+    with vo.Loader(path, 50, row_numbers=True, skip_bad=True, shuffle=True, epochs=1) as loader:
+        rows = [r for _, rows in loader.numpy() for r in rows.tolist()]
+        assert sorted(rows) == [*range(500), *range(600, ROWS)] and loader.stats()["skipped"] == 100
 
 
 def test_wrong_files(folder: Path, tmp_path: Path) -> None:

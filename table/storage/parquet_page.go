@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 )
@@ -80,6 +81,15 @@ func (c *chunkReader) begin(p *chunkPage, b []byte) error {
 	return nil
 }
 
+// check holds a page's body, as it lies in the file, against its checksum, if its writer
+// has put one there.
+func (p *chunkPage) check(body []byte) error {
+	if p.summed && crc32.ChecksumIEEE(body) != p.sum {
+		return errors.New("it is not what its checksum says")
+	}
+	return nil
+}
+
 // load reads the body of a page and gives it uncompressed, levels in front,
 // with slack bytes of capacity behind. It is good until the next.
 func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
@@ -97,10 +107,10 @@ func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 		}
 		if b := c.there.bytes(p.body, p.compressed); b != nil {
 			copy(page, b)
-			return page, nil
+		} else if _, err := in.ReadAt(page, p.body); err != nil {
+			return nil, err
 		}
-		_, err := in.ReadAt(page, p.body)
-		return page, err
+		return page, p.check(page)
 	}
 	packed := c.there.bytes(p.body, p.compressed)
 	if packed == nil {
@@ -110,6 +120,9 @@ func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 		if _, err := in.ReadAt(packed, p.body); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.check(packed); err != nil {
+		return nil, err
 	}
 	copy(page, packed[:p.levels])
 	want := page[p.levels:]

@@ -192,6 +192,8 @@ type pageHeader struct {
 	values                   int64
 	encoding, levelEncoding  int64 // as parquet.thrift numbers them; the latter of version 1
 	size                     int   // of the header itself
+	summed                   bool  // whether there is a checksum
+	sum                      uint32
 }
 
 // readPageHeader reads the header that b begins with.
@@ -235,6 +237,11 @@ func readPageHeader(b []byte) (pageHeader, error) {
 			return number(&h.uncompressed)
 		case id == 3 && typ == thriftI32:
 			return number(&h.compressed)
+		case id == 4 && typ == thriftI32:
+			var sum int64
+			err := number(&sum)
+			h.summed, h.sum = true, uint32(sum)
+			return err
 		case (id == 5 || id == 7 || id == 8) && typ == thriftStruct:
 			return c.fields(1, inner)
 		}
