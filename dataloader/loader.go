@@ -143,6 +143,9 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 		l.resizing, _ = l.reader.(resizingReader)
 	}
 	l.spare = l.reader.Bytes()
+	if o.Shuffle {
+		l.warnOfCache()
+	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if err := l.openDevice(); err != nil {
 		return nil, errors.Join(err, l.Close())

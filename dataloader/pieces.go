@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -82,6 +83,40 @@ func (r *pieceReader) readTicket(ctx context.Context, ticket int64, rows []int64
 		r.foresee(ticket)
 	}
 	return r.Read(ctx, rows, to)
+}
+
+// warnOfCache tells who shuffles by rows what does not fit the cache: each batch then has
+// rows of nearly all pieces.
+func (l *Loader) warnOfCache() {
+	r := pieceReaderOf(l.reader)
+	if r == nil {
+		return
+	}
+	need := int64(0)
+	for i := range len(r.starts) - 1 {
+		need += r.size(i)
+	}
+	if has := r.Bytes(); need > has {
+		l.options.Warn("dataloader: shuffled by rows each part is decoded again for nearly every batch: shuffle blocks through a buffer (Order), or let the cache be larger",
+			device.Errorf(device.ErrOutOfMemory, "", "dataloader", "%s takes some %d bytes decoded, and the cache has %d", l.source.Name(), need, has))
+	}
+}
+
+// pieceReaderOf is what decodes pieces for a reader, nil where nothing does.
+func pieceReaderOf(r any) *pieceReader {
+	switch r := r.(type) {
+	case *pieceReader:
+		return r
+	case *pieceRows:
+		return r.pieceReader
+	case *derivedReader:
+		return pieceReaderOf(r.Reader)
+	case *mapReader:
+		return pieceReaderOf(r.rowTables)
+	case *windowReader:
+		return pieceReaderOf(r.stretches[0].reader)
+	}
+	return nil
 }
 
 // foreseen is how many rows of a batch are looked at for the pieces it needs.

@@ -2,9 +2,11 @@ package dataloader
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
@@ -112,6 +114,57 @@ func TestPiecesByRows(t *testing.T) {
 				for alike(t, l, want) {
 				}
 			}
+		}
+	}
+}
+
+// TestCacheTooSmall: who shuffles by rows files that do not fit the cache is told, once for
+// each loader, and nobody else is.
+func TestCacheTooSmall(t *testing.T) {
+	b, a := onHost(t)
+	all := numbers(t, b, 1003, 5)
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	if err := storage.WriteParquet(ctx, all, path, storage.ParquetOptions{RowGroupRows: 100}); err != nil {
+		t.Fatal(err)
+	}
+	small, large := opened(t, b, storage.Parquet(path), FileOptions{Cache: 10_000}), opened(t, b, storage.Parquet(path), FileOptions{})
+	blocks, err := small.Order(200, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	derived := func(f *Files) Source {
+		d, err := DeriveBeside(b, f, Column{"z", expr.Col("aa").Mul(2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for name, c := range map[string]struct {
+		s    Source
+		o    Options
+		want int
+	}{
+		"small":            {small, Options{Shuffle: true}, 1},
+		"small, derived":   {derived(small), Options{Shuffle: true}, 1},
+		"small, windows":   {small, Options{Shuffle: true, Window: &Window{History: 3}}, 1},
+		"small, by blocks": {small, Options{Order: blocks}, 0},
+		"small, in order":  {small, Options{}, 0},
+		"large":            {large, Options{Shuffle: true}, 0},
+		"table":            {FromTable(all), Options{Shuffle: true}, 0},
+	} {
+		told := 0
+		c.o.Batch, c.o.Memory, c.o.Epochs = 50, a, 1
+		c.o.Warn = func(text string, err error) {
+			if told++; !strings.Contains(text, "shuffle blocks through a buffer") || !strings.Contains(err.Error(), "x.parquet takes some 20060 bytes decoded, and the cache has 10000") &&
+				c.o.Window == nil && name != "small, derived" {
+				t.Errorf("%s: %s: %v", name, text, err)
+			}
+		}
+		l := load(t, c.s, c.o)
+		for rows, _ := next(t, l); rows != nil; rows, _ = next(t, l) {
+		}
+		if told != c.want {
+			t.Errorf("%s: told %d times", name, told)
 		}
 	}
 }
