@@ -109,7 +109,7 @@ def spread(a: argparse.Namespace, by: str) -> dict[str, object]:
     out, _ = ranks[0].communicate()
     if any(r.wait() != 0 for r in ranks):
         raise SystemExit(f"a rank by {by} failed")
-    made: dict[str, object] = json.loads(out)
+    made: dict[str, object] = json.loads(out.splitlines()[-1])  # newer versions of Gloo print who is connected before
     return made
 
 
