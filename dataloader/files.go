@@ -40,8 +40,9 @@ type FileOptions struct {
 //
 // A file that is not what it was when it was opened is an ErrMismatch of the
 // first batch of an epoch, and of Resume, which know files by their sizes and
-// times: values are not read for it. A piece that cannot be decoded is an error
-// that names file and part, or with Options.SkipBad left out.
+// times: values are not read for it. A piece that cannot be decoded, or whose pages are
+// not what their checksums say, is an error that names file and part, or with
+// Options.SkipBad left out.
 type Files struct {
 	backend *kernels.Backend
 	source  table.Source
