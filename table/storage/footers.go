@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// keptFooters is how many bytes of footers, as they lie in files, are kept decoded.
-	// Decoded they are some four times as large.
+	// keptFooters is how many bytes of footers, as they lie in files, are kept. Decoded they
+	// take more.
 	keptFooters = 8 << 20
 	// settled is how old a file's last change must be when its footer is read for it to be
 	// kept: a change after that has another time on every file system.
