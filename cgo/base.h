@@ -10,6 +10,9 @@
 /* Not 0 in a process that was forked after the library was loaded. */
 extern int vly_forked;
 
+/* The loading thread is scheduled as it was before the library: see behind.c. */
+void vly_as_it_was(void);
+
 int32_t vly_fork_error(const char* call);
 int32_t vly_null_error(const char* call, const char* name);
 void vly_set_error(int32_t status, const char* kind, const char* message, const char* device);

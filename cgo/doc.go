@@ -15,9 +15,37 @@ package main
 // #include "base.h"
 import "C"
 
-import "github.com/volley-go/volley/internal/processors"
+import (
+	"runtime"
+	"sync"
+
+	"github.com/volley-go/volley/internal/processors"
+)
 
 // Who calls the library has threads of its own, and finds a processor of the runtime's for each call, whatever loops run.
-func init() { processors.LeaveOne() }
+func init() {
+	processors.LeaveOne()
+	makeThreads(2*runtime.GOMAXPROCS(0) + 2)
+	C.vly_as_it_was()
+}
+
+// makeThreads has the runtime make n threads now, which it keeps and takes before it makes another one. Later ones may come from a thread that
+// calls in, and are not behind others then, see behind.c.
+func makeThreads(n int) {
+	var made, ended sync.WaitGroup
+	end := make(chan struct{})
+	made.Add(n)
+	for range n {
+		ended.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			made.Done()
+			<-end
+		})
+	}
+	made.Wait()
+	close(end)
+	ended.Wait()
+}
 
 func main() {} // of a library: never called
