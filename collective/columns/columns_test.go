@@ -272,12 +272,13 @@ func everyOperation(t *testing.T, open func() device.Device) {
 
 func TestColumns(t *testing.T) { everyOperation(t, func() device.Device { return host.New() }) }
 
-// Columns of a device whose memory the host cannot read are staged, and nothing is
-// left behind.
-func TestColumnsOfARemoteDevice(t *testing.T) {
+// onRemotes runs operations between devices whose memory the host cannot read, one a
+// rank, and holds that nothing is left in one.
+func onRemotes(t *testing.T, operations func(t *testing.T, open func() device.Device)) {
+	t.Helper()
 	var mu sync.Mutex
 	var devices []*devicetest.Remote
-	everyOperation(t, func() device.Device {
+	operations(t, func() device.Device {
 		r := devicetest.NewRemote(memory.Place{Type: memory.OpenCL})
 		mu.Lock()
 		defer mu.Unlock()
@@ -289,6 +290,12 @@ func TestColumnsOfARemoteDevice(t *testing.T) {
 			t.Errorf("device %d still has %d bytes in use", r, d.InUse())
 		}
 	}
+}
+
+// Columns of a device whose memory the host cannot read are staged, and nothing is
+// left behind.
+func TestColumnsOfARemoteDevice(t *testing.T) {
+	onRemotes(t, everyOperation)
 }
 
 // The backend of VOLLEY_BACKEND, such as opencl.

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/device/devicetest"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/memory"
 )
@@ -126,20 +124,7 @@ func sendAndReceive(t *testing.T, open func() device.Device) {
 func TestSendAndReceive(t *testing.T) { sendAndReceive(t, func() device.Device { return host.New() }) }
 
 func TestSendAndReceiveOfARemoteDevice(t *testing.T) {
-	var mu sync.Mutex
-	var devices []*devicetest.Remote
-	sendAndReceive(t, func() device.Device {
-		r := devicetest.NewRemote(memory.Place{Type: memory.OpenCL})
-		mu.Lock()
-		defer mu.Unlock()
-		devices = append(devices, r)
-		return r
-	})
-	for r, d := range devices {
-		if d.InUse() != 0 {
-			t.Errorf("device %d still has %d bytes in use", r, d.InUse())
-		}
-	}
+	onRemotes(t, sendAndReceive)
 }
 
 // Arguments that are wrong by themselves send nothing.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/device/devicetest"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/internal/backends"
 	half "github.com/volley-go/volley/internal/float16"
@@ -228,20 +226,7 @@ func TestReduce(t *testing.T) { everyReduction(t, func() device.Device { return 
 
 // Nothing is left in a device whose memory the host cannot read.
 func TestReduceOfARemoteDevice(t *testing.T) {
-	var mu sync.Mutex
-	var devices []*devicetest.Remote
-	everyReduction(t, func() device.Device {
-		r := devicetest.NewRemote(memory.Place{Type: memory.OpenCL})
-		mu.Lock()
-		defer mu.Unlock()
-		devices = append(devices, r)
-		return r
-	})
-	for r, d := range devices {
-		if d.InUse() != 0 {
-			t.Errorf("device %d still has %d bytes in use", r, d.InUse())
-		}
-	}
+	onRemotes(t, everyReduction)
 }
 
 // The backend of VOLLEY_BACKEND, such as opencl.

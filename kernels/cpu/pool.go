@@ -15,7 +15,7 @@ import (
 const morsel = 1 << 16
 
 // bitMorsel is morsel where a loop reads and writes only bits: of 64 KiB of a column,
-// since 8 KiB take less than twice as long as to deal them.
+// since to deal 8 KiB takes a quarter of what they take.
 const bitMorsel = 8 * morsel
 
 // pastCaches is from how many bytes of a column on the result of going over it is
