@@ -16,6 +16,6 @@ long=(
 	TestFaultMatrix TestMeasure TestOurs TestKilledProcesses TestObjects TestGEMM
 )
 section "short tests"
-CGO_ENABLED=0 go test -short -vet=off -skip "^($(IFS='|' && echo "${long[*]}"))\$" $(go list ./... | grep -v '/kernels/gpu$')
+CGO_ENABLED=0 go test -short -vet=off -skip "^($(IFS='|' && echo "${long[*]}"))\$" $(CGO_ENABLED=0 go list ./... | grep -v '/kernels/gpu$')
 
 finish
