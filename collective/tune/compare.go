@@ -14,7 +14,8 @@ import (
 )
 
 // Timing is a collective operation's time over a transport: of one of many calls
-// back to back, on the slowest rank, the median of several trials.
+// back to back, from when the first rank begins until the last is done, the median of
+// several trials.
 type Timing struct {
 	Transport string  `json:"transport"`
 	Op        string  `json:"op"`
@@ -23,6 +24,20 @@ type Timing struct {
 	Bytes     int64   `json:"bytes"`
 	Seconds   float64 `json:"seconds"`
 	Calls     int     `json:"calls"` // of a trial
+	// Rounds are the times of all rounds that were measured, rising; Seconds is the first.
+	Rounds []float64 `json:"rounds,omitempty"`
+}
+
+// what is timed.
+func (t *Timing) what() [5]any { return [5]any{t.Transport, t.Op, t.Algorithm, t.Ranks, t.Bytes} }
+
+// Spread is how many times as long as the least of the rounds the middle one took; 1 where
+// there was one.
+func (t *Timing) Spread() float64 {
+	if len(t.Rounds) == 0 || t.Seconds <= 0 {
+		return 1
+	}
+	return t.Rounds[(len(t.Rounds)-1)/2] / t.Seconds
 }
 
 // mostCalls is how many calls back to back a prediction has at most.
@@ -93,6 +108,7 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 		if t.Seconds, t.Calls, err = timeOf(ctx, c, t); err != nil {
 			return nil, err
 		}
+		t.Rounds = []float64{t.Seconds}
 		all = append(all, t)
 	}
 	return all, nil
@@ -130,17 +146,17 @@ func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, int, er
 		if err := c.Barrier(ctx); err != nil {
 			return 0, 0, err
 		}
-		start := time.Now()
+		start := clock()
 		for range all.calls {
 			if err := run(); err != nil {
 				return 0, 0, err
 			}
 		}
-		took := []float64{time.Since(start).Seconds(), time.Since(all.begun).Seconds()}
+		took := []int64{clock(), -start, int64(time.Since(all.begun))}
 		if err := c.AllReduce(ctx, collective.Of(took), collective.Of(took), collective.Max); err != nil {
 			return 0, 0, err
 		}
-		all.add(took[0], took[1])
+		all.add(float64(took[0]+took[1])/1e9, float64(took[2])/1e9)
 	}
 	return median(all.took), all.calls, nil
 }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"errors"
+
 	"github.com/volley-go/volley/collective/simulate"
 )
 
@@ -19,6 +20,10 @@ type Crowd struct {
 	// Triangle is a short message from a rank to another of its processor, from there to a
 	// rank of the other processor, and from there back.
 	Triangle float64 `json:"triangle"`
+	// Taken is a short message to a rank that sleeps while another works on its processor, from a
+	// rank of another processor, and TakenNear from the one that works there and goes on.
+	Taken     float64 `json:"taken"`
+	TakenNear float64 `json:"taken_near"`
 	// All ranks send to the next and receive from the one before, on other processors; and
 	// the same with a sum on arrival.
 	Shift         []simulate.Point `json:"shift"`
@@ -31,6 +36,11 @@ type Crowd struct {
 	ShiftFresh []simulate.Point `json:"shift_fresh"`
 	Depth      int64            `json:"depth"` // as Figures.Depth
 	Room       int64            `json:"room"`  // as Figures.Room
+}
+
+// curves are all that was measured by bytes.
+func (c *Crowd) curves() []*[]simulate.Point {
+	return []*[]simulate.Point{&c.Shift, &c.ShiftCombined, &c.Row, &c.Apart, &c.ShiftFresh}
 }
 
 // crowd measures a Crowd.
@@ -74,6 +84,14 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 		}
 	}
 	if c.Asleep, err = m.asleep(1); err != nil {
+		return err
+	}
+	if processors > 1 {
+		if c.Taken, err = m.seized(1, processors); err != nil {
+			return err
+		}
+	}
+	if c.TakenNear, err = m.seized(processors, processors); err != nil {
 		return err
 	}
 	if c.Depth, c.Room, err = m.fill(c.Eager); err != nil {

@@ -24,6 +24,7 @@ type Figures struct {
 	RowCombined  []simulate.Point `json:"row_combined"`  // and where they are summed on arrival
 	Send         float64          `json:"send"`          // the sender's part of a short message whose receiver does not wait
 	Recv         float64          `json:"recv"`          // the receiver's, when it is there
+	Next         float64          `json:"next"`          // the receiver's of one that came with others
 	Depth        int64            `json:"depth"`         // messages that a lane holds, 0 for no end that was found
 	Room         int64            `json:"room"`          // and bytes of messages of Eager bytes
 	// A message that its sender has just written, with the writing: one way, and each way at once.
@@ -50,16 +51,23 @@ func (f *Figures) Complete() bool {
 			return false
 		}
 	}
-	return f.Crowd == nil || len(f.Crowd.Shift) > 1 && len(f.Crowd.Row) > 1 && len(f.Crowd.Apart) > 1 && len(f.Crowd.ShiftFresh) > 1
+	if f.Crowd != nil {
+		for _, c := range f.Crowd.curves() {
+			if len(*c) < 2 || len(*c) != len(f.Crowd.Shift) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // numbers are all that was measured.
 func (f *Figures) numbers() []*float64 {
-	all := []*float64{&f.Call, &f.Send, &f.Recv}
+	all := []*float64{&f.Call, &f.Send, &f.Recv, &f.Next}
 	curves := f.curves()
 	if c := f.Crowd; c != nil {
-		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle)
-		curves = append(curves, &c.Shift, &c.ShiftCombined, &c.Row, &c.Apart, &c.ShiftFresh)
+		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle, &c.Taken, &c.TakenNear)
+		curves = append(curves, c.curves()...)
 	}
 	for _, c := range curves {
 		for i := range *c {
@@ -67,6 +75,21 @@ func (f *Figures) numbers() []*float64 {
 		}
 	}
 	return all
+}
+
+// clone has curves of its own.
+func (f *Figures) clone() *Figures {
+	g := *f
+	all := g.curves()
+	if f.Crowd != nil {
+		c := *f.Crowd
+		g.Crowd = &c
+		all = append(all, g.Crowd.curves()...)
+	}
+	for _, c := range all {
+		*c = slices.Clone(*c)
+	}
+	return &g
 }
 
 // repaired are the figures without what only a disturbance can have made: a longer

@@ -77,6 +77,84 @@ func (m *meter) asleep(other int) (float64, error) {
 	return max(0, quarter(sends)-quarter(clock)), nil
 }
 
+// batch is how many messages come together.
+const batch = 32
+
+// together is what the receiver of short messages takes for each of some that have all come
+// before it looks, besides the first: rank 0 gets it.
+func (m *meter) together() (float64, error) {
+	takes, v := make([]float64, loneTries), make([]float32, 4)
+	for i := range takes {
+		if m.ends.Rank() == 0 {
+			for range batch {
+				if err := m.send(1, m.in[:2]); err != nil {
+					return 0, err
+				}
+			}
+			if err := errors.Join(m.ends.Flush(1), m.recv(1, v, nil, nil)); err != nil {
+				return 0, err
+			}
+			takes[i] = float64(stamped(v)) / 1e9 / (batch - 1)
+			continue
+		}
+		for start := time.Now(); time.Since(start) < batch*still/8; {
+		}
+		if err := m.recv(0, m.out[:2], nil, nil); err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		for range batch - 1 {
+			if err := m.recv(0, m.out[:2], nil, nil); err != nil {
+				return 0, err
+			}
+		}
+		stamp(v, int64(time.Since(start)))
+		if err := m.give(0, v); err != nil {
+			return 0, err
+		}
+	}
+	return quarter(takes), nil
+}
+
+// busyFor is how long a rank works at nothing: longer than a message takes, and than a
+// scheduler leaves a processor to one of several.
+const busyFor = 4 * time.Millisecond
+
+// takenTries is how often a message is sent to a rank whose processor another one has.
+const takenTries = 30
+
+// seized is a short message to rank 0, which sleeps while rank near works on its processor:
+// from a rank of another processor, or from near itself, which works on. It is from when it is
+// sent until rank 0 has it.
+func (m *meter) seized(from, near int) (float64, error) {
+	took, v := make([]float64, takenTries), make([]float32, 4)
+	for i := range took {
+		if err := m.barrier(); err != nil {
+			return 0, err
+		}
+		switch r := m.ends.Rank(); r {
+		case 0:
+			if err := m.recv(from, v, nil, nil); err != nil {
+				return 0, err
+			}
+			took[i] = float64(clock()-stamped(v)) / 1e9
+		case near, from:
+			start := time.Now()
+			for r == from && time.Since(start) < busyFor/4 { // until rank 0 sleeps and near works
+			}
+			if r == from {
+				stamp(v, clock())
+				if err := m.give(0, v); err != nil {
+					return 0, err
+				}
+			}
+			for r == near && time.Since(start) < busyFor {
+			}
+		}
+	}
+	return max(0, median(took)), nil
+}
+
 // fill finds how many messages a lane holds, and how many bytes of messages that need no
 // flush: a sender that waits longer than anything else takes has filled it.
 func (m *meter) fill(eager int64) (depth, room int64, err error) {

@@ -136,26 +136,33 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 	if f.Send, f.Recv, err = m.lone(1 - m.ends.Rank()); err != nil {
 		return err
 	}
+	if f.Next, err = m.together(); err != nil {
+		return err
+	}
 	f.Depth, f.Room, err = m.fill(f.Eager)
 	return err
 }
 
-// middle is the median time of a run over trials of many: rank 0's, which tells the
-// others how many runs a trial has.
+// middle is the median time of a run over trials of many, from when the first rank begins
+// until the last is done: where ranks share processors one may be done before another has
+// begun. Rank 0 gets it, which tells the others how many runs a trial has.
 func (m *meter) middle(run func() error) (float64, error) {
 	var all trials
 	for all.start(); !all.done; {
 		if err := m.barrier(); err != nil {
 			return 0, err
 		}
-		start := time.Now()
+		start := clock()
 		for range all.calls {
 			if err := run(); err != nil {
 				return 0, err
 			}
 		}
-		took, since := time.Since(start).Seconds(), time.Since(all.begun).Seconds()
-		all.add(took, since)
+		took, err := m.whole(start, clock())
+		if err != nil {
+			return 0, err
+		}
+		all.add(took, time.Since(all.begun).Seconds())
 		if err := m.agree(&all); err != nil {
 			return 0, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/device"
 )
 
 // Report is what a group of ranks over one transport showed.
@@ -43,23 +44,55 @@ func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (*Report
 // least is the least of what several Reports of one group have, in the first of them.
 func least(all []*Report) *Report {
 	r := all[0]
-	var numbers [][]*float64
-	for _, x := range all {
-		numbers = append(numbers, x.Figures.numbers())
-	}
-	for i, into := range numbers[0] {
-		for _, x := range numbers {
-			*into = min(*into, *x[i])
-		}
-	}
-	for i := range r.Times {
-		for _, x := range all {
-			if x.Times[i].Seconds < r.Times[i].Seconds {
-				r.Times[i] = x.Times[i]
-			}
-		}
+	for _, x := range all[1:] {
+		r.Figures.lower(x.Figures)
+		lower(r.Times, x.Times)
 	}
 	return r
+}
+
+// lower puts the less of each number of two measurements of the same into the first.
+func (f *Figures) lower(by *Figures) {
+	other := by.numbers()
+	for i, into := range f.numbers() {
+		*into = min(*into, *other[i])
+	}
+}
+
+// lower puts the less of each time of the same cases into the first, which gets the rounds of both.
+func lower(times, by []Timing) {
+	for i := range times {
+		t, rounds := &times[i], slices.Concat(times[i].Rounds, by[i].Rounds)
+		if by[i].Seconds < t.Seconds {
+			*t = by[i]
+		}
+		slices.Sort(rounds)
+		t.Rounds = rounds
+	}
+}
+
+// Least is the least of what several measurements of one transport by the same program
+// found, with all their rounds. It is an error (device.ErrMismatch) if they are not of the
+// same transport, lengths and cases.
+func Least(all ...*Machine) (*Machine, error) {
+	var r *Machine
+	for i, m := range all {
+		if r == nil {
+			f := m.Figures.clone()
+			r = &Machine{Figures: f, Times: slices.Clone(m.Times)}
+			continue
+		}
+		same := len(m.Times) == len(r.Times) && m.Figures.Transport == r.Figures.Transport && (m.Figures.Crowd == nil) == (r.Figures.Crowd == nil) && len(m.Figures.numbers()) == len(r.Figures.numbers())
+		for k := range r.Times {
+			same = same && m.Times[k].what() == r.Times[k].what()
+		}
+		if !same {
+			return nil, device.Errorf(device.ErrMismatch, "", "tune", "measurement %d is of another transport, or of other cases, than the first", i+1)
+		}
+		r.Figures.lower(m.Figures)
+		lower(r.Times, m.Times)
+	}
+	return r, nil
 }
 
 // one is one round; rank 0 gets its Report.
@@ -134,17 +167,19 @@ func Table(source string, all ...*Machine) *collective.Tuning {
 	t := &collective.Tuning{Source: source, Transports: map[string]collective.TransportTuning{}}
 	for _, m := range all {
 		of := collective.TransportTuning{Model: m.Figures.Model()}
-		best := map[string]Timing{}
-		for _, x := range m.Times {
+		best := map[string]*Timing{}
+		times := slices.Clone(m.Times)
+		slices.SortStableFunc(times, func(a, b Timing) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		for i := range times {
+			x := &times[i]
 			key := fmt.Sprint(x.Op, x.Ranks, x.Bytes)
 			if y, timed := best[key]; !timed || x.Seconds < y.Seconds {
 				best[key] = x
 			}
 		}
 		last := map[string]string{}
-		times := slices.Clone(m.Times)
-		slices.SortStableFunc(times, func(a, b Timing) int { return cmp.Compare(a.Bytes, b.Bytes) })
-		for _, x := range times {
+		for i := range times {
+			x := &times[i]
 			b := best[fmt.Sprint(x.Op, x.Ranks, x.Bytes)]
 			call := fmt.Sprint(b.Op, b.Ranks)
 			if x != b || last[call] == b.Algorithm {

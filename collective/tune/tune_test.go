@@ -91,7 +91,7 @@ func TestMeasure(t *testing.T) {
 func TestTable(t *testing.T) {
 	f := recorded(t)[0].Figures
 	time := func(a string, bytes int64, s float64) Timing {
-		return Timing{f.Transport, "AllReduce", a, 2, bytes, s, 1}
+		return Timing{f.Transport, "AllReduce", a, 2, bytes, s, 1, nil}
 	}
 	m := &Machine{Figures: f, Times: []Timing{
 		time("ring", 8, 2), time("direct", 8, 1), time("ring", 64, 3), time("direct", 64, 2), time("ring", 4096, 3), time("direct", 4096, 4),
