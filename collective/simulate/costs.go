@@ -8,8 +8,8 @@ type Point struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Curve is seconds a byte by the size of the vectors that a rank works on, the mean of its
-// input and its output, since caches are faster than memory: points by rising Bytes, straight lines over the
+// Curve is seconds a byte by the size of all vectors that the ranks of a node work on, since
+// caches are faster than memory and the largest one is shared: points by rising Bytes, straight lines over the
 // logarithm of the size between them, and constant beyond the ends. An empty Curve
 // is 0 everywhere.
 type Curve []Point

@@ -19,6 +19,7 @@ type engine struct {
 	hinders bool // ranks of a node slow each other at bytes
 
 	inside, across costs
+	copies, folds  rate // within a rank
 
 	ranks    []rank
 	left     int // that are neither done nor dead
@@ -47,16 +48,20 @@ type queue struct {
 
 func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engine {
 	n := c.Network
-	busiest := call
-	busiest.Rank = call.Root
-	vector := float64(busiest.InputLen()+busiest.OutputLen()+with.Plan(busiest).Scratch) / 2 * float64(c.Width)
+	vectors := 0.0 // of all ranks of the root's node
+	for lo, r := call.Root/n.PerNode*n.PerNode, 0; r < n.PerNode && lo+r < call.Size; r++ {
+		of := call
+		of.Rank = lo + r
+		vectors += float64(of.InputLen()+of.OutputLen()+with.Plan(of).Scratch) * float64(c.Width)
+	}
 	e := &engine{
 		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),
-		inside: n.Inside.at(vector), across: n.Across.at(vector),
+		inside: n.Inside.at(vectors), across: n.Across.at(vectors),
 		ranks: make([]rank, call.Size), left: call.Size,
 		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
 	}
-	for _, x := range []rate{n.Copy.at(vector), n.Fold.at(vector), e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.inside.fresh, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
+	e.copies, e.folds = n.Copy.at(vectors), n.Fold.at(vectors)
+	for _, x := range []rate{e.copies, e.folds, e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.inside.fresh, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
 		e.hinders = e.hinders || x.more > 0
 	}
 	e.cores = newCores(n, call.Size)

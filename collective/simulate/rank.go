@@ -162,9 +162,9 @@ func (e *engine) local(r int32, k *rank, steps []algorithm.Local) {
 		l := &steps[i]
 		bytes := float64(l.Into.Len) * e.width
 		e.into = k.mem.read(e.into[:0], l.A)
-		x := e.net.Copy.at(bytes)
+		x := e.copies
 		if l.Fold {
-			x = e.net.Fold.at(bytes)
+			x = e.folds
 			e.a = append(e.a[:0], e.into...)
 			e.b = k.mem.read(e.b[:0], l.B)
 			e.into = fold(e.into[:0], e.a, e.b)

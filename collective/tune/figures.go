@@ -160,14 +160,15 @@ func per(all []simulate.Point, fixed func(i int) float64, share float64) simulat
 	return c
 }
 
-// modelBytes is the length of the vectors whose rates the α-β-γ model has.
+// modelBytes is the length of the vectors whose rates the α-β-γ model has: an input and an
+// output on each of two ranks.
 const modelBytes = 1 << 20
 
 // Model is the α-β-γ model of the transport: α with a call's share, β and γ with both
 // ranks at work on vectors of a megabyte.
 func (f *Figures) Model() algorithm.Model {
 	n := f.Node(2)
-	of := func(r simulate.Rate) float64 { return math.Max(r.One.At(modelBytes), r.Two.At(modelBytes)) }
+	of := func(r simulate.Rate) float64 { return math.Max(r.One.At(4*modelBytes), r.Two.At(4*modelBytes)) }
 	return algorithm.Model{
 		Alpha: f.repaired().alpha(),
 		Beta:  math.Max(1e-13, of(n.Inside.SendByte)+of(n.Inside.RecvByte)),

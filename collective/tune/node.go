@@ -20,14 +20,14 @@ func (f *Figures) Node(ranks int) *simulate.Network {
 		f.memory(&c)
 	}
 	c.Fold = simulate.Rate{
-		One: f.combined(f.OneCombined, f.OneWay),
-		Two: f.combined(f.BothCombined, f.BothWays),
+		One: among(3, f.combined(f.OneCombined, f.OneWay)),
+		Two: among(4, f.combined(f.BothCombined, f.BothWays)),
 	}
 	none := func(int) float64 { return 0 }
 	n := simulate.Node(f.Transport, ranks, f.Processors, c)
 	n.Call = f.Call
-	n.Copy = simulate.Rate{One: per(f.Copy, none, 1), Two: per(f.CopyTwo, none, 1)}
-	n.Fold = simulate.Rate{One: per(f.Sum, none, 1), Two: per(f.SumTwo, none, 1)}
+	n.Copy = simulate.Rate{One: among(2, per(f.Copy, none, 1)), Two: among(4, per(f.CopyTwo, none, 1))}
+	n.Fold = simulate.Rate{One: among(2, per(f.Sum, none, 1)), Two: among(4, per(f.SumTwo, none, 1))}
 	if f.Crowd != nil && ranks > f.Processors {
 		n.Looks = f.Transport != "tcp"
 		f.Crowd.share(n)
@@ -59,9 +59,9 @@ func (f *Figures) sockets(c *simulate.Costs) {
 	a := f.alpha()
 	one := per(f.OneWay, func(int) float64 { return a }, 1)
 	two := per(f.BothWays, func(int) float64 { return f.BothWays[0].Seconds }, 2)
-	c.Stream = one
+	c.Stream = among(2, one)
 	c.Whole, c.Eager = oneWrite, math.MaxInt64
-	c.SendByte = simulate.Rate{One: oneSide(one, two), Two: two}
+	c.SendByte = simulate.Rate{One: among(2, oneSide(one, two)), Two: among(4, two)}
 	c.RecvByte = c.SendByte
 }
 
@@ -89,11 +89,11 @@ func (f *Figures) memory(c *simulate.Costs) {
 	c.Eager, c.Whole, c.Long = f.Eager, f.Eager, f.step(c.Send+c.Recv+c.Latency)
 	c.Depth, c.Room = int(f.Depth), f.Room
 	c.FreshByte = simulate.Rate{
-		One: per(f.OneFresh, func(i int) float64 { return f.OneWay[i].Seconds + f.Copy[i].Seconds }, 1),
-		Two: per(f.BothFresh, func(i int) float64 { return f.BothWays[i].Seconds + f.CopyTwo[i].Seconds }, 1),
+		One: among(3, per(f.OneFresh, func(i int) float64 { return f.OneWay[i].Seconds + f.Copy[i].Seconds }, 1)),
+		Two: among(6, per(f.BothFresh, func(i int) float64 { return f.BothWays[i].Seconds + f.CopyTwo[i].Seconds }, 1)),
 	}
 	long := func(int) float64 { return c.Send + c.Recv + c.Latency + c.Long }
-	c.RecvByte = simulate.Rate{One: per(f.Row, long, 1), Two: per(f.BothWays, long, 1)}
+	c.RecvByte = simulate.Rate{One: among(2, per(f.Row, long, 1)), Two: among(4, per(f.BothWays, long, 1))}
 	whole := upTo(f.Eager, per(f.BothWays, func(int) float64 { return both }, 1))
 	busy, flight := slices.Clone(whole), slices.Clone(whole)
 	for i := range whole {
@@ -101,7 +101,17 @@ func (f *Figures) memory(c *simulate.Costs) {
 		busy[i].Seconds = math.Min(whole[i].Seconds/2, math.Max(0, row-math.Max(c.Send, c.Recv))/whole[i].Bytes)
 		flight[i].Seconds = whole[i].Seconds - 2*busy[i].Seconds
 	}
-	c.ShortByte, c.Flight = simulate.Rate{One: busy}, flight
+	c.ShortByte, c.Flight = simulate.Rate{One: among(4, busy)}, among(4, flight)
+}
+
+// among is a curve of what was measured with so many vectors of its lengths, by the size of
+// all of them together.
+func among(vectors float64, c simulate.Curve) simulate.Curve {
+	all := slices.Clone(c)
+	for i := range all {
+		all[i].Bytes *= vectors
+	}
+	return all
 }
 
 // at is the time of a length that was measured.
@@ -153,20 +163,22 @@ func (c *Crowd) share(n *simulate.Network) {
 	fixed := func(i int) float64 { return c.Shift[0].Seconds }
 	two := per(c.Shift, fixed, sharing)
 	half := per(c.Shift, fixed, 2*sharing)
+	all := 2 * float64(c.Ranks)
 	if len(x.SendByte.One) > 0 {
-		x.Stream = per(c.Row, func(int) float64 { return c.Row[0].Seconds }, 1)
-		x.SendByte = simulate.Rate{One: oneSide(x.Stream, half), Two: half}
+		row := per(c.Row, func(int) float64 { return c.Row[0].Seconds }, 1)
+		x.Stream = among(2, row)
+		x.SendByte = simulate.Rate{One: among(2, oneSide(row, half)), Two: among(all, half)}
 		x.RecvByte = x.SendByte
 	} else {
-		x.RecvByte = simulate.Rate{One: per(c.Row, func(int) float64 { return c.Far + x.Long }, 1), Two: two}
+		x.RecvByte = simulate.Rate{One: among(2, per(c.Row, func(int) float64 { return c.Far + x.Long }, 1)), Two: among(all, two)}
 		x.Eager, x.Whole, x.Depth, x.Room = c.Eager, c.Eager, int(c.Depth), c.Room
-		x.FreshByte.Two = per(c.ShiftFresh, func(i int) float64 {
+		x.FreshByte.Two = among(1.5*all, per(c.ShiftFresh, func(i int) float64 {
 			p := c.Shift[i]
-			return p.Seconds + sharing*n.Copy.Two.At(p.Bytes)*p.Bytes
-		}, sharing)
+			return p.Seconds + sharing*n.Copy.Two.At(all*p.Bytes)*p.Bytes
+		}, sharing))
 		c.eager(x, upTo(c.Eager, half))
 	}
-	x.Fold = simulate.Rate{One: x.Fold.One, Two: per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing)}
+	x.Fold = simulate.Rate{One: x.Fold.One, Two: among(all, per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing))}
 }
 
 // eager are the costs of bytes of messages that both sides copy: of each side what all ranks
@@ -179,5 +191,6 @@ func (c *Crowd) eager(x *simulate.Costs, busy simulate.Curve) {
 		busy[i].Seconds = math.Max(busy[i].Seconds, math.Min(whole.Seconds/2, side))
 		flight[i].Seconds = math.Max(0, whole.Seconds-2*busy[i].Seconds)
 	}
-	x.ShortByte, x.Flight = simulate.Rate{One: busy}, flight
+	all := 2 * float64(c.Ranks)
+	x.ShortByte, x.Flight = simulate.Rate{One: among(all, busy)}, among(all, flight)
 }
