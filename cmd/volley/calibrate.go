@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +22,7 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 			return usagef("--transports: unknown or repeated name %q, known are shm, tcp, inproc", name)
 		}
 	}
-	machines, err := calibrateTransports(cmd.Context(), f.transports, progress.New(cmd.ErrOrStderr()))
+	machines, err := f.machines(cmd)
 	if err != nil {
 		return err
 	}
@@ -51,6 +53,38 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 		costs.Add(m.Figures.Transport, report.Seconds(x.Alpha), benchsim.PerSecond(x.Beta), benchsim.PerSecond(x.Gamma), change(m.Figures))
 	}
 	return writeGrids(cmd.OutOrStdout(), []report.Grid{costs, benchsim.Compared(all)})
+}
+
+// machines measures the transports, or takes the least of what was measured.
+func (f *simulateFlags) machines(cmd *cobra.Command) ([]*tune.Machine, error) {
+	if len(f.least) == 0 {
+		return calibrateTransports(cmd.Context(), f.transports, progress.New(cmd.ErrOrStderr()))
+	}
+	of := map[string][]*tune.Machine{}
+	for _, file := range f.least {
+		all, err := readMachines(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range all {
+			if m.Figures == nil || !m.Figures.Complete() {
+				return nil, fmt.Errorf("%s: figures are missing", file)
+			}
+			of[m.Figures.Transport] = append(of[m.Figures.Transport], m)
+		}
+	}
+	var all []*tune.Machine
+	for _, name := range f.transports {
+		if len(of[name]) == 0 {
+			return nil, fmt.Errorf("%s: no figures of %s", strings.Join(f.least, ", "), name)
+		}
+		m, err := tune.Least(of[name]...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }
 
 // change is how long it takes until another rank has a processor that ranks share.

@@ -34,7 +34,7 @@ type simulateFlags struct {
 	out, figures                  string
 
 	calibrate         bool
-	transports        []string
+	transports, least []string
 	save, tuning, who string
 }
 
@@ -90,6 +90,7 @@ takes what --save kept, --tuning writes a table for VOLLEY_COLLECTIVE_TUNING.`,
 	p.StringVar(&f.figures, "figures", "", "`file` of figures, of which the topology node is made")
 	p.BoolVar(&f.calibrate, "calibrate", false, "measure this machine's transports and hold predictions against times")
 	p.StringSliceVar(&f.transports, "transports", []string{"shm", "tcp"}, "--calibrate: shm, tcp, inproc")
+	p.StringSliceVar(&f.least, "least", nil, "--calibrate: `files` of --save, whose least figures and times are taken; nothing is measured")
 	p.StringVar(&f.save, "save", "", "--calibrate: `file` for figures and times")
 	p.StringVar(&f.tuning, "tuning", "", "--calibrate: `file` for the tuning table")
 	p.StringVar(&f.who, "rank", "", "become a rank of --calibrate")
@@ -161,13 +162,9 @@ func (f *simulateFlags) machine(o *benchsim.Options) error {
 	if f.figures == "" {
 		return nil
 	}
-	text, err := os.ReadFile(f.figures)
+	all, err := readMachines(f.figures)
 	if err != nil {
 		return err
-	}
-	var all []*tune.Machine
-	if err := json.Unmarshal(text, &all); err != nil {
-		return fmt.Errorf("%s: %w", f.figures, err)
 	}
 	for _, m := range all {
 		if m.Figures != nil && m.Figures.Complete() && m.Figures.Transport == f.transports[0] {
@@ -176,6 +173,18 @@ func (f *simulateFlags) machine(o *benchsim.Options) error {
 		}
 	}
 	return fmt.Errorf("%s has no figures of %s", f.figures, f.transports[0])
+}
+
+// readMachines reads a file of --save.
+func readMachines(file string) (all []*tune.Machine, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return all, nil
 }
 
 func straggler(text string) (s simulate.Straggler, err error) {

@@ -40,17 +40,38 @@ func (c Curve) At(bytes float64) float64 {
 type Rate struct {
 	One Curve `json:"one,omitempty"`
 	Two Curve `json:"two,omitempty"`
+	// OneOf and TwoOf, if they are more than 0, say that the Curves are by the bytes of a message,
+	// taken while so many vectors of its length were at work. Among more of them a byte takes
+	// Share times as much longer as one that is copied within a rank does.
+	OneOf float64 `json:"one_of,omitempty"`
+	TwoOf float64 `json:"two_of,omitempty"`
+	Share float64 `json:"share,omitempty"`
 }
 
 // rate is a Rate at one size.
 type rate struct{ one, more float64 }
 
-func (r *Rate) at(bytes float64) rate {
-	one := r.One.At(bytes)
+// at is a Rate where all vectors have so many bytes.
+func (r *Rate) at(vectors float64) rate {
+	one := r.One.At(vectors)
 	if len(r.Two) == 0 {
 		return rate{one, 0}
 	}
-	return rate{one, math.Max(0, r.Two.At(bytes)-one)}
+	return rate{one, math.Max(0, r.Two.At(vectors)-one)}
+}
+
+// of is a Rate of a message of so many bytes where all vectors have so many, and a copy
+// takes what copies say.
+func (r *Rate) of(bytes, vectors float64, copies *Rate) rate {
+	if r.OneOf == 0 {
+		return r.at(vectors)
+	}
+	one := r.One.At(bytes) + r.Share*math.Max(0, copies.One.At(vectors)-copies.One.At(r.OneOf*bytes))
+	if len(r.Two) == 0 {
+		return rate{one, 0}
+	}
+	two := r.Two.At(bytes) + r.Share*math.Max(0, copies.Two.At(vectors)-copies.Two.At(r.TwoOf*bytes))
+	return rate{one, math.Max(0, two-one)}
 }
 
 func (r rate) of(workers int) float64 { return r.one + float64(workers-1)*r.more }
@@ -59,6 +80,11 @@ func (r rate) of(workers int) float64 { return r.one + float64(workers-1)*r.more
 type Costs struct {
 	Send float64 `json:"send"` // LogP's o of the sender
 	Recv float64 `json:"recv"` // LogP's o of the receiver
+	// Next, if it is more than 0, is what takes the place of Recv for messages inside a node that
+	// came together: that were there, and not more than Batch bytes, when its receiver took one
+	// before it.
+	Next  float64 `json:"next,omitempty"`
+	Batch int64   `json:"batch,omitempty"`
 	// Long is what the receiver of a message longer than Eager takes besides: to reach
 	// the bytes where they lie.
 	Long    float64 `json:"long"`
@@ -73,8 +99,8 @@ type Costs struct {
 	// FreshByte is what a byte of a message longer than Eager costs the receiver more that the
 	// sender has written in the same call: it is in the caches of the sender's processor alone.
 	FreshByte Rate `json:"fresh_byte"`
-	// Flight is the time a byte of a message of up to Whole bytes inside a node in which no
-	// processor works.
+	// Flight is the time a byte of a message of up to Whole bytes inside a node, by its bytes, in
+	// which no processor works.
 	Flight Curve `json:"flight,omitempty"`
 	// Fold is what a byte costs the receiver more when it is combined on arrival.
 	Fold Rate `json:"fold"`
@@ -85,7 +111,7 @@ type Costs struct {
 	// sender has handed over all of it.
 	Whole int64 `json:"whole,omitempty"`
 	// Stream is the least time a byte of a message inside a node longer than Whole, from
-	// when its first byte leaves until the last is there. An empty one is none.
+	// when its first byte leaves until the last is there, by its bytes. An empty one is none.
 	Stream Curve `json:"stream,omitempty"`
 	// Gap is LogP's g: seconds by the bytes of a message, from one message of a lane
 	// inside a node to the next at the least. An empty one is none.
@@ -98,42 +124,26 @@ type Costs struct {
 
 // costs are Costs for one call.
 type costs struct {
-	send, recv, long, latency float64
-	sendByte, recvByte, fold  rate
-	fresh                     rate
-	shortSend, shortRecv      rate
-	eager, whole              int64
-	stream, flight            float64
-	gap                       Curve
-	depth                     int
-	room                      int64
+	*Costs
+	vectors     float64 // bytes of all of the node's
+	copies      *Rate
+	fold, fresh rate
 }
 
-func (c *Costs) at(bytes float64) costs {
-	x := costs{
-		send: c.Send, recv: c.Recv, long: c.Long, latency: c.Latency,
-		sendByte: c.SendByte.at(bytes), recvByte: c.RecvByte.at(bytes), fold: c.Fold.at(bytes), fresh: c.FreshByte.at(bytes),
-		eager: c.Eager, whole: c.Whole, stream: c.Stream.At(bytes), flight: c.Flight.At(bytes), gap: c.Gap, depth: c.Depth, room: c.Room,
-	}
-	x.shortSend, x.shortRecv = x.sendByte, x.recvByte
-	if len(c.ShortByte.One) > 0 {
-		x.shortSend = c.ShortByte.at(bytes)
-		x.shortRecv = x.shortSend
-	}
-	return x
+func (c *Costs) at(vectors float64, copies *Rate) costs {
+	return costs{Costs: c, vectors: vectors, copies: copies, fold: c.Fold.at(vectors), fresh: c.FreshByte.at(vectors)}
 }
 
-// sending and receiving are a side's time a byte of a message.
-func (c *costs) sending(m *message) rate {
-	if int64(m.bytes) <= c.eager {
-		return c.shortSend
+// work is a side's time a byte of a message: of the sender by SendByte, of the receiver by
+// RecvByte.
+func (c *costs) work(m *message, side *Rate) rate {
+	if int64(m.bytes) <= c.Eager && len(c.ShortByte.One) > 0 {
+		side = &c.ShortByte
 	}
-	return c.sendByte
+	return side.of(m.bytes, c.vectors, c.copies)
 }
 
-func (c *costs) receiving(m *message) rate {
-	if int64(m.bytes) <= c.eager {
-		return c.shortRecv
-	}
-	return c.recvByte
+// hinders says that a byte takes longer while another processor works.
+func (c *costs) hinders() bool {
+	return len(c.SendByte.Two) > 0 || len(c.RecvByte.Two) > 0 || len(c.ShortByte.Two) > 0 || c.fold.more > 0 || c.fresh.more > 0
 }

@@ -56,19 +56,17 @@ func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engin
 	}
 	e := &engine{
 		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),
-		inside: n.Inside.at(vectors), across: n.Across.at(vectors),
+		inside: n.Inside.at(vectors, &n.Copy), across: n.Across.at(vectors, &n.Copy),
 		ranks: make([]rank, call.Size), left: call.Size,
 		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
 	}
 	e.copies, e.folds = n.Copy.at(vectors), n.Fold.at(vectors)
-	for _, x := range []rate{e.copies, e.folds, e.inside.sendByte, e.inside.recvByte, e.inside.shortSend, e.inside.fold, e.inside.fresh, e.across.sendByte, e.across.recvByte, e.across.shortSend, e.across.fold} {
-		e.hinders = e.hinders || x.more > 0
-	}
+	e.hinders = e.copies.more > 0 || e.folds.more > 0 || e.inside.hinders() || e.across.hinders()
 	e.cores = newCores(n, call.Size)
 	if n.rails > 1 {
 		e.order = map[uint64]float64{}
 	}
-	if len(n.Inside.Gap) > 0 || n.Inside.Depth > 0 {
+	if len(n.Inside.Gap) > 0 || n.Inside.Depth > 0 || n.Inside.Next > 0 {
 		e.lanes = map[uint64]*lane{}
 	}
 	for r := range e.ranks {

@@ -68,10 +68,10 @@ func (e *engine) settle(options collective.Options, op algorithm.Op) *Verdict {
 	if e.net.Nodes > 1 {
 		c = &e.across
 	}
-	gone := v.Died + c.latency // when a survivor's watch counts the rank as lost
+	gone := v.Died + c.Latency // when a survivor's watch counts the rank as lost
 	if e.config.Failure.Silent {
 		beat := options.Heartbeat.Seconds()
-		last := math.Floor(v.Died/beat)*beat + c.latency
+		last := math.Floor(v.Died/beat)*beat + c.Latency
 		gone = math.Nextafter(tick(last+options.Deadline.Seconds()), math.Inf(1))
 	}
 	reporter, noticed := -1, math.Inf(1)
@@ -147,19 +147,19 @@ func (v *Verdict) judge(c *costs, n, dead, first int, gone float64, reports map[
 			stops[r] = at
 			continue
 		}
-		stops[r] = v.Noticed + (place(first, r)+1)*c.send + c.latency + c.recv
+		stops[r] = v.Noticed + (place(first, r)+1)*c.Send + c.Latency + c.Recv
 	}
 	last := max(stops[judge], gone)
 	for r, at := range stops {
 		if r != dead && r != judge {
-			last = max(last, at+(place(r, judge)+1)*c.send+c.latency)
+			last = max(last, at+(place(r, judge)+1)*c.Send+c.Latency)
 		}
 	}
 	// The judge reads a note of everyone.
-	v.Decided = max(last, v.Noticed+c.latency+float64(n-2)*c.recv) + c.recv
+	v.Decided = max(last, v.Noticed+c.Latency+float64(n-2)*c.Recv) + c.Recv
 	v.Learned, v.Complete = v.Decided, v.Decided
 	if n > 2 {
-		v.Complete = v.Decided + float64(n-2)*c.send + c.latency + c.recv
+		v.Complete = v.Decided + float64(n-2)*c.Send + c.Latency + c.Recv
 	}
 	v.Notes = int64(n-1)*int64(n-2) + int64(n-2)
 }

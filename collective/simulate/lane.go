@@ -10,6 +10,7 @@ type lane struct {
 	sizes    []int64 // of the messages that were not taken: bytes of those that need no flush
 	bytes    int64   // all of these
 	waiting  bool    // the sender waits for room
+	ahead    int     // messages that came with the one that was taken last
 }
 
 // lane is the lane from one rank to another.
@@ -27,12 +28,12 @@ func (e *engine) lane(from, to int32) *lane {
 // enter is a message on the lane: when it comes to its receiver, which is no sooner than
 // a gap after the one before.
 func (l *lane) enter(c *costs, m *message, at float64) float64 {
-	if l.used && len(c.gap) > 0 {
-		at = max(at, l.last+c.gap.At(m.bytes))
+	if l.used && len(c.Gap) > 0 {
+		at = max(at, l.last+c.Gap.At(m.bytes))
 	}
 	l.used, l.last = true, at
 	m.tail = max(m.tail, at)
-	if c.depth > 0 {
+	if c.Depth > 0 {
 		size := int64(m.bytes)
 		if m.waits {
 			size = 0
@@ -46,14 +47,14 @@ func (l *lane) enter(c *costs, m *message, at float64) float64 {
 // full says that a lane has no room for a message, which its sender waits for then.
 func (e *engine) full(r int32, s *algorithm.Send) bool {
 	c := e.between(r, int32(s.To))
-	if c.depth == 0 || c != &e.inside {
+	if c.Depth == 0 || c != &e.inside {
 		return false
 	}
 	l, bytes := e.lane(r, int32(s.To)), int64(float64(s.From.Len)*e.width)
-	if bytes > c.eager {
+	if bytes > c.Eager {
 		bytes = 0
 	}
-	l.waiting = len(l.sizes) > 0 && (len(l.sizes) >= c.depth || l.bytes+bytes > c.room && c.room > 0)
+	l.waiting = len(l.sizes) > 0 && (len(l.sizes) >= c.Depth || l.bytes+bytes > c.Room && c.Room > 0)
 	return l.waiting
 }
 
@@ -65,4 +66,27 @@ func (e *engine) empty(l *lane, at float64) {
 		l.waiting = false
 		e.resume(l.from, at)
 	}
+}
+
+// taking is what the receiver of a message takes besides its bytes: less where that came with
+// one before it.
+func (e *engine) taking(c *costs, k *rank, r int32, m *message) float64 {
+	if c.Next == 0 || c != &e.inside {
+		return c.Recv
+	}
+	l := e.lane(m.from, r)
+	if l.ahead > 0 {
+		l.ahead--
+		return c.Next
+	}
+	bytes := m.bytes
+	for _, i := range k.here {
+		if x := &e.messages[i]; x.from == m.from {
+			if bytes += x.bytes; bytes > float64(c.Batch) {
+				break
+			}
+			l.ahead++
+		}
+	}
+	return c.Recv
 }

@@ -73,8 +73,8 @@ func (e *engine) transmit(at float64, i int32) {
 	if m.waits {
 		e.events.push(max(gone, m.tail), acked, m.from)
 	}
-	m.tail = max(tail, m.tail+(head-at)) + e.across.latency
-	e.events.push(head+e.across.latency, arrives, i)
+	m.tail = max(tail, m.tail+(head-at)) + e.across.Latency
+	e.events.push(head+e.across.Latency, arrives, i)
 }
 
 // pass reserves the links of one way: when the head and the tail are at the other

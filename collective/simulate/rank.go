@@ -183,25 +183,25 @@ func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
 	k.sent++
 	k.last = int32(s.To)
 	c := e.between(r, k.last)
-	fixed := c.send
+	fixed := c.Send
 	if e.cores != nil {
 		fixed += e.rouse(r, k.last)
 	}
 	leaves := k.clock + fixed*k.slow
-	e.work(r, k, fixed, m.bytes, c.sending(m))
+	e.work(r, k, fixed, m.bytes, c.work(m, &c.SendByte))
 	m.tail = k.clock
-	if m.waits = int64(m.bytes) > c.eager; m.waits {
+	if m.waits = int64(m.bytes) > c.Eager; m.waits {
 		k.held++
 	}
 	if c == &e.inside {
-		if int64(m.bytes) <= c.whole {
-			leaves = k.clock + m.bytes*c.flight
+		if int64(m.bytes) <= c.Whole {
+			leaves = k.clock + m.bytes*c.Flight.At(m.bytes)
 			m.tail = leaves
 		} else {
-			m.tail = max(m.tail, leaves+m.bytes*c.stream*k.slow)
+			m.tail = max(m.tail, leaves+m.bytes*c.Stream.At(m.bytes)*k.slow)
 		}
-		m.tail += c.latency
-		leaves += c.latency
+		m.tail += c.Latency
+		leaves += c.Latency
 		if e.lanes != nil {
 			leaves = e.lane(m.from, m.to).enter(c, m, leaves)
 		}
@@ -230,9 +230,9 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 		e.err = wrongLength(int(r), v, m)
 	}
 	c := e.between(m.from, r)
-	fixed := c.recv
+	fixed := e.taking(c, k, r, m)
 	if m.waits {
-		fixed += c.long
+		fixed += c.Long
 	}
 	var folding, fresh rate
 	if v.Side != algorithm.Plain {
@@ -241,12 +241,12 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 	if m.fresh && m.waits {
 		fresh = c.fresh
 	}
-	e.work(r, k, fixed, m.bytes, c.receiving(m), folding, fresh)
+	e.work(r, k, fixed, m.bytes, c.work(m, &c.RecvByte), folding, fresh)
 	k.clock = max(k.clock, m.tail+fixed*k.slow)
 	if m.waits && c == &e.inside {
 		e.events.push(k.clock, acked, m.from)
 	}
-	if c.depth > 0 && c == &e.inside {
+	if c.Depth > 0 && c == &e.inside {
 		e.events.push(k.clock, emptied, e.lane(m.from, r).id)
 	}
 	switch v.Side {

@@ -84,7 +84,8 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 		}
 	}()
 	for i, t := range cases {
-		if i == 0 || t.Op != cases[i-1].Op || t.Algorithm != cases[i-1].Algorithm {
+		young := i == 0 || t.Op != cases[i-1].Op || t.Algorithm != cases[i-1].Algorithm
+		if young {
 			op, err := algorithm.ParseOp(t.Op)
 			if err != nil {
 				return nil, err
@@ -105,7 +106,7 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 			}
 		}
 		t.Transport, t.Ranks = c.Transport(), c.Size()
-		if t.Seconds, t.Calls, err = timeOf(ctx, c, t); err != nil {
+		if t.Seconds, t.Calls, err = timeOf(ctx, c, t, young); err != nil {
 			return nil, err
 		}
 		t.Rounds = []float64{t.Seconds}
@@ -114,8 +115,9 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 	return all, nil
 }
 
-// timeOf is the median time of a call, and how many calls a trial had.
-func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, int, error) {
+// timeOf is the median time of a call, and how many calls a trial had; young says that the
+// Comm is new.
+func timeOf(ctx context.Context, c *collective.Comm, t Timing, young bool) (float64, int, error) {
 	n := max(1, t.Bytes/4)
 	block := max(1, n/int64(c.Size()))
 	a, b := make([]float32, max(n, block*int64(c.Size()))), make([]float32, max(n, block*int64(c.Size())))
@@ -141,7 +143,7 @@ func timeOf(ctx context.Context, c *collective.Comm, t Timing) (float64, int, er
 			return c.AllToAll(ctx, collective.Of(a[:whole]), collective.Of(b[:whole]))
 		}
 	}
-	var all trials
+	all := trials{young: young}
 	for all.start(); !all.done; {
 		if err := c.Barrier(ctx); err != nil {
 			return 0, 0, err
@@ -169,7 +171,7 @@ func Call(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	defer c.Close()
-	call, _, err := timeOf(ctx, c, Timing{Op: "AllReduce", Bytes: 8})
+	call, _, err := timeOf(ctx, c, Timing{Op: "AllReduce", Bytes: 8}, false)
 	if err != nil {
 		return 0, err
 	}

@@ -20,10 +20,6 @@ type Crowd struct {
 	// Triangle is a short message from a rank to another of its processor, from there to a
 	// rank of the other processor, and from there back.
 	Triangle float64 `json:"triangle"`
-	// Taken is a short message to a rank that sleeps while another works on its processor, from a
-	// rank of another processor, and TakenNear from the one that works there and goes on.
-	Taken     float64 `json:"taken"`
-	TakenNear float64 `json:"taken_near"`
 	// All ranks send to the next and receive from the one before, on other processors; and
 	// the same with a sum on arrival.
 	Shift         []simulate.Point `json:"shift"`
@@ -84,14 +80,6 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 		}
 	}
 	if c.Asleep, err = m.asleep(1); err != nil {
-		return err
-	}
-	if processors > 1 {
-		if c.Taken, err = m.seized(1, processors); err != nil {
-			return err
-		}
-	}
-	if c.TakenNear, err = m.seized(processors, processors); err != nil {
 		return err
 	}
 	if c.Depth, c.Room, err = m.fill(c.Eager); err != nil {

@@ -66,7 +66,7 @@ func (f *Figures) numbers() []*float64 {
 	all := []*float64{&f.Call, &f.Send, &f.Recv, &f.Next}
 	curves := f.curves()
 	if c := f.Crowd; c != nil {
-		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle, &c.Taken, &c.TakenNear)
+		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle)
 		curves = append(curves, c.curves()...)
 	}
 	for _, c := range curves {

@@ -116,45 +116,6 @@ func (m *meter) together() (float64, error) {
 	return quarter(takes), nil
 }
 
-// busyFor is how long a rank works at nothing: longer than a message takes, and than a
-// scheduler leaves a processor to one of several.
-const busyFor = 4 * time.Millisecond
-
-// takenTries is how often a message is sent to a rank whose processor another one has.
-const takenTries = 30
-
-// seized is a short message to rank 0, which sleeps while rank near works on its processor:
-// from a rank of another processor, or from near itself, which works on. It is from when it is
-// sent until rank 0 has it.
-func (m *meter) seized(from, near int) (float64, error) {
-	took, v := make([]float64, takenTries), make([]float32, 4)
-	for i := range took {
-		if err := m.barrier(); err != nil {
-			return 0, err
-		}
-		switch r := m.ends.Rank(); r {
-		case 0:
-			if err := m.recv(from, v, nil, nil); err != nil {
-				return 0, err
-			}
-			took[i] = float64(clock()-stamped(v)) / 1e9
-		case near, from:
-			start := time.Now()
-			for r == from && time.Since(start) < busyFor/4 { // until rank 0 sleeps and near works
-			}
-			if r == from {
-				stamp(v, clock())
-				if err := m.give(0, v); err != nil {
-					return 0, err
-				}
-			}
-			for r == near && time.Since(start) < busyFor {
-			}
-		}
-	}
-	return max(0, median(took)), nil
-}
-
 // fill finds how many messages a lane holds, and how many bytes of messages that need no
 // flush: a sender that waits longer than anything else takes has filled it.
 func (m *meter) fill(eager int64) (depth, room int64, err error) {

@@ -31,6 +31,7 @@ type meter struct {
 	sink       transport.Sink
 	into, with []float32
 	combine    func(off int, part []byte)
+	old        bool // something has been measured
 }
 
 // Measure measures a transport by the ends of two ranks, both of which call it; where
@@ -147,7 +148,8 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 // until the last is done: where ranks share processors one may be done before another has
 // begun. Rank 0 gets it, which tells the others how many runs a trial has.
 func (m *meter) middle(run func() error) (float64, error) {
-	var all trials
+	all := trials{young: !m.old}
+	m.old = true
 	for all.start(); !all.done; {
 		if err := m.barrier(); err != nil {
 			return 0, err

@@ -10,11 +10,15 @@ import (
 // oneWrite is what a loopback socket takes as one packet.
 const oneWrite = 64 << 10
 
+// oneRead is what package tcp reads at a time where a short message may come.
+const oneRead = 8 << 10
+
 // Node is this machine with so many ranks, as the figures say it is.
 func (f *Figures) Node(ranks int) *simulate.Network {
 	f = f.repaired()
 	c := f.short()
 	if f.Transport == "tcp" {
+		c.Next, c.Batch = math.Min(f.Next, c.Recv), oneRead
 		f.sockets(&c)
 	} else {
 		f.memory(&c)
@@ -59,9 +63,9 @@ func (f *Figures) sockets(c *simulate.Costs) {
 	a := f.alpha()
 	one := per(f.OneWay, func(int) float64 { return a }, 1)
 	two := per(f.BothWays, func(int) float64 { return f.BothWays[0].Seconds }, 2)
-	c.Stream = among(2, one)
+	c.Stream = one
 	c.Whole, c.Eager = oneWrite, math.MaxInt64
-	c.SendByte = simulate.Rate{One: among(2, oneSide(one, two)), Two: among(4, two)}
+	c.SendByte = simulate.Rate{One: oneSide(one, two), Two: two, OneOf: 2, TwoOf: 4, Share: 0.5}
 	c.RecvByte = c.SendByte
 }
 
@@ -93,7 +97,7 @@ func (f *Figures) memory(c *simulate.Costs) {
 		Two: among(6, per(f.BothFresh, func(i int) float64 { return f.BothWays[i].Seconds + f.CopyTwo[i].Seconds }, 1)),
 	}
 	long := func(int) float64 { return c.Send + c.Recv + c.Latency + c.Long }
-	c.RecvByte = simulate.Rate{One: among(2, per(f.Row, long, 1)), Two: among(4, per(f.BothWays, long, 1))}
+	c.RecvByte = simulate.Rate{One: per(f.Row, long, 1), Two: per(f.BothWays, long, 1), OneOf: 2, TwoOf: 4, Share: 1}
 	whole := upTo(f.Eager, per(f.BothWays, func(int) float64 { return both }, 1))
 	busy, flight := slices.Clone(whole), slices.Clone(whole)
 	for i := range whole {
@@ -101,7 +105,7 @@ func (f *Figures) memory(c *simulate.Costs) {
 		busy[i].Seconds = math.Min(whole[i].Seconds/2, math.Max(0, row-math.Max(c.Send, c.Recv))/whole[i].Bytes)
 		flight[i].Seconds = whole[i].Seconds - 2*busy[i].Seconds
 	}
-	c.ShortByte, c.Flight = simulate.Rate{One: among(4, busy)}, among(4, flight)
+	c.ShortByte, c.Flight = simulate.Rate{One: busy, OneOf: 4, Share: 0.5}, flight
 }
 
 // among is a curve of what was measured with so many vectors of its lengths, by the size of
@@ -166,11 +170,11 @@ func (c *Crowd) share(n *simulate.Network) {
 	all := 2 * float64(c.Ranks)
 	if len(x.SendByte.One) > 0 {
 		row := per(c.Row, func(int) float64 { return c.Row[0].Seconds }, 1)
-		x.Stream = among(2, row)
-		x.SendByte = simulate.Rate{One: among(2, oneSide(row, half)), Two: among(all, half)}
+		x.Stream = row
+		x.SendByte = simulate.Rate{One: oneSide(row, half), Two: half, OneOf: 2, TwoOf: all, Share: 0.5}
 		x.RecvByte = x.SendByte
 	} else {
-		x.RecvByte = simulate.Rate{One: among(2, per(c.Row, func(int) float64 { return c.Far + x.Long }, 1)), Two: among(all, two)}
+		x.RecvByte = simulate.Rate{One: per(c.Row, func(int) float64 { return c.Far + x.Long }, 1), Two: two, OneOf: 2, TwoOf: all, Share: 1}
 		x.Eager, x.Whole, x.Depth, x.Room = c.Eager, c.Eager, int(c.Depth), c.Room
 		x.FreshByte.Two = among(1.5*all, per(c.ShiftFresh, func(i int) float64 {
 			p := c.Shift[i]
@@ -192,5 +196,5 @@ func (c *Crowd) eager(x *simulate.Costs, busy simulate.Curve) {
 		flight[i].Seconds = math.Max(0, whole.Seconds-2*busy[i].Seconds)
 	}
 	all := 2 * float64(c.Ranks)
-	x.ShortByte, x.Flight = simulate.Rate{One: among(all, busy)}, among(all, flight)
+	x.ShortByte, x.Flight = simulate.Rate{One: busy, OneOf: all, Share: 0.5}, flight
 }

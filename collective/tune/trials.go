@@ -15,6 +15,9 @@ const (
 	// runs, or as many as take so long, do not count.
 	learning     = 16
 	learningTime = 15 * time.Millisecond
+	// Nor does what a group does in its first moments count: its ranks began at different times,
+	// and four of them on two processors took up to four times as long until about then.
+	youth = 50 * time.Millisecond
 )
 
 // trials are those of one thing: of how many calls the next has, and what a call took.
@@ -25,6 +28,7 @@ type trials struct {
 	begun time.Time
 	runs  int
 	knows bool // what it learns from the first runs is learnt
+	young bool // the group is new
 }
 
 func (t *trials) start() { t.calls, t.begun = 1, time.Now() }
@@ -36,8 +40,10 @@ func (t *trials) add(took, since float64) {
 	case took < trialTime.Seconds() && t.calls < 1<<20:
 		t.calls *= 4
 	case !t.knows:
-		t.knows = t.runs >= learning || since > learningTime.Seconds()
-		t.begun = time.Now()
+		t.knows = (t.runs >= learning || since > learningTime.Seconds()) && (!t.young || since > youth.Seconds())
+		if t.knows {
+			t.begun = time.Now()
+		}
 	default:
 		t.took = append(t.took, took/float64(t.calls))
 		t.done = len(t.took) >= fewestTries && since > trialsTime.Seconds()

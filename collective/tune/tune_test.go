@@ -3,10 +3,12 @@ package tune
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/simulate"
 	"github.com/volley-go/volley/collective/transport/inproc"
 	"github.com/volley-go/volley/collective/transport/processors"
 	"github.com/volley-go/volley/device"
@@ -84,6 +86,74 @@ func TestMeasure(t *testing.T) {
 	cancel()
 	if _, err := Measure(ctx, inproc.New(2)[0], "test"); !errors.Is(err, device.ErrCanceled) {
 		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// Several measurements make one of the least of each figure and time, with all rounds; those
+// of other transports or cases do not.
+func TestLeast(t *testing.T) {
+	of := func(call, shift, time float64, rounds ...float64) *Machine {
+		f := &Figures{Transport: "tcp", Call: call, Crowd: &Crowd{Shift: []simulate.Point{{Bytes: 8, Seconds: shift}}}}
+		return &Machine{Figures: f, Times: []Timing{{"tcp", "AllReduce", "ring", 2, 8, time, 1, rounds}}}
+	}
+	a, b, c := of(2, 7, 5, 5, 8), of(3, 4, 4, 4, 6, 7), of(1, 9, 6, 6)
+	m, err := Least(a, b, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := m.Times[0]
+	if m.Figures.Call != 1 || m.Figures.Crowd.Shift[0].Seconds != 4 || x.Seconds != 4 || !slices.Equal(x.Rounds, []float64{4, 5, 6, 6, 7, 8}) || x.Spread() != 1.5 {
+		t.Errorf("figures %+v of four ranks %+v, times %+v", m.Figures, m.Figures.Crowd, m.Times)
+	}
+	if a.Figures.Call != 2 || a.Figures.Crowd.Shift[0].Seconds != 7 || a.Times[0].Seconds != 5 || len(a.Times[0].Rounds) != 2 {
+		t.Errorf("the first measurement was changed: %+v, %+v", a.Figures, a.Times)
+	}
+	other := of(1, 1, 1, 1)
+	other.Times[0].Algorithm = "direct"
+	if _, err := Least(a, other); !errors.Is(err, device.ErrMismatch) {
+		t.Errorf("of other cases: %v", err)
+	}
+	other = of(1, 1, 1, 1)
+	other.Figures.Transport = "shm"
+	if _, err := Least(a, other); !errors.Is(err, device.ErrMismatch) {
+		t.Errorf("of another transport: %v", err)
+	}
+}
+
+// Times are from when the first rank begins until the last is done, and a clock's numbers
+// pass through messages unchanged.
+func TestWhole(t *testing.T) {
+	v := make([]float32, 4)
+	for _, at := range []int64{0, 1, -1, 1<<62 + 12345, clock()} {
+		if stamp(v, at); stamped(v) != at {
+			t.Errorf("%d comes as %d", at, stamped(v))
+		}
+	}
+	ends := inproc.New(2)
+	done := make(chan error)
+	go func() {
+		_, err := (&meter{}).over(ends[1]).whole(3_000_000_000, 9_000_000_000)
+		done <- err
+	}()
+	took, err := (&meter{}).over(ends[0]).whole(4_000_000_000, 8_000_000_000)
+	if err := errors.Join(err, <-done, ends[0].Close(), ends[1].Close()); err != nil || took != 6 {
+		t.Errorf("%v s, %v", took, err)
+	}
+}
+
+// What a new group does first does not count, nor the first runs of a kind.
+func TestTrials(t *testing.T) {
+	for _, young := range []bool{false, true} {
+		all := trials{young: young}
+		all.start()
+		n := 0
+		for since := 0.0; !all.knows; n++ {
+			since += 0.001
+			all.add(0.001, since)
+		}
+		if want := map[bool]int{false: learning - 1, true: 50}[young]; n < want-1 || n > want+1 || len(all.took) > 0 {
+			t.Errorf("of a new group %v: %d trials of a millisecond before the first that counts, of %d that did", young, n, len(all.took))
+		}
 	}
 }
 
