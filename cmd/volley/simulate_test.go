@@ -65,3 +65,37 @@ func TestSimulate(t *testing.T) {
 		}
 	}
 }
+
+// --least measures nothing: it takes the least of recordings, which must be complete and of
+// the transports that are asked for.
+func TestSimulateLeast(t *testing.T) {
+	d, dir := (&fakes{}).deps(), t.TempDir()
+	recorded, both := filepath.Join("..", "..", "collective", "tune", "testdata", "recorded.json"), filepath.Join(dir, "both.json")
+	r := call(t, context.Background(), d, "simulate", "--calibrate", "--transports", "tcp", "--least", recorded+","+recorded, "--save", both)
+	if r.status != 0 || !strings.Contains(r.stdout, " of 408 within 30 %") || !strings.Contains(r.stdout, "middle round") {
+		t.Fatalf("%+v", r)
+	}
+	one, err := readMachines(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := readMachines(both)
+	if err != nil || len(two) != 1 || two[0].Figures.Transport != "tcp" {
+		t.Fatalf("%+v, %v", two, err)
+	}
+	for _, m := range one {
+		if m.Figures.Transport == "tcp" && (two[0].Times[0].Seconds != m.Times[0].Seconds || len(two[0].Times[0].Rounds) != 2*len(m.Times[0].Rounds)) {
+			t.Errorf("%+v of twice %+v", two[0].Times[0], m.Times[0])
+		}
+	}
+	part := filepath.Join(dir, "part.json")
+	if err := os.WriteFile(part, []byte(`[{"figures":{"transport":"tcp"}}]`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{part: "figures are missing", both: "no figures of shm", filepath.Join(dir, "none.json"): "none.json"} {
+		r := call(t, context.Background(), d, "simulate", "--calibrate", "--transports", "tcp,shm", "--least", file)
+		if r.status == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", file, r)
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 )
 
 // Lengths are those of the vectors that are measured, in bytes.
-var Lengths = []int{8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 32 << 20}
+var Lengths = []int{8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20}
 
 // meter measures over one endpoint; all ranks of it do the same.
 type meter struct {

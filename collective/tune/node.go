@@ -171,10 +171,10 @@ func (c *Crowd) share(n *simulate.Network) {
 	if len(x.SendByte.One) > 0 {
 		row := per(c.Row, func(int) float64 { return c.Row[0].Seconds }, 1)
 		x.Stream = row
-		x.SendByte = simulate.Rate{One: oneSide(row, half), Two: half, OneOf: 2, TwoOf: all, Share: 0.5}
+		x.SendByte = simulate.Rate{One: among(2, oneSide(row, half)), Two: among(all, half)}
 		x.RecvByte = x.SendByte
 	} else {
-		x.RecvByte = simulate.Rate{One: per(c.Row, func(int) float64 { return c.Far + x.Long }, 1), Two: two, OneOf: 2, TwoOf: all, Share: 1}
+		x.RecvByte = simulate.Rate{One: among(2, per(c.Row, func(int) float64 { return c.Far + x.Long }, 1)), Two: among(all, two)}
 		x.Eager, x.Whole, x.Depth, x.Room = c.Eager, c.Eager, int(c.Depth), c.Room
 		x.FreshByte.Two = among(1.5*all, per(c.ShiftFresh, func(i int) float64 {
 			p := c.Shift[i]
@@ -182,7 +182,11 @@ func (c *Crowd) share(n *simulate.Network) {
 		}, sharing))
 		c.eager(x, upTo(c.Eager, half))
 	}
-	x.Fold = simulate.Rate{One: x.Fold.One, Two: among(all, per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing))}
+	summed := among(all, per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing))
+	if x.Fold.Two = summed; n.Looks {
+		// Alone it takes no longer than all at once; between two ranks it may, whose messages go other ways.
+		x.Fold = simulate.Rate{One: summed}
+	}
 }
 
 // eager are the costs of bytes of messages that both sides copy: of each side what all ranks
@@ -196,5 +200,5 @@ func (c *Crowd) eager(x *simulate.Costs, busy simulate.Curve) {
 		flight[i].Seconds = math.Max(0, whole.Seconds-2*busy[i].Seconds)
 	}
 	all := 2 * float64(c.Ranks)
-	x.ShortByte, x.Flight = simulate.Rate{One: busy, OneOf: all, Share: 0.5}, flight
+	x.ShortByte, x.Flight = simulate.Rate{One: among(all, busy)}, flight
 }

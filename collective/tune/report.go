@@ -13,9 +13,8 @@ import (
 
 // Report is what a group of ranks over one transport showed.
 type Report struct {
-	Figures *Figures   `json:"figures"`
-	Rounds  []*Figures `json:"rounds"` // those of each round, of which Figures are made
-	Times   []Timing   `json:"times"`
+	Figures *Figures `json:"figures"`
+	Times   []Timing `json:"times"`
 }
 
 // rounds is how often all is measured: the least of the rounds' medians counts, since what
@@ -45,9 +44,6 @@ func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (*Report
 // least is the least of what several Reports of one group have, in the first of them.
 func least(all []*Report) *Report {
 	r := all[0]
-	for _, x := range all {
-		r.Rounds = append(r.Rounds, x.Figures.clone())
-	}
 	for _, x := range all[1:] {
 		r.Figures.lower(x.Figures)
 		lower(r.Times, x.Times)
@@ -125,9 +121,8 @@ func one(ctx context.Context, ends transport.Endpoint, cases []Timing, round int
 
 // Machine is one transport's Reports: of two ranks, and of more.
 type Machine struct {
-	Figures *Figures   `json:"figures"`
-	Rounds  []*Figures `json:"rounds,omitempty"` // those of each round, of which Figures are made
-	Times   []Timing   `json:"times"`
+	Figures *Figures `json:"figures"`
+	Times   []Timing `json:"times"`
 }
 
 // Join makes a Machine of the Report of two ranks and, if not nil, one of more ranks
@@ -135,13 +130,6 @@ type Machine struct {
 func Join(pair, crowd *Report) *Machine {
 	f := *pair.Figures
 	m := &Machine{Figures: &f, Times: slices.Clone(pair.Times)}
-	for i, r := range pair.Rounds {
-		r = r.clone()
-		if crowd != nil && i < len(crowd.Rounds) {
-			r.Crowd = crowd.Rounds[i].Crowd
-		}
-		m.Rounds = append(m.Rounds, r)
-	}
 	if crowd != nil {
 		m.Figures.Crowd = crowd.Figures.Crowd
 		m.Times = append(m.Times, crowd.Times...)

@@ -159,7 +159,7 @@ func TestTrials(t *testing.T) {
 
 // A table has the fastest algorithm where it changes.
 func TestTable(t *testing.T) {
-	f := recorded(t)[0].Figures
+	f := recorded(t, "recorded.json")[0].Figures
 	time := func(a string, bytes int64, s float64) Timing {
 		return Timing{f.Transport, "AllReduce", a, 2, bytes, s, 1, nil}
 	}
