@@ -50,6 +50,7 @@ type Files struct {
 	starts  []int64
 	cache   int64
 	mapped  *storage.IPCSource // nil where pieces are decoded
+	begin   func(i int, names []string) (rawPiece, error)
 }
 
 // FromFiles opens the files of a storage.Parquet, IPC or CSV source. Footers are
@@ -64,6 +65,7 @@ func FromFiles(ctx context.Context, b *kernels.Backend, s table.Source, o FileOp
 		return nil, err
 	}
 	f := &Files{backend: b, source: s, pieces: pieces, cache: o.Cache, starts: []int64{0}}
+	f.begin = f.beginPiece
 	for i := range pieces.Len() {
 		f.starts = append(f.starts, f.starts[i]+pieces.Rows(i))
 	}

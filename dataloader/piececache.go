@@ -8,21 +8,23 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/processors"
+	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
 
 // pieceCache keeps decoded pieces, those used last, up to a number of bytes. A
-// piece is decoded by one goroutine, however many ask for it.
+// piece is decoded by one goroutine, however many ask for it, after another has read
+// it: see pieceline.go.
 type pieceCache struct {
 	limit int64
 	whole int               // where pieces are read one after the other: so many are kept, of which there is room also if they are larger than size says; else 0
 	size  func(i int) int64 // about what a piece takes
-	load  func(ctx context.Context, i int) (heldPiece, int64, error)
-	ctx   context.Context // of the decoding
-	stop  context.CancelFunc
-	turns chan struct{} // as many tokens as pieces may be decoded at a time
-
-	loaded, waited total // in load, and for pieces
+	pieceSteps
+	line   pieceLine
+	ctx    context.Context // of reading and decoding
+	stop   context.CancelFunc
+	loaded total // in reading and decoding
+	waited total // for pieces
 
 	loading sync.WaitGroup
 	mu      sync.Mutex
@@ -30,6 +32,30 @@ type pieceCache struct {
 	bytes   int64 // of pieces that are decoded or being decoded
 	clock   int64
 	closed  bool
+}
+
+// pieceSteps are how a piece is made.
+type pieceSteps struct {
+	// begin prepares reading.
+	begin func(i int) (rawPiece, error)
+	// decode makes a piece of what was read, and says how many bytes it takes.
+	decode func(ctx context.Context, i int, raw rawPiece) (heldPiece, int64, error)
+	// readers is how many pieces are read at a time.
+	readers int
+	// early says that what is read is what is kept, so that there must be room for it.
+	early bool
+}
+
+// rawPiece is a piece that is read, or will be, and is to be decoded.
+type rawPiece interface {
+	// Size is how many bytes Fetch takes beside the cache.
+	Size() int64
+	// Fetch reads. What goes wrong is an error of decoding.
+	Fetch(ctx context.Context)
+	// Table decodes its columns.
+	Table(ctx context.Context) (*table.Table, error)
+	// Close gives back what was read.
+	Close()
 }
 
 // heldPiece is what a decoded piece is read by.
@@ -47,11 +73,16 @@ type runPiece interface {
 	putRun(ctx context.Context, room *pieceScratch, first, n int64, to []Tensor, at int64) error
 }
 
-// cachedPiece is a piece that is decoded or will be. All but done is guarded by
-// the cache's mu until done is closed; uses, taken and last always.
+// cachedPiece is a piece that is decoded or will be, or is only read ahead. All but done
+// is guarded by the cache's mu.
 type cachedPiece struct {
 	number int
+	wanted bool // decoded, and not only read
 	done   chan struct{}
+	raw    rawPiece // from when it is read until it is decoded
+	taking int64    // bytes of the line that raw takes
+	begun  bool     // somebody reads it, or has
+	isRead bool
 	reader heldPiece
 	err    error
 	bytes  int64
@@ -60,8 +91,10 @@ type cachedPiece struct {
 	last   int64
 }
 
-func newPieceCache(limit int64, size func(int) int64, load func(context.Context, int) (heldPiece, int64, error)) *pieceCache {
-	c := &pieceCache{limit: limit, size: size, load: load, pieces: map[int]*cachedPiece{}, turns: make(chan struct{}, processors.Count())}
+func newPieceCache(limit int64, size func(int) int64, steps pieceSteps) *pieceCache {
+	c := &pieceCache{limit: limit, size: size, pieceSteps: steps, pieces: map[int]*cachedPiece{}}
+	c.line.most = lineBytes * int64(1+processors.Count())
+	c.line.moved.L = &c.mu
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -70,9 +103,9 @@ func newPieceCache(limit int64, size func(int) int64, load func(context.Context,
 func (c *pieceCache) want(i int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	begun := c.pieces[i] == nil
+	p := c.pieces[i]
 	c.find(i)
-	return begun
+	return p == nil || !p.wanted
 }
 
 // find is the entry of a piece, which is begun where there is none; nil in a
@@ -81,43 +114,41 @@ func (c *pieceCache) find(i int) *cachedPiece {
 	c.clock++
 	if p := c.pieces[i]; p != nil {
 		p.last = c.clock
+		if !p.wanted {
+			c.promote(p)
+		}
 		return p
 	}
+	return c.add(i, true)
+}
+
+// add begins a piece, nil in a closed cache. The lock is held.
+func (c *pieceCache) add(i int, wanted bool) *cachedPiece {
 	if c.closed {
 		return nil
 	}
-	p := &cachedPiece{number: i, done: make(chan struct{}), last: c.clock}
+	p := &cachedPiece{number: i, wanted: wanted, done: make(chan struct{}), last: c.clock}
 	c.pieces[i] = p
-	c.loading.Go(func() { c.decode(p) })
+	c.enter(p)
 	return p
 }
 
-// decode makes a piece when it is its turn.
-func (c *pieceCache) decode(p *cachedPiece) {
-	defer close(p.done)
-	select {
-	case c.turns <- struct{}{}:
-	case <-c.ctx.Done():
-		p.err = closedError()
-		return
-	}
-	defer func() { <-c.turns }()
-	c.mu.Lock()
-	p.bytes = c.size(p.number) // room is made before it is taken
-	c.bytes += p.bytes
-	c.shrink(p)
-	c.mu.Unlock()
-	begin := time.Now()
-	reader, bytes, err := c.load(c.ctx, p.number)
-	c.loaded.since(begin)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// finish notes what became of a piece. The lock is held.
+func (c *pieceCache) finish(p *cachedPiece, reader heldPiece, bytes int64, err error) {
 	p.reader, p.err = reader, err
 	if c.whole > 0 {
 		c.limit = max(c.limit, min(defaultCache, int64(c.whole)*bytes))
 	}
 	c.bytes += bytes - p.bytes
 	p.bytes = bytes
+	c.shrink(p)
+	close(p.done)
+}
+
+// reserve makes room before it is taken. The lock is held.
+func (c *pieceCache) reserve(p *cachedPiece) {
+	p.bytes = c.size(p.number)
+	c.bytes += p.bytes
 	c.shrink(p)
 }
 
@@ -148,6 +179,7 @@ func (c *pieceCache) shrink(newest *cachedPiece) {
 func (c *pieceCache) drop(p *cachedPiece) {
 	delete(c.pieces, p.number)
 	c.bytes -= p.bytes
+	c.unread(p)
 	if p.reader != nil {
 		_ = p.reader.Close() // which has nothing to say
 		p.reader = nil
@@ -196,16 +228,23 @@ func (c *pieceCache) giveBack(p *cachedPiece) {
 	c.shrink(p)
 }
 
-// close ends the decoding and forgets all pieces.
+// close ends reading and decoding and forgets all pieces.
 func (c *pieceCache) close() {
 	c.stop()
 	c.mu.Lock()
 	c.closed = true
+	c.line.moved.Broadcast()
 	c.mu.Unlock()
 	c.loading.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.pieces {
+		select {
+		case <-p.done:
+		default: // nobody got to it
+			p.err = closedError()
+			close(p.done)
+		}
 		c.drop(p)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
-	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
 
@@ -56,24 +55,25 @@ type pieceScratch struct {
 	gather  scratch
 }
 
-// pieceLoad is how pieces are decoded.
+// pieceLoad is how pieces are read and decoded.
 type pieceLoad struct {
-	table func(ctx context.Context, i int) (*table.Table, error)
+	pieceSteps // all but decode
 	// words opens a piece of words, and says how many bytes it has, or gives nil where
 	// it is none; nil where none is.
-	words  func(ctx context.Context, i int) (heldPiece, int64, error)
+	words  func(ctx context.Context, raw rawPiece) (heldPiece, int64, error)
 	byRows bool // tables are laid out by rows
 }
 
 func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int64, load pieceLoad, at func(int) string, check func(context.Context) error) *pieceReader {
 	r := &pieceReader{starts: starts, parts: parts, at: at, check: check, scratch: make(chan *pieceScratch, 64)}
-	r.cache = newPieceCache(cache, r.size, func(ctx context.Context, i int) (heldPiece, int64, error) {
+	steps := load.pieceSteps
+	steps.decode = func(ctx context.Context, i int, raw rawPiece) (heldPiece, int64, error) {
 		if load.words != nil {
-			if piece, bytes, err := load.words(ctx, i); piece != nil || err != nil {
+			if piece, bytes, err := load.words(ctx, raw); piece != nil || err != nil {
 				return piece, bytes, err
 			}
 		}
-		t, err := load.table(ctx, i)
+		t, err := raw.Table(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -91,7 +91,8 @@ func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int6
 			return nil, 0, fmt.Errorf("%s: %w", at(i), err)
 		}
 		return rows, rows.Bytes(), nil
-	})
+	}
+	r.cache = newPieceCache(cache, r.size, steps)
 	return r
 }
 
@@ -122,7 +123,7 @@ func (r *pieceReader) Bytes() int64 {
 
 // stages tells of reading and decoding.
 func (r *pieceReader) stages() stages {
-	s := stages{load: r.cache.loaded.get(), wait: r.cache.waited.get()}
+	s := stages{load: r.cache.loaded.get(), wait: r.cache.waited.get(), readWait: r.cache.line.read.get(), roomWait: r.cache.line.room.get()}
 	if r.reading != nil {
 		s.read = r.reading()
 	}
@@ -220,7 +221,7 @@ func (r *pieceReader) list(s *pieceScratch, piece int, begin, end int32) {
 }
 
 // Read goes piece by piece, in the order in which the rows first ask for them,
-// while as many as there are processors are decoded ahead.
+// while as many as there are processors are decoded ahead, and some more are read.
 func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
 	if len(to) != len(r.parts) {
 		return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.parts))
@@ -241,12 +242,15 @@ func (r *pieceReader) Read(ctx context.Context, rows []int64, to []Tensor) error
 // eachPiece goes through the pieces of rows that are sorted, and begins to decode those
 // that come next. do reads rows of a piece, from begin to end of those that are sorted.
 func (r *pieceReader) eachPiece(s *pieceScratch, do func(i int, begin, end int32) error) error {
-	ahead, wanted := processors.Count(), 0
+	ahead, wanted, read := processors.Count(), 0, 0
 	var bad *BadRows
 	begin := int32(0)
 	for k, i := range s.touched {
 		for ; r.cache != nil && wanted < len(s.touched) && wanted < k+ahead; wanted++ {
 			r.cache.want(int(s.touched[wanted]))
+		}
+		for read = max(read, wanted); r.cache != nil && read < len(s.touched) && read < wanted+readAhead; read++ {
+			r.cache.ahead(int(s.touched[read]))
 		}
 		end := s.counts[i]
 		err := do(int(i), begin, end)

@@ -5,10 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/processors"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage"
 )
 
 // decoded reads files that are decoded piece by piece. Numbers that become words are
@@ -17,32 +21,55 @@ import (
 // random then.
 func (f *Files) decoded(names []string, parts []Part, m memory.Allocator, spare int64, c *coming) *pieceReader {
 	load := pieceLoad{
-		table:  f.pieceTable(names),
-		byRows: spare > 0 && !slices.ContainsFunc(parts, func(p Part) bool { return p.Encodings != nil }),
+		pieceSteps: f.steps(names),
+		byRows:     spare > 0 && !slices.ContainsFunc(parts, func(p Part) bool { return p.Encodings != nil }),
 	}
 	rooms := memory.NewCaching(m, keptRooms)
 	if w := f.words(names, parts); w != nil {
-		load.words = func(ctx context.Context, i int) (heldPiece, int64, error) {
-			return w.open(ctx, rooms, i, c != nil && c.inOrder)
+		load.words = func(ctx context.Context, raw rawPiece) (heldPiece, int64, error) {
+			return w.open(ctx, rooms, raw, c != nil && c.inOrder)
 		}
 	}
 	return f.reader(load, parts, parts, rooms, c)
 }
 
-// pieceTable decodes some columns of pieces.
-func (f *Files) pieceTable(names []string) func(ctx context.Context, i int) (*table.Table, error) {
-	return func(ctx context.Context, i int) (*table.Table, error) {
-		batches, err := f.pieces.Read(ctx, i, names)
-		if err != nil {
-			return nil, err
-		}
-		return table.NewTable(f.backend, batches[0].Schema(), batches)
+// steps read some columns of pieces, as many at a time as there are processors.
+func (f *Files) steps(names []string) pieceSteps {
+	return pieceSteps{begin: func(i int) (rawPiece, error) { return f.begin(i, names) }, readers: processors.Count()}
+}
+
+// filePiece is some columns of a piece of a file.
+type filePiece struct {
+	*storage.PieceRead
+	backend *kernels.Backend
+}
+
+// wordsPiece is a rawPiece that can be decoded straight into tensors.
+type wordsPiece interface {
+	OpenWords(ctx context.Context, as []arrow.DataType) (*storage.WordGroup, error)
+}
+
+// beginPiece prepares reading of a piece.
+func (f *Files) beginPiece(i int, names []string) (rawPiece, error) {
+	r, err := f.pieces.Begin(i, names)
+	if err != nil {
+		return nil, err
 	}
+	return &filePiece{r, f.backend}, nil
+}
+
+// Table decodes the columns.
+func (p *filePiece) Table(ctx context.Context) (*table.Table, error) {
+	batches, err := p.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return table.NewTable(p.backend, batches[0].Schema(), batches)
 }
 
 // tables reads files for their pieces' tables alone. sizes are parts of about their size.
 func (f *Files) tables(names []string, sizes []Part, m memory.Allocator, c *coming) *pieceReader {
-	return f.reader(pieceLoad{table: f.pieceTable(names)}, nil, sizes, memory.NewCaching(m, keptRooms), c)
+	return f.reader(pieceLoad{pieceSteps: f.steps(names)}, nil, sizes, memory.NewCaching(m, keptRooms), c)
 }
 
 // reader reads pieces by load, which tensors of parts are made of.
@@ -124,7 +151,7 @@ const foreseen = 16
 
 // foresee begins to decode what the batches need that come when as many rows have
 // been given out as one piece has, two, and so on for each processor, as far as
-// the cache has room for that.
+// the cache has room for that, and to read what the first rows of those behind need.
 func (r *pieceReader) foresee(ticket int64) {
 	pieces := int64(len(r.starts) - 1)
 	each := max(1, r.starts[pieces]/pieces/r.coming.most)
@@ -138,8 +165,12 @@ func (r *pieceReader) foresee(ticket int64) {
 	if int64(len(s.coming)) < r.coming.most {
 		s.coming = make([]int64, r.coming.most)
 	}
-	for d := int64(1); d <= ahead; d++ {
+	for d := int64(1); d <= ahead+readAhead; d++ {
 		rows := r.coming.rows(s.coming, ticket+d*each)
+		if d > ahead && len(rows) > 0 && rows[0] >= 0 && rows[0] < r.starts[pieces] {
+			r.cache.ahead(r.piece(rows[0]))
+			continue
+		}
 		wanted := int64(0)
 		for k := 0; k < len(rows) && wanted < ahead; k += max(1, len(rows)/foreseen) {
 			if rows[k] < 0 || rows[k] >= r.starts[pieces] {

@@ -141,6 +141,8 @@ func (s *Stats) bound(workers int) string {
 type stages struct {
 	read, load time.Duration // load is reading and decoding
 	wait       time.Duration // of Read, for pieces
+	readWait   time.Duration // of decoders, for what is read
+	roomWait   time.Duration // of readers, for room
 	transform  time.Duration // of Read, in expressions
 }
 

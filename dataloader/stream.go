@@ -142,7 +142,7 @@ func (s *Stream) pieces(parts []Part, m memory.Allocator) (*pieceReader, error) 
 		s.used = true
 	}
 	p := &pull{stream: s, passed: map[int]*table.Table{}}
-	r := newPieceReader(s.starts, parts, m, max(0, s.options.Cache), pieceLoad{table: p.load}, func(i int) string {
+	r := newPieceReader(s.starts, parts, m, max(0, s.options.Cache), pieceLoad{pieceSteps: p.steps()}, func(i int) string {
 		return fmt.Sprintf("stream: rows from %d", s.starts[i])
 	}, nil)
 	r.end, r.reading = p.close, p.waits.get
@@ -162,6 +162,36 @@ type pull struct {
 	failed error // what a stream that is read once has ended with
 	waits  total // for the stream
 }
+
+// steps read the stream, one piece after the other. A piece is no more when it is decoded
+// than when it is read.
+func (p *pull) steps() pieceSteps {
+	return pieceSteps{begin: func(i int) (rawPiece, error) { return &pulledPiece{of: p, number: i}, nil }, readers: 1, early: true}
+}
+
+// pulledPiece is a piece of a stream.
+type pulledPiece struct {
+	of     *pull
+	number int
+	table  *table.Table
+	err    error
+}
+
+// Size is nothing beside what the cache holds.
+func (*pulledPiece) Size() int64 { return 0 }
+
+// Fetch waits for the stream.
+func (p *pulledPiece) Fetch(ctx context.Context) { p.table, p.err = p.of.load(ctx, p.number) }
+
+// Table gives the rows over.
+func (p *pulledPiece) Table(context.Context) (*table.Table, error) {
+	t := p.table
+	p.table = nil
+	return t, p.err
+}
+
+// Close gives the rows back.
+func (p *pulledPiece) Close() { p.table.Release() }
 
 // load is a piece of the stream. Those before it are kept for who asks next:
 // several pieces are asked for at a time, in any order.

@@ -12,7 +12,6 @@ import (
 
 // wordFiles are files whose columns are decoded straight into tensors of 32 bits.
 type wordFiles struct {
-	files *Files
 	names []string         // of the columns that are read
 	as    []arrow.DataType // what each becomes
 	parts []Part
@@ -22,7 +21,7 @@ type wordFiles struct {
 // not of 32 bits, has an encoding, or a column that is in two parts or becomes no
 // word.
 func (f *Files) words(names []string, parts []Part) *wordFiles {
-	w := &wordFiles{files: f, names: names, as: make([]arrow.DataType, len(names)), parts: parts}
+	w := &wordFiles{names: names, as: make([]arrow.DataType, len(names)), parts: parts}
 	for _, p := range parts {
 		if p.Encodings != nil || p.width() != 4 {
 			return nil
@@ -40,8 +39,8 @@ func (f *Files) words(names []string, parts []Part) *wordFiles {
 
 // open gives a piece, decoded as batches ask for it or as a whole; nil where it cannot
 // be.
-func (w *wordFiles) open(ctx context.Context, m memory.Allocator, i int, inOrder bool) (_ heldPiece, bytes int64, err error) {
-	group, err := w.files.pieces.OpenWords(ctx, i, w.names, w.as)
+func (w *wordFiles) open(ctx context.Context, m memory.Allocator, raw rawPiece, inOrder bool) (_ heldPiece, bytes int64, err error) {
+	group, err := raw.(wordsPiece).OpenWords(ctx, w.as)
 	if err != nil || group == nil {
 		return nil, 0, err
 	}

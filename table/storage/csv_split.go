@@ -17,13 +17,16 @@ const csvBlockBytes = 1 << 20
 type csvBlock struct {
 	text []byte
 	line int64 // of its first byte, from 1
+	lent bool  // the text's room is somebody else's
 }
 
 // release gives the text's room back; nothing may refer to it any more.
 func (b *csvBlock) release() {
 	text := b.text
 	b.text = nil
-	csvTexts.Put(&text)
+	if !b.lent {
+		csvTexts.Put(&text)
+	}
 }
 
 // csvSplitter cuts a text into blocks at ends of records, which are ends of

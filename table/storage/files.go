@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,9 +45,11 @@ func expand(paths []string) ([]string, error) {
 type input struct {
 	path string
 	file *os.File
+	at   io.ReaderAt // the file
 	info os.FileInfo // when it was opened
 	size int64
 	busy atomic.Int64 // nanoseconds in reads of an until
+	kept stretches    // of it in memory
 }
 
 // openInput opens a regular file for reading.
@@ -67,7 +70,15 @@ func openInput(path string) (*input, error) {
 		f.Close()
 		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
 	}
-	return &input{path: path, file: f, info: info, size: info.Size()}, nil
+	return &input{path: path, file: f, at: f, info: info, size: info.Size()}, nil
+}
+
+// ReadAt reads as *os.File does, without the file where what is asked for was fetched.
+func (in *input) ReadAt(p []byte, off int64) (int, error) {
+	if in.kept.copy(p, off) {
+		return len(p), nil
+	}
+	return in.at.ReadAt(p, off)
 }
 
 func (in *input) close() { in.file.Close() }
@@ -91,7 +102,7 @@ func (u *until) ReadAt(p []byte, off int64) (int, error) {
 	}
 	n := 0
 	for len(p)-n > readStep {
-		k, err := u.in.file.ReadAt(p[n:n+readStep], off+int64(n))
+		k, err := u.in.ReadAt(p[n:n+readStep], off+int64(n))
 		n += k
 		if err == nil {
 			err = canceled(u.ctx, u.in.path)
@@ -100,7 +111,7 @@ func (u *until) ReadAt(p []byte, off int64) (int, error) {
 			return n, err
 		}
 	}
-	k, err := u.in.file.ReadAt(p[n:], off+int64(n))
+	k, err := u.in.ReadAt(p[n:], off+int64(n))
 	return n + k, err
 }
 

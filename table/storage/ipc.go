@@ -92,7 +92,7 @@ func openIPCInput(ctx context.Context, in *input, from memory.Allocator) (ipcInp
 		return nil, damaged(in.path, "", "the file is empty")
 	}
 	head := make([]byte, len(ipcMagic))
-	if _, err := in.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, inFile(in.path, "", err, device.ErrUnavailable)
 	}
 	if string(head) == ipcMagic {

@@ -108,7 +108,7 @@ func ipcFooter(in *input) (dictionaries, batches []ipcBlock, err error) {
 		return nil, nil, damaged(in.path, "", "%d bytes are too few for an Arrow IPC file", in.size)
 	}
 	end := make([]byte, tail)
-	if _, err := in.file.ReadAt(end, in.size-int64(tail)); err != nil {
+	if _, err := in.ReadAt(end, in.size-int64(tail)); err != nil {
 		return nil, nil, err
 	}
 	if string(end[4:]) != ipcMagic {
@@ -119,7 +119,7 @@ func ipcFooter(in *input) (dictionaries, batches []ipcBlock, err error) {
 		return nil, nil, damaged(in.path, "footer", "it should be %d bytes long in a file of %d", n, in.size)
 	}
 	footer := make([]byte, n)
-	if _, err := in.file.ReadAt(footer, in.size-int64(tail)-n); err != nil {
+	if _, err := in.ReadAt(footer, in.size-int64(tail)-n); err != nil {
 		return nil, nil, err
 	}
 	dictionaries, batches, ok := checkFooter(footer)
@@ -135,7 +135,7 @@ func checkBlock(in *input, b ipcBlock, want int64) error {
 		return fmt.Errorf("%d + %d bytes at offset %d of a file of %d", b.meta, b.body, b.offset, in.size)
 	}
 	meta := make([]byte, b.meta)
-	if _, err := in.file.ReadAt(meta, b.offset); err != nil {
+	if _, err := in.ReadAt(meta, b.offset); err != nil {
 		return err
 	}
 	if binary.LittleEndian.Uint32(meta) == 0xFFFFFFFF {

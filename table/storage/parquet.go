@@ -125,7 +125,7 @@ func (s *parquetScan) next(ctx context.Context) (job, error) {
 		s.group++
 		if f.meta.RowGroup(g).NumRows() > 0 && s.may(f, g) {
 			return func(ctx context.Context, emit func(*table.Batch) error) error {
-				return s.read(ctx, f, g, fields, emit)
+				return s.read(ctx, f, g, fields, nil, emit)
 			}, nil
 		}
 		if err := canceled(ctx, f.path); err != nil {
@@ -157,8 +157,8 @@ func (s *parquetScan) close() {
 	}
 }
 
-// read makes the batches of one row group.
-func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []int, emit func(*table.Batch) error) error {
+// read makes the batches of one row group, of which some is there.
+func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []int, there *fetched, emit func(*table.Batch) error) error {
 	rows := f.meta.RowGroup(g).NumRows()
 	size := batchRows(s.options.BatchRows, len(fields))
 	if len(fields) == 0 {
@@ -173,7 +173,7 @@ func (s *parquetScan) read(ctx context.Context, f *parquetFile, g int, fields []
 			return unsupported(f.path, field.Name, "columns of type %s in Parquet; choose columns without it", field.Type)
 		}
 	}
-	r := groupReader{file: f, g: g, from: hostMemory(s.backend), want: s.want, fields: fields, emit: emit, most: largestBlock(f.size)}
+	r := groupReader{file: f, g: g, from: hostMemory(s.backend), want: s.want, fields: fields, there: there, emit: emit, most: largestBlock(f.size)}
 	err := r.read(ctx, size)
 	for size > 1 && errors.Is(err, errLongTexts) { // again, and without the rows that were emitted
 		size = max(1, size/16)

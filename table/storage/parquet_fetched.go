@@ -1,86 +1,52 @@
 package storage
 
 import (
+	"cmp"
 	"context"
-	"math"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 )
 
-// largestFetch is the longest stretch of a file that is read at once: row groups are
-// usually shorter, so that a page costs no call of the system, and those that are not
-// are read page by page.
-const largestFetch = 8 << 20
-
-// fetched is a stretch of a file in memory. Nil has nothing.
-type fetched struct {
-	at int64
-	b  []byte
-}
-
-// bytes are n bytes from an offset in the file on, or nil where they are not all there.
-func (f *fetched) bytes(at, n int64) []byte {
-	if f == nil || at < f.at || n > int64(len(f.b))-(at-f.at) {
-		return nil
-	}
-	at -= f.at
-	return f.b[at : at+n : at+n]
-}
-
-// fetch reads into room the column chunks of the fields at once, and what lies between them. It
-// is nil where that would be much more than they are, or more than largestFetch, or
-// where it fails: pages are read one by one then, and what is wrong is an error of that
-// one.
-func (r *groupReader) fetch(ctx context.Context, room *groupRoom) *fetched {
-	first, last, sum := int64(math.MaxInt64), int64(0), int64(0)
+// spans are where in the file the column chunks of the fields lie.
+func (r *groupReader) spans() (all []span) {
 	for _, i := range r.fields {
 		for _, leaf := range r.file.leaves[i] {
 			chunk, err := r.file.meta.RowGroup(r.g).ColumnChunk(leaf)
 			if err != nil {
-				return nil
+				return nil // which decoding tells
 			}
 			start, size := chunkSpan(chunk)
-			first, last, sum = min(first, start), max(last, start+size), sum+size
+			all = append(all, span{start, size})
 		}
 	}
-	n := last - first
-	if n <= 0 || n > largestFetch || n > sum+sum/4 {
-		return nil
-	}
-	b, err := roomIn(&room.stretch, r.from, n)
-	if err != nil {
-		return nil
-	}
-	in := &until{ctx: ctx, in: r.file.input}
-	if _, err := in.ReadAt(b, first); err != nil {
-		return nil
-	}
-	return &fetched{first, b}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.at, b.at) })
+	return all
 }
 
-// groupRoom is what a row group is opened in: a stretch of the file, a page of it, and
-// what that is unpacked to.
-type groupRoom struct{ stretch, packed, page *memory.Buffer }
+// groupRoom is what a row group is opened in: a page of the file, and what that is
+// unpacked to.
+type groupRoom struct{ packed, page *memory.Buffer }
 
 func (r *groupRoom) release() {
-	for _, b := range []*memory.Buffer{r.stretch, r.packed, r.page} {
-		b.Release()
-	}
+	r.packed.Release()
+	r.page.Release()
 }
 
-// groupMemory has row groups that are opened one after the other work in the same
+// groupMemory has pieces that are opened one after the other work in the same
 // memory, though they differ in size: fresh pages cost a fifth of what decoding does.
 // Nil keeps nothing.
 type groupMemory struct {
-	largest atomic.Int64 // bytes of a WordGroup that can be kept, so far
-	rooms   chan *groupRoom
+	largest   atomic.Int64 // bytes of a WordGroup that can be kept, so far
+	rooms     chan *groupRoom
+	stretches chan *memory.Buffer // that pieces were fetched to
 }
 
 func newGroupMemory() *groupMemory {
-	return &groupMemory{rooms: make(chan *groupRoom, processors.Count())}
+	return &groupMemory{rooms: make(chan *groupRoom, processors.Count()), stretches: make(chan *memory.Buffer, 1+processors.Count())}
 }
 
 // sizeFor is how much memory a WordGroup takes that needs so many bytes: as much as the
@@ -123,16 +89,45 @@ func (m *groupMemory) giveBack(r *groupRoom) {
 	r.release()
 }
 
+// stretch gives a buffer to fetch into, or nil.
+func (m *groupMemory) stretch() *memory.Buffer {
+	select {
+	case b := <-m.stretches:
+		return b
+	default:
+		return nil
+	}
+}
+
+// keep keeps a buffer for what is fetched next.
+func (m *groupMemory) keep(b *memory.Buffer) {
+	if b == nil {
+		return
+	}
+	select {
+	case m.stretches <- b:
+	default:
+		b.Release()
+	}
+}
+
 // drop gives all memory back. Nobody opens a row group any more.
 func (m *groupMemory) drop() {
 	for {
 		select {
 		case r := <-m.rooms:
 			r.release()
+		case b := <-m.stretches:
+			b.Release()
 		default:
 			return
 		}
 	}
+}
+
+// fetch reads the column chunks of the fields into a buffer, which may be replaced.
+func (r *groupReader) fetch(ctx context.Context, room **memory.Buffer) *fetched {
+	return fetch(ctx, r.file.input, room, r.from, together(r.spans()))
 }
 
 // roomIn is n bytes, slack bytes behind them, of a buffer that is used again. One that

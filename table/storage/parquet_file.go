@@ -77,7 +77,7 @@ func parquetFooterBytes(in *input) ([]byte, error) {
 		return nil, damaged(in.path, "", "%d bytes are too few for a Parquet file", in.size)
 	}
 	tail := make([]byte, parquetTail)
-	if _, err := in.file.ReadAt(tail, in.size-parquetTail); err != nil {
+	if _, err := in.ReadAt(tail, in.size-parquetTail); err != nil {
 		return nil, err
 	}
 	switch string(tail[4:]) {
@@ -92,7 +92,7 @@ func parquetFooterBytes(in *input) ([]byte, error) {
 		return nil, damaged(in.path, "footer", "it should be %d bytes long in a file of %d", n, in.size)
 	}
 	footer := make([]byte, n)
-	if _, err := in.file.ReadAt(footer, in.size-parquetTail-n); err != nil {
+	if _, err := in.ReadAt(footer, in.size-parquetTail-n); err != nil {
 		return nil, err
 	}
 	return footer, checkThrift(footer)

@@ -80,6 +80,9 @@ func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, er
 		if len(r.file.leaves[i]) == 1 {
 			r.flat[k] = r.file.flatChunk(r.from, r.g, r.file.leaves[i][0], field, pages, r.most)
 		}
+		if r.flat[k] != nil {
+			r.flat[k].there = r.there
+		}
 		if r.flat[k] == nil {
 			leaves = append(leaves, r.file.leaves[i]...)
 			others = append(others, field)

@@ -88,7 +88,7 @@ func (p *parquetFile) pageAt(there *fetched, buf *[]byte, at, end int64) (h page
 	}
 	for {
 		b := (*buf)[:min(int64(len(*buf)), end-at)]
-		n, err := p.file.ReadAt(b, at)
+		n, err := p.ReadAt(b, at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return h, nil, err
 		}

@@ -75,7 +75,6 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 	defer guard(r.file.path, rowGroup(r.g), &err)
 	room := r.memory.borrow()
 	defer r.memory.giveBack(room)
-	r.there = r.fetch(ctx, room)
 	leaves, _, err := r.open(ctx)
 	defer r.close()
 	if err != nil || len(leaves) > 0 {
@@ -99,7 +98,6 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 		if err := canceled(ctx, r.file.path); err != nil {
 			return nil, err
 		}
-		c.there = r.there
 		err := one.addIn(ctx, room, c, as[k])
 		if errors.Is(err, errNotWords) {
 			return nil, nil

@@ -38,10 +38,14 @@ const keptRooms = 32 << 20
 type piece struct {
 	part string // "row group 3"
 	path string
+	in   *input
 	rows int64
-	read func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error
+	// spans are what is read for columns, in the order of the file.
+	spans func(want *arrow.Schema) []span
+	// read decodes columns; what of them is there is not read.
+	read func(ctx context.Context, want *arrow.Schema, there *fetched, emit func(*table.Batch) error) error
 	// words is nil where there is no such way.
-	words func(ctx context.Context, want *arrow.Schema, as []arrow.DataType) (*WordGroup, error)
+	words func(ctx context.Context, want *arrow.Schema, there *fetched, as []arrow.DataType) (*WordGroup, error)
 }
 
 // pieceFile is an open file as it was when it was opened.
@@ -111,51 +115,25 @@ func (p *Pieces) Compressed() bool { return p.compressed }
 // At is the file that piece i is in, and which part of it.
 func (p *Pieces) At(i int) (path, part string) { return p.pieces[i].path, p.pieces[i].part }
 
-// Read reads the named columns of a piece, in the order of the schema, into
-// batches that the caller releases. A damaged piece is an error that names file
-// and part, of the kind ErrFormat; other pieces can be read all the same.
-func (p *Pieces) Read(ctx context.Context, i int, columns []string) (batches []*table.Batch, err error) {
-	one := &p.pieces[i]
-	want, err := project(p.name, p.schema, columns)
+// Read is Begin and Read of a piece, and its end.
+func (p *Pieces) Read(ctx context.Context, i int, columns []string) ([]*table.Batch, error) {
+	r, err := p.Begin(i, columns)
 	if err != nil {
 		return nil, err
 	}
-	rows := int64(0)
-	err = one.read(ctx, want, func(b *table.Batch) error {
-		batches, rows = append(batches, b), rows+b.Len()
-		return nil
-	})
-	if err == nil && rows != one.rows {
-		err = damaged(one.path, one.part, "%d rows, where there were %d when it was opened", rows, one.rows)
-	}
-	if err != nil {
-		for _, b := range batches {
-			b.Release()
-		}
-		return nil, err
-	}
-	return batches, nil
+	defer r.Close()
+	return r.Read(ctx)
 }
 
-// OpenWords opens a piece for the decoding of the named columns, in the order of the
-// schema, straight to where they are wanted, as numbers of 32 bits of the types given
-// by as. A number becomes float32, or stays as it is. It gives nil where that is not
-// possible: where the piece is none of Parquet, or a column has nulls, another type, or
-// an encoding other than plain ones and dictionaries: Read is the way then. Errors are
-// those of Read. The caller closes the group, before the pieces.
+// OpenWords is Begin, Fetch and OpenWords of a piece, and its end.
 func (p *Pieces) OpenWords(ctx context.Context, i int, columns []string, as []arrow.DataType) (*WordGroup, error) {
-	one := &p.pieces[i]
-	if one.words == nil {
-		return nil, nil
-	}
-	want, err := project(p.name, p.schema, columns)
+	r, err := p.Begin(i, columns)
 	if err != nil {
 		return nil, err
 	}
-	if len(as) != want.NumFields() {
-		return nil, device.Errorf(device.ErrMismatch, "", "storage", "types of %d columns of %d", len(as), want.NumFields())
-	}
-	return one.words(ctx, want, as)
+	defer r.Close()
+	r.Fetch(ctx)
+	return r.OpenWords(ctx, as)
 }
 
 // Check is an ErrMismatch that names the first file that is not any more what

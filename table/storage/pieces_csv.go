@@ -14,8 +14,8 @@ import (
 
 // csvSpan is where a block of text is.
 type csvSpan struct {
-	at, size int64
-	line     int64
+	span
+	line int64
 }
 
 // openCSV finds the blocks, and counts their records.
@@ -60,7 +60,7 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 		if at < 0 {
 			at = f.split.at - size
 		}
-		span := csvSpan{at, size, block.line}
+		lines := csvSpan{span{at, size}, block.line}
 		at += size
 		rows, err := s.countRows(path, block, names)
 		if err != nil {
@@ -68,10 +68,11 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 		}
 		block.release()
 		if rows > 0 {
-			p.pieces = append(p.pieces, piece{fmt.Sprintf("lines from %d", span.line), path, rows,
-				func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
-					return s.readSpan(ctx, b, f.input, span, names, want, emit)
-				}, nil})
+			p.pieces = append(p.pieces, piece{part: fmt.Sprintf("lines from %d", block.line), path: path, in: f.input, rows: rows,
+				spans: func(*arrow.Schema) []span { return []span{lines.span} },
+				read: func(ctx context.Context, want *arrow.Schema, there *fetched, emit func(*table.Batch) error) error {
+					return s.readSpan(ctx, b, f.input, lines, names, want, there, emit)
+				}})
 		}
 	}
 }
@@ -101,7 +102,7 @@ func noSlots(n int) []int {
 }
 
 // readSpan parses a block that was found before.
-func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input, at csvSpan, names []string, want *arrow.Schema, emit func(*table.Batch) error) error {
+func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input, at csvSpan, names []string, want *arrow.Schema, there *fetched, emit func(*table.Batch) error) error {
 	scan := &csvScanner{source: s, backend: b, want: want, names: names, slots: noSlots(len(names))}
 	for i, name := range names {
 		k := want.FieldIndices(name)
@@ -116,6 +117,9 @@ func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input,
 		}
 		_, given := s.options.Types[name]
 		scan.columns = append(scan.columns, csvColumn{name: name, number: i + 1, typ: typ, parser: parser, given: given})
+	}
+	if text := there.bytes(at.at, at.size); text != nil { // of which no column keeps anything
+		return scan.parse(in.path, csvBlock{text: text, line: at.line, lent: true}, emit)
 	}
 	text := make([]byte, at.size)
 	if n, err := (&until{ctx: ctx, in: in}).ReadAt(text, at.at); n < len(text) {

@@ -43,7 +43,10 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 			}
 			p.compressed = p.compressed || head.compressed
 			if head.rows > 0 {
-				p.pieces = append(p.pieces, piece{recordBatch(i), path, head.rows, func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
+				at := span{f.batches[i].offset, f.batches[i].meta + f.batches[i].body}
+				p.pieces = append(p.pieces, piece{part: recordBatch(i), path: path, in: f.input, rows: head.rows, spans: func(*arrow.Schema) []span {
+					return []span{at} // with all columns
+				}, read: func(ctx context.Context, want *arrow.Schema, _ *fetched, emit func(*table.Batch) error) error {
 					if err := canceled(ctx, path); err != nil {
 						return err
 					}
@@ -53,7 +56,7 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 					}
 					defer rec.Release()
 					return (&ipcScan{want: want}).emit(path, i, f.arena, rec, emit)
-				}, nil})
+				}})
 			}
 		}
 	}
@@ -74,7 +77,7 @@ func (f *ipcFile) head(i int) (h ipcHead, err error) {
 		return h, inFile(f.path, recordBatch(i), err, ErrFormat)
 	}
 	meta := make([]byte, b.meta)
-	if _, err := f.file.ReadAt(meta, b.offset); err != nil {
+	if _, err := f.ReadAt(meta, b.offset); err != nil {
 		return h, inFile(f.path, recordBatch(i), err, ErrFormat)
 	}
 	if binary.LittleEndian.Uint32(meta) == 0xFFFFFFFF {
@@ -162,7 +165,7 @@ func mapIPC(ctx context.Context, path string) (*ipcFile, error) {
 		return nil, err
 	}
 	head := make([]byte, len(ipcMagic))
-	if n, err := in.file.ReadAt(head, 0); n < len(head) || string(head) != ipcMagic {
+	if n, err := in.ReadAt(head, 0); n < len(head) || string(head) != ipcMagic {
 		return fail(inFile(path, "", orFormat(err), ErrFormat))
 	}
 	bytes, release, err := mapFile(in.file, in.size)

@@ -35,11 +35,14 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 		}
 		for g := range f.meta.NumRowGroups() {
 			if rows := f.meta.RowGroup(g).NumRows(); rows > 0 {
-				p.pieces = append(p.pieces, piece{rowGroup(g), path, rows, func(ctx context.Context, want *arrow.Schema, emit func(*table.Batch) error) error {
+				p.pieces = append(p.pieces, piece{part: rowGroup(g), path: path, in: f.input, rows: rows, spans: func(want *arrow.Schema) []span {
+					r := groupReader{file: f, g: g, fields: fieldsOf(f, want)}
+					return together(r.spans())
+				}, read: func(ctx context.Context, want *arrow.Schema, there *fetched, emit func(*table.Batch) error) error {
 					scan := &parquetScan{backend: b, want: want}
-					return scan.read(ctx, f, g, fieldsOf(f, want), emit)
-				}, func(ctx context.Context, want *arrow.Schema, as []arrow.DataType) (*WordGroup, error) {
-					r := groupReader{file: f, g: g, from: p.rooms, memory: p.memory, want: want, fields: fieldsOf(f, want), most: largestBlock(f.size)}
+					return scan.read(ctx, f, g, fieldsOf(f, want), there, emit)
+				}, words: func(ctx context.Context, want *arrow.Schema, there *fetched, as []arrow.DataType) (*WordGroup, error) {
+					r := groupReader{file: f, g: g, from: p.rooms, memory: p.memory, want: want, fields: fieldsOf(f, want), there: there, most: largestBlock(f.size)}
 					return r.words(ctx, as)
 				}})
 			}
