@@ -38,6 +38,7 @@ type footer struct {
 	meta   *metadata.FileMetaData
 	schema *arrow.Schema
 	leaves [][]int
+	sum    uint32
 }
 
 // readFooters are those of this process: a loader for each epoch, or a query for each

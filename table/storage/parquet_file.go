@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"hash/crc32"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -21,6 +22,7 @@ type parquetFile struct {
 	meta   *metadata.FileMetaData
 	schema *arrow.Schema
 	leaves [][]int // of each field: the numbers of its leaf columns
+	sum    uint32  // of the footer
 }
 
 // parquetTail is the footer's length and the magic bytes.
@@ -36,14 +38,14 @@ func openParquet(path string) (*parquetFile, error) {
 		return nil, err
 	}
 	if known := readFooters.get(path, in.info); known != nil {
-		return &parquetFile{input: in, meta: known.meta, schema: known.schema, leaves: known.leaves}, nil
+		return &parquetFile{input: in, meta: known.meta, schema: known.schema, leaves: known.leaves, sum: known.sum}, nil
 	}
 	p, bytes, err := readParquetFooter(in)
 	if err != nil {
 		in.close()
 		return nil, inFile(path, "footer", err, ErrFormat)
 	}
-	readFooters.put(&footer{path, in.info, bytes, p.meta, p.schema, p.leaves})
+	readFooters.put(&footer{path, in.info, bytes, p.meta, p.schema, p.leaves, p.sum})
 	return p, nil
 }
 
@@ -54,13 +56,14 @@ func readParquetFooter(in *input) (p *parquetFile, bytes int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	sum := crc32.ChecksumIEEE(footer)
 	meta, err := metadata.NewFileMetaData(footer, nil)
 	if err != nil {
 		return nil, 0, err
 	}
 	meta.SetSourceFileSize(in.size)
 	meta.WriterVersion() // computed on first use, and not safe for two goroutines then
-	p = &parquetFile{input: in, meta: meta}
+	p = &parquetFile{input: in, meta: meta, sum: sum}
 	if err := p.check(); err != nil {
 		return nil, 0, err
 	}

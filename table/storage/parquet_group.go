@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -33,6 +34,8 @@ type groupReader struct {
 	flat   []*chunkReader // of want's fields, nil where arrow-go reads
 	others *arrow.Schema  // of the fields that it reads
 	beside bool           // columns are decoded beside each other
+
+	checked bool // pages that arrow-go reads were held against their checksums
 }
 
 // read emits the batches behind those that were emitted, and the whole row
@@ -66,7 +69,7 @@ func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, er
 	var others []arrow.Field
 	for k, i := range r.fields {
 		field := r.file.schema.Field(i)
-		var pages []chunkPage
+		var pages, all []chunkPage // of a leaf, and of all
 		for _, leaf := range r.file.leaves[i] {
 			chunk, err := r.file.meta.RowGroup(r.g).ColumnChunk(leaf)
 			if err != nil {
@@ -76,6 +79,7 @@ func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, er
 				return nil, 0, err
 			}
 			largest = max(largest, largestOf(pages))
+			all = append(all, pages...)
 		}
 		if len(r.file.leaves[i]) == 1 {
 			r.flat[k] = r.file.flatChunk(r.from, r.g, r.file.leaves[i][0], field, pages, r.most)
@@ -84,12 +88,48 @@ func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, er
 			r.flat[k].there = r.there
 		}
 		if r.flat[k] == nil {
+			if err := r.checkPages(ctx, field.Name, all); err != nil {
+				return nil, 0, err
+			}
 			leaves = append(leaves, r.file.leaves[i]...)
 			others = append(others, field)
 		}
 	}
-	r.others = arrow.NewSchema(others, nil)
+	r.others, r.checked = arrow.NewSchema(others, nil), true
 	return leaves, largest, nil
+}
+
+// checkPages holds pages that arrow-go decodes against their checksums, which it does not
+// look at: of a chunkReader each page is, when it is its turn.
+func (r *groupReader) checkPages(ctx context.Context, name string, pages []chunkPage) error {
+	var room *memory.Buffer
+	defer func() { room.Release() }()
+	for i := range pages {
+		p := &pages[i]
+		if !p.summed || r.checked {
+			continue
+		}
+		fault := func(err error) error {
+			return &Error{Path: r.file.path, Part: rowGroup(r.g), Name: name, Kind: ErrFormat, Text: fmt.Sprintf("page at offset %d", p.body-int64(p.size)), Cause: err}
+		}
+		body := r.there.bytes(p.body, p.compressed)
+		if body == nil {
+			var err error
+			if body, err = roomIn(&room, r.from, p.compressed); err != nil {
+				return inFile(r.file.path, rowGroup(r.g), err, nil)
+			}
+			if _, err := (&until{ctx: ctx, in: r.file.input}).ReadAt(body, p.body); err != nil {
+				if canceled := canceled(ctx, r.file.path); canceled != nil {
+					return canceled
+				}
+				return fault(err)
+			}
+		}
+		if err := p.check(body); err != nil {
+			return fault(err)
+		}
+	}
+	return nil
 }
 
 func (r *groupReader) close() {

@@ -53,6 +53,7 @@ type pieceFile struct {
 	in    *input
 	path  string
 	info  fs.FileInfo
+	sum   uint32 // of the footer of a Parquet file
 	close func()
 }
 
@@ -90,9 +91,9 @@ func OpenPieces(ctx context.Context, b *kernels.Backend, s table.Source) (_ *Pie
 }
 
 // opened notes a file, before it is looked at.
-func (p *Pieces) opened(in *input, end func()) error {
+func (p *Pieces) opened(in *input, footer uint32, end func()) error {
 	info, err := in.file.Stat()
-	p.files = append(p.files, pieceFile{in, in.path, info, end})
+	p.files = append(p.files, pieceFile{in, in.path, info, footer, end})
 	return inFile(in.path, "", err, device.ErrUnavailable)
 }
 
@@ -137,7 +138,9 @@ func (p *Pieces) OpenWords(ctx context.Context, i int, columns []string, as []ar
 }
 
 // Check is an ErrMismatch that names the first file that is not any more what
-// it was when it was opened: of another size or time, replaced, or gone.
+// it was when it was opened: of another size or time, replaced, or gone. Values are not
+// read: those that were changed behind a file's size and time are found by the checksums of
+// the pages, when they are decoded, and not where a writer put none.
 func (p *Pieces) Check(ctx context.Context) error {
 	for _, f := range p.files {
 		if err := canceled(ctx, f.path); err != nil {
@@ -161,12 +164,15 @@ func (p *Pieces) Check(ctx context.Context) error {
 }
 
 // Fingerprint is a number that is another when a file has another size, time of
-// its last change, or division into pieces. Values are not read.
+// its last change, division into pieces, or, of Parquet, another footer: the places and
+// sizes of its columns, and the extremes of their values where the writer put them there.
+// Values are not read.
 func (p *Pieces) Fingerprint() uint32 {
 	var text []byte
 	for _, f := range p.files {
 		text = binary.LittleEndian.AppendUint64(text, uint64(f.info.Size()))
 		text = binary.LittleEndian.AppendUint64(text, uint64(f.info.ModTime().UnixNano()))
+		text = binary.LittleEndian.AppendUint32(text, f.sum)
 	}
 	for _, one := range p.pieces {
 		text = binary.LittleEndian.AppendUint64(text, uint64(one.rows))

@@ -44,7 +44,7 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 	if err != nil {
 		return err
 	}
-	if err := p.opened(f.input, f.close); err != nil {
+	if err := p.opened(f.input, 0, f.close); err != nil {
 		return err
 	}
 	at := int64(-1) // of the next block; the first one begins behind the header

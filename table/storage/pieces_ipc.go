@@ -27,7 +27,7 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 			in.close()
 			return unsupported(path, "", "an IPC stream does not say where its record batches are: convert it to an IPC file")
 		}
-		if err := p.opened(f.input, f.close); err != nil {
+		if err := p.opened(f.input, 0, f.close); err != nil {
 			return err
 		}
 		if p.schema == nil {

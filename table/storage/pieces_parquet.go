@@ -22,7 +22,7 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 	}
 	for i, f := range files {
 		path := s.paths[i]
-		if err := p.opened(f.input, f.close); err != nil {
+		if err := p.opened(f.input, f.sum, f.close); err != nil {
 			closeAll(files[i+1:])
 			return err
 		}
