@@ -27,8 +27,10 @@ type slot struct {
 	n        int64 // rows of the source
 	height   int64 // of the tensors, another number where the source is resizing
 	padded   int64
-	leftOut  int64 // rows that SkipBad left out, without those that would have been padding
-	err      error // instead of a batch
+	leftOut  int64                  // rows that SkipBad left out, without those that would have been padding
+	err      error                  // instead of a batch
+	later    gathered               // what was read of it and is not evaluated; nil where all is
+	room     func(n int64) []Tensor // its tensors, of so many rows where the source is resizing
 }
 
 // alignedNumbers is n zeros that lie as tensors must for frameworks that trust them
@@ -53,6 +55,12 @@ func newSlot(l *Loader) (*slot, error) {
 		return nil, err
 	}
 	s := &slot{loader: l, buffer: buffer, rows: alignedNumbers(l.sampler.most()), tensors: make([]Tensor, len(l.plan.parts))}
+	s.room = func(n int64) []Tensor {
+		if l.resizing {
+			l.spread(s, n)
+		}
+		return s.tensors
+	}
 	rest := buffer.Bytes()
 	take := func(n int64) []byte {
 		piece := rest[:n:n]

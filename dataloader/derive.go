@@ -26,7 +26,7 @@ type Column struct {
 
 // Derive is a source whose columns are expressions over those of another. They
 // are evaluated batch by batch, on the rows that a batch has, so nothing is held
-// beside the source. b is a backend on the host, on which they are evaluated. The
+// beside the source, and beside the workers, which read the rows of the next batches then. b is a backend on the host, on which they are evaluated. The
 // columns that are read must be numbers; a value that an expression cannot make
 // is the error of its batch.
 func Derive(b *kernels.Backend, s Source, columns ...Column) (Source, error) {
@@ -164,21 +164,27 @@ func (r *derivedReader) Check(ctx context.Context) error {
 }
 
 // Read reads the columns, evaluates, and puts the results in their tensors.
-func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (err error) {
+func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	return bothSteps(ctx, r, -1, rows, to)
+}
+
+// gather reads what is of the source.
+func (r *derivedReader) gather(ctx context.Context, ticket int64, rows []int64, to []Tensor) (gathered, error) {
 	if len(to) != len(r.places) {
-		return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.places))
+		return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors for %d parts", len(to), len(r.places))
 	}
 	if len(rows) == 0 {
-		return nil
+		return nil, nil
 	}
 	room, ok := r.rooms.Get().(*derivedRoom)
 	if !ok {
 		k := len(r.inner) + len(r.parts)
-		room = &derivedRoom{blocks: make([][]byte, k), masks: make([][]byte, k)}
+		room = &derivedRoom{of: r, blocks: make([][]byte, k), masks: make([][]byte, k), made: make([]Tensor, len(r.parts))}
+		room.tensors = make([]Tensor, len(r.inner))
 	}
-	defer r.rooms.Put(room)
 	n := int64(len(rows))
-	inner, made := make([]Tensor, len(r.inner)), make([]Tensor, len(r.parts))
+	inner, made := room.tensors, room.made
+	room.to = to
 	for i, h := range r.places {
 		switch { // a part of one half is written in place
 		case h.made < 0:
@@ -190,34 +196,52 @@ func (r *derivedReader) Read(ctx context.Context, rows []int64, to []Tensor) (er
 			made[h.made] = room.tensor(len(r.inner)+h.made, &r.parts[h.made], n)
 		}
 	}
-	if err := r.evaluate(ctx, room, rows, inner, made); err != nil {
-		return err
+	if err := room.read(ctx, r.Reader, ticket, r.inner, r.reads, rows); err != nil {
+		r.rooms.Put(room)
+		return nil, err
+	}
+	return room, nil
+}
+
+// drop gives back what was read.
+func (o *derivedRoom) drop() {
+	o.numberRoom.drop()
+	o.of.rooms.Put(o)
+}
+
+// evaluate evaluates the expressions, and puts what is of the source and their results
+// together.
+func (o *derivedRoom) evaluate(ctx context.Context, _ func(int64) []Tensor) (int64, error) {
+	r := o.of
+	defer r.rooms.Put(o)
+	if err := r.evaluate(ctx, o); err != nil {
+		return 0, err
 	}
 	for i, h := range r.places {
 		if h.made < 0 || h.inner < 0 {
 			continue
 		}
 		for _, run := range h.runs {
-			from := &inner[h.inner]
+			from := &o.tensors[h.inner]
 			if run.made {
-				from = &made[h.made]
+				from = &o.made[h.made]
 			}
-			copyColumns(&to[i], from, run.at, run.from, run.n)
+			copyColumns(&o.to[i], from, run.at, run.from, run.n)
 		}
 	}
-	return nil
+	return o.rows, nil
 }
 
-// evaluate reads what is of the source, evaluates the expressions, and puts their
-// results in the tensors of made.
-func (r *derivedReader) evaluate(ctx context.Context, room *derivedRoom, rows []int64, inner, made []Tensor) (err error) {
-	columns, err := r.columns(ctx, rows, inner)
+// evaluate evaluates the expressions over what was read, and puts their results in the
+// tensors of made.
+func (r *derivedReader) evaluate(ctx context.Context, room *derivedRoom) (err error) {
+	columns, err := r.columns(ctx, room)
 	defer func() {
 		for _, c := range columns {
 			c.Release()
 		}
 	}()
-	if err != nil || len(made) == 0 {
+	if err != nil || len(room.made) == 0 {
 		return err
 	}
 	s, err := r.streams.take()
@@ -227,11 +251,11 @@ func (r *derivedReader) evaluate(ctx context.Context, room *derivedRoom, rows []
 	defer r.streams.giveBack(s)
 	defer r.spent.since(time.Now())
 	d := r.of
-	results, err := d.bound.EvalAll(ctx, d.backend, s, int64(len(rows)), columns)
+	results, err := d.bound.EvalAll(ctx, d.backend, s, room.rows, columns)
 	if err != nil {
 		return err
 	}
-	batch, err := table.NewBatch(d.made, int64(len(rows)), results)
+	batch, err := table.NewBatch(d.made, room.rows, results)
 	if err == nil {
 		err = s.Wait(ctx)
 	}
@@ -249,17 +273,16 @@ func (r *derivedReader) evaluate(ctx context.Context, room *derivedRoom, rows []
 		return err
 	}
 	defer out.Close()
-	for len(room.own) < len(rows) {
+	for int64(len(room.own)) < room.rows {
 		room.own = append(room.own, int64(len(room.own)))
 	}
-	return out.Read(ctx, room.own[:len(rows)], made)
+	return out.Read(ctx, room.own[:room.rows], room.made)
 }
 
-// columns reads the tensors of the source, and gives the columns that the
-// expressions read; others are nil.
-func (r *derivedReader) columns(ctx context.Context, rows []int64, tensors []Tensor) ([]*memory.Column, error) {
+// columns gives the columns that the expressions read; others are nil.
+func (r *derivedReader) columns(ctx context.Context, room *derivedRoom) ([]*memory.Column, error) {
 	columns := make([]*memory.Column, r.of.Source.Schema().NumFields())
-	made, err := numberColumns(ctx, r.Reader, r.of.Source.Schema(), r.inner, r.reads, rows, tensors)
+	made, err := room.columns(ctx, r.of.Source.Schema(), r.inner)
 	for i, c := range made {
 		columns[r.inner[r.reads+i].Columns[0]] = c
 	}

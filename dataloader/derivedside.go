@@ -2,8 +2,13 @@ package dataloader
 
 import "unsafe"
 
-// derivedRoom is what one Read works in.
+// derivedRoom is what one batch is made in: the tensors of the source, and those of the
+// expressions.
 type derivedRoom struct {
+	numberRoom
+	of     *derivedReader
+	made   []Tensor
+	to     []Tensor
 	own    []int64
 	blocks [][]byte
 	masks  [][]byte

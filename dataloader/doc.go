@@ -12,6 +12,15 @@
 // lent: its memory comes back by Release and is written anew only then. Nothing
 // is allocated for a batch of a table, and who is slow makes the workers wait.
 //
+// What a batch goes through are stages, each with goroutines of its own and a queue
+// with an end before it: pieces of files and streams are read, and decoded into a
+// cache; workers gather rows; expressions and functions of tables (Derive, MapBatches)
+// and Options.Transform are evaluated over what was gathered; the batch is copied to
+// the device. A stage that is not needed is not there: of a table that lies in memory,
+// or in a mapped file, nothing is read or decoded, and a batch without expressions
+// goes from its worker to who asked for it. With Workers InCaller all that comes after
+// decoding happens in Next.
+//
 // A Source is where rows come from: a table (FromTable, TakeTable), files of any
 // size (FromFiles), record batches that come one by one (FromBatches,
 // FromChannel), expressions over another source (Derive), or what a function makes

@@ -40,9 +40,16 @@ type FileOptions struct {
 //
 // A file that is not what it was when it was opened is an ErrMismatch of the
 // first batch of an epoch, and of Resume, which know files by their sizes and
-// times: values are not read for it. A piece that cannot be decoded, or whose pages are
-// not what their checksums say, is an error that names file and part, or with
-// Options.SkipBad left out.
+// times, and of Parquet Resume by their footers: values are not read for it. A piece that
+// cannot be decoded, or whose pages, of flat columns and of lists, are not what their
+// checksums say, is an error that names file and part, or with Options.SkipBad left out.
+// Values that are changed behind a file's size and time, in pages for which its writer put
+// no checksums there (most do not), are read as they are.
+//
+// Pieces are read by goroutines, and decoded by others: while some are decoded the next
+// ones are read, up to 8 MiB each. Larger row groups and record batches are read as they
+// are decoded, and on Linux the system is told before that they are wanted. What is mapped
+// is not read.
 type Files struct {
 	backend *kernels.Backend
 	source  table.Source

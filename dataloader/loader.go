@@ -19,9 +19,10 @@ type Loader struct {
 	options Options
 	source  Source
 	reader  Reader
-	// resizing is the reader where batches have other numbers of rows than are asked of
-	// it, else nil.
-	resizing resizingReader
+	// twoStep is the reader where batches are evaluated after they were read, else nil.
+	twoStep twoStep
+	// resizing says that batches have other numbers of rows than are asked of the reader.
+	resizing bool
 	sampler  Sampler
 	plan     *plan
 
@@ -40,8 +41,8 @@ type Loader struct {
 	free   chan *slot   // slots that nobody uses
 	ready  []chan *slot // the slot of ticket t comes in ready[t % len(slots)]
 	ticket atomic.Int64 // the next one to be made
-	// gathered are batches that wait to be transformed; nil where that is not a
-	// stage of its own.
+	// gathered are batches that wait to be evaluated and transformed; nil where that is
+	// not a stage of its own.
 	gathered chan ticketed
 	made     atomic.Int64 // batches that wait in ready
 	lent     atomic.Int64 // batches that are given out
@@ -139,9 +140,7 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if err != nil {
 		return nil, err
 	}
-	if mostRows(s) > 0 {
-		l.resizing, _ = l.reader.(resizingReader)
-	}
+	l.twoStep, l.resizing = twoStepOf(l.reader), mostRows(s) > 0
 	l.spare = l.reader.Bytes()
 	if o.Shuffle {
 		l.warnOfCache()
@@ -161,8 +160,8 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 		l.free <- one
 	}
 	l.meter.start = time.Now()
-	if o.Transform != nil && o.Workers != InCaller {
-		l.gathered = make(chan ticketed, o.Prefetch)
+	if (o.Transform != nil || l.twoStep != nil) && o.Workers != InCaller {
+		l.gathered = make(chan ticketed, min(o.Workers, o.Prefetch))
 	}
 	for range max(0, o.Workers) {
 		l.workers.Go(l.work)
@@ -394,6 +393,10 @@ func (l *Loader) Close() error {
 	defer l.ending.Unlock()
 	err := l.closeDevice()
 	for _, s := range l.slots {
+		if s.later != nil { // that nobody came to evaluate
+			s.later.drop()
+			s.later = nil
+		}
 		if s.lease.Load()%2 == 0 {
 			l.closeSlot(s)
 		}

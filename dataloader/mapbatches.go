@@ -25,7 +25,7 @@ type BatchMap struct {
 	Columns []string
 	// Do makes the table. What it is given is the loader's and goes when Do is done;
 	// what it gives goes over to the loader, and may be what it was given. It is called
-	// by several goroutines at a time, as many as there are workers. An error or a
+	// by several goroutines at a time, as many as there are workers and beside these. An error or a
 	// panic of it is that of its batch.
 	Do func(ctx context.Context, batch *table.Table) (*table.Table, error)
 	// Schema is that of the tables that Do makes. nil means that MapBatches asks Do

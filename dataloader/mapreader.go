@@ -10,14 +10,6 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// resizingReader is a Reader of a source whose batches have another number of rows
-// than are asked for.
-type resizingReader interface {
-	// readResized writes what is made of rows into the tensors that room makes for
-	// their number, and says it.
-	readResized(ctx context.Context, ticket int64, rows []int64, room func(n int64) []Tensor) (int64, error)
-}
-
 // mapReader has a function make tables of rows, and gathers them.
 type mapReader struct {
 	rowTables
@@ -45,16 +37,30 @@ func (r *mapReader) Check(ctx context.Context) error {
 
 // Read makes tensors of rows, as many as are asked for.
 func (r *mapReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
-	return r.readTicket(ctx, -1, rows, to)
+	return bothSteps(ctx, r, -1, rows, to)
 }
 
-func (r *mapReader) readTicket(ctx context.Context, ticket int64, rows []int64, to []Tensor) error {
-	_, err := r.readResized(ctx, ticket, rows, func(int64) []Tensor { return to })
-	return err
+// gather reads the rows' table.
+func (r *mapReader) gather(ctx context.Context, ticket int64, rows []int64, _ []Tensor) (gathered, error) {
+	given, err := firstStepOfTable(ctx, r.rowTables, ticket, rows)
+	if err != nil {
+		return nil, err
+	}
+	return &givenTable{r, given}, nil
 }
 
-func (r *mapReader) readResized(ctx context.Context, ticket int64, rows []int64, room func(n int64) []Tensor) (int64, error) {
-	made, err := r.made(ctx, ticket, rows)
+// givenTable is what the function is given of a batch.
+type givenTable struct {
+	of    *mapReader
+	given gatheredTable
+}
+
+func (g *givenTable) drop() { g.given.drop() }
+
+// evaluate calls the function, and gathers what it makes.
+func (g *givenTable) evaluate(ctx context.Context, room func(n int64) []Tensor) (int64, error) {
+	r := g.of
+	made, err := r.made(ctx, g.given)
 	if err != nil {
 		return 0, err
 	}
@@ -91,8 +97,8 @@ func (r *mapReader) wrong(err error) error {
 }
 
 // made is what the function makes of rows.
-func (r *mapReader) made(ctx context.Context, ticket int64, rows []int64) (*table.Table, error) {
-	given, err := r.rowTables.table(ctx, ticket, rows)
+func (r *mapReader) made(ctx context.Context, of gatheredTable) (*table.Table, error) {
+	given, err := of.table(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +119,32 @@ type mapRows struct {
 }
 
 func (r *mapRows) table(ctx context.Context, ticket int64, rows []int64) (*table.Table, error) {
-	made, err := r.made(ctx, ticket, rows)
+	return bothStepsOfTable(ctx, r, ticket, rows)
+}
+
+func (r *mapRows) gatherTable(ctx context.Context, ticket int64, rows []int64) (gatheredTable, error) {
+	given, err := firstStepOfTable(ctx, r.rowTables, ticket, rows)
+	if err != nil {
+		return nil, err
+	}
+	return &mappedTable{r, given}, nil
+}
+
+// mappedTable is what the function of mapRows is given of a batch.
+type mappedTable struct {
+	of    *mapRows
+	given gatheredTable
+}
+
+func (g *mappedTable) drop() { g.given.drop() }
+
+func (g *mappedTable) table(ctx context.Context) (*table.Table, error) {
+	made, err := g.of.made(ctx, g.given)
 	if err != nil {
 		return nil, err
 	}
 	defer made.Release()
-	return narrowed(made, r.columns)
+	return narrowed(made, g.of.columns)
 }
 
 // narrowed is some columns of a table, as a reference of its own.
@@ -138,15 +164,6 @@ func narrowed(t *table.Table, columns []int) (*table.Table, error) {
 		chunks = append(chunks, one)
 	}
 	return table.NewTable(t.Backend(), schema, chunks)
-}
-
-// resized reads the rows of a slot into tensors of what is made of them.
-func (l *Loader) resized(ctx context.Context, s *slot, ticket int64) (err error) {
-	s.height, err = l.resizing.readResized(ctx, ticket, s.rows[:s.n], func(n int64) []Tensor {
-		l.spread(s, n)
-		return s.tensors
-	})
-	return err
 }
 
 // spread makes a slot's tensors those of so many rows.

@@ -70,7 +70,8 @@ type Options struct {
 	// An error or a panic of it is that of the Next whose turn the batch was.
 	Transform func(ctx context.Context, b Batch) error
 
-	// Workers is how many goroutines make batches; 0 means GOMAXPROCS, InCaller
+	// Workers is how many goroutines gather batches, and as many evaluate expressions,
+	// functions of tables and Transform, where there are any; 0 means GOMAXPROCS, InCaller
 	// none. The batches do not depend on it.
 	Workers int
 	// Prefetch is how many batches the ring holds, those that were given out and

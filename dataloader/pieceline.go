@@ -57,8 +57,12 @@ func (c *pieceCache) enter(p *cachedPiece) {
 }
 
 // ahead begins to read a piece that is not needed yet. Where as many stand aside as may,
-// that which was asked for least lately makes way.
+// that which was asked for least lately makes way. Of a stream nothing stands aside, since
+// what makes way could not be read again.
 func (c *pieceCache) ahead(i int) {
+	if c.early {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clock++

@@ -46,12 +46,12 @@ func (l *Loader) vacant() *slot {
 	}
 }
 
-// deliver gathers a batch and hands it on, be it an error: to who transforms, where
-// there is a Transform, or over. It does so also when a decode function of the
-// user's ends the goroutine.
+// deliver gathers a batch and hands it on, be it an error: to who evaluates and
+// transforms, where that is to be done, or over. It does so also when a decode function
+// of the user's ends the goroutine.
 func (l *Loader) deliver(s *slot, ticket int64) {
 	if l.gathered != nil {
-		defer func() { l.gathered <- ticketed{s, ticket} }() // which has room for all slots
+		defer l.passOn(ticketed{s, ticket})
 		l.gather(l.ctx, s, ticket)
 		return
 	}
@@ -65,6 +65,21 @@ func (l *Loader) handOver(s *slot, ticket int64) {
 	l.ready[ticket%int64(len(l.ready))] <- s
 }
 
+// passOn waits until there is room for a batch that is to be evaluated, or until the loader
+// is closed.
+func (l *Loader) passOn(t ticketed) {
+	select {
+	case l.gathered <- t:
+		return
+	default:
+	}
+	defer l.meter.passing.since(time.Now())
+	select {
+	case l.gathered <- t:
+	case <-l.ctx.Done():
+	}
+}
+
 // ticketed is a slot with the batch of a ticket in it.
 type ticketed struct {
 	slot   *slot
@@ -74,19 +89,22 @@ type ticketed struct {
 // transforms finishes batches that are gathered, until the loader is closed.
 func (l *Loader) transforms() {
 	for {
+		begin := time.Now()
 		select {
 		case <-l.ctx.Done():
 			return
 		case t := <-l.gathered:
+			l.meter.idle.since(begin)
 			l.transformed(t)
 		}
 	}
 }
 
-// transformed finishes a batch and hands it over, also when a Transform ends the
-// goroutine.
+// transformed finishes a batch and hands it over, also when a function of the user's ends
+// the goroutine.
 func (l *Loader) transformed(t ticketed) {
 	defer l.handOver(t.slot, t.ticket)
+	l.evaluate(l.ctx, t.slot, t.ticket)
 	l.finish(l.ctx, t.slot)
 }
 
@@ -108,10 +126,11 @@ var errGone = errors.New("ended its goroutine")
 // produce makes the batch of a ticket in a slot, or leaves an error there.
 func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 	l.gather(ctx, s, ticket)
+	l.evaluate(ctx, s, ticket)
 	l.finish(ctx, s)
 }
 
-// gather reads the rows of a ticket's batch.
+// gather reads the rows of a ticket's batch. Of a reader of two steps it takes the first.
 func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 	var from int64
 	s.epoch, from, s.step, _ = l.place(ticket)
@@ -128,6 +147,44 @@ func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 		}
 	}
 	done = true
+}
+
+// evaluate takes the second step of a batch, where the reader has two.
+func (l *Loader) evaluate(ctx context.Context, s *slot, ticket int64) {
+	if l.twoStep == nil || s.err != nil {
+		return
+	}
+	stage, done := "read", false
+	defer func() { s.ended(stage, done, recover()) }()
+	begin := time.Now()
+	s.err = l.evaluated(ctx, s, ticket)
+	l.meter.gather.since(begin)
+	if s.err != nil && isMapped(s.err) {
+		stage = "transform"
+	}
+	done = true
+}
+
+// evaluated makes a slot's tensors of what was read. Where rows are left out for it the
+// others are read again.
+func (l *Loader) evaluated(ctx context.Context, s *slot, ticket int64) error {
+	for {
+		var err error
+		if later := s.later; later != nil {
+			s.later = nil
+			s.height, err = later.evaluate(ctx, s.room)
+		}
+		if err == nil {
+			l.finishParts(s)
+			return nil
+		}
+		if !l.leaveOut(s, err) {
+			return err
+		}
+		if err := l.read(ctx, s, ticket); err != nil {
+			return err
+		}
+	}
 }
 
 // finish transforms a batch and begins to copy it to the device.
@@ -183,30 +240,45 @@ func (l *Loader) read(ctx context.Context, s *slot, ticket int64) error {
 		}
 	}
 	for {
-		if s.height = s.n; l.resizing == nil {
+		if s.height = s.n; !l.resizing {
 			l.spread(s, s.n)
 		}
 		err := l.readRows(ctx, s, ticket)
-		if err == nil {
-			for i := range l.plan.parts {
-				l.plan.parts[i].finish(&s.tensors[i])
-			}
+		if err == nil && l.twoStep == nil {
+			l.finishParts(s)
 		}
-		if err == nil || !l.options.SkipBad {
+		if err == nil || !l.leaveOut(s, err) {
 			return err
 		}
-		bad := badOf(err)
-		if len(bad) == 0 {
-			return err
-		}
-		s.leaveOut(bad)
 	}
 }
 
+// finishParts brings a slot's lists into their form.
+func (l *Loader) finishParts(s *slot) {
+	for i := range l.plan.parts {
+		l.plan.parts[i].finish(&s.tensors[i])
+	}
+}
+
+// leaveOut leaves out the rows that an error is about, and reports false where that is not
+// asked for or not possible.
+func (l *Loader) leaveOut(s *slot, err error) bool {
+	if !l.options.SkipBad {
+		return false
+	}
+	bad := badOf(err)
+	if len(bad) == 0 {
+		return false
+	}
+	s.leaveOut(bad)
+	return true
+}
+
 // readRows reads the rows of a slot's list.
-func (l *Loader) readRows(ctx context.Context, s *slot, ticket int64) error {
-	if l.resizing != nil {
-		return l.resized(ctx, s, ticket)
+func (l *Loader) readRows(ctx context.Context, s *slot, ticket int64) (err error) {
+	if l.twoStep != nil {
+		s.later, err = l.twoStep.gather(ctx, ticket, s.rows[:s.n], s.tensors)
+		return err
 	}
 	if r, ok := l.reader.(ticketReader); ok {
 		return r.readTicket(ctx, ticket, s.rows[:s.n], s.tensors)

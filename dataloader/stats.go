@@ -20,6 +20,7 @@ type meter struct {
 	batches, rows, looks, fill, skipped   atomic.Int64
 	gather, transform, producer, consumer total
 	copying                               total
+	passing, idle                         total // between gathering and evaluating
 }
 
 func (m *meter) given(rows, leftOut int64) {
@@ -47,10 +48,15 @@ type Stats struct {
 	Transform     time.Duration // likewise, in expressions and Options.Transform
 	Copy          time.Duration // likewise, in copies to the device and waiting for them
 	ProducerWait  time.Duration // likewise, waiting for room in the ring
-	ConsumerWait  time.Duration // in Next, waiting for a batch
-	Fill          float64       // batches that waited when one was asked for, on average
-	Ring          int64         // bytes of the ring's batches, taken once by New
-	Spare         int64         // bytes that the source arranged its data in
+	// Waits between the stages: of who reads files, for room, and of who decodes, for what
+	// is being read; of workers, for who evaluates expressions and Options.Transform, and of
+	// these, for workers. The last two are 0 where there is nothing to evaluate.
+	ReadRoomWait, ReadWait, GatherRoomWait, TransformWait time.Duration
+
+	ConsumerWait time.Duration // in Next, waiting for a batch
+	Fill         float64       // batches that waited when one was asked for, on average
+	Ring         int64         // bytes of the ring's batches, taken once by New
+	Spare        int64         // bytes that the source arranged its data in
 	// Bound is the stage that bounds the loader: "consumer" where who uses the
 	// batches is slower than they are made; "read" or "decode" where workers wait for
 	// pieces longer than they do anything else; else "gather", "transform" or "copy",
@@ -67,7 +73,7 @@ func (l *Loader) Stats() Stats {
 	s := Stats{
 		Batches: m.batches.Load(), Rows: m.rows.Load(), Skipped: m.skipped.Load(), Elapsed: time.Since(m.start),
 		Gather: m.gather.get(), Transform: m.transform.get(), Copy: m.copying.get(), ProducerWait: m.producer.get(), ConsumerWait: m.consumer.get(),
-		Spare: l.spare, Order: l.sampler.orderName(),
+		GatherRoomWait: m.passing.get(), TransformWait: m.idle.get(), Spare: l.spare, Order: l.sampler.orderName(),
 	}
 	for _, slot := range l.slots {
 		s.Ring += slot.buffer.Len() + 8*int64(len(slot.rows))
@@ -81,6 +87,7 @@ func (l *Loader) Stats() Stats {
 	if r, ok := l.reader.(staged); ok {
 		of := r.stages()
 		s.Read, s.Decode, s.DecodeWait = of.read, max(0, of.load-of.read), of.wait
+		s.ReadRoomWait, s.ReadWait = of.roomWait, of.readWait
 		s.Gather, s.Transform = max(0, s.Gather-of.wait-of.transform), s.Transform+of.transform
 	}
 	if s.Batches > 0 {
@@ -105,7 +112,8 @@ func (s Stats) String() string {
 		name string
 		took time.Duration
 	}{
-		{"read", s.Read}, {"decode", s.Decode}, {"wait for decoding", s.DecodeWait}, {"gather", s.Gather}, {"transform", s.Transform}, {"copy", s.Copy},
+		{"read", s.Read}, {"wait for reading", s.ReadWait}, {"decode", s.Decode}, {"wait for decoding", s.DecodeWait}, {"gather", s.Gather},
+		{"wait for who transforms", s.GatherRoomWait}, {"transform", s.Transform}, {"copy", s.Copy},
 	} {
 		if one.took > 0 {
 			fmt.Fprintf(&b, " %s %v,", one.name, one.took.Round(time.Microsecond))

@@ -188,15 +188,39 @@ type windowReader struct {
 type windowRoom struct {
 	first, rows []int64
 	tensors     []Tensor
+	later       gathered // of a stretch, nil where it is read
 }
 
 // Read reads every row of every window.
 func (r *windowReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
+	room := r.borrow()
+	defer r.room.Put(room)
+	if err := r.begins(room, rows); err != nil {
+		return err
+	}
+	for k := range r.stretches {
+		s := &r.stretches[k]
+		if err := s.spread(room, room.first, to); err != nil {
+			return err
+		}
+		if err := s.reader.Read(ctx, room.rows, room.tensors); err != nil {
+			return s.ofWindows(err)
+		}
+	}
+	return nil
+}
+
+// borrow gives a room that nobody works in.
+func (r *windowReader) borrow() *windowRoom {
 	room, ok := r.room.Get().(*windowRoom)
 	if !ok {
 		room = new(windowRoom)
 	}
-	defer r.room.Put(room)
+	return room
+}
+
+// begins finds the first row of each window.
+func (r *windowReader) begins(room *windowRoom, rows []int64) error {
 	room.first = room.first[:0]
 	v := r.of
 	for _, w := range rows {
@@ -206,32 +230,91 @@ func (r *windowReader) Read(ctx context.Context, rows []int64, to []Tensor) erro
 		k := sort.Search(len(v.firsts), func(i int) bool { return v.windows[i+1] > w })
 		room.first = append(room.first, v.firsts[k]+(w-v.windows[k])*v.window.Stride)
 	}
-	for k := range r.stretches {
-		s := &r.stretches[k]
-		room.rows, room.tensors = room.rows[:0], room.tensors[:0]
-		steps := max(1, s.steps)
-		for _, first := range room.first {
-			for j := range steps {
-				room.rows = append(room.rows, first+s.from+j)
-			}
+	return nil
+}
+
+// spread makes the rows and tensors of a stretch.
+func (s *stretch) spread(room *windowRoom, firsts []int64, to []Tensor) error {
+	room.rows, room.tensors = room.rows[:0], room.tensors[:0]
+	steps := max(1, s.steps)
+	for _, first := range firsts {
+		for j := range steps {
+			room.rows = append(room.rows, first+s.from+j)
 		}
-		for _, i := range s.parts {
-			if i >= len(to) {
-				return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors, and there is a part %d", len(to), i)
-			}
-			t := to[i]
-			t.Rows, t.RowStride, t.Steps, t.StepStride = t.Rows*steps, t.Columns, 0, 0
-			room.tensors = append(room.tensors, t)
+	}
+	for _, i := range s.parts {
+		if i >= len(to) {
+			return device.Errorf(device.ErrMismatch, "", "dataloader", "%d tensors, and there is a part %d", len(to), i)
 		}
-		if err := s.reader.Read(ctx, room.rows, room.tensors); err != nil {
-			return ofWindows(err, int(steps))
-		}
+		t := to[i]
+		t.Rows, t.RowStride, t.Steps, t.StepStride = t.Rows*steps, t.Columns, 0, 0
+		room.tensors = append(room.tensors, t)
 	}
 	return nil
 }
 
+// gather is the first step of every stretch, each in a room of its own.
+func (r *windowReader) gather(ctx context.Context, _ int64, rows []int64, to []Tensor) (_ gathered, err error) {
+	g := &gatheredWindows{of: r}
+	defer func() {
+		if err != nil {
+			g.drop()
+		}
+	}()
+	for k := range r.stretches {
+		s, room := &r.stretches[k], r.borrow()
+		g.rooms = append(g.rooms, room)
+		if k == 0 {
+			if err := r.begins(room, rows); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.spread(room, g.rooms[0].first, to); err != nil {
+			return nil, err
+		}
+		if room.later, err = firstStep(ctx, s.reader, -1, room.rows, room.tensors); err != nil {
+			return nil, s.ofWindows(err)
+		}
+	}
+	return g, nil
+}
+
+// gatheredWindows are the stretches of a batch.
+type gatheredWindows struct {
+	of    *windowReader
+	rooms []*windowRoom
+}
+
+// evaluate evaluates one stretch after the other.
+func (g *gatheredWindows) evaluate(ctx context.Context, _ func(int64) []Tensor) (int64, error) {
+	defer g.drop()
+	for k, room := range g.rooms {
+		later := room.later
+		if room.later = nil; later == nil {
+			continue
+		}
+		if _, err := later.evaluate(ctx, func(int64) []Tensor { return room.tensors }); err != nil {
+			return 0, g.of.stretches[k].ofWindows(err)
+		}
+	}
+	return int64(len(g.rooms[0].first)), nil
+}
+
+// drop gives the rooms back.
+func (g *gatheredWindows) drop() {
+	for _, room := range g.rooms {
+		if room.later != nil {
+			room.later.drop()
+			room.later = nil
+		}
+		g.of.room.Put(room)
+	}
+	g.rooms = nil
+}
+
 // ofWindows says of bad rows which windows they spoil.
-func ofWindows(err error, steps int) error {
+func (s *stretch) ofWindows(err error) error {
+	steps := int(max(1, s.steps))
 	bad := badOf(err)
 	if bad == nil {
 		return err
@@ -257,6 +340,7 @@ func (r *windowReader) stages() (sum stages) {
 	for _, s := range r.stretches {
 		of := stagesOf(s.reader)
 		sum.read, sum.load, sum.wait, sum.transform = sum.read+of.read, sum.load+of.load, sum.wait+of.wait, sum.transform+of.transform
+		sum.readWait, sum.roomWait = sum.readWait+of.readWait, sum.roomWait+of.roomWait
 	}
 	return sum
 }
