@@ -163,7 +163,7 @@ func (c *pieceCache) reads() {
 func (c *pieceCache) nextToRead() *cachedPiece {
 	l := &c.line
 	for !c.closed {
-		p := l.pick()
+		p := l.pick(!c.early) // a stream goes on in its order
 		if p == nil {
 			l.moved.Wait()
 			continue
@@ -194,11 +194,9 @@ func (c *pieceCache) nextToRead() *cachedPiece {
 
 // pick takes out the piece that is to be read next: one that is wanted, or else stands
 // aside; nil where there is none. The lock is held.
-func (l *pieceLine) pick() *cachedPiece {
+func (l *pieceLine) pick(hasty bool) *cachedPiece {
 	if len(l.toRead) > 0 {
-		p := l.toRead[0]
-		l.toRead = l.toRead[1:]
-		return p
+		return first(&l.toRead, hasty)
 	}
 	for _, p := range l.aside {
 		if !p.begun {
@@ -206,6 +204,20 @@ func (l *pieceLine) pick() *cachedPiece {
 		}
 	}
 	return nil
+}
+
+// first takes out the first piece, or the first that somebody waits for: what is foreseen
+// is asked for before what is needed now.
+func first(all *[]*cachedPiece, hasty bool) *cachedPiece {
+	p := (*all)[0]
+	for _, one := range *all {
+		if hasty && one.uses > 0 {
+			p = one
+			break
+		}
+	}
+	*all = without(*all, p)
+	return p
 }
 
 // place gives a piece the room for its bytes: one that is wanted waits for it, and others
@@ -262,9 +274,7 @@ func (c *pieceCache) nextToDecode() *cachedPiece {
 	l := &c.line
 	for !c.closed {
 		if len(l.toDecode) > 0 {
-			p := l.toDecode[0]
-			l.toDecode = l.toDecode[1:]
-			return p
+			return first(&l.toDecode, !c.early)
 		}
 		begin, waits := time.Now(), l.reading > 0 || len(l.toRead) > 0
 		l.moved.Wait()
