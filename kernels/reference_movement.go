@@ -13,6 +13,7 @@ import (
 func referenceMovement(s *Set) {
 	s.Filter = Entry[FilterFunc]{referenceFilter, AllTypes}
 	s.Take = Entry[TakeFunc]{referenceTake, AllTypes}
+	s.GatherRows = referenceGatherRows
 	s.Concat = Entry[ConcatFunc]{referenceConcat, AllTypes}
 	s.Partition = Entry[PartitionFunc]{referencePartition(s), KeyTypes}
 }

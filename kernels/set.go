@@ -39,6 +39,7 @@ type Set struct {
 
 	Match       MatchFunc       // a pattern in texts; nil where texts are not searched
 	FilterWhere FilterWhereFunc // a condition and filters in one pass; nil where they are several
+	GatherRows  GatherRowsFunc  // rows of columns as a matrix; nil where there is no such kernel
 
 	Reduce Entry[ReduceFunc]
 	MinMax MinMaxFunc // two reductions in one; nil where they are two

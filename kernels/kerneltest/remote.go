@@ -38,6 +38,7 @@ func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Bac
 			return x.call(near, args)
 		}).Interface().(kernels.MatchFunc)
 	}
+	far.GatherRows = x.gatherRows
 	return &kernels.Backend{Device: devicetest.NewRemote(place, o...), Set: &far}
 }
 

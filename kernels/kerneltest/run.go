@@ -124,6 +124,9 @@ func Run(t *testing.T, b *kernels.Backend, opts ...Option) {
 			}
 		})
 	}
+	if b.Set.GatherRows != nil {
+		t.Run("Movement/GatherRows", func(t *testing.T) { gatherRows(t, b) })
+	}
 	if o.golden != "" && extent > Least { // which does not run all pairs
 		t.Run("Support", func(t *testing.T) { Golden(t, b.Set, o.golden) })
 	}
