@@ -42,13 +42,25 @@ func alignedNumbers(n int64) []int64 {
 	return all[skip : int64(skip)+n : int64(skip)+n]
 }
 
+// offsetsOf is where the elements and the mask of part i begin in the memory of a batch,
+// of which both are the size where there are no more parts.
+func (l *Loader) offsetsOf(i int) (data, valid int64) {
+	for k := range l.plan.parts {
+		d, m := l.plan.parts[k].bytes(l.height())
+		if k == i {
+			return data, data + memory.Padded(d)
+		}
+		data += memory.Padded(d) + memory.Padded(m)
+	}
+	return data, data
+}
+
 // newSlot takes memory for a batch.
 func newSlot(l *Loader) (*slot, error) {
 	rows := l.height()
-	size := int64(0)
-	for i := range l.plan.parts {
-		d, m := l.plan.parts[i].bytes(rows)
-		size += memory.Padded(d) + memory.Padded(m)
+	size, _ := l.offsetsOf(len(l.plan.parts))
+	if l.there != nil {
+		size = 8 * l.sampler.most() // of the rows' numbers, which go to the device
 	}
 	buffer, err := l.ringMemory(size)
 	if err != nil {
@@ -60,6 +72,14 @@ func newSlot(l *Loader) (*slot, error) {
 			l.spread(s, n)
 		}
 		return s.tensors
+	}
+	if l.there != nil {
+		s.data, s.valid, s.offsets = make([][]byte, len(s.tensors)), make([][]byte, len(s.tensors)), make([][]int64, len(s.tensors))
+		if err := l.addDevice(s); err != nil {
+			l.closeSlot(s)
+			return nil, err
+		}
+		return s, nil
 	}
 	rest := buffer.Bytes()
 	take := func(n int64) []byte {
@@ -129,42 +149,45 @@ func (b Batch) Rows() ([]int64, error) {
 }
 
 // Features is the matrix of the features. In the layout Columns there is none,
-// nor where no feature is in a matrix: an ErrMismatch.
-func (b Batch) Features() (Tensor, error) {
-	s, err := b.alive("Features")
-	if err != nil {
-		return Tensor{}, err
-	}
-	if !s.loader.plan.matrix {
-		return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Features", "the features are no matrix here")
-	}
-	return s.tensors[0], nil
-}
+// nor where no feature is in a matrix: an ErrMismatch. So it is of a batch that was
+// gathered on a device: FeaturesOnDevice has it.
+func (b Batch) Features() (Tensor, error) { return b.tensor("Features", (*plan).featuresPart) }
 
-// Labels is the matrix of the labels, or an ErrMismatch where there are none.
-func (b Batch) Labels() (Tensor, error) {
-	s, err := b.alive("Labels")
-	if err != nil {
-		return Tensor{}, err
-	}
-	if s.loader.plan.labels < 0 {
-		return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Labels", "there are no labels")
-	}
-	return s.tensors[s.loader.plan.labels], nil
-}
+// Labels is the matrix of the labels, or an ErrMismatch where there are none, and of
+// batches that were gathered on a device.
+func (b Batch) Labels() (Tensor, error) { return b.tensor("Labels", (*plan).labelsPart) }
 
 // Column is a feature that is a tensor of its own: each one of the layout
 // Columns, and lists and decoded values in every layout. Another name is an
-// ErrMismatch.
+// ErrMismatch, and so are batches that were gathered on a device.
 func (b Batch) Column(name string) (Tensor, error) {
-	s, err := b.alive("Column")
-	if err != nil {
+	return b.tensor("Column", func(p *plan) (int, string) { return p.columnPart(name) })
+}
+
+// tensor is the tensor of a part in the host's memory. find gives its number, or why
+// there is none.
+func (b Batch) tensor(call string, find func(*plan) (part int, why string)) (Tensor, error) {
+	s, i, err := b.part(call, find)
+	switch {
+	case err != nil:
 		return Tensor{}, err
+	case s.loader.there != nil:
+		return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch."+call, "the batch was gathered in the device's memory: %sOnDevice has it", call)
 	}
-	if i, ok := s.loader.plan.apart[name]; ok {
-		return s.tensors[i], nil
+	return s.tensors[i], nil
+}
+
+// part is a batch's slot and the number of a part.
+func (b Batch) part(call string, find func(*plan) (part int, why string)) (*slot, int, error) {
+	s, err := b.alive(call)
+	if err != nil {
+		return nil, 0, err
 	}
-	return Tensor{}, device.Errorf(device.ErrMismatch, "", "dataloader.Batch.Column", "there is no feature %q that is a column", name)
+	i, why := find(s.loader.plan)
+	if why != "" {
+		return nil, 0, device.Errorf(device.ErrMismatch, "", "dataloader.Batch."+call, "%s", why)
+	}
+	return s, i, nil
 }
 
 // Release gives the batch's memory back to the ring. It may be called from any

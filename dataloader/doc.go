@@ -26,5 +26,5 @@
 // FromChannel), expressions over another source (Derive), or what a function makes
 // of each batch's table (MapBatches). Options make windows over a time series of its
 // rows (Window), numbers of texts, lists and blobs (Encode), and copies on a device
-// (Device).
+// (Device), which gathers those of a table that lies there itself.
 package dataloader

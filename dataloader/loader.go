@@ -54,8 +54,9 @@ type Loader struct {
 	ending sync.Mutex // guards closed, and what happens to slots then
 	closed bool
 
-	device   *toDevice // nil where there is none
-	unpinned bool      // the ring was meant to be in pinned memory, and there was no more
+	device   *toDevice     // nil where there is none
+	there    *deviceReader // the reader, where it gathers on that device, else nil
+	unpinned bool          // the ring was meant to be in pinned memory, and there was no more
 
 	meter meter
 	spare int64 // bytes of the reader
@@ -132,7 +133,12 @@ func open(ctx context.Context, s Source, o Options, state *State) (_ *Loader, er
 	if !o.Shuffle && o.Order == nil {
 		spare = 0 // rows that come in their order lie well as they are
 	}
-	if ahead, ok := s.(foreseeing); ok {
+	if l.there, err = newDeviceReader(ctx, s, l.plan.parts, &o); err != nil {
+		return nil, err
+	}
+	if l.there != nil {
+		l.reader = l.there
+	} else if ahead, ok := s.(foreseeing); ok {
 		l.reader, err = ahead.openAhead(ctx, o.Memory, l.plan.parts, spare, coming{l.sampler.most(), !o.Shuffle && o.Order == nil, l.rowsOf})
 	} else {
 		l.reader, err = s.Open(ctx, o.Memory, l.plan.parts, spare)

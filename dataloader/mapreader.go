@@ -169,6 +169,10 @@ func narrowed(t *table.Table, columns []int) (*table.Table, error) {
 // spread makes a slot's tensors those of so many rows.
 func (l *Loader) spread(s *slot, rows int64) {
 	for i := range l.plan.parts {
+		if l.there != nil {
+			s.tensors[i] = l.plan.parts[i].shaped(rows)
+			continue
+		}
 		s.tensors[i] = l.plan.parts[i].over(rows, s.data[i], s.valid[i], s.offsets[i])
 	}
 }

@@ -11,12 +11,13 @@ import (
 )
 
 // DeviceTensor is a tensor of a batch in a device's memory. Its Data and Valid
-// are nil: the elements begin Offset bytes into Buffer, and those of the mask,
-// where there is one, ValidOffset bytes.
+// are nil: the Size bytes of its elements begin Offset bytes into Buffer, and the
+// ValidSize bytes of the mask, which are none where there is no mask, ValidOffset bytes.
 type DeviceTensor struct {
 	Tensor
 	Buffer              *memory.Buffer
 	Offset, ValidOffset int64
+	Size, ValidSize     int64
 }
 
 // toDevice copies batches to a device: a loader's, when Options.Device is one.
@@ -28,9 +29,10 @@ type toDevice struct {
 // deviceSlot is the device's half of a slot.
 type deviceSlot struct {
 	buffer *memory.Buffer
-	copied device.Event // the last batch is there
-	read   device.Event // who read it before is done
-	waits  bool         // for read, before it is written
+	copied device.Event   // the last batch is there
+	read   device.Event   // who read it before is done
+	waits  bool           // for read, before it is written
+	rows   *memory.Column // of batches that are gathered there the numbers of their rows, else nil
 }
 
 // openDevice makes the stream that batches are copied on, where Options.Device
@@ -54,10 +56,16 @@ func (l *Loader) addDevice(s *slot) (err error) {
 		return nil
 	}
 	d := &deviceSlot{}
-	if d.buffer, err = memory.New(l.device.device.Memory(), s.buffer.Len()); err != nil {
+	size, _ := l.offsetsOf(len(l.plan.parts))
+	if d.buffer, err = memory.New(l.device.device.Memory(), size); err != nil {
 		return err
 	}
 	s.device = d
+	if l.there != nil {
+		if err := l.there.prepare(s); err != nil {
+			return err
+		}
+	}
 	if d.copied, err = l.device.device.NewEvent(); err != nil {
 		return err
 	}
@@ -88,20 +96,30 @@ func warn(text string, err error) { slog.Warn(text, "error", err) }
 // upload begins to copy a slot's batch, after who read the last one there.
 func (l *Loader) upload(s *slot) error {
 	d := s.device
-	if d == nil {
+	if d == nil || l.there != nil {
 		return nil
 	}
 	defer l.meter.copying.since(time.Now())
-	if d.waits {
-		if err := l.device.stream.WaitEvent(d.read); err != nil {
-			return err
-		}
-		d.waits = false
+	if err := l.after(d); err != nil {
+		return err
 	}
 	if err := l.device.stream.Copy(d.buffer, 0, s.buffer, 0, s.buffer.Len()); err != nil {
 		return err
 	}
 	return l.device.stream.Record(d.copied)
+}
+
+// after lets what is written to a slot's half on the device wait for who read the last
+// batch there.
+func (l *Loader) after(d *deviceSlot) error {
+	if !d.waits {
+		return nil
+	}
+	if err := l.device.stream.WaitEvent(d.read); err != nil {
+		return err
+	}
+	d.waits = false
+	return nil
 }
 
 // settle waits until a slot's last batch is copied, so that its memory may be
@@ -126,6 +144,7 @@ func (l *Loader) closeSlot(s *slot) {
 			}
 		}
 		d.buffer.Release()
+		d.rows.Release()
 	}
 	s.buffer.Release()
 }
@@ -169,31 +188,35 @@ func (b Batch) onDevice(call string) (*slot, error) {
 }
 
 // FeaturesOnDevice is Features in the device's memory.
-func (b Batch) FeaturesOnDevice() (DeviceTensor, error) { return b.there(b.Features()) }
+func (b Batch) FeaturesOnDevice() (DeviceTensor, error) {
+	return b.there("FeaturesOnDevice", (*plan).featuresPart)
+}
 
 // LabelsOnDevice is Labels in the device's memory.
-func (b Batch) LabelsOnDevice() (DeviceTensor, error) { return b.there(b.Labels()) }
+func (b Batch) LabelsOnDevice() (DeviceTensor, error) {
+	return b.there("LabelsOnDevice", (*plan).labelsPart)
+}
 
 // ColumnOnDevice is Column in the device's memory.
-func (b Batch) ColumnOnDevice(name string) (DeviceTensor, error) { return b.there(b.Column(name)) }
+func (b Batch) ColumnOnDevice(name string) (DeviceTensor, error) {
+	return b.there("ColumnOnDevice", func(p *plan) (int, string) { return p.columnPart(name) })
+}
 
-// there finds the place of a tensor of the batch on the device.
-func (b Batch) there(t Tensor, err error) (DeviceTensor, error) {
+// there is a tensor of the batch on the device.
+func (b Batch) there(call string, find func(*plan) (part int, why string)) (DeviceTensor, error) {
+	s, i, err := b.part(call, find)
 	if err != nil {
 		return DeviceTensor{}, err
 	}
-	s, err := b.onDevice("OnDevice")
-	if err != nil {
+	if _, err := b.onDevice(call); err != nil {
 		return DeviceTensor{}, err
 	}
-	d := DeviceTensor{Tensor: t, Buffer: s.device.buffer}
-	at := int64(0)
-	for i := range s.data {
-		size, mask := int64(len(s.data[i])), int64(len(s.valid[i]))
-		if len(t.Data) > 0 && len(s.data[i]) > 0 && &t.Data[0] == &s.data[i][0] {
-			d.Offset, d.ValidOffset = at, at+memory.Padded(size)
-		}
-		at += memory.Padded(size) + memory.Padded(mask)
+	d := DeviceTensor{Tensor: s.tensors[i], Buffer: s.device.buffer}
+	d.Offset, d.ValidOffset = s.loader.offsetsOf(i)
+	if s.loader.there != nil {
+		d.Size, d.ValidSize = s.loader.plan.parts[i].bytes(d.Rows)
+	} else {
+		d.Size, d.ValidSize = int64(len(d.Data)), int64(len(d.Valid))
 	}
 	d.Data, d.Valid = nil, nil
 	return d, nil

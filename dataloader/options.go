@@ -83,7 +83,8 @@ type Options struct {
 	Spare int64
 	// Device, if not nil, is where batches are copied to, on a stream of their own,
 	// as soon as they are made, so that copies overlap with what the device and its
-	// user do. See Batch.Ready, FeaturesOnDevice and ReleaseAfter.
+	// user do. See Batch.Ready, FeaturesOnDevice and ReleaseAfter. Batches of a table
+	// that lies there are not copied but gathered there: see FromTable.
 	Device device.Device
 	// Pinned is where the ring lies as long as there is some of it: pinned memory,
 	// as a device's Pinned gives it, from which who takes the batches copies them to

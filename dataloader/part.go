@@ -52,8 +52,8 @@ func (p *Part) bytes(rows int64) (data, mask int64) {
 	return n * p.width(), mask
 }
 
-// over is the tensor of so many rows over memory that has room for them.
-func (p *Part) over(rows int64, data, valid []byte, offsets []int64) Tensor {
+// shaped is a tensor of so many rows without the memory that it is over.
+func (p *Part) shaped(rows int64) Tensor {
 	n := p.elements()
 	t := Tensor{Type: p.Type, Rows: rows, Columns: n, RowStride: n, ColumnStride: 1}
 	switch {
@@ -62,6 +62,12 @@ func (p *Part) over(rows int64, data, valid []byte, offsets []int64) Tensor {
 	case p.ColumnMajor:
 		t.RowStride, t.ColumnStride = 1, rows
 	}
+	return t
+}
+
+// over is the tensor of so many rows over memory that has room for them.
+func (p *Part) over(rows int64, data, valid []byte, offsets []int64) Tensor {
+	t := p.shaped(rows)
 	d, m := p.bytes(rows)
 	t.Data = data[:d]
 	if p.Mask {

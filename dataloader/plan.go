@@ -1,6 +1,7 @@
 package dataloader
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -16,6 +17,30 @@ type plan struct {
 	matrix  bool           // the first part is the features' matrix
 	apart   map[string]int // the parts that are features of their own
 	labels  int            // the part of the labels, or -1
+}
+
+// featuresPart is the part that is the features' matrix.
+func (p *plan) featuresPart() (part int, why string) {
+	if !p.matrix {
+		return 0, "the features are no matrix here"
+	}
+	return 0, ""
+}
+
+// labelsPart is the part of the labels.
+func (p *plan) labelsPart() (part int, why string) {
+	if p.labels < 0 {
+		return 0, "there are no labels"
+	}
+	return p.labels, ""
+}
+
+// columnPart is the part that is a feature of its own.
+func (p *plan) columnPart(name string) (part int, why string) {
+	if i, ok := p.apart[name]; ok {
+		return i, ""
+	}
+	return 0, fmt.Sprintf("there is no feature %q that is a column", name)
 }
 
 // planner makes a plan.

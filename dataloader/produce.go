@@ -276,6 +276,9 @@ func (l *Loader) leaveOut(s *slot, err error) bool {
 
 // readRows reads the rows of a slot's list.
 func (l *Loader) readRows(ctx context.Context, s *slot, ticket int64) (err error) {
+	if l.there != nil {
+		return l.there.gather(ctx, l, s)
+	}
 	if l.twoStep != nil {
 		s.later, err = l.twoStep.gather(ctx, ticket, s.rows[:s.n], s.tensors)
 		return err

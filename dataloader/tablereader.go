@@ -174,9 +174,13 @@ func checkColumn(ctx context.Context, t *table.Table, column int, p *Part) error
 		nulls += b.Column(column).NullCount()
 	}
 	if nulls > 0 {
-		return device.Errorf(device.ErrMismatch, "", "dataloader", "column %q has %d nulls: fill them, filter them out, or ask for masks", t.Schema().Field(column).Name, nulls)
+		return nullsError(t.Schema().Field(column).Name, nulls)
 	}
 	return nil
+}
+
+func nullsError(column string, nulls int64) error {
+	return device.Errorf(device.ErrMismatch, "", "dataloader", "column %q has %d nulls: fill them, filter them out, or ask for masks", column, nulls)
 }
 
 // index makes the table of chunks by row. It has some entries a chunk, so that

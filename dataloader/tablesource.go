@@ -19,6 +19,17 @@ import (
 // it are made; they hold it themselves. Of a table in a device's memory the first
 // loader copies all columns to the host's; the loaders that are open together share
 // the copy, which goes with the last of them.
+//
+// Where the table's device is Options.Device there is no such copy: the batches are
+// gathered from the columns where they lie, by the device's kernels into the device's half
+// of the ring, and only the numbers of the rows go there. They are those of the host bit
+// for bit, and are had by FeaturesOnDevice, LabelsOnDevice and ColumnOnDevice alone. A
+// table of several chunks is brought together first, on the device, as long as the loader
+// is open. It is so for numbers, bools and temporal columns as numbers of 8 to 64 bits,
+// with masks and without, in every layout; float16 and BFloat16, encodings, windows, a
+// Transform, other sources over the table, and State, whose fingerprint is of all values,
+// are made of a copy in the host's memory.
+//
 // Columns that are not read are better left out before, by Query.Select.
 //
 // What bounds random rows of columns is not bytes but lines of the cache: a

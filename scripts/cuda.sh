@@ -50,10 +50,10 @@ emulator_sections() {
 		on_emulator 6 env VOLLEY_BACKEND=cuda CUEMU_DEVICES=4 VOLLEY_NCCL_LIBRARY="$(go run ./internal/ncclemu/build)" \
 			go test -count=1 -timeout 10m ./collective/transport/nccl ./collective/ondevice ./collective/columns
 	)
-	section "CUDA on the emulated driver: batches copied to the device"
+	section "CUDA on the emulated driver: batches copied to the device, and gathered there"
 	(
 		eval "$variables"
-		on_emulator 1 env VOLLEY_BACKEND=cuda go test -count=1 -timeout 10m -run '^TestOnDevice$' ./dataloader
+		on_emulator 1 env VOLLEY_BACKEND=cuda go test -count=1 -timeout 10m -run '^(TestOnDevice|TestGathersOnDevice|TestGathersColumnsOnDevice|TestRefusedOnDevice|TestHostMakesForDevice)$' ./dataloader
 	)
 	# One run of each step: the answers are checked once, and times on an emulated driver say nothing.
 	section "CUDA on the emulated driver: the main job on every device"

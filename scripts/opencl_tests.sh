@@ -33,7 +33,7 @@ opencl_sections() {
 	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^(TestBackend|TestColumnsOfABackend|TestReduceOfABackend|TestDeathOfAsync|TestCanceledAsync|TestClosed|TestRefusesCounts|TestCountsDiffer)$' ./collective/ondevice ./collective/columns
 
 	section "OpenCL: batches copied to the device"
-	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^TestOnDevice$' ./dataloader
+	CGO_ENABLED=0 VOLLEY_BACKEND=opencl go test -count=1 -timeout 10m -run '^(TestOnDevice|TestGathersOnDevice|TestGathersColumnsOnDevice|TestRefusedOnDevice|TestHostMakesForDevice)$' ./dataloader
 
 	section "OpenCL: two devices"
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 VOLLEY_REQUIRE=opencl VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m ./kernels/opencl
