@@ -19,9 +19,15 @@ type takenReader struct {
 	mu   sync.RWMutex // held for reading by who reads from
 	from *tableReader // nil once rows has them all
 
+	first  sync.Once // lay
 	laying sync.WaitGroup
 	stop   context.CancelFunc
 }
+
+// layAtOnce is up to how many bytes are laid out without waiting for the first batch. Of
+// more that takes so long that who waits for the batch sees it, which threads that lay
+// out would keep from the processors and the memory.
+var layAtOnce int64 = 256 << 20
 
 // lay begins to lay the rows out. Batches are made of them as soon as they all lie
 // there; the columns are gone when they are summed too.
@@ -79,6 +85,7 @@ type takenLoan struct{ *takenReader }
 func (r *takenReader) Read(ctx context.Context, rows []int64, to []Tensor) error {
 	r.mu.RLock()
 	if r.from != nil {
+		defer r.first.Do(r.lay)
 		defer r.mu.RUnlock()
 		return r.from.Read(ctx, rows, to)
 	}

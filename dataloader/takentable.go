@@ -19,7 +19,7 @@ import (
 // is then ⌈k·e/64⌉ lines of the cache and no more, and in the end there is one
 // copy of the data, as there was before; on the way there is one chunk beside it,
 // where nobody else holds the table. A table of one chunk is laid out beside the
-// making of the first batches, one of several before New returns, as each is to
+// making of the first batches, from the first one on where it is large, one of several before New returns, as each is to
 // go as soon as it can.
 //
 // One loader can be made of it, and as long as that is open others that read the
@@ -152,7 +152,9 @@ func (s *Taken) Open(ctx context.Context, m memory.Allocator, parts []Part, _ in
 			return nil, err
 		}
 		r.from, r.whole, s.t, s.reader = from, s.t, nil, r
-		r.lay()
+		if rows.Bytes() <= layAtOnce {
+			r.first.Do(r.lay)
+		}
 		return &takenLoan{r}, nil
 	}
 	if err := s.layChunks(ctx, rows, parts); err != nil {

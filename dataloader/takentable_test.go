@@ -145,3 +145,29 @@ func TestTakenOnce(t *testing.T) {
 	}
 	load(t, s, Options{Batch: 1, Memory: a}) // it was not lost by that
 }
+
+// TestTakenAfterTheFirst: a large table is laid out from the first batch on, which does not
+// wait for it.
+func TestTakenAfterTheFirst(t *testing.T) {
+	b, a := onHost(t)
+	before := layAtOnce
+	defer func() { layAtOnce = before }()
+	for _, at := range []int64{0, before} {
+		layAtOnce = at
+		all := numbers(t, b, 5000, 5)
+		l := load(t, TakeTable(all.Retain()), Options{Batch: 100, Shuffle: true, Workers: InCaller, Memory: a})
+		r := l.reader.(*takenLoan).takenReader
+		r.laying.Wait()
+		if laid := r.from == nil; laid != (at > 0) {
+			t.Errorf("with %d bytes at once it is laid out before the first batch: %t", at, laid)
+		}
+		next(t, l)
+		r.laying.Wait()
+		if r.from != nil || r.whole != nil {
+			t.Error("not laid out after the first batch")
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
