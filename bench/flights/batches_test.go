@@ -5,27 +5,39 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
 )
 
-// TestEpochIsChecked spoils what an epoch is held against.
+// TestEpochIsChecked spoils what an epoch is held against, of terms in the host's memory
+// and in a device's, where its batches are gathered.
 func TestEpochIsChecked(t *testing.T) {
 	here := onHost(t)
+	for name, on := range map[string]*kernels.Backend{"host": here, "device": remote(t)} {
+		t.Run(name, func(t *testing.T) { epochIsChecked(t, here, on) })
+	}
+}
+
+func epochIsChecked(t *testing.T, here, on *kernels.Backend) {
 	values := make([]float64, 10_000)
 	for i := range values {
 		values[i] = float64(i)
 	}
-	terms, err := table.New(here, table.Column("a", values), table.Column("b", values), table.Column(target, values))
+	made, err := table.New(here, table.Column("a", values), table.Column("b", values), table.Column(target, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Release()
+	terms, err := made.To(context.Background(), on)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer terms.Release()
 	e, ctx := epoch{terms, make([]uint8, len(values))}, context.Background()
-	nothing := func([]int64, []float32, []float32) error { return nil }
 	if err := e.check(ctx); err == nil || !strings.Contains(err.Error(), "row 0 came 0 times") {
 		t.Errorf("before an epoch: %v", err)
 	}
-	if err := e.draw(ctx, nothing); err != nil {
+	if err := e.draw(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.check(ctx); err != nil {
@@ -44,7 +56,7 @@ func TestEpochIsChecked(t *testing.T) {
 	}
 	ended, stop := context.WithCancel(ctx)
 	stop()
-	if err := e.draw(ended, nothing); err == nil {
+	if err := e.draw(ended, nil); err == nil {
 		t.Error("an epoch under a context that has ended")
 	}
 }
