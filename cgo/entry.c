@@ -952,6 +952,14 @@ int32_t volley_loader_next(const volley_loader* loader, volley_token* token, vol
   return go_volley_loader_next((uintptr_t)loader, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_loader_next_tensors(const volley_loader* loader, const volley_batch_part* parts, int64_t count, volley_token* token, int64_t* out_count, struct DLManagedTensor** out_values) {
+  if (vly_forked) return vly_fork_error("volley_loader_next_tensors");
+  if (!out_count) return vly_null_error("volley_loader_next_tensors", "out_count");
+  if (!out_values) return vly_null_error("volley_loader_next_tensors", "out_values");
+  memset(out_count, 0, sizeof *out_count);
+  return go_volley_loader_next_tensors((uintptr_t)loader, (volley_batch_part*)parts, count, (uintptr_t)token, out_count, (void**)out_values);
+}
+
 int32_t volley_loader_state(const volley_loader* loader, volley_token* token, char** out) {
   if (vly_forked) return vly_fork_error("volley_loader_state");
   if (!out) return vly_null_error("volley_loader_state", "out");

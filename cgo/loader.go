@@ -196,7 +196,11 @@ const shortWait = 2 * time.Millisecond
 
 //export go_volley_loader_next
 func go_volley_loader_next(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	const name = "volley_loader_next"
+	return nextBy("volley_loader_next", h, t, func(b *batchObject) (outcome, error) { return give(out, b), nil })
+}
+
+// nextBy hands out what give makes of the next batch, whose reference it takes over; nothing at the end of an epoch.
+func nextBy(name string, h, t C.uintptr_t, give func(*batchObject) (outcome, error)) C.int32_t {
 	// A batch that is there, or will be shortly, is handed out on this thread, whatever the token's patience.
 	o, err := find[*loaderObject]("loader", h)
 	if err == nil {
@@ -217,8 +221,12 @@ func go_volley_loader_next(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 				if late = errors.Is(err, device.ErrCanceled) && short.Err() != nil && ctx.Err() == nil; late {
 					return nil
 				}
-				if made != nil {
-					*out = register(made)
+				if err != nil || made == nil {
+					return err
+				}
+				given, err := give(made)
+				if err == nil {
+					given.commit()
 				}
 				return err
 			})
@@ -236,7 +244,7 @@ func go_volley_loader_next(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 			if err != nil || made == nil {
 				return outcome{}, err
 			}
-			return give(out, made), nil
+			return give(made)
 		}, nil
 	})
 }

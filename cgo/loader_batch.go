@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -39,7 +40,7 @@ type batchPart struct {
 
 // newBatch has one reference, the caller's.
 func newBatch(b dataloader.Batch, on device.Device) *batchObject {
-	o := &batchObject{b: b, taken: make(map[batchPart]bool), device: on}
+	o := &batchObject{b: b, device: on}
 	o.refs.Store(1)
 	return o
 }
@@ -105,34 +106,31 @@ func (o *batchObject) tensor(p batchPart) (made batchTensor, err error) {
 		}
 		return numbersOf(t.Offsets), nil
 	case C.VOLLEY_BATCH_FEATURES:
-		t, err = o.b.Features()
-		there = o.there(o.b.FeaturesOnDevice, &err)
+		t, there, err = o.either(o.b.Features, o.b.FeaturesOnDevice)
 	case C.VOLLEY_BATCH_LABELS:
-		t, err = o.b.Labels()
-		there = o.there(o.b.LabelsOnDevice, &err)
+		t, there, err = o.either(o.b.Labels, o.b.LabelsOnDevice)
 	case C.VOLLEY_BATCH_COLUMN:
-		t, err = o.b.Column(p.column)
-		there = o.there(func() (dataloader.DeviceTensor, error) { return o.b.ColumnOnDevice(p.column) }, &err)
+		t, there, err = o.either(func() (dataloader.Tensor, error) { return o.b.Column(p.column) }, func() (dataloader.DeviceTensor, error) { return o.b.ColumnOnDevice(p.column) })
 	default:
 		err = mismatch("a batch has no part %d", int32(p.part))
 	}
 	if err != nil {
 		return made, err
 	}
-	bytes, at := t.Data, there.Offset
+	bytes, at, size := t.Data, there.Offset, there.Size
 	made.typ = t.Type
 	if p.mask {
-		if t.Valid == nil {
+		if t.Valid == nil && (there.ValidSize == 0 && t.Rows > 0 || there.Buffer == nil) {
 			return made, mismatch("the loader was not asked for masks")
 		}
-		bytes, at, made.typ = t.Valid, there.ValidOffset, arrow.PrimitiveTypes.Uint8
+		bytes, at, size, made.typ = t.Valid, there.ValidOffset, there.ValidSize, arrow.PrimitiveTypes.Uint8
 	}
 	made.shape, made.strides = layoutOf(&t, p.part)
 	if there.Buffer == nil {
 		made.b = memory.Wrap(bytes, nil)
 		return made, nil
 	}
-	made.b, err = there.Buffer.Slice(at, int64(len(bytes)))
+	made.b, err = there.Buffer.Slice(at, size)
 	return made, err
 }
 
@@ -153,15 +151,16 @@ func layoutOf(t *dataloader.Tensor, part C.int32_t) (shape, strides []int64) {
 	return shape, strides
 }
 
-// there is a tensor in the device's memory, once it is there; without a Buffer where there is no device, or an error before.
-func (o *batchObject) there(find func() (dataloader.DeviceTensor, error), err *error) (t dataloader.DeviceTensor) {
-	if o.device == nil || *err != nil {
-		return t
+// either is a tensor in the host's memory, or where the loader has a device in that one's, once it is there.
+func (o *batchObject) either(here func() (dataloader.Tensor, error), find func() (dataloader.DeviceTensor, error)) (t dataloader.Tensor, there dataloader.DeviceTensor, err error) {
+	if o.device == nil {
+		t, err = here()
+		return t, there, err
 	}
-	if t, *err = find(); *err == nil {
-		*err = o.b.Wait(context.Background())
+	if there, err = find(); err == nil {
+		err = o.b.Wait(context.Background())
 	}
-	return t
+	return there.Tensor, there, err
 }
 
 // numbersOf is a tensor of int64.
@@ -175,6 +174,9 @@ func numbersOf(all []int64) batchTensor {
 func (o *batchObject) take(p batchPart) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.taken == nil {
+		o.taken = make(map[batchPart]bool)
+	}
 	if o.taken[p] {
 		return fmt.Errorf("%w: this tensor of the batch was handed out before: who has it may write to it", device.ErrClosed)
 	}
@@ -198,11 +200,7 @@ func batchToTensor(name string, h C.uintptr_t, part C.int32_t, column *C.char, m
 				t.b.Release()
 				return err
 			}
-			o.hold()
-			made, err := newTensor(versioned, t.typ, t.b, 0, t.shape, t.strides, func() {
-				t.b.Release()
-				o.drop()
-			})
+			made, err := o.exported(t, versioned)
 			if err != nil {
 				return err
 			}
@@ -213,6 +211,80 @@ func batchToTensor(name string, h C.uintptr_t, part C.int32_t, column *C.char, m
 			return nil
 		})
 	})
+}
+
+// exported is a managed tensor with a reference to the batch of its own.
+func (o *batchObject) exported(t batchTensor, versioned bool) (unsafe.Pointer, error) {
+	o.hold()
+	return newTensor(versioned, t.typ, t.b, 0, t.shape, t.strides, func() {
+		t.b.Release()
+		o.drop()
+	})
+}
+
+//export go_volley_loader_next_tensors
+func go_volley_loader_next_tensors(h C.uintptr_t, parts *C.volley_batch_part, n C.int64_t, t C.uintptr_t, out *C.int64_t, values *unsafe.Pointer) C.int32_t {
+	const name = "volley_loader_next_tensors"
+	var wanted []batchPart
+	status := call(name, func() error {
+		k, err := count("parts", parts, n)
+		if err != nil {
+			return err
+		}
+		if k == 0 {
+			return mismatch("no parts: a batch is given back when its tensors are deleted")
+		}
+		clear(unsafe.Slice(values, k))
+		wanted = make([]batchPart, k)
+		for i, p := range unsafe.Slice(parts, k) {
+			column, err := optional("column", p.column)
+			if err != nil {
+				return err
+			}
+			wanted[i] = batchPart{p.part, column, p.mask != 0}
+		}
+		return nil
+	})
+	if status != C.VOLLEY_OK {
+		return status
+	}
+	return nextBy(name, h, t, func(o *batchObject) (outcome, error) {
+		defer o.drop()
+		made, err := o.all(wanted)
+		return outcome{commit: func() {
+			copy(unsafe.Slice(values, len(made)), made)
+			*out = C.int64_t(len(made))
+		}, discard: func() { deleteAll(made) }}, err
+	})
+}
+
+// all is tensors of the batch, none after an error.
+func (o *batchObject) all(parts []batchPart) (made []unsafe.Pointer, err error) {
+	made = make([]unsafe.Pointer, 0, len(parts))
+	for i, p := range parts {
+		t, err := o.tensor(p)
+		if err == nil && slices.Contains(parts[:i], p) {
+			t.b.Release()
+			err = mismatch("part %d is one of those before", i)
+		}
+		var one unsafe.Pointer
+		if err == nil {
+			one, err = o.exported(t, false)
+		}
+		if err != nil {
+			deleteAll(made)
+			return nil, err
+		}
+		made = append(made, one)
+	}
+	return made, nil
+}
+
+// deleteAll deletes managed tensors that nobody was given.
+func deleteAll(all []unsafe.Pointer) {
+	for _, p := range all {
+		C.vly_call_deleter((*C.vly_dl_managed)(p).deleter, p)
+	}
 }
 
 //export go_volley_batch_to_dlpack

@@ -42,7 +42,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 9
+#define VOLLEY_ABI_MINOR 10
 
 /* The statuses. */
 enum {

@@ -196,6 +196,20 @@ VOLLEY_API int32_t volley_loader_open_batches(struct ArrowArrayStream* stream, c
  * it fails at once with VOLLEY_OUT_OF_MEMORY: give one back, or make prefetch larger.
  */
 VOLLEY_API int32_t volley_loader_next(const volley_loader* loader, volley_token* token, volley_batch** out);
+/* A tensor of a batch: the arguments of volley_batch_to_dlpack. */
+typedef struct volley_batch_part {
+  const char* column; /* the name of VOLLEY_BATCH_COLUMN and VOLLEY_BATCH_OFFSETS, else NULL */
+  int32_t part;
+  int32_t mask;
+} volley_batch_part;
+/*
+ * volley_loader_next, volley_batch_to_dlpack of each of the parts, of which there is one at least, and volley_batch_free in one call: out_values, as
+ * many as there are parts, gets the tensors, and out_count how many these are: 0 at the end of an epoch. The memory of the batch comes back to the
+ * ring when all of them were deleted. Where a part is none of the batch's the call fails, the batch is given back, and the next call has the batch
+ * after it.
+ */
+VOLLEY_API int32_t volley_loader_next_tensors(const volley_loader* loader, const volley_batch_part* parts, int64_t count, volley_token* token,
+                                              int64_t* out_count, struct DLManagedTensor** out_values);
 /* Where the loader stands, as JSON: what was given out is seen. The first call reads all values, to hash them. */
 VOLLEY_API int32_t volley_loader_state(const volley_loader* loader, volley_token* token, char** out);
 /* Set out's size first. */

@@ -138,6 +138,39 @@ static void test_loans(const volley_table* t) {
   x->deleter(x);
 }
 
+static void test_tensors_at_once(const volley_table* t) {
+  const char* labels[] = {"y"};
+  volley_loader_options o = {.batch = 200, .prefetch = 2, .labels = labels, .labels_count = 1, .masks = 1, .epochs = 1};
+  volley_loader* l = opened(t, &o);
+  const volley_batch_part parts[] = {{NULL, VOLLEY_BATCH_FEATURES, 0}, {NULL, VOLLEY_BATCH_LABELS, 0}, {NULL, VOLLEY_BATCH_LABELS, 1}, {NULL, VOLLEY_BATCH_ROWS, 0}};
+  const volley_batch_part wrong[] = {{NULL, VOLLEY_BATCH_FEATURES, 0}, {"w", VOLLEY_BATCH_COLUMN, 0}}, twice[] = {parts[1], parts[1]};
+  struct DLManagedTensor *x[4], *y[4], *z[4];
+  int64_t n = 7, live, before, rows = 0;
+  OK(volley_live(&before));
+  FAILS(VOLLEY_MISMATCH, "no parts", volley_loader_next_tensors(l, parts, 0, NULL, &n, x));
+  FAILS(VOLLEY_MISMATCH, "w", volley_loader_next_tensors(l, wrong, 2, NULL, &n, x)); /* the first batch is given back */
+  CHECK(n == 0 && !x[0] && !x[1]);
+  FAILS(VOLLEY_MISMATCH, "part 1 is one", volley_loader_next_tensors(l, twice, 2, NULL, &n, x));
+  OK(volley_live(&live));
+  CHECK(live == before);
+  OK(volley_loader_next_tensors(l, parts, 4, NULL, &n, x));
+  CHECK(n == 4 && x[0]->t.shape[0] == 200 && x[0]->t.ndim == 2 && x[2]->t.bits == 8 && ((const int64_t*)x[3]->t.data)[0] == 400);
+  OK(volley_loader_next_tensors(l, parts, 4, NULL, &n, y));
+  FAILS(VOLLEY_OUT_OF_MEMORY, "all 2 batches", volley_loader_next_tensors(l, parts, 4, NULL, &n, z));
+  CHECK(n == 0 && !z[0]);
+  for (int i = 0; i < 4; i++) x[i]->deleter(x[i]);
+  for (;;) {
+    OK(volley_loader_next_tensors(l, parts, 4, NULL, &n, x));
+    if (!n) break;
+    rows += x[0]->t.shape[0];
+    for (int i = 0; i < 4; i++) x[i]->deleter(x[i]);
+  }
+  CHECK(rows == ROWS - 800);
+  OK(volley_loader_free(l));
+  CHECK(((const int64_t*)y[3]->t.data)[0] == 600); /* tensors outlive their loader */
+  for (int i = 0; i < 4; i++) y[i]->deleter(y[i]);
+}
+
 static void* hold(void* loader) {
   volley_batch* b = NULL;
   int32_t status = VOLLEY_OK;
@@ -286,6 +319,7 @@ void test_loader(void) {
   test_take();
   test_epoch_and_state(t);
   test_loans(t);
+  test_tensors_at_once(t);
   test_faults(t);
   test_windows(t);
   OK(volley_table_free(t));

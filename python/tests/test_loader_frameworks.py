@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import volley as vo
 import volley.loader
+import volley.loader_parts
 from volley import _capsule
 from volley._library import live
 
@@ -44,8 +45,62 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         addresses.append((Versioned if name.endswith("versioned") else Managed).from_address(where).data)
         return where
 
+    together = volley._tensor.all_handed
+
+    def all_handed(given: Any, take: Any) -> list[Any]:
+        addresses.extend(Managed.from_address(where).data for where in given)
+        return together(given, take)
+
     monkeypatch.setattr(vo.loader.BatchTensor, "_exported", exported)
+    monkeypatch.setattr(volley._tensor, "all_handed", all_handed)
     return addresses
+
+
+@pytest.mark.parametrize("refused", range(3))
+def test_parts_that_are_had_at_once_come_back(refused: int) -> None:
+    """Where a framework refuses one of a batch's tensors, those that it has not seen go too."""
+
+    def takes(capsule: Any) -> Any:
+        if len(kept) == refused:
+            raise ZeroDivisionError
+        where = _capsule.pointer(capsule, b"dltensor")
+        _capsule.rename(capsule, b"used_dltensor")
+        kept.append(where)
+        return where
+
+    kept: list[int] = []
+    before, made = live(), loader()
+    parts = volley.loader_parts.Parts(made, takes)
+    for _ in range(2 * RING):
+        with pytest.raises(ZeroDivisionError):
+            parts.next()
+        volley._tensor.delete(kept)
+        kept.clear()
+    made.close()
+    assert live() <= before + 1
+
+
+@pytest.mark.parametrize("more", [{}, {"masks": True}, {"layout": "columns"}, {"layout": "columns", "masks": True}])
+def test_parts_at_once_are_those_one_by_one(more: dict[str, Any]) -> None:
+    """In the same places of tuples and dicts, epoch after epoch, the last batches of which are short."""
+    pytest.importorskip("torch", reason="no python3-torch: python.sh says why")
+    with loader(rows=250, **more) as one, loader(rows=250, **more) as other:
+        assert isinstance(one.torch()._batches._parts, volley.loader_parts.Parts)
+        for _ in range(2):
+            count = 0
+            for x, y in zip(one.torch(), other, strict=True):
+                plain = y.parts(vo.loader._numpy(other))
+                assert len(x) == len(plain)
+                for a, b in zip(x, plain):
+                    if isinstance(a, dict):
+                        assert list(a) == list(b)
+                        a, b = list(a.values()), list(b.values())
+                    else:
+                        a, b = [a], [b]
+                    assert all(np.array_equal(m.numpy(), n) for m, n in zip(a, b))
+                count += 1
+                del x, y, a, b, plain
+            assert count == 3
 
 
 def test_a_tensor_that_is_not_taken_comes_back() -> None:

@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 9
+ABI_MINOR = 10
 
 OK = 0
 PENDING = 1
@@ -309,6 +309,14 @@ class volley_loader_figures(Checked):
     ]
 
 
+class volley_batch_part(Checked):
+    _fields_ = [
+        ("column", c_char_p),
+        ("part", c_int32),
+        ("mask", c_int32),
+    ]
+
+
 def declare(library: CDLL) -> None:
     """Gives the library's functions their types."""
     library.volley_abi_version.argtypes, library.volley_abi_version.restype = [], c_uint32
@@ -460,6 +468,7 @@ def declare(library: CDLL) -> None:
     library.volley_loader_open_files.argtypes, library.volley_loader_open_files.restype = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_open_batches.argtypes, library.volley_loader_open_batches.restype = [c_void_p, POINTER(volley_batches_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_next.argtypes, library.volley_loader_next.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_loader_next_tensors.argtypes, library.volley_loader_next_tensors.restype = [c_void_p, POINTER(volley_batch_part), c_int64, c_void_p, c_void_p, c_void_p], c_int32
     library.volley_loader_state.argtypes, library.volley_loader_state.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_loader_stats.argtypes, library.volley_loader_stats.restype = [c_void_p, c_void_p], c_int32
     library.volley_loader_report.argtypes, library.volley_loader_report.restype = [c_void_p, c_void_p], c_int32

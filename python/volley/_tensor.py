@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, Structure, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any
 
@@ -121,10 +121,29 @@ def handed(address: int, take: Callable[[Any], Any]) -> Any:
     except BaseException:
         if _capsule.valid(capsule, b"dltensor"):
             _capsule.rename(capsule, b"used_dltensor")
+            delete([address])
+        raise
+
+
+def all_handed(addresses: Sequence[int], take: Callable[[Any], Any]) -> list[Any]:
+    """handed of some managed tensors. After an exception none of them is left."""
+    made: list[Any] = []
+    try:
+        for address in addresses:
+            made.append(handed(address, take))  # noqa: PERF401 - how many there are must be known
+    except BaseException:
+        delete(addresses[len(made) + 1 :])
+        raise
+    return made
+
+
+def delete(addresses: Sequence[int | None]) -> None:
+    """Deletes managed tensors that nobody took."""
+    for address in addresses:
+        if address:
             managed = Managed.from_address(address)
             if managed.deleter:
                 _Deleter(managed.deleter)(address)
-        raise
 
 
 def of(capsule: Any) -> Any:
@@ -159,4 +178,4 @@ def take(producer: Any) -> tuple[int, bool]:
     raise Mismatch(f"a PyCapsule named dltensor is wanted, not {capsule!r}", "mismatch")
 
 
-__all__ = ["Tensor", "bools", "export", "handed", "of", "take", "wrap"]
+__all__ = ["Tensor", "all_handed", "bools", "delete", "export", "handed", "of", "take", "wrap"]

@@ -20,6 +20,7 @@ from .expr import Expr
 from .loader_decode import Decoder, Decoders
 from .loader_encoding import Encodings, Named
 from .loader_map import BatchMap, MappedSource
+from .loader_parts import Handed, Parts
 from .loader_source import source_of
 from .table import Table
 
@@ -135,30 +136,9 @@ class Batch(Handle):
         part comes alone, several as a tuple. In the layout "columns" features and their masks are dicts by name; in the others such dicts of the
         lists follow the features. A ragged list is a pair of items and offsets. The batch is closed."""
         try:
-            made = self._parts(convert)
+            return self._loader._arranged(lambda *part: convert(BatchTensor(self, *part)))
         finally:
             self.close()
-        return made[0] if len(made) == 1 else tuple(made)
-
-    def _parts(self, convert: Callable[[BatchTensor], Any]) -> list[Any]:
-        loader = self._loader
-        made: list[Any] = []
-        masks = (False, True) if loader.masks else (False,)
-        if loader.matrix:
-            for mask in masks:
-                made.append(convert(BatchTensor(self, _abi.BATCH_FEATURES, None, mask)))
-        if loader.apart:
-            made.extend({n: self._apart(convert, n, mask) for n in loader.apart} for mask in masks)
-        if loader.labels:
-            for mask in masks:
-                made.append(convert(BatchTensor(self, _abi.BATCH_LABELS, None, mask)))
-        if loader.row_numbers:
-            made.append(convert(BatchTensor(self, _abi.BATCH_ROWS, None, False)))
-        return made
-
-    def _apart(self, convert: Callable[[BatchTensor], Any], name: str, mask: bool) -> Any:
-        made = convert(BatchTensor(self, _abi.BATCH_COLUMN, name, mask))
-        return (made, convert(self.offsets(name))) if name in self._loader.encodings.ragged and not mask else made
 
     def numpy(self) -> Any:
         """The parts as NumPy arrays, of batches in host memory."""
@@ -192,7 +172,7 @@ def _torch(loader: Loader) -> Callable[[BatchTensor], Any]:
 
     kind, number = loader.place
     if kind != 2:
-        return lambda t: t.handed(from_dlpack)
+        return Handed(from_dlpack)
     from torch.cuda import current_stream
 
     def take(t: BatchTensor) -> Any:
@@ -212,7 +192,7 @@ def _jax() -> Callable[[BatchTensor], Any]:
 def _tensorflow() -> Callable[[BatchTensor], Any]:
     import tensorflow as tf
 
-    return lambda t: t.handed(tf.experimental.dlpack.from_dlpack)
+    return Handed(tf.experimental.dlpack.from_dlpack)
 
 
 class Loader:
@@ -262,7 +242,8 @@ class Loader:
 
     pin_memory: as DataLoader has it: the ring is in pinned memory, so that ``x.to("cuda", non_blocking=True)`` copies beside other work. Where there is
     none, without CUDA say, it is in plain memory, with a warning once. device: "cuda:0" has the batches copied there as soon as they are made, and
-    tensors are CUDA's; the numbers of the rows, and offsets, stay on the host. Use them on the stream that was PyTorch's current one, or that was
+    tensors are CUDA's; of a Table that lies there they are gathered there, and the table is not copied to the host, where batches are of numbers
+    of 8 to 64 bits. The numbers of the rows, and offsets, stay on the host. Use them on the stream that was PyTorch's current one, or that was
     named to ``__dlpack__``, when they were taken: their memory is written anew behind that stream's work.
 
     rank, num_replicas, seed, drop_last: as DistributedSampler has them. Every rank gets as many batches; where the rows cannot be shared equally
@@ -386,6 +367,25 @@ class Loader:
                 Batch._of(out.value, self).close()
             raise
         return None if not out.value else Batch._of(out.value, self)
+
+    def _arranged(self, get: Callable[[int, str | None, bool], Any]) -> Any:
+        """What Batch.parts gives, of what get gives for each part, column and mask."""
+        made: list[Any] = []
+        masks = (False, True) if self.masks else (False,)
+
+        def apart(name: str, mask: bool) -> Any:
+            one = get(_abi.BATCH_COLUMN, name, mask)
+            return (one, get(_abi.BATCH_OFFSETS, name, False)) if name in self.encodings.ragged and not mask else one
+
+        if self.matrix:
+            made.extend(get(_abi.BATCH_FEATURES, None, mask) for mask in masks)
+        if self.apart:
+            made.extend({n: apart(n, mask) for n in self.apart} for mask in masks)
+        if self.labels:
+            made.extend(get(_abi.BATCH_LABELS, None, mask) for mask in masks)
+        if self.row_numbers:
+            made.append(get(_abi.BATCH_ROWS, None, False))
+        return made[0] if len(made) == 1 else tuple(made)
 
     def __iter__(self) -> Iterator[Batch]:
         while (b := self.next()) is not None:
@@ -528,18 +528,27 @@ class Batches:
 
     def __init__(self, loader: Loader, convert: Callable[[BatchTensor], Any], transform: Transform | None) -> None:
         self.loader, self._convert, self._transform = loader, convert, transform
+        self._parts = Parts(loader, convert.take) if isinstance(convert, Handed) else None
 
     def next(self) -> Any:
         """The next batch; None at the end of an epoch."""
-        b = self.loader.next()
-        return None if b is None else self._made(b)
+        made = self._next()
+        return None if made is None else self._changed(made)
 
     def __iter__(self) -> Iterator[Any]:
-        while (b := self.loader.next()) is not None:
-            yield self._made(b)
+        while True:
+            room = [self._next()]
+            if room[0] is None:
+                return
+            yield self._changed(room.pop())  # or it would be held here while the loop works
 
-    def _made(self, b: Batch) -> Any:
-        made = b.parts(self._convert)
+    def _next(self) -> Any:
+        if self._parts is not None:
+            return self._parts.next()
+        b = self.loader.next()
+        return None if b is None else b.parts(self._convert)
+
+    def _changed(self, made: Any) -> Any:
         if self._transform is None:
             return made
         return self._transform(*made) if isinstance(made, tuple) else self._transform(made)
