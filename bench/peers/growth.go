@@ -31,6 +31,10 @@ type Size struct {
 	NS     float64 `json:"ns_row"`
 	CPUNS  float64 `json:"cpu_ns_row"` // of all threads together
 	Growth *int64  `json:"growth_bytes,omitempty"`
+
+	Rounds   int `json:"rounds"`
+	Retaken  int `json:"rounds_retaken"`  // because the machine gave less
+	Unsteady int `json:"rounds_unsteady"` // that count although the machine gave less
 }
 
 // GrowthOperations lists the operations that [Grow] runs if nobody names others:
@@ -129,7 +133,7 @@ func (e *race) grow(ctx context.Context, pr *problem, n int64, o Options, of []*
 		}
 		rec := report.Record{
 			Suite: "columnar", Op: pr.name, Engine: r.name(), Version: r.release(), Device: "cpu", Rows: report.Of(n),
-			Threads: o.Threads, Way: r.way.Name, GrowthBytes: r.growth,
+			Threads: o.Threads, Way: r.way.Name, GrowthBytes: r.growth, Unsteady: e.unsteady,
 		}
 		rec.SetTiming(r.Timing)
 		rec.SetBytes(read+r.print.Bytes, 0)
@@ -142,7 +146,10 @@ func (e *race) grow(ctx context.Context, pr *problem, n int64, o Options, of []*
 		if err := to.Record(rec); err != nil {
 			return err
 		}
-		of[i].Sizes = append(of[i].Sizes, Size{n, r.Min() * 1e9 / float64(n), r.leastCPU * 1e9 / float64(n), r.growth})
+		of[i].Sizes = append(of[i].Sizes, Size{
+			Rows: n, NS: r.Min() * 1e9 / float64(n), CPUNS: r.leastCPU * 1e9 / float64(n), Growth: r.growth,
+			Rounds: e.rounds, Retaken: e.retaken, Unsteady: e.unsteady,
+		})
 	}
 	return nil
 }
@@ -160,14 +167,19 @@ func growthAnswer(lines []*Grown, sizes []int64) report.Answer {
 		g.Header = append(g.Header, report.Count(n), "cpu")
 	}
 	g.Header = append(g.Header, "growth", "cpu", "memory")
+	fallen := new(falls)
 	for _, l := range lines {
 		row := []string{l.Op, map[bool]string{false: "any", true: "default"}[l.Ordered]}
 		for _, s := range l.Sizes {
-			row = append(row, fmt.Sprintf("%.2f", s.NS), fmt.Sprintf("%.2f", s.CPUNS))
+			if !l.Ordered { // both orders are in the same rounds
+				fallen.add(l.Op+" at "+report.Count(s.Rows), s.Rounds, s.Retaken, s.Unsteady)
+			}
+			row = append(row, starred(fmt.Sprintf("%.2f", s.NS), s.Unsteady), fmt.Sprintf("%.2f", s.CPUNS))
 		}
 		last := l.Sizes[len(l.Sizes)-1]
 		g.Add(append(row, fmt.Sprintf("%.2f", l.Time), fmt.Sprintf("%.2f", l.CPU),
 			dash(last.Growth != nil, func() string { return fmt.Sprintf("%.1f B", float64(*last.Growth)/float64(last.Rows)) }))...)
 	}
+	g.Note = strings.Join(append([]string{g.Note}, fallen.notes()...), "\n")
 	return report.Answer{Suite: "columnar", Value: map[string]any{"growth": lines}, Grid: g}
 }

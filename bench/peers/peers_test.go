@@ -29,6 +29,12 @@ func (k *kept) Answer(a report.Answer) error { k.answers = append(k.answers, a);
 // raced runs operations against stubs.
 func raced(t *testing.T, ctx context.Context, mode string, ops ...string) (*kept, error) {
 	t.Helper()
+	return racedBeside(t, ctx, mode, readings{1, 1, 1}, ops...)
+}
+
+// racedBeside runs them where the machine gives what the gauge says.
+func racedBeside(t *testing.T, ctx context.Context, mode string, g gauge, ops ...string) (*kept, error) {
+	t.Helper()
 	b, err := volley.Open("cpu")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +47,7 @@ func raced(t *testing.T, ctx context.Context, mode string, ops ...string) (*kept
 	to := &kept{}
 	err = Run(ctx, Options{
 		Backend: b, Python: python(t, mode), Peers: []string{"duckdb", "polars"}, Rows: 1000, Ops: ops, Rounds: 2, Threads: 2,
-		Limit: report.Bandwidth{ReadGBs: 10, CopyGBs: 10}, gauge: readings{1, 1, 1},
+		Limit: report.Bandwidth{ReadGBs: 10, CopyGBs: 10}, gauge: g,
 	}, to, progress.Nothing())
 	return to, err
 }
@@ -178,27 +184,6 @@ func TestBadOptions(t *testing.T) {
 		if err := Run(context.Background(), o, &kept{}, progress.Nothing()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
-	}
-}
-
-// A round beside which the machine gives less is run again, but not for ever.
-func TestRetakes(t *testing.T) {
-	b, err := volley.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	e := &race{contenders: []contender{&ours{backend: b}}, rounds: 2, gauge: readings{1, 2, 3}, best: report.Reading{FMAs: 1.5, ReadGBs: 2, CopyGBs: 3}}
-	p := problemNamed("sum")
-	all, err := e.prepare(context.Background(), p, &stage{records: p.inputs(100)}, progress.Nothing())
-	if err == nil {
-		err = e.run(context.Background(), all, progress.Nothing())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.retaken != retakes || e.unsteady != 2 || len(all[0].Seconds) == 0 {
-		t.Errorf("%d retaken, %d unsteady, %d times", e.retaken, e.unsteady, len(all[0].Seconds))
 	}
 }
 

@@ -17,14 +17,18 @@ const (
 	// fell is the share of the best reading below which a round is run again:
 	// a host that gives one core of two shows half.
 	fell = 0.75
-	// retakes is how many rounds of an operation are run again at most.
-	retakes = 3
+	// Rounds of an operation are run again until they are retakes, or have taken
+	// retakeTime; what falls later counts, and is marked.
+	retakes    = 20
+	retakeTime = 30 * time.Second
 	// turnTime is how long a turn repeats a short operation, turnMost how often.
 	turnTime = 30 * time.Millisecond
 	turnMost = 20
 	// A contender that took more than slow times as long as the fastest in its
-	// first run is timed in fewRounds rounds only.
+	// first run, and would take more than slowTime in all, is timed in as many
+	// rounds as fit into that, and in fewRounds at least.
 	slow      = 3
+	slowTime  = time.Minute
 	fewRounds = 2
 	// near is how much slower than an engine's fastest way another may be at
 	// first to be tried again.
@@ -38,6 +42,7 @@ type racer struct {
 	lacks  string // why it does not race
 	print  *Fingerprint
 	growth *int64
+	rounds int    // that it is in
 	wrong  string // how its result is not ours
 	first  float64
 	report.Timing
@@ -69,6 +74,22 @@ type race struct {
 	best       report.Reading // of all readings so far
 	retaken    int
 	unsteady   int // rounds that count although the machine gave less
+}
+
+// roundsOf is how many of the rounds a racer is in.
+func (e *race) roundsOf(r *racer, fastest float64) int {
+	if r.first <= slow*fastest || r.first*float64(e.rounds) <= slowTime.Seconds() {
+		return e.rounds
+	}
+	return min(e.rounds, max(fewRounds, int(slowTime.Seconds()/r.first)))
+}
+
+// fewer says that a racer was in some of the rounds only, and why; "" where it was in all.
+func (e *race) fewer(r *racer) string {
+	if !r.races() || r.rounds >= e.rounds {
+		return ""
+	}
+	return fmt.Sprintf("%d rounds in place of %d, as its first run took %s", r.rounds, e.rounds, report.Seconds(r.first))
 }
 
 // prepare loads the problem everywhere and runs each way once for its result
@@ -149,18 +170,22 @@ func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) er
 			fastest = min(fastest, r.first)
 		}
 	}
+	for _, r := range all {
+		r.rounds = e.roundsOf(r, fastest)
+	}
 	e.retaken, e.unsteady = 0, 0
+	spent := time.Duration(0) // on rounds that were run again
 	before, err := e.gauge.Read(ctx)
 	if err != nil {
 		return err
 	}
 	e.best = e.best.Best(before)
 	for round := 0; round < e.rounds; {
-		turns := make([]taken, len(all))
+		turns, begin := make([]taken, len(all)), time.Now()
 		for i := range all {
 			k := (i + round) % len(all)
 			r := all[k]
-			if !r.races() || r.first > slow*fastest && round >= fewRounds {
+			if !r.races() || round >= r.rounds {
 				continue
 			}
 			take := e.turn
@@ -178,8 +203,8 @@ func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) er
 		e.best = e.best.Best(after)
 		dropped := before.Fell(e.best, fell) || after.Fell(e.best, fell)
 		before = after
-		if dropped && e.retaken < retakes {
-			e.retaken++
+		if dropped && e.retaken < retakes && spent < retakeTime {
+			e.retaken, spent = e.retaken+1, spent+time.Since(begin)
 			continue
 		}
 		if dropped {

@@ -24,8 +24,9 @@ type Line struct {
 	RatioOrd float64           `json:"ratio_ordered,omitempty"` // best peer over ours in the default order
 	Bytes    int64             `json:"bytes"`                   // that the meaning of the operation requires
 	Share    float64           `json:"share_of_limit"`          // of the bandwidth right beside ours, the median of the turns
-	Retaken  int               `json:"rounds_retaken"`          // because the machine gave less
-	Unsteady int               `json:"rounds_unsteady"`         // that count although the machine gave less
+	Rounds   int               `json:"rounds"`
+	Retaken  int               `json:"rounds_retaken"`  // because the machine gave less
+	Unsteady int               `json:"rounds_unsteady"` // that count although the machine gave less
 }
 
 // Entry is one peer at one operation.
@@ -34,6 +35,7 @@ type Entry struct {
 	MedianS float64 `json:"median_s"`
 	Way     string  `json:"way"`
 	CPUs    float64 `json:"cpus"`
+	Rounds  int     `json:"rounds"` // that it was in
 }
 
 // summary gathers lines.
@@ -50,7 +52,7 @@ func newSummary(o Options, e *race) *summary { return &summary{o: o, race: e} }
 func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note progress.Progress) error {
 	l := Line{
 		Op: p.name, Rows: s.o.Rows, Peers: map[string]Entry{}, Missing: map[string]string{},
-		Retaken: s.race.retaken, Unsteady: s.race.unsteady, BestS: math.Inf(1),
+		Rounds: s.race.rounds, Retaken: s.race.retaken, Unsteady: s.race.unsteady, BestS: math.Inf(1),
 	}
 	written := all[0].print.Bytes
 	l.Bytes = read + written
@@ -73,6 +75,9 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 			}
 			continue
 		}
+		if few := s.race.fewer(r); few != "" {
+			s.notes = append(s.notes, fmt.Sprintf("%s, %s: %s.", p.name, r.name(), few))
+		}
 		if r.wrong != "" {
 			text := fmt.Sprintf("%s, %s: the result is not ours: %s.", p.name, r.name(), r.wrong)
 			s.notes = append(s.notes, text)
@@ -81,7 +86,7 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 		}
 		rec := report.Record{
 			Suite: "columnar", Op: p.name, Engine: r.name(), Version: r.release(), Device: "cpu", Rows: report.Of(s.o.Rows),
-			Threads: s.o.Threads, Way: r.way.Name,
+			Threads: s.o.Threads, Way: r.way.Name, Unsteady: l.Unsteady,
 		}
 		rec.SetTiming(r.Timing)
 		rec.SetBytes(l.Bytes, of)
@@ -104,7 +109,7 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 		case mine:
 			l.Ordered = fastest
 		default:
-			l.Peers[r.name()] = Entry{fastest, r.Median(), r.way.Name, r.cpu / max(r.wall, 1e-9)}
+			l.Peers[r.name()] = Entry{fastest, r.Median(), r.way.Name, r.cpu / max(r.wall, 1e-9), r.rounds}
 			if fastest < l.BestS && r.wrong == "" {
 				l.Best, l.BestS = r.name(), fastest
 			}
@@ -152,20 +157,20 @@ func (s *summary) answer() report.Answer {
 			way = l.Best + " " + l.Peers[l.Best].Way
 		}
 		g.Add(append(row, way,
-			dash(l.Best != "", func() string { return fmt.Sprintf("%.2f", l.Ratio) }),
-			dash(l.Best != "" && l.Ordered > 0, func() string { return fmt.Sprintf("%.2f", l.RatioOrd) }),
+			dash(l.Best != "", func() string { return starred(fmt.Sprintf("%.2f", l.Ratio), l.Unsteady) }),
+			dash(l.Best != "" && l.Ordered > 0, func() string { return starred(fmt.Sprintf("%.2f", l.RatioOrd), l.Unsteady) }),
 			report.Bytes(l.Bytes), fmt.Sprintf("%.0f %%", 100*l.Share), strings.Join(cpus, " "))...)
-	}
-	retaken, unsteady := 0, 0
-	for _, l := range s.lines {
-		retaken, unsteady = retaken+l.Retaken, unsteady+l.Unsteady
 	}
 	b := s.race.best
 	note := []string{
 		"The ratio is the best peer's fastest run over ours: above 1 ours is faster. CPUs are of " + strings.Join(s.o.Peers, ", ") + ".",
-		fmt.Sprintf("Beside the rounds the machine reached at best %.1f GFLOP/s of float64 in registers, %.1f GB/s read and %.1f GB/s copy; %d rounds were run again because it gave less than %.0f %% of that, %d count although it did.",
-			b.FMAs, b.ReadGBs, b.CopyGBs, retaken, 100*fell, unsteady),
+		fmt.Sprintf("Beside the rounds the machine reached at best %.1f GFLOP/s of float64 in registers, %.1f GB/s read and %.1f GB/s copy.", b.FMAs, b.ReadGBs, b.CopyGBs),
 	}
+	fallen := new(falls)
+	for _, l := range s.lines {
+		fallen.add(l.Op, l.Rounds, l.Retaken, l.Unsteady)
+	}
+	note = append(note, fallen.notes()...)
 	note = append(note, "The share of the limit is of plain reading or copying of other memory right before and right after a turn of ours, the better of both, by the turn's fastest run: the median of the turns.")
 	g.Note = strings.Join(append(note, slices.Compact(s.notes)...), "\n")
 	return report.Answer{Suite: "columnar", Value: map[string]any{"peers": s.lines, "machine": b}, Grid: g}

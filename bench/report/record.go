@@ -22,9 +22,10 @@ type Record struct {
 	Threads int    `json:"threads,omitempty"` // threads that the engine was allowed
 	Ranks   int    `json:"ranks,omitempty"`   // processes that took part, of collective operations
 
-	MedianS *float64 `json:"median_s,omitempty"` // median time of a run, seconds
-	MinS    *float64 `json:"min_s,omitempty"`    // fastest run, seconds
-	Runs    int      `json:"runs,omitempty"`     // timed runs, the warm-up not counted
+	MedianS  *float64 `json:"median_s,omitempty"`        // median time of a run, seconds
+	MinS     *float64 `json:"min_s,omitempty"`           // fastest run, seconds
+	Runs     int      `json:"runs,omitempty"`            // timed runs, the warm-up not counted
+	Unsteady int      `json:"rounds_unsteady,omitempty"` // rounds among them beside which the machine gave less than at its best
 
 	Bytes        *int64   `json:"bytes,omitempty"`          // bytes that the operation's meaning requires moving
 	GBs          *float64 `json:"gb_s,omitempty"`           // Bytes over MedianS, 1e9 bytes per second
@@ -119,8 +120,8 @@ func (r *Record) validate() error {
 			return fmt.Errorf("report: record %s: %s is %d", r.Label(), f.name, *f.value)
 		}
 	}
-	if r.Threads < 0 || r.Runs < 0 || r.Ranks < 0 {
-		return fmt.Errorf("report: record %s: threads is %d, runs is %d, ranks is %d", r.Label(), r.Threads, r.Runs, r.Ranks)
+	if r.Threads < 0 || r.Runs < 0 || r.Ranks < 0 || r.Unsteady < 0 {
+		return fmt.Errorf("report: record %s: threads is %d, runs is %d, ranks is %d, rounds_unsteady is %d", r.Label(), r.Threads, r.Runs, r.Ranks, r.Unsteady)
 	}
 	return nil
 }
