@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/bench/report"
 )
 
 // contender is who races: ours or a peer. It works on one problem at a time.
@@ -36,6 +38,37 @@ type stage struct {
 	file    string                       // the file to read, where the problem is one
 	product *matrices                    // or the matrices of a product
 	mmap    bool                         // peers leave the files where they are
+	size    int64                        // bytes of the tables
+	free    func() (total, free int64)   // memory now, as [memory.System] tells; nil where it does not matter
+}
+
+const (
+	// What a peer needs above its input is of the order of work times that.
+	work = 4
+	// It lays the input out anew, beside what it has read from the files unless
+	// that stays there.
+	laidOut = 2
+)
+
+// crowded says that a peer may need more memory than is free: what its input, its
+// work and its result take is known only when it is too late. It is "" where all fits
+// or the system does not tell.
+func (s *stage) crowded() string {
+	if s.free == nil {
+		return ""
+	}
+	total, free := s.free()
+	need := s.size * (work + laidOut)
+	switch {
+	case s.file != "":
+		need = s.size * work
+	case s.mmap:
+		need = s.size * (work + laidOut - 1)
+	}
+	if total == 0 || need <= free {
+		return ""
+	}
+	return fmt.Sprintf("left out: it may need %s, %s of memory are free", report.Bytes(need), report.Bytes(free))
 }
 
 // peer is the contender in a Worker.
@@ -49,6 +82,9 @@ func (p *peer) release() string { return p.Version }
 
 func (p *peer) load(ctx context.Context, of *problem, s *stage) ([]way, string, error) {
 	p.problem = of
+	if err := p.revive(ctx); err != nil {
+		return nil, "", err
+	}
 	c := command{Do: "load", Op: of.name, Inputs: s.paths, Mmap: s.mmap, File: s.file}
 	if s.file != "" {
 		c.Inputs = map[string]string{}
@@ -80,6 +116,9 @@ func (p *peer) run(ctx context.Context, w string, atLeast time.Duration, most in
 }
 
 func (p *peer) unload(ctx context.Context) error {
+	if p.gone {
+		return nil // and so is its input
+	}
 	_, err := p.call(ctx, command{Do: "unload"})
 	return err
 }

@@ -57,11 +57,37 @@ type GEMMLine struct {
 	Missing map[string]string  `json:"missing,omitempty"` // peers without a time or with a wrong product, and why
 	Peak    float64            `json:"peak_gflop_s"`      // of multiply-adds in registers, beside the rounds
 	Share   float64            `json:"share_of_peak"`     // ours
+
+	Rounds   int `json:"rounds"`
+	Retaken  int `json:"rounds_retaken"`  // because the machine gave less
+	Unsteady int `json:"rounds_unsteady"` // that count although the machine gave less
+
+	died []string // peers whose processes ended
+	few  []string // who was in fewer rounds, and why
 }
+
+// skipped lists the products that are too large for the options, each with why.
+func (o *GEMMOptions) skipped() map[string]string {
+	all := map[string]string{}
+	for _, s := range shapes {
+		if s.elements() <= o.Elements {
+			continue
+		}
+		for _, of := range gemmTypes {
+			m := matrices{shape: s, of: of}
+			all[m.name()] = fmt.Sprintf("left out: a matrix has %d elements, more than the %d that are permitted", s.elements(), o.Elements)
+		}
+	}
+	return all
+}
+
+// gemmTypes are the types of the elements.
+var gemmTypes = []arrow.DataType{arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64}
 
 // GEMM races products of matrices of float32 and float64, with one thread and
 // with all. A product of which an element is further from ours than rounding
-// explains is a record whose OK is false.
+// explains is a record whose OK is false. With peers whose processes ended the
+// error, after the answer, is a [report.Incomplete].
 func GEMM(ctx context.Context, o GEMMOptions, to report.Sink, p progress.Progress) (err error) {
 	for _, name := range o.Peers {
 		if !slices.Contains(GEMMPeers(), name) {
@@ -78,7 +104,11 @@ func GEMM(ctx context.Context, o GEMMOptions, to report.Sink, p progress.Progres
 	}
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
+	if o.Elements < 1 {
+		return fmt.Errorf("peers: matrices of %d elements, at least 1 is needed", o.Elements)
+	}
 	var lines []GEMMLine
+	var died []string
 	for _, threads := range slices.Compact([]int{1, o.Threads}) {
 		runtime.GOMAXPROCS(threads)
 		more, err := gemmWith(ctx, o, threads, dir, to, p)
@@ -87,7 +117,12 @@ func GEMM(ctx context.Context, o GEMMOptions, to report.Sink, p progress.Progres
 		}
 		lines = append(lines, more...)
 	}
-	return to.Answer(gemmAnswer(o, lines))
+	for _, l := range lines {
+		for _, name := range l.died {
+			died = append(died, fmt.Sprintf("%s, threads %d, %s", l.Op, l.Threads, name))
+		}
+	}
+	return errors.Join(to.Answer(gemmAnswer(o, lines)), ended(died))
 }
 
 // gemmWith races with a number of threads.
@@ -115,7 +150,7 @@ func gemmWith(ctx context.Context, o GEMMOptions, threads int, dir string, to re
 	if slices.Contains(o.Peers, "gonum") {
 		all = append(all, &goGEMM{of: gonumGEMM, called: "gonum", version: moduleVersion("gonum.org/v1/gonum"), most: 1 << 35})
 	}
-	for _, of := range []arrow.DataType{arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64} {
+	for _, of := range gemmTypes {
 		for _, s := range shapes {
 			if s.elements() > o.Elements {
 				continue
@@ -204,13 +239,23 @@ func (e *race) product(ctx context.Context, all []multiplier, m *matrices, threa
 	if err := e.run(ctx, racers, p); err != nil {
 		return l, err
 	}
+	l.Rounds, l.Retaken, l.Unsteady = e.rounds, e.retaken, e.unsteady
 	l.Peak = e.best.FMAs
 	if m.of.ID() == arrow.FLOAT32 {
 		l.Peak *= 2
 	}
 	for i, r := range racers {
 		if err := r.unload(ctx); err != nil {
-			return l, err
+			if _, gone := lost(err); !gone {
+				return l, err
+			}
+			r.died = true
+		}
+		if r.died {
+			l.died = append(l.died, r.name())
+		}
+		if few := e.fewer(r); few != "" {
+			l.few = append(l.few, r.name()+": "+few)
 		}
 		if !r.races() {
 			l.Missing[r.name()] = r.lacks
@@ -218,7 +263,7 @@ func (e *race) product(ctx context.Context, all []multiplier, m *matrices, threa
 		}
 		rec := report.Record{
 			Suite: "gemm", Op: l.Op, Engine: r.name(), Version: r.release(), Device: "cpu", Rows: report.Of(m.m), Threads: threads, Way: r.way.Name,
-			OK: report.Of(r.wrong == ""),
+			OK: report.Of(r.wrong == ""), Unsteady: e.unsteady,
 		}
 		rec.SetTiming(r.Timing)
 		rec.GFLOPs = report.Of(m.flops() / r.Median() / 1e9)

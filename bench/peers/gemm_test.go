@@ -34,6 +34,10 @@ func TestGEMM(t *testing.T) {
 			}
 		}
 		lines := to.answers[0].Value.(map[string]any)["peers"].([]GEMMLine)
+		skipped := to.answers[0].Value.(map[string]any)["skipped"].(map[string]string)
+		if note := to.answers[0].Grid.Note; len(skipped) != 2*(len(shapes)-1) || !strings.Contains(note, "gemm_f64_4096x4096x4096: left out: a matrix has 16777216 elements, more than the 16384") {
+			t.Errorf("%d skipped: %s", len(skipped), note)
+		}
 		threads := []int{lines[0].Threads, lines[1].Threads, lines[2].Threads, lines[3].Threads}
 		if len(lines) != 4 || !slices.Equal(threads, []int{1, 1, 2, 2}) || lines[0].Ratio != lines[0].Ours/lines[0].Peers[lines[0].Best] {
 			t.Errorf("%+v", lines)
@@ -42,5 +46,14 @@ func TestGEMM(t *testing.T) {
 	o := GEMMOptions{Backend: b, Python: python(t, "right"), Peers: []string{"abacus"}, Elements: 1, Rounds: 1, Threads: 1}
 	if err := GEMM(context.Background(), o, &kept{}, progress.Nothing()); err == nil || !strings.Contains(err.Error(), `no peer "abacus"`) {
 		t.Error(err)
+	}
+}
+
+// The table of products marks ratios of unsteady rounds, and says how many there are.
+func TestGEMMUnsteady(t *testing.T) {
+	lines := []GEMMLine{{Op: "a", Threads: 1, Best: "mkl", Ratio: 1, Rounds: 5, Retaken: 7}, {Op: "b", Threads: 2, Best: "mkl", Ratio: 2, Rounds: 5, Unsteady: 3}}
+	g := gemmAnswer(GEMMOptions{Peers: []string{"mkl"}, Elements: 4096 * 4096}, lines).Grid
+	if g.Rows[0][5] != "1.00" || g.Rows[1][5] != "2.00*" || !strings.Contains(g.Note, "b, threads 2, 3 of 5") || !strings.Contains(g.Note, "7 rounds were run again") || strings.Contains(g.Note, "left out") {
+		t.Errorf("%v: %s", g.Rows, g.Note)
 	}
 }

@@ -119,12 +119,8 @@ func (e *race) grow(ctx context.Context, pr *problem, n int64, o Options, of []*
 	if err == nil {
 		err = e.run(ctx, all, p)
 	}
-	for _, c := range e.contenders {
-		if ctx.Err() == nil {
-			err = errors.Join(err, c.unload(ctx))
-		}
-	}
-	if err != nil {
+	_, uerr := e.unload(ctx)
+	if err = errors.Join(err, uerr); err != nil {
 		return err
 	}
 	for i, r := range all {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -215,11 +216,20 @@ func gemmAnswer(o GEMMOptions, lines []GEMMLine) report.Answer {
 		Note: "The ratio is ours over the best peer: above 1 ours is faster. The peak is that of fused multiply-adds in registers, measured beside the rounds\n" +
 			"(twice the one of float64 for float32).",
 	}
+	skipped, fallen := o.skipped(), new(falls)
+	for _, name := range slices.Sorted(maps.Keys(skipped)) {
+		g.Note += fmt.Sprintf("\n%s: %s.", name, skipped[name])
+	}
 	for _, l := range lines {
+		fallen.add(fmt.Sprintf("%s, threads %d,", l.Op, l.Threads), l.Rounds, l.Retaken, l.Unsteady)
+		for _, few := range l.few {
+			g.Note += fmt.Sprintf("\n%s, threads %d, %s.", l.Op, l.Threads, few)
+		}
 		for _, name := range slices.Sorted(maps.Keys(l.Missing)) {
 			g.Note += fmt.Sprintf("\n%s, threads %d, %s: %s.", l.Op, l.Threads, name, l.Missing[name])
 		}
 	}
+	g.Note = strings.Join(append([]string{g.Note}, fallen.notes()...), "\n")
 	rate := func(x float64) string { return fmt.Sprintf("%.1f", x) }
 	for _, l := range lines {
 		row := []string{l.Op, fmt.Sprint(l.Threads), rate(l.Ours)}
@@ -227,7 +237,7 @@ func gemmAnswer(o GEMMOptions, lines []GEMMLine) report.Answer {
 			x, ok := l.Peers[name]
 			row = append(row, dash(ok, func() string { return rate(x) }))
 		}
-		g.Add(append(row, l.Best, dash(l.Best != "", func() string { return fmt.Sprintf("%.2f", l.Ratio) }), rate(l.Peak), fmt.Sprintf("%.0f %%", 100*l.Share))...)
+		g.Add(append(row, l.Best, dash(l.Best != "", func() string { return starred(fmt.Sprintf("%.2f", l.Ratio), l.Unsteady) }), rate(l.Peak), fmt.Sprintf("%.0f %%", 100*l.Share))...)
 	}
-	return report.Answer{Suite: "gemm", Value: map[string]any{"peers": lines}, Grid: g}
+	return report.Answer{Suite: "gemm", Value: map[string]any{"peers": lines, "skipped": skipped}, Grid: g}
 }

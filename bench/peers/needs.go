@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -38,6 +39,8 @@ type NeedLine struct {
 	Missing map[string]string  `json:"missing,omitempty"`
 	Second  string             `json:"second,omitempty"` // the peer that needs least but for one
 	Ratio   map[string]float64 `json:"ratio,omitempty"`  // what ours need over what it needs, as a whole
+
+	died []string // engines whose processes ended
 }
 
 // NeedOf is the way of an engine that needs least as a whole.
@@ -55,7 +58,8 @@ type NeedOf struct {
 // engine is a record, OK telling whether its result has as many rows as ours; how
 // ours compare is an [report.Answer] at the end. On systems without
 // /proc/self/clear_refs the error is [report.ErrNotKnown]. It stops within 100 ms of
-// the end of ctx, but for the making of data, which it finishes.
+// the end of ctx, but for the making of data, which it finishes. With engines whose
+// processes ended the error, after the answer, is a [report.Incomplete].
 func Needs(ctx context.Context, o Options, self []string, to report.Sink, p progress.Progress) (err error) {
 	if o.Rows < 1 || o.Rows > math.MaxInt32 {
 		return fmt.Errorf("peers: %d rows, from 1 to %d are possible", o.Rows, math.MaxInt32)
@@ -79,6 +83,7 @@ func Needs(ctx context.Context, o Options, self []string, to report.Sink, p prog
 	}
 	n := &needs{o: o, self: self, dir: dir, python: append(slices.Clone(o.Python), filepath.Join(dir, "worker.py"))}
 	var lines []NeedLine
+	var missing []string
 	for _, name := range o.Ops {
 		i := slices.IndexFunc(problems, func(p problem) bool { return p.name == name })
 		if i < 0 {
@@ -89,8 +94,11 @@ func Needs(ctx context.Context, o Options, self []string, to report.Sink, p prog
 			return fmt.Errorf("peers: %s: %w", name, err)
 		}
 		lines = append(lines, *l)
+		for _, engine := range l.died {
+			missing = append(missing, name+", "+engine)
+		}
 	}
-	return to.Answer(needsAnswer(o, lines))
+	return errors.Join(to.Answer(needsAnswer(o, lines)), ended(missing))
 }
 
 // needs is a run of Needs.
@@ -130,10 +138,13 @@ func (n *needs) one(ctx context.Context, pr *problem, to report.Sink, p progress
 			continue
 		}
 		least, a, version, err := n.engine(ctx, name, c)
-		var f *worker.Failure
+		why, died := lost(err)
+		if died {
+			l.died = append(l.died, name)
+		}
 		switch {
-		case errors.As(err, &f):
-			l.Missing[name] = "failed: " + f.Text
+		case why != "":
+			l.Missing[name] = why
 		case err != nil:
 			return nil, err
 		case least == nil:
@@ -241,6 +252,9 @@ func needsAnswer(o Options, lines []NeedLine) report.Answer {
 		ratio := func(name string) string {
 			v, ok := l.Ratio[name]
 			return dash(ok, func() string { return fmt.Sprintf("%.2f", v) })
+		}
+		for _, name := range slices.Sorted(maps.Keys(l.Missing)) {
+			g.Note += fmt.Sprintf("\n%s, %s: %s.", l.Op, name, l.Missing[name])
 		}
 		g.Add(append(row, l.Second, ratio(oursName), ratio(orderedName))...)
 	}

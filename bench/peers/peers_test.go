@@ -140,7 +140,6 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	for mode, want := range map[string][]string{
-		"dies":    {"the process of polars ended during check", "Segmentation fault", "exit status 9"},
 		"babbles": {"polars", "no line of JSON"},
 		"missing": {"polars", "No module named 'polars'"},
 	} {

@@ -40,6 +40,7 @@ type racer struct {
 	contender
 	way    way
 	lacks  string // why it does not race
+	died   bool   // because its process ended
 	print  *Fingerprint
 	growth *int64
 	rounds int    // that it is in
@@ -101,9 +102,15 @@ func (e *race) prepare(ctx context.Context, p *problem, s *stage, note progress.
 	for _, c := range e.contenders {
 		r := &racer{contender: c, first: math.Inf(1), leastCPU: math.Inf(1)}
 		all = append(all, r)
-		ways, lacks, err := c.load(ctx, p, s)
-		r.lacks = lacks
-		if err == nil && lacks == "" {
+		if _, ok := c.(*peer); ok {
+			r.lacks = s.crowded()
+		}
+		var ways []way
+		var err error
+		if r.lacks == "" {
+			ways, r.lacks, err = c.load(ctx, p, s)
+		}
+		if err == nil && r.lacks == "" {
 			want, err = r.try(ctx, p, ways, want)
 		}
 		if err != nil {
@@ -152,14 +159,67 @@ func (r *racer) try(ctx context.Context, p *problem, ways []way, want *Fingerpri
 	return want, nil
 }
 
-// failed notes what a peer failed at; an error of anything else is given back.
+// failed notes what a peer failed at, or that its process ended; an error of
+// anything else is given back.
 func (r *racer) failed(err error) error {
-	var f *worker.Failure
-	if !errors.As(err, &f) {
+	why, died := lost(err)
+	if why == "" {
 		return err
 	}
-	r.lacks = "failed: " + f.Text
+	r.lacks, r.died = why, r.died || died
 	return nil
+}
+
+// lost says what a peer failed at, and whether its process ended by that; "" for
+// any other error.
+func lost(err error) (why string, died bool) {
+	var f *worker.Failure
+	if errors.As(err, &f) {
+		return "failed: " + f.Text, false
+	}
+	var d *worker.Died
+	if !errors.As(err, &d) {
+		return "", false
+	}
+	why = fmt.Sprintf("its process ended during %s (%s)", d.Do, d.State)
+	if d.Text != "" {
+		why += ": " + d.Text
+	}
+	return why, true
+}
+
+// unload takes the inputs away from all. Names are those of peers whose processes
+// ended by that.
+func (e *race) unload(ctx context.Context) (died []string, err error) {
+	for _, c := range e.contenders {
+		if ctx.Err() != nil {
+			break
+		}
+		cerr := c.unload(ctx)
+		if _, gone := lost(cerr); gone {
+			died = append(died, c.name())
+			continue
+		}
+		err = errors.Join(err, cerr)
+	}
+	return died, err
+}
+
+// write has the first peer that can write a file.
+func (e *race) write(ctx context.Context, do command) (err error) {
+	for _, c := range e.contenders {
+		p, ok := c.(*peer)
+		if !ok {
+			continue
+		}
+		if err = p.revive(ctx); err == nil {
+			_, err = p.call(ctx, do)
+		}
+		if why, _ := lost(err); why == "" {
+			return err
+		}
+	}
+	return err
 }
 
 // run does the rounds.

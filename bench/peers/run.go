@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -31,13 +32,18 @@ type Options struct {
 	Threads int              // threads that each may use
 	Limit   report.Bandwidth // what the machine's memory can do
 
-	gauge gauge // for tests; nil for that of package report
+	gauge gauge                      // for tests; nil for that of package report
+	free  func() (total, free int64) // for tests; nil for that of package memory
 }
 
 // Run races the operations, one after another. Each contender's times are a
 // record, with OK telling whether its result is ours; the ratios are an
 // [report.Answer] at the end. It stops within 100 ms of the end of ctx, but for
 // the making of data, which it finishes; the peers' processes end with it.
+//
+// A peer for which there may not be memory enough is left out of an operation. One
+// whose process ends is missing there, and started again for the next; the error of
+// the race, after its answer, is then a [report.Incomplete].
 func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (err error) {
 	if o.Rows < 1 || o.Rows > math.MaxInt32 {
 		return fmt.Errorf("peers: %d rows, from 1 to %d are possible", o.Rows, math.MaxInt32)
@@ -80,7 +86,15 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 			return fmt.Errorf("peers: %s: %w", name, err)
 		}
 	}
-	return to.Answer(sum.answer())
+	return errors.Join(to.Answer(sum.answer()), ended(sum.ended))
+}
+
+// ended is the error of a race in which processes ended; nil where none did.
+func ended(at []string) error {
+	if len(at) == 0 {
+		return nil
+	}
+	return &report.Incomplete{Text: "peers: missing, as their processes ended: " + strings.Join(at, "; ")}
 }
 
 // named is an error where no peers are named, or one that there is not.
@@ -113,11 +127,14 @@ func startNamed(ctx context.Context, dir string, python, names []string, threads
 	defer p.Done()
 	argv := append(slices.Clone(python), filepath.Join(dir, "worker.py"))
 	for _, name := range names {
-		w, err := worker.Start(ctx, "peers", argv, name, threads)
+		start := func(ctx context.Context) (*worker.Worker, error) {
+			return worker.Start(ctx, "peers", argv, name, threads)
+		}
+		w, err := start(ctx)
 		if err != nil {
 			return workers, err
 		}
-		workers = append(workers, &Worker{w})
+		workers = append(workers, &Worker{Worker: w, start: start})
 		p.Add(1)
 	}
 	return workers, nil
@@ -142,14 +159,17 @@ func one(ctx context.Context, e *race, pr *problem, dir string, workers []*Worke
 			return err
 		}
 	}
-	_, free := memory.System()
+	if s.size, s.free = size, o.free; s.free == nil {
+		s.free = memory.System
+	}
+	_, free := s.free()
 	s.mmap = size*int64(len(workers)+1) > free/3
 	if pr.file != "" {
 		s.file = filepath.Join(dir, pr.name) + ".parquet"
 		if pr.file == "csv" {
 			s.file = filepath.Join(dir, "table.csv")
 		}
-		if _, err := workers[0].call(ctx, command{Do: "write", Kind: pr.file, From: s.paths["t"], Path: s.file}); err != nil {
+		if err := e.write(ctx, command{Do: "write", Kind: pr.file, From: s.paths["t"], Path: s.file}); err != nil {
 			return err
 		}
 		info, err := os.Stat(s.file)
@@ -166,13 +186,12 @@ func one(ctx context.Context, e *race, pr *problem, dir string, workers []*Worke
 		err = e.run(ctx, all, p)
 	}
 	p.Done()
-	for _, c := range e.contenders {
-		if ctx.Err() == nil {
-			err = errors.Join(err, c.unload(ctx))
-		}
-	}
-	if err != nil {
+	died, uerr := e.unload(ctx)
+	if err = errors.Join(err, uerr); err != nil {
 		return err
+	}
+	for _, name := range died {
+		sum.ended = append(sum.ended, pr.name+", "+name+" (after its rounds)")
 	}
 	return sum.add(pr, all, size, to, p)
 }

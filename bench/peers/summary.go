@@ -44,6 +44,7 @@ type summary struct {
 	race  *race
 	lines []Line
 	notes []string
+	ended []string // operations and peers whose processes ended
 }
 
 func newSummary(o Options, e *race) *summary { return &summary{o: o, race: e} }
@@ -72,6 +73,9 @@ func (s *summary) add(p *problem, all []*racer, read int64, to report.Sink, note
 			if !mine {
 				l.Missing[r.name()] = r.lacks
 				s.notes = append(s.notes, fmt.Sprintf("%s, %s: %s.", p.name, r.name(), r.lacks))
+				if r.died {
+					s.ended = append(s.ended, p.name+", "+r.name())
+				}
 			}
 			continue
 		}

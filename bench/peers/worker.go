@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"embed"
+	"errors"
 
 	"github.com/volley-go/volley/bench/worker"
 )
@@ -18,9 +19,30 @@ func Names() []string {
 }
 
 // Worker is the process of one peer.
-type Worker struct{ *worker.Worker }
+type Worker struct {
+	*worker.Worker
+	start func(ctx context.Context) (*worker.Worker, error)
+	gone  bool // it ended without being asked to
+}
 
 // call sends a command and waits for its answer.
 func (w *Worker) call(ctx context.Context, c command) (a answer, err error) {
-	return a, w.Ask(ctx, c.Do, c, &a)
+	err = w.Ask(ctx, c.Do, c, &a)
+	var d *worker.Died
+	w.gone = w.gone || errors.As(err, &d)
+	return a, err
+}
+
+// revive starts the process again where it is gone.
+func (w *Worker) revive(ctx context.Context) error {
+	if !w.gone {
+		return nil
+	}
+	again, err := w.start(ctx)
+	if err != nil {
+		return err
+	}
+	err = w.Close()
+	w.Worker, w.gone = again, false
+	return err
 }

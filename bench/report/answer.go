@@ -28,3 +28,10 @@ type Sink interface {
 	// Answer takes one computed result.
 	Answer(Answer) error
 }
+
+// Incomplete is the error of a suite that came to its end, with its answer, but
+// without some of what it was to measure.
+type Incomplete struct{ Text string }
+
+// Error implements error.
+func (i *Incomplete) Error() string { return i.Text }

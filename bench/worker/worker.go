@@ -35,6 +35,23 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: %s: %s: %s", f.Suite, f.Engine, f.Do, f.Text)
 }
 
+// Died is the end of an engine's process that nobody here asked for: a crash, or a
+// system short of memory.
+type Died struct {
+	Suite, Engine, Do string
+	State             string // how it ended
+	Text              string // the end of what it wrote to standard error
+	err               error
+}
+
+// Error implements error.
+func (d *Died) Error() string {
+	return fmt.Sprintf("%s: the process of %s ended during %s (%s, %v): %s", d.Suite, d.Engine, d.Do, d.State, d.err, d.Text)
+}
+
+// Unwrap gives what reading from it or writing to it failed with.
+func (d *Died) Unwrap() error { return d.err }
+
 // Unpack writes the programs of a folder named python into another.
 func Unpack(programs embed.FS, dir string) error {
 	files, err := programs.ReadDir("python")
@@ -115,13 +132,13 @@ func (w *Worker) answer(ctx context.Context, do string, to any) error {
 	return nil
 }
 
-// died is the error of a process that is gone: the end of ctx where that is why.
+// died is the error of a process that is gone, a Died; the end of ctx where that is why.
 func (w *Worker) died(ctx context.Context, do string, err error) error {
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), context.Cause(ctx))
 	}
 	_ = w.cmd.Wait() // so that all it wrote is here; how it ended is in the state
-	return fmt.Errorf("%s: the process of %s ended during %s (%v, %w): %s", w.suite, w.Name, do, w.cmd.ProcessState, err, w.stderr)
+	return &Died{w.suite, w.Name, do, fmt.Sprint(w.cmd.ProcessState), w.stderr.String(), err}
 }
 
 // Close ends the process and waits for it.

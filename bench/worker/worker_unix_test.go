@@ -48,7 +48,8 @@ func TestWorker(t *testing.T) {
 	if err := w.Ask(ctx, "noise", "noise", &a); err == nil || !strings.Contains(err.Error(), "no line of JSON") {
 		t.Errorf("noise: %v", err)
 	}
-	if err := w.Ask(ctx, "die", "die", &a); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "it breaks") {
+	var died *Died
+	if err := w.Ask(ctx, "die", "die", &a); !errors.As(err, &died) || died.State != "exit status 3" || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "it breaks") {
 		t.Errorf("a process that ends: %v", err)
 	}
 	if err := w.Close(); err != nil {

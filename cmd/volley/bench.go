@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -111,15 +112,16 @@ func bench(cmd *cobra.Command, d deps, f *benchFlags, name string, run suite) er
 			err = perr
 		}
 	}
-	if err != nil {
+	var part *report.Incomplete
+	if err != nil && !errors.As(err, &part) {
 		return err
 	}
 	if f.out != "" {
-		files, err := writeFiles(f.out, name, page)
-		if err != nil {
-			return err
+		files, ferr := writeFiles(f.out, name, page)
+		if ferr != nil {
+			return errors.Join(err, ferr)
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s\n", strings.Join(files, ", "))
 	}
-	return to.wrong()
+	return errors.Join(to.wrong(), err)
 }
