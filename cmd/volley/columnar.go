@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -25,11 +26,19 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
+			if err := versus.beside(cmd); err != nil {
+				return err
+			}
+			if err := rows.check(); err != nil {
+				return err
+			}
 			known, run := d.columnar.ops, d.columnar.run
 			usual := known
 			switch {
-			case len(rows) > 1:
-				if err := checkGrowth(d.columnar.growth, f, &versus); err != nil {
+			case memory && !versus.on:
+				return usagef("--memory: what operations need beside other libraries: --peers goes with it")
+			case len(rows) > 1 && !versus.on:
+				if err := checkGrowth(d.columnar.growth, f); err != nil {
 					return err
 				}
 				known, usual = d.columnar.growth.ops, d.columnar.growth.usual
@@ -46,16 +55,23 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 					race = d.columnar.peers.memory
 				}
 				run = func(ctx context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
-					return race(ctx, peerOptions{o, versus.python, versus.against}, to, p)
+					return eachSize(rows, func(n int64) error {
+						o.Rows = n
+						return race(ctx, peerOptions{o, versus.python, versus.against}, to, p)
+					})
 				}
-			case memory:
-				return usagef("--memory: what operations need beside other libraries: --peers goes with it")
 			}
 			for _, op := range ops {
-				if !slices.Contains(known, op) {
-					return usagef("--ops: unknown operation %q, known are %s", op, strings.Join(known, ", "))
+				if slices.Contains(known, op) {
+					continue
 				}
+				hint := ""
+				if s := d.columnar.peers; s != nil && !versus.on && slices.Contains(s.ops, op) {
+					hint = "; it is raced with --peers"
+				}
+				return usagef("--ops: unknown operation %q, known are %s%s", op, strings.Join(known, ", "), hint)
 			}
+			ops = once(ops)
 			if len(ops) == 0 {
 				ops = usual
 			}
@@ -64,7 +80,7 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Var(&rows, "rows", "rows of each input, such as 1000000, 1_000_000 or 1e6; several, such as 1e6,1e7,1e8, tell how the time a row of groupings and joins grows, on the CPU")
+	cmd.Flags().Var(&rows, "rows", "rows of each input, such as 1000000, 1_000_000 or 1e6; several, such as 1e6,1e7,1e8, tell how the time a row of groupings and joins grows, on the CPU; with --peers a race each")
 	usage := "`operations`, all when not given: " + strings.Join(d.columnar.ops, ", ")
 	if d.columnar.peers != nil {
 		usage += "; with --peers: " + strings.Join(d.columnar.peers.ops, ", ")
@@ -91,9 +107,9 @@ func newServe(s *peerSuite) *cobra.Command {
 }
 
 // checkGrowth finds what is wrong with the flags where there are several sizes.
-func checkGrowth(g *growthSuite, f *benchFlags, versus *peerFlags) error {
-	if g == nil || versus.on {
-		return usagef("--rows: several sizes are run by ours alone, without --peers")
+func checkGrowth(g *growthSuite, f *benchFlags) error {
+	if g == nil {
+		return usagef("--rows: nothing here runs several sizes")
 	}
 	for _, d := range f.devices {
 		if d != "cpu" {
@@ -129,6 +145,41 @@ func (r *rowCounts) Set(s string) error {
 	}
 	*r = all
 	return nil
+}
+
+// check finds sizes that no operation takes: rows have numbers of 31 bits.
+func (r rowCounts) check() error {
+	for _, n := range r {
+		if n > math.MaxInt32 {
+			return usagef("--rows %d: at most %d are possible", n, math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// eachSize runs a race at each size. One that lacks some of what it was to measure
+// does not keep the next from its turn.
+func eachSize(rows rowCounts, race func(n int64) error) error {
+	var lacking []error
+	for _, n := range rows {
+		err := race(int64(n))
+		var part *report.Incomplete
+		if err != nil && !errors.As(err, &part) {
+			return errors.Join(append(lacking, err)...)
+		}
+		lacking = append(lacking, err)
+	}
+	return errors.Join(lacking...)
+}
+
+// once is the names without those that come again.
+func once(names []string) (all []string) {
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 func (r rowCounts) sizes() []int64 {

@@ -25,6 +25,16 @@ func (v *peerFlags) add(cmd *cobra.Command, names []string) {
 	cmd.Flags().StringSliceVar(&v.against, "against", names, "`libraries` to race against")
 }
 
+// beside finds flags of a race that is not on.
+func (v *peerFlags) beside(cmd *cobra.Command) error {
+	for _, name := range []string{"against", "python"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && !v.on {
+			return usagef("--%s: of a race against other libraries: --peers goes with it", name)
+		}
+	}
+	return nil
+}
+
 // check finds what is wrong before any work begins.
 func (v *peerFlags) check(f *benchFlags, names []string) error {
 	for _, d := range f.devices {

@@ -12,6 +12,9 @@ import (
 	"github.com/volley-go/volley/bench/report"
 )
 
+// squareRows lets the race at products have all its sizes.
+const squareRows = rowCount(4096 * 4096)
+
 func newGEMM(d deps, f *benchFlags) *cobra.Command {
 	rows := defaultRows
 	var versus peerFlags
@@ -20,13 +23,19 @@ func newGEMM(d deps, f *benchFlags) *cobra.Command {
 		Short: "Products of square matrices by our kernel and by the vendor's library",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := versus.beside(cmd); err != nil {
+				return err
+			}
 			if versus.on {
+				if !cmd.Flags().Changed("rows") {
+					rows = squareRows
+				}
 				return raceProducts(cmd, d, f, &versus, rows)
 			}
 			return runSuites(cmd, d, f, []string{"gemm"}, rows, 0)
 		},
 	}
-	cmd.Flags().Var(&rows, "rows", "elements that a matrix has at most: orders of 1024, 4096 and 8192 as far as they fit; with --peers 128 to 4096, tall and long ones")
+	cmd.Flags().Var(&rows, "rows", "elements that a matrix has at most: orders of 1024, 4096 and 8192 as far as they fit; with --peers 128 to 4096 (all of them when not given), tall and long ones")
 	if d.gemmPeers != nil {
 		versus.add(cmd, d.gemmPeers.names)
 	}
