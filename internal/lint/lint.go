@@ -49,6 +49,7 @@ var Rules = []Rule{
 	{"panics", checkPanics},
 	{"exits", checkExits},
 	{"skips", checkSkips},
+	{"benchmarks", checkBenchmarks},
 	{"marks", checkMarks},
 }
 

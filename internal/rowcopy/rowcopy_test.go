@@ -64,7 +64,7 @@ func BenchmarkCopy(b *testing.B) {
 		}
 		r.Shuffle(n, func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		for name, run := range map[string]func([]byte, int, []byte, int, []int64){"ahead": Copy, "plain": plain} {
-			b.Run(fmt.Sprintf("width=%d/%s", width, name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("width=%d/way=%s", width, name), func(b *testing.B) {
 				b.SetBytes(int64(4096 * width))
 				at := 0
 				for b.Loop() {

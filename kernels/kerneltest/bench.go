@@ -21,7 +21,7 @@ type Bencher struct {
 }
 
 // Bench measures every kernel of a backend, as sub-benchmarks with names of
-// the form Kernel/dev=cpu/type=i64/rows=1M/nulls=10%. Bytes are those that the
+// the form kernel=Sum/dev=cpu/type=i64/rows=1M/nulls=10%. Bytes are those that the
 // operation's meaning requires to be read and written.
 func Bench(b *testing.B, backend *kernels.Backend) {
 	rows := int64(1_000_000)
@@ -32,7 +32,7 @@ func Bench(b *testing.B, backend *kernels.Backend) {
 		if f.Bench == nil || !has(backend.Set, f.Kernel) {
 			continue
 		}
-		b.Run(f.Kernel+"/dev="+backend.Device.Name(), func(b *testing.B) {
+		b.Run("kernel="+f.Kernel+"/dev="+backend.Device.Name(), func(b *testing.B) {
 			s := newSuite(b, backend, backend, false, Full)
 			s.begin(f.Kernel, defaultSeed)
 			f.Bench(&Bencher{b, backend, rows, s})
