@@ -125,7 +125,10 @@ func stubAnswer(o *ours, c command, mode string) error {
 	case c.Do == "write" && mode == "scribe":
 		os.Exit(9)
 	case c.Do == "write":
-		return os.WriteFile(c.Path, []byte("i,v,k,s\n1,0.5,7,a\n2,0.25,8,b\n"), 0o666)
+		if err := os.WriteFile(c.Path, []byte("i,v,k,s\n1,0.5,7,a\n2,0.25,8,b\n"), 0o666); err != nil {
+			return err
+		}
+		return say(map[string]any{})
 	case c.Do == "unload":
 		if err := o.unload(ctx); err != nil {
 			return err

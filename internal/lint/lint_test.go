@@ -104,8 +104,9 @@ func TestCheckRunsEveryRule(t *testing.T) {
 		"go.mod": "module m\nrequire a.b/c v1.0.0\n",
 		"kernels/a.go": "package kernels\nimport (\n\"log\"\n\"" + ModulePath + "/table\"\n\"x.y/z\"\n)\n" +
 			"// " + mark + "\nfunc Exported() { panic(1); log.Fatal(2) }\n" + strings.Repeat("\n", maxLines),
-		"kernels/a_test.go": "package kernels\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip() }\n",
-		"kernels/b.go":      string(markStart) + " somehow\npackage kernels\n",
+		"kernels/a_test.go": "package kernels\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip() }\n" +
+			"func BenchmarkA(b *testing.B) { b.Run(\"sum\", func(b *testing.B) {}) }\n",
+		"kernels/b.go": string(markStart) + " somehow\npackage kernels\n",
 	})
 	all := Check(tree)
 	for _, r := range Rules {
