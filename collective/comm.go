@@ -37,6 +37,8 @@ type Comm struct {
 	localPart   func(from, to int)         // mover.local, made once
 	sharer      transport.Sharer           // the endpoint, where ranks can do each other's work, or nil
 	expecter    transport.Expecter         // the endpoint, where messages can come before they are asked for, or nil
+	merger      transport.Merger           // the endpoint, where ranks write each other's memory, or nil
+	merge       transport.Merge
 	programs    map[shape]*program
 	shape       shape // of latest
 	latest      *program
@@ -94,8 +96,11 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	if err := options.reportStalls(name, ends.Rank(), ends.Size()); err != nil {
 		return nil, err
 	}
+	var merger transport.Merger // also where a timeline is kept, which may be of some ranks only
 	if options.Checksum {
 		ends = transport.Checked(ends)
+	} else {
+		merger, _ = ends.(transport.Merger)
 	}
 	n := ends.Size()
 	var track *timeline.Track
@@ -110,6 +115,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 		c.model = models["tcp"]
 	}
 	c.combine, c.localPart = c.mover.combine, c.mover.local
+	c.merger, c.merge.On = merger, c.now.on
 	c.sharer, _ = ends.(transport.Sharer)
 	c.expecter, _ = ends.(transport.Expecter)
 	if e, ok := ends.(transport.Eager); ok {

@@ -29,6 +29,7 @@ type program struct {
 	written bool              // rounds are there
 	first   int               // the rank of the first message, -1 where there is none
 	most    int64             // elements of the longest message that is sent, of rounds
+	merges  bool              // the endpoint does it where the reduction is none of the user's
 }
 
 // shape tells calls apart whose programs differ. Calls with counts have none.
@@ -58,7 +59,7 @@ func (c *Comm) program(t *task) *program {
 		}
 	}
 	p := &program{first: -1}
-	p.with, _ = c.choose(t.call, t.width, t.reduce.orders)
+	p.with, p.merges = c.chooseOrMerge(t.call, t.width, t.reduce.orders)
 	p.number = uint8(1 + slices.Index(algorithm.All, p.with))
 	p.plan = p.with.Plan(*t.call)
 	if t.call.Counts == nil {
@@ -99,6 +100,9 @@ func (p *program) write() {
 func (c *Comm) perform(t *task) error {
 	p := c.program(t)
 	call := transport.Call{Count: t.call.Count, Root: int32(t.call.Root), Op: uint8(t.call.Op), Type: uint8(t.typ), Reduce: t.reduce.code, Algorithm: p.number}
+	if p.merges && !isUser(call.Reduce) {
+		call.Algorithm = merging
+	}
 	if !t.untyped {
 		c.now.calls.put(c.seq, &call)
 	}
@@ -112,6 +116,10 @@ func (c *Comm) execute(p *program, in, out []byte, width int64, fold foldFunc, c
 	}
 	m := &c.mover
 	m.width, m.fold = width, fold
+	if call.Algorithm == merging {
+		m.header.Seq, m.header.Step, m.header.Sum, m.header.Call = c.seq, 0, 0, call
+		return c.doMerge(in, out)
+	}
 	// Field by field: what is built first and copied then is read before it is written.
 	m.spaces[algorithm.Input], m.spaces[algorithm.Output], m.spaces[algorithm.Scratch] = in, out, c.scratch
 	h := &m.header

@@ -129,6 +129,9 @@ func algorithmName(number uint8) string {
 	if n := int(number); n > 0 && n <= len(algorithm.All) {
 		return algorithm.All[n-1].Name
 	}
+	if number == merging {
+		return mergingName
+	}
 	return ""
 }
 

@@ -162,8 +162,34 @@ func (e *endpoint) Signal(to int, text []byte) error {
 
 // Post meets the events that are due.
 func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
+	times, corrupt := e.meet()
+	if corrupt {
+		payload = slices.Clone(payload)
+		if len(payload) > 0 {
+			payload[len(payload)/2] ^= 0x10
+		} else {
+			h.Len++
+		}
+	}
+	if err := e.gone(); err != nil {
+		return err
+	}
+	if e.in.cut(e.Rank(), to) {
+		return nil
+	}
+	for range times {
+		if err := e.Endpoint.Post(to, h, payload); err != nil {
+			return e.named(to, err)
+		}
+	}
+	return nil
+}
+
+// meet meets the events of the next message, and says how often it is posted, and whether another one is in
+// its place.
+func (e *endpoint) meet() (times int, corrupt bool) {
 	n := e.posted.Add(1) - 1
-	times := 1
+	times = 1
 	for _, v := range e.in.events {
 		if v.Rank != e.Rank() || v.N != n {
 			continue
@@ -186,28 +212,12 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 			case <-e.stop.Done():
 			}
 		case Corrupt:
-			payload = slices.Clone(payload)
-			if len(payload) > 0 {
-				payload[len(payload)/2] ^= 0x10
-			} else {
-				h.Len++
-			}
+			corrupt = true
 		case Partition:
 			e.part(v.Others)
 		}
 	}
-	if err := e.gone(); err != nil {
-		return err
-	}
-	if e.in.cut(e.Rank(), to) {
-		return nil
-	}
-	for range times {
-		if err := e.Endpoint.Post(to, h, payload); err != nil {
-			return e.named(to, err)
-		}
-	}
-	return nil
+	return times, corrupt
 }
 
 // gone waits while the rank is frozen, and is the error of one that is killed.

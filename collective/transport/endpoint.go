@@ -122,6 +122,30 @@ type Expecter interface {
 	Copy(into, from []byte)
 }
 
+// Merger is an Endpoint whose ranks read and write each other's vectors, so that an all-reduce of long
+// ones needs no schedule.
+type Merger interface {
+	// Merges says whether vectors of n bytes had best be merged. All ranks of a group are told the same.
+	Merges(n int) bool
+	// Merge is one rank's part of an all-reduce, which all ranks of the group call at the same place among their
+	// messages. When it returns the vectors are the caller's again, also with an error: nothing is written
+	// there any more. Its errors are those of Recv and Flush.
+	Merge(m *Merge) error
+}
+
+// Merge is an all-reduce without messages.
+type Merge struct {
+	Header *Header // of the call; Len and Step are not looked at
+	// In is this rank's vector, Out where the result goes, of the same length: the same memory, or
+	// such that they do not overlap.
+	In, Out []byte
+	// Combine sets into[i] = a[i] ⊕ b[i]; into may be a or b. It is called with whole elements if
+	// those divide 64 bytes, a of lower ranks than b, in the order of the canonical tree over ranks.
+	Combine func(into, a, b []byte)
+	// On is called with the rank that is waited for from then on.
+	On func(rank int)
+}
+
 // Describer is an Endpoint that tells how it carries messages here.
 type Describer interface {
 	// Describe is a line of text.

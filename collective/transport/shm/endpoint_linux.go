@@ -53,6 +53,12 @@ type endpoint struct {
 	adapts  bool   // longer ones may, by their reader's wish
 	lending []int  // ranks that long messages are under way to, with parts that nobody has begun
 	closed  bool
+
+	// Of vectors that are merged, by rank.
+	merged    []byte   // other ranks' parts
+	blocks    [][]byte // where the parts are that are combined
+	folding   [][]byte
+	addresses []uint64 // of the vectors
 }
 
 // ends are this rank's sides of the lanes to and from one other rank.
@@ -86,6 +92,7 @@ type ends struct {
 	writing             [routes]uint64 // nanoseconds of the latest message to it that went into the ring, by class
 	refused             uint32         // 1 + the number of the message of which a part could not be written
 	expected            []byte         // where the next message goes, if Expect was told
+	unmerged            int            // bytes of the own block that are to be written into the other rank's result
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done

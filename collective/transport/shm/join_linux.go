@@ -167,13 +167,18 @@ func (e *endpoint) meet(ctx context.Context) error {
 		}
 	}
 	own.shared.Store(1)
+	own.merges.Store(1)
 	for r := range e.seg.n {
 		other := e.seg.rank(r)
 		pid, probe := int(other.pid.Load()), other.probe.Load()
 		if !readable(pid, probe) {
 			own.noread.Store(1)
+			own.merges.Store(0)
 		}
-		if e.crowded || !writable(pid, probe) || !watchable(pid) {
+		if !writable(pid, probe) || !watchable(pid) {
+			own.merges.Store(0)
+		}
+		if e.crowded || own.merges.Load() == 0 {
 			own.shared.Store(0)
 		}
 	}
@@ -181,8 +186,8 @@ func (e *endpoint) meet(ctx context.Context) error {
 		return err
 	}
 	for r := range e.seg.n {
-		if e.pushes(r) {
-			e.lanes[r].pushes = true
+		e.lanes[r].pushes = e.pushes(r)
+		if r != e.rank && e.seg.rank(r).merges.Load() != 0 {
 			e.lanes[r].in.door.open()
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c65790009 // "volley", layout 9
+	magic   = 0x766f6c6c6579000a // "volley", layout 10
 	depth   = 32                 // slots of a lane that are used, a power of two
 	deepest = 256                // slots that there are, for ranks that share processors
 	told    = 8                  // messages in slots that the reader takes before it says so
@@ -48,7 +48,8 @@ type rankBlock struct {
 	on     atomic.Uint32 // 1 + the processor that it was on when it waited last
 	tried  atomic.Uint32 // what others write there
 	shared atomic.Uint32 // it may write others' memory, and can tell whether their threads are in the system
-	_      [76]byte
+	merges atomic.Uint32 // it may, and can, also where ranks have no processors of their own
+	_      [72]byte
 }
 
 // The states of a chunk or a note.

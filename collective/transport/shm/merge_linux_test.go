@@ -1,0 +1,170 @@
+package shm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/volley-go/volley/collective/transport"
+)
+
+// merging is a group whose ranks merge; nil where the system does not have them write each other's memory.
+func merging(t *testing.T, n int) []*endpoint {
+	t.Helper()
+	var all []*endpoint
+	for _, end := range group(t, n) {
+		e := end.Endpoint.(*endpoint)
+		t.Cleanup(func() { e.Close() })
+		all = append(all, e)
+	}
+	if !all[0].Merges(n * mergeLeast) {
+		t.Log("ranks do not write each other's memory here")
+		return nil
+	}
+	return all
+}
+
+func floats(b []byte) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), len(b)/4) }
+
+func sum(into, a, b []byte) {
+	x, y := floats(a), floats(b)
+	for i := range floats(into) {
+		floats(into)[i] = x[i] + y[i]
+	}
+}
+
+// vectorsOf are vectors of n bytes whose sum depends on the order, and their sum by the canonical tree.
+func vectorsOf(ranks, n int) (vectors [][]byte, want []byte) {
+	r := rand.New(rand.NewPCG(uint64(ranks), uint64(n)))
+	vectors = make([][]byte, ranks)
+	level := make([][]byte, ranks)
+	for i := range vectors {
+		vectors[i] = make([]byte, n)
+		for k := range floats(vectors[i]) {
+			floats(vectors[i])[k] = r.Float32() - 0.5
+		}
+		level[i] = bytes.Clone(vectors[i])
+	}
+	for ; len(level) > 1; level = level[:(len(level)+1)/2] {
+		for a := 0; a+1 < len(level); a += 2 {
+			sum(level[a], level[a], level[a+1])
+			level[a/2] = level[a]
+		}
+		if len(level)%2 == 1 {
+			level[len(level)/2] = level[len(level)-1]
+		}
+	}
+	return vectors, level[0]
+}
+
+// mergeAll has all ranks merge vectors, every other one in place, and compares bit by bit.
+func mergeAll(t *testing.T, all []*endpoint, seq, n int) {
+	t.Helper()
+	vectors, want := vectorsOf(len(all), n)
+	var ranks sync.WaitGroup
+	for r, e := range all {
+		ranks.Go(func() {
+			in, inPlace := bytes.Clone(vectors[r]), (r+seq)%2 == 0
+			out := in
+			if !inPlace {
+				out = make([]byte, n)
+			}
+			m := &transport.Merge{Header: &transport.Header{Seq: uint64(seq)}, In: in, Out: out, Combine: sum, On: func(int) {}}
+			if err := e.Merge(m); err != nil {
+				t.Errorf("rank %d of %d, %d bytes: %v", r, len(all), n, err)
+				return
+			}
+			if !bytes.Equal(out, want) {
+				t.Errorf("rank %d of %d has another sum of %d bytes", r, len(all), n)
+			}
+			if !inPlace && !bytes.Equal(in, vectors[r]) {
+				t.Errorf("rank %d of %d: the vector of %d bytes was changed", r, len(all), n)
+			}
+			clear(in)
+			clear(out)
+		})
+	}
+	ranks.Wait()
+}
+
+// Merged vectors are the canonical tree's sum, of any number of ranks and any length, and messages go on
+// between.
+func TestMerge(t *testing.T) {
+	for ranks := 2; ranks <= 5; ranks++ {
+		t.Run(fmt.Sprint(ranks), func(t *testing.T) {
+			all := merging(t, ranks)
+			if all == nil {
+				return
+			}
+			seq := 0
+			for _, n := range []int{ranks * mergeLeast, ranks*mergeLeast + 4, ranks*300_000 + 12, 3*ranks*mergeStep + 8*part + 20} {
+				for range 3 {
+					seq++
+					mergeAll(t, all, seq, n&^3)
+				}
+				seq++
+				carry(t, all[0], all[1], seq, 5*part+3, nil)
+			}
+		})
+	}
+}
+
+// What a rank may not write into another's memory that one reads.
+func TestMergeIntoAShutDoor(t *testing.T) {
+	for shut := range reaches {
+		all := merging(t, 3)
+		if all == nil {
+			return
+		}
+		for length := range reaches {
+			if length == shut || shut == wholes {
+				all[1].lanes[0].in.door.reaches[length].len.Store(0)
+			}
+		}
+		for seq := 1; seq <= 2; seq++ {
+			mergeAll(t, all, seq, 3*700_000+4)
+		}
+	}
+}
+
+// Once the call of a rank that is interrupted has returned nothing is written into its result.
+func TestInterruptedMerge(t *testing.T) {
+	for i := range 40 {
+		all := merging(t, 3)
+		if all == nil {
+			return
+		}
+		const n = 3 * 8 * mergeStep
+		var ranks sync.WaitGroup
+		outs := make([][]byte, len(all))
+		for r, e := range all {
+			outs[r] = make([]byte, n)
+			ranks.Go(func() {
+				in := make([]byte, n)
+				m := &transport.Merge{Header: &transport.Header{Seq: 1}, In: in, Out: outs[r], Combine: sum, On: func(int) {}}
+				time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond)
+				_ = e.Merge(m) // it may be interrupted
+				for k := range outs[r] {
+					outs[r][k] = 0xee
+				}
+			})
+		}
+		time.Sleep(time.Duration(rand.IntN(1500)) * time.Microsecond)
+		for _, e := range all {
+			e.Interrupt(errOver)
+		}
+		ranks.Wait()
+		time.Sleep(time.Millisecond)
+		for r, out := range outs {
+			for k, is := range out {
+				if is != 0xee {
+					t.Fatalf("trial %d: byte %d of rank %d was written after the call", i, k, r)
+				}
+			}
+		}
+	}
+}
