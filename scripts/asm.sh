@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The assembly of kernels/cpu, internal/bitpack and internal/delimit, which internal/asmgen writes.
+# The assembly of kernels/cpu and other packages, which internal/asmgen writes.
 # asm.sh generate makes it again; asm.sh check fails where that would change anything. Installs nothing but Go modules.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,12 @@
+//go:build !purego
+
 package order
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 var wide, vectored = cpu.X86.HasAVX512F, cpu.X86.HasAVX2
 
@@ -12,19 +18,12 @@ func vectors(net *network, d []int64) int {
 	case n == 0 || !vectored:
 		return 0
 	case wide:
-		onceAVX512(&d[0], n, net)
+		onceAVX512(&d[0], n, net.words())
 	default:
-		onceAVX2(&d[0], n, net)
+		onceAVX2(&d[0], n, net.words())
 	}
 	return n
 }
 
-// onceAVX2 is Permutation.once of n numbers from x on; n is a multiple of step.
-//
-//go:noescape
-func onceAVX2(x *int64, n int, net *network)
-
-// onceAVX512 is onceAVX2 in vectors twice as long.
-//
-//go:noescape
-func onceAVX512(x *int64, n int, net *network)
+// words is where a network lies, as the loops read it.
+func (net *network) words() *uint64 { return (*uint64)(unsafe.Pointer(net)) }

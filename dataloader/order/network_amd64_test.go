@@ -1,3 +1,5 @@
+//go:build !purego
+
 package order
 
 import (
@@ -15,7 +17,7 @@ import (
 func TestNetworkInVectors(t *testing.T) {
 	for name, loop := range map[string]struct {
 		has bool
-		run func(x *int64, n int, net *network)
+		run func(x *int64, n int, net *uint64)
 	}{"avx2": {cpu.X86.HasAVX2, onceAVX2}, "avx512": {cpu.X86.HasAVX512F, onceAVX512}} {
 		if !loop.has {
 			t.Logf("%s: not on this processor", name)
@@ -38,7 +40,7 @@ func TestNetworkInVectors(t *testing.T) {
 					want = append(want, p.once(uint64(x[i])))
 				}
 				net := p.network()
-				loop.run(unsafe.SliceData(x), len(x), &net)
+				loop.run(unsafe.SliceData(x), len(x), net.words())
 				for i := range x {
 					if uint64(x[i]) != want[i] {
 						t.Fatalf("%s: of %d numbers, %d: %d is %d and not %d", name, n, length, i, x[i], want[i])

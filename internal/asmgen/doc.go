@@ -1,5 +1,6 @@
-// Command asmgen writes the assembly of kernels/cpu and internal/bitpack and the Go
-// declarations that go with it: for each stem and tier <stem>_<tier>_amd64.s and .go.
+// Command asmgen writes the assembly of kernels/cpu and of other packages (stems.go has
+// their folders) and the Go declarations that go with it: for each stem and tier
+// <stem>_<tier>_amd64.s and .go.
 //
 //	go generate ./kernels/cpu        # makes them again
 //	bash scripts/asm.sh check        # fails where they differ from what is made

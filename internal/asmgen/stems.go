@@ -11,6 +11,9 @@ const (
 	kernels = "kernels/cpu"
 	packed  = "internal/bitpack"
 	fields  = "internal/delimit"
+	sums    = "internal/crc32c"
+	orders  = "dataloader/order"
+	copies  = "internal/rowcopy"
 )
 
 // stems are all families, by name.
@@ -23,16 +26,19 @@ var stems = []stem{
 	{kernels, "compare", compare},
 	{kernels, "convert", convert},
 	{kernels, "filter", filter},
+	{sums, "fold", crc},
 	{kernels, "hash", hash},
 	{fields, "marks", marks},
 	{kernels, "lines", lines},
 	{kernels, "network", network},
+	{orders, "network", feistel},
 	{kernels, "pairs", pairs},
 	{kernels, "peak", peak},
 	{packed, "pick", pickLoop},
 	{kernels, "place", place},
 	{packed, "placed", placedLoop},
 	{kernels, "reduce", reduce},
+	{copies, "rowcopy", rowCopy},
 	{packed, "rows", rowsLoop},
 	{kernels, "scan", scan},
 	{kernels, "sieve", sieve},

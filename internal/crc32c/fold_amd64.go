@@ -1,3 +1,5 @@
+//go:build !purego
+
 package crc32c
 
 import (
@@ -9,7 +11,7 @@ import (
 var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasSSE42
 
 const (
-	step       = 256      // bytes of a turn of fold
+	step       = 256      // bytes of a turn of foldAVX512
 	worthwhile = 4 * step // below it hash/crc32 is as fast
 )
 
@@ -19,7 +21,7 @@ func ahead(sum uint32, p []byte) (uint32, []byte) {
 	if !wide || n < worthwhile {
 		return sum, p
 	}
-	return ^fold(&p[0], n, ^sum, &powers), p[n:]
+	return ^foldAVX512(&p[0], n, ^sum, &powers), p[n:]
 }
 
 // powers move 16 bytes on by 256, 64 and 16: for the first and for the second eight of
@@ -39,9 +41,3 @@ func power(n int) uint64 {
 	}
 	return uint64(bits.Reverse32(p)) << 32
 }
-
-// fold is the remainder of n bytes, a multiple of 256 and not 0, behind those whose
-// remainder is sum, neither inverted.
-//
-//go:noescape
-func fold(p *byte, n int, sum uint32, powers *[6]uint64) uint32
