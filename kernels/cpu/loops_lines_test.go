@@ -16,17 +16,38 @@ import (
 // Lines are filled and moved as by the loop in Go, and no row is written that is
 // not of them.
 func TestLineLoops(t *testing.T) {
-	eachTier(t, func(t *testing.T, goes, tier *loops, r *rand.Rand, _ *guarded) {
+	eachTier(t, func(t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded) {
 		for _, parts := range []int{1, 2, 5, 64} {
 			for n := range maxLoop {
-				tryLines[uint32](t, goes, tier, r, parts, n)
-				tryLines[uint64](t, goes, tier, r, parts, n)
+				tryLines[uint32](t, goes, tier, r, mem, parts, n)
+				tryLines[uint64](t, goes, tier, r, mem, parts, n)
 			}
 		}
 	})
 }
 
-func tryLines[R row](t *testing.T, goes, tier *loops, r *rand.Rand, parts, n int) {
+// lineArgs are what a loop of lines takes.
+type lineArgs[R row] struct {
+	by             []uint16
+	words          []uint64
+	rows           []R
+	places, starts []uint32
+	room, toWords  []uint64
+	toRows         []R
+}
+
+// guarded is a copy of them, slice after slice.
+func (a *lineArgs[R]) guarded(mem *guarded) *lineArgs[R] {
+	mem.again()
+	return &lineArgs[R]{like(mem, a.by), like(mem, a.words), like(mem, a.rows), like(mem, a.places), like(mem, a.starts),
+		like(mem, a.room), like(mem, a.toWords), like(mem, a.toRows)}
+}
+
+func (a *lineArgs[R]) run(l *loops) (taken int) {
+	return linesOf[R](&l.lines)(a.by, a.words, a.rows, a.places, a.starts, a.room, a.toWords, a.toRows)
+}
+
+func tryLines[R row](t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded, parts, n int) {
 	t.Helper()
 	by, words, rows := make([]uint16, n), make([]uint64, n), make([]R, n)
 	counts := make([]uint32, parts)
@@ -40,37 +61,21 @@ func tryLines[R row](t *testing.T, goes, tier *loops, r *rand.Rand, parts, n int
 		starts[p] = after
 		after += k + uint32(r.IntN(3)) // of another piece
 	}
-	type result struct {
-		taken          int
-		places         []uint32
-		words, toWords []uint64
-		toRows         []R
-	}
-	run := func(l *loops) result {
-		room, toWords, toRows := aligned[uint64](t, parts*roomWords[R]()), aligned[uint64](t, int(after)+16), aligned[R](t, int(after)+16)
-		places := slices.Clone(starts)
-		taken := linesOf[R](&l.lines)(by, words, rows, places, starts, room, toWords, toRows)
-		return result{taken, places, room, toWords, toRows}
-	}
-	want, got := run(goes), run(tier)
-	if got.taken != want.taken {
-		t.Fatalf("%d rows of %d in %d parts were taken, not %d", got.taken, n, parts, want.taken)
+	line := lineRows[R]() // in whole lines, so that the first begins one beside unmapped pages on either side
+	to := (int(after) + line - 1) / line * line
+	want := &lineArgs[R]{by, words, rows, starts, slices.Clone(starts), make([]uint64, parts*roomWords[R]()), make([]uint64, to), make([]R, to)}
+	got := want.guarded(mem)
+	if taken, wanted := got.run(tier), want.run(goes); taken != wanted {
+		t.Fatalf("%d rows of %d in %d parts were taken, not %d", taken, n, parts, wanted)
 	}
 	same(t, "places", n, got.places, want.places)
-	same(t, "the room", n, got.words, want.words)
+	same(t, "starts", n, got.starts, want.starts)
+	same(t, "the room", n, got.room, want.room)
 	same(t, "words", n, got.toWords, want.toWords)
 	same(t, "rows", n, got.toRows, want.toRows)
-}
-
-// aligned is memory of 0 that begins a line.
-func aligned[T any](t *testing.T, n int) []T {
-	var v T
-	b, err := memory.NewZeroed(memory.Heap, int64(n)*int64(len(rawBytes([]T{v}))))
-	if err != nil {
-		t.Fatal(err)
+	for page, bytes := range map[int]int{3: 4 * parts, 5: 8 * len(got.room), 6: 8 * to, 7: len(rawBytes(got.toRows))} {
+		mem.intact("lines", bytes, page)
 	}
-	t.Cleanup(b.Release)
-	return memory.View[T](b)
 }
 
 // By way of lines columns are sorted as without them, on each tier, whatever the

@@ -102,6 +102,20 @@ func room[T any](g *guarded, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
+// one is a guarded value of type T without pointers, garbage, that takes whole lines: of
+// memory of its own, however long, that no round takes back.
+func one[T any](g *guarded) *T {
+	size := unsafe.Sizeof(*new(T))
+	b, err := g.alloc.Allocate(int64(size))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if uintptr(len(b.Bytes)) != size {
+		g.t.Fatalf("%d bytes for %d: the last is not at the end", len(b.Bytes), size)
+	}
+	return (*T)(unsafe.Pointer(unsafe.SliceData(b.Bytes)))
+}
+
 // like is a guarded copy of v.
 func like[T any](g *guarded, v []T) []T {
 	c := room[T](g, len(v))
