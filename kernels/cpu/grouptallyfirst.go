@@ -116,8 +116,10 @@ func countsOf[E any](e *E) *uint64 {
 	return (*uint64)(unsafe.Add(unsafe.Pointer(e), unsafe.Sizeof(*e)-8))
 }
 
+// fewRanked is how many groups are put in order at once. Tests have fewer.
+var fewRanked int64 = 1 << 16
+
 const (
-	fewRanked   = 1 << 16 // groups that are put in order at once
 	rankedPiece = 1 << 14 // those that are put in order within a second-level cache
 	rankedParts = 1 << 10
 )

@@ -14,7 +14,8 @@ const densePlacesOf = 1 << 16
 
 // mostTurnParts (the logarithm) is how many parts rows are written to at once: with
 // 4096 of them, among ten times the rows, a row took nearly four times as long as with 512.
-const mostTurnParts = 10
+// Tests have fewer.
+var mostTurnParts uint = 10
 
 // denseParts cuts a large range by low bits, so that keys that are close, and
 // often equally frequent, come to different parts. Where parts are many, some are
