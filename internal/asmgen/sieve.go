@@ -3,13 +3,12 @@ package main
 import "github.com/mmcloughlin/avo/operand"
 
 // sieve makes the loops that keep the records of a range of hashes, and those that
-// look records up. Both need what AVX2 has not got: registers that are compressed by
-// a mask, and products of 64 bits.
+// look records up. The first need what AVX2 has not got: registers that are compressed
+// by a mask, and products of 64 bits.
 func sieve(g *gen) {
-	if !g.wide() {
-		return
+	if g.wide() {
+		sieveLoop(g)
 	}
-	sieveLoop(g)
 	lookLoop(g)
 }
 
@@ -85,6 +84,11 @@ func lookLoop(g *gen) {
 len(heads) is a multiple of 8. Reading the slots of eight records takes so few
 instructions that more of these reads are under way at a time than of one after another.`)
 	heads, n, records, slots := g.base("heads"), g.length("heads"), g.base("records"), g.Load(g.Param("slots"), g.GP64())
+	g.SHRQ(operand.U8(3), n)
+	if !g.wide() {
+		lookQuads(g, n, heads, records, slots)
+		return
+	}
 	mask, free, one, shift := g.ZMM(), g.ZMM(), g.everyQuad(1), g.XMM()
 	g.VPBROADCASTQ(g.Load(g.Param("mask"), g.GP64()), mask)
 	g.VPBROADCASTQ(g.Load(g.Param("free"), g.GP64()), free)
@@ -92,7 +96,6 @@ instructions that more of these reads are under way at a time than of one after 
 	even := g.quads(0, 2, 4, 6, 8, 10, 12, 14)
 	all, differ := g.K(), g.K()
 	const unequal = 4
-	g.SHRQ(operand.U8(3), n)
 	g.count(n, func() {
 		w, i, place, double, found := g.ZMM(), g.ZMM(), g.ZMM(), g.ZMM(), g.ZMM()
 		g.VMOVDQU64(at(records, 0), w)

@@ -2,18 +2,24 @@
 
 package cpu
 
-func (l *placeLoops) avx512() { l.close, l.seek = wholeClose, wholeSeek }
+func (l *placeLoops) avx2() { l.close, l.seek = wholeClose(closeAVX2), wholeSeek(seekAVX2) }
+
+func (l *placeLoops) avx512() { l.close, l.seek = wholeClose(closeAVX512), wholeSeek(seekAVX512) }
 
 // wholeClose has assembly take whole steps of eight values.
-func wholeClose(ids []uint32, values []uint64, base, span uint64, places []uint32) {
-	k := len(values) &^ 7
-	closeAVX512(ids[:k], values[:k], base, span, places)
-	closePlaces(ids[k:], values[k:], base, span, places)
+func wholeClose(steps func(ids []uint32, values []uint64, base, span uint64, places []uint32)) func(ids []uint32, values []uint64, base, span uint64, places []uint32) {
+	return func(ids []uint32, values []uint64, base, span uint64, places []uint32) {
+		k := len(values) &^ 7
+		steps(ids[:k], values[:k], base, span, places)
+		closePlaces(ids[k:], values[k:], base, span, places)
+	}
 }
 
 // wholeSeek has assembly take whole steps of eight hashes.
-func wholeSeek(to *seekRoom, in *seekIn, hashes, marks []uint64) (rest int) {
-	k := len(hashes) &^ 7
-	rest = seekAVX512(to.ids[:k], to.places[:k], to.tags[:k], to.rest[:k], hashes[:k], marks[:k], in.slots, uint64(in.cut), in.region, in.stride)
-	return seekFrom(to, in, k, rest, hashes, marks)
+func wholeSeek(steps func(ids []uint32, at []uint64, tags, rest []uint32, hashes, marks, slots []uint64, cut, region, stride uint64) (n int)) func(to *seekRoom, in *seekIn, hashes, marks []uint64) (rest int) {
+	return func(to *seekRoom, in *seekIn, hashes, marks []uint64) (rest int) {
+		k := len(hashes) &^ 7
+		rest = steps(to.ids[:k], to.places[:k], to.tags[:k], to.rest[:k], hashes[:k], marks[:k], in.slots, uint64(in.cut), in.region, in.stride)
+		return seekFrom(to, in, k, rest, hashes, marks)
+	}
 }

@@ -4,6 +4,8 @@ package cpu
 
 import "unsafe"
 
+func (l *sieveLoops) avx2() { l.look = lookAVX2 }
+
 func (l *sieveLoops) avx512() {
 	l.quick, l.sieve, l.look = true, wholeSieve, lookAVX512
 }

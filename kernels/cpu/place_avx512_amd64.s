@@ -11,11 +11,11 @@ TEXT ·closeAVX512(SB), NOSPLIT, $0-88
 	MOVQ         values_base+24(FP), CX
 	MOVQ         values_len+32(FP), DX
 	MOVQ         places_base+64(FP), BX
+	SHRQ         $0x03, DX
 	MOVQ         base+48(FP), SI
 	VPBROADCASTQ SI, Z0
 	MOVQ         span+56(FP), SI
 	VPBROADCASTQ SI, Z1
-	SHRQ         $0x03, DX
 	TESTQ        DX, DX
 	JZ           end2
 
@@ -46,37 +46,37 @@ TEXT ·seekAVX512(SB), NOSPLIT, $0-200
 	MOVQ         hashes_len+104(FP), DI
 	MOVQ         marks_base+120(FP), R8
 	MOVQ         slots_base+144(FP), R9
-	MOVQ         region+176(FP), R10
-	VPBROADCASTQ R10, Z0
-	MOVQ         stride+184(FP), R10
-	VPBROADCASTQ R10, Z1
 	MOVQ         cut+168(FP), R10
-	VMOVQ        R10, X2
+	VMOVQ        R10, X0
 	MOVQ         $0x00000040, R11
 	SUBQ         R10, R11
-	VMOVQ        R11, X3
-	MOVQ         $0x0000000000000001, R10
-	VMOVQ        R10, X4
-	VPBROADCASTQ X4, Z4
-	MOVQ         $0x00000000ffffffff, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Z5
-	VMOVDQU64    quads3<>+0(SB), Z6
-	MOVQ         $0x0000000000000008, R10
-	VMOVQ        R10, X7
-	VPBROADCASTQ X7, Z7
+	VMOVQ        R11, X1
 	MOVQ         BX, R10
 	SHRQ         $0x03, DI
+	MOVQ         region+176(FP), R11
+	VPBROADCASTQ R11, Z2
+	MOVQ         stride+184(FP), R11
+	VPBROADCASTQ R11, Z3
+	MOVQ         $0x0000000000000001, R11
+	VMOVQ        R11, X4
+	VPBROADCASTQ X4, Z4
+	MOVQ         $0x00000000ffffffff, R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Z5
+	VMOVDQU64    quads3<>+0(SB), Z6
+	MOVQ         $0x0000000000000008, R11
+	VMOVQ        R11, X7
+	VPBROADCASTQ X7, Z7
 	TESTQ        DI, DI
 	JZ           end5
 
 loop4:
 	VMOVDQU64     (SI), Z8
-	VPSRLQ        X3, Z8, Z9
-	VPMULUDQ      Z1, Z9, Z9
-	VPSLLQ        X2, Z8, Z10
+	VPSRLQ        X1, Z8, Z9
+	VPMULUDQ      Z3, Z9, Z9
+	VPSLLQ        X0, Z8, Z10
 	VPSRLQ        $0x20, Z10, Z10
-	VPMULUDQ      Z0, Z10, Z10
+	VPMULUDQ      Z2, Z10, Z10
 	VPSRLQ        $0x20, Z10, Z10
 	VPADDQ        Z9, Z10, Z10
 	KXNORB        K3, K3, K3

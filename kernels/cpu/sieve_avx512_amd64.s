@@ -89,6 +89,7 @@ TEXT ·lookAVX512(SB), NOSPLIT, $0-80
 	MOVQ         heads_len+8(FP), CX
 	MOVQ         records_base+24(FP), DX
 	MOVQ         slots+48(FP), BX
+	SHRQ         $0x03, CX
 	MOVQ         $0x0000000000000001, SI
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Z2
@@ -99,7 +100,6 @@ TEXT ·lookAVX512(SB), NOSPLIT, $0-80
 	MOVQ         shift+56(FP), SI
 	VMOVQ        SI, X3
 	VMOVDQU64    quads5<>+0(SB), Z4
-	SHRQ         $0x03, CX
 	TESTQ        CX, CX
 	JZ           end7
 
