@@ -14,7 +14,6 @@ type conversion struct {
 	name     string
 	from, to element
 	exact    bool
-	wideOnly bool     // AVX2 has no such instruction
 	values   []uint64 // of which lanes gets registers full
 	lanes    func(g *gen, from operand.Mem, to operand.Mem, bad misfits, c []reg.VecVirtual)
 }
@@ -31,26 +30,26 @@ var (
 )
 
 var conversions = []conversion{
-	{"convertInt32Int64", int32s, int64s, true, false, nil, func(g *gen, from, to operand.Mem, _ misfits, _ []reg.VecVirtual) {
+	{"convertInt32Int64", int32s, int64s, true, nil, func(g *gen, from, to operand.Mem, _ misfits, _ []reg.VecVirtual) {
 		v := g.vector()
 		g.VPMOVSXDQ(from, v)
 		g.store(v, to)
 	}},
-	{"convertInt32Float64", int32s, float64s, true, false, nil, func(g *gen, from, to operand.Mem, _ misfits, _ []reg.VecVirtual) {
+	{"convertInt32Float64", int32s, float64s, true, nil, func(g *gen, from, to operand.Mem, _ misfits, _ []reg.VecVirtual) {
 		v := g.vector()
 		g.VCVTDQ2PD(from, v)
 		g.store(v, to)
 	}},
-	{"convertFloat32Float64", float32s, float64s, true, false, nil, func(g *gen, from, to operand.Mem, _ misfits, _ []reg.VecVirtual) {
+	{"convertFloat32Float64", float32s, float64s, true, nil, func(g *gen, from, to operand.Mem, _ misfits, _ []reg.VecVirtual) {
 		v := g.vector()
 		g.VCVTPS2PD(from, v)
 		g.store(v, to)
 	}},
-	{"convertFloat64Float32", float64s, float32s, false, false, []uint64{math.Float64bits(math.Inf(1)), 1 << 63}, doubleToSingle},
-	{"convertInt64Int32", int64s, int32s, false, false, nil, quadToDouble},
-	{"convertFloat64Int32", float64s, int32s, false, false, []uint64{math.Float64bits(math.MaxInt32)}, float64ToInt32},
-	{"convertInt64Float64", int64s, float64s, false, true, nil, int64ToFloat64},
-	{"convertFloat64Int64", float64s, int64s, false, true, []uint64{math.Float64bits(1 << 63), 1<<63 - 1}, float64ToInt64},
+	{"convertFloat64Float32", float64s, float32s, false, []uint64{math.Float64bits(math.Inf(1)), 1 << 63}, doubleToSingle},
+	{"convertInt64Int32", int64s, int32s, false, nil, quadToDouble},
+	{"convertFloat64Int32", float64s, int32s, false, []uint64{math.Float64bits(math.MaxInt32)}, float64ToInt32},
+	{"convertInt64Float64", int64s, float64s, false, nil, int64ToFloat64},
+	{"convertFloat64Int64", float64s, int64s, false, []uint64{math.Float64bits(1 << 63), 1<<63 - 1}, float64ToInt64},
 }
 
 // convertStep is the values that a conversion takes at a time.
@@ -59,9 +58,7 @@ const convertStep = 32
 // convert makes the casts between the numbers that tables are mostly made of.
 func convert(g *gen) {
 	for _, c := range conversions {
-		if g.wide() || !c.wideOnly {
-			convertLoop(g, c)
-		}
+		convertLoop(g, c)
 	}
 }
 
@@ -93,8 +90,12 @@ len(src) is a multiple of 32; dst is no shorter.`
 		bad.lanes = g.zero()
 	}
 	lanes := g.bytes / 8
+	all := c.values
+	if by := halves[c.name]; by != nil && !g.wide() {
+		all = by
+	}
 	var values []reg.VecVirtual
-	for _, v := range c.values {
+	for _, v := range all {
 		values = append(values, g.everyQuad(v))
 	}
 	g.SHRQ(operand.U8(5), n)
@@ -222,7 +223,11 @@ func float64ToInt32(g *gen, from, to operand.Mem, bad misfits, c []reg.VecVirtua
 
 // int64ToFloat64 converts back: what was rounded up past the greatest is the
 // least then.
-func int64ToFloat64(g *gen, from, to operand.Mem, bad misfits, _ []reg.VecVirtual) {
+func int64ToFloat64(g *gen, from, to operand.Mem, bad misfits, c []reg.VecVirtual) {
+	if !g.wide() {
+		halvesToFloat64(g, from, to, bad, c)
+		return
+	}
 	v, f, back, k := g.loaded(from), g.vector(), g.vector(), g.K()
 	g.VCVTQQ2PD(v, f)
 	g.store(f, to)
@@ -232,6 +237,10 @@ func int64ToFloat64(g *gen, from, to operand.Mem, bad misfits, _ []reg.VecVirtua
 }
 
 func float64ToInt64(g *gen, from, to operand.Mem, bad misfits, c []reg.VecVirtual) {
+	if !g.wide() {
+		float64ToHalves(g, from, to, bad, c)
+		return
+	}
 	v, q, back := g.loaded(from), g.vector(), g.vector()
 	none, above := g.K(), g.K()
 	const unordered, greaterEqual = 3, 0x1d

@@ -78,3 +78,31 @@ func convertInt64Int32AVX2(dst []int32, src []int64) bool
 //
 //go:noescape
 func convertFloat64Int32AVX2(dst []int32, src []float64) bool
+
+// convertInt64Float64AVX2 is
+//
+//	bad := false
+//	for i := range src {
+//		dst[i] = float64(src[i]), the nearest there is, of NaN 0
+//		bad = bad || src[i] does not fit
+//	}
+//	return bad
+//
+// len(src) is a multiple of 32; dst is no shorter.
+//
+//go:noescape
+func convertInt64Float64AVX2(dst []float64, src []int64) bool
+
+// convertFloat64Int64AVX2 is
+//
+//	bad := false
+//	for i := range src {
+//		dst[i] = int64(src[i]), the nearest there is, of NaN 0
+//		bad = bad || src[i] does not fit
+//	}
+//	return bad
+//
+// len(src) is a multiple of 32; dst is no shorter.
+//
+//go:noescape
+func convertFloat64Int64AVX2(dst []int64, src []float64) bool

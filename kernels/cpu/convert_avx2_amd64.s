@@ -408,3 +408,358 @@ end12:
 	MOVB   AL, ret+48(FP)
 	VZEROUPPER
 	RET
+
+// func convertInt64Float64AVX2(dst []float64, src []int64) bool
+// Requires: AVX, AVX2
+TEXT ·convertInt64Float64AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         src_len+32(FP), DX
+	VPXOR        Y0, Y0, Y0
+	MOVQ         $0x4330000000000000, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         $0x4530000080000000, BX
+	VMOVQ        BX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         $0x4530000080100000, BX
+	VMOVQ        BX, X3
+	VPBROADCASTQ X3, Y3
+	SHRQ         $0x05, DX
+	TESTQ        DX, DX
+	JZ           end14
+
+loop13:
+	VMOVDQU  (CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, (AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	VMOVDQU  32(CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, 32(AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	VMOVDQU  64(CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, 64(AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	VMOVDQU  96(CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, 96(AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	VMOVDQU  128(CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, 128(AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	VMOVDQU  160(CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, 160(AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	VMOVDQU  192(CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, 192(AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	VMOVDQU  224(CX), Y5
+	VPBLENDD $0x55, Y5, Y1, Y4
+	VPSRLQ   $0x20, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VSUBPD   Y3, Y5, Y5
+	VADDPD   Y4, Y5, Y6
+	VMOVDQU  Y6, 224(AX)
+	VPXOR    Y8, Y8, Y8
+	VSUBPD   Y5, Y6, Y7
+	VSUBPD   Y7, Y6, Y6
+	VSUBPD   Y7, Y4, Y4
+	VSUBPD   Y6, Y5, Y5
+	VADDPD   Y4, Y5, Y5
+	VCMPPD   $0x04, Y8, Y5, Y4
+	VPOR     Y4, Y0, Y0
+	ADDQ     $0x00000100, CX
+	ADDQ     $0x00000100, AX
+	DECQ     DX
+	JNZ      loop13
+
+end14:
+	VPTEST Y0, Y0
+	SETNE  AL
+	MOVB   AL, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func convertFloat64Int64AVX2(dst []int64, src []float64) bool
+// Requires: AVX, AVX2, FMA3
+TEXT ·convertFloat64Int64AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         src_len+32(FP), DX
+	VPXOR        Y0, Y0, Y0
+	MOVQ         $0x43e0000000000000, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         $0x7fffffffffffffff, BX
+	VMOVQ        BX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         $0xc3e0000000000000, BX
+	VMOVQ        BX, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         $0x3df0000000000000, BX
+	VMOVQ        BX, X4
+	VPBROADCASTQ X4, Y4
+	MOVQ         $0x41f0000000000000, BX
+	VMOVQ        BX, X5
+	VPBROADCASTQ X5, Y5
+	MOVQ         $0x4330000000000000, BX
+	VMOVQ        BX, X6
+	VPBROADCASTQ X6, Y6
+	SHRQ         $0x05, DX
+	TESTQ        DX, DX
+	JZ           end16
+
+loop15:
+	VMOVDQU      (CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, (AX)
+	VMOVDQU      32(CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, 32(AX)
+	VMOVDQU      64(CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, 64(AX)
+	VMOVDQU      96(CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, 96(AX)
+	VMOVDQU      128(CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, 128(AX)
+	VMOVDQU      160(CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, 160(AX)
+	VMOVDQU      192(CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, 192(AX)
+	VMOVDQU      224(CX), Y7
+	VCMPPD       $0x07, Y7, Y7, Y8
+	VPAND        Y7, Y8, Y8
+	VCMPPD       $0x1d, Y1, Y8, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VMAXPD       Y3, Y8, Y8
+	VCMPPD       $0x04, Y7, Y8, Y7
+	VPOR         Y7, Y0, Y0
+	VPOR         Y9, Y0, Y0
+	VMULPD       Y4, Y8, Y7
+	VROUNDPD     $0x09, Y7, Y7
+	VCVTTPD2DQY  Y7, X10
+	VFNMADD231PD Y5, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VPXOR        Y6, Y8, Y8
+	VPMOVSXDQ    X10, Y7
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y8, Y7, Y7
+	VBLENDVPD    Y9, Y2, Y7, Y7
+	VMOVDQU      Y7, 224(AX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, AX
+	DECQ         DX
+	JNZ          loop15
+
+end16:
+	VPTEST Y0, Y0
+	SETNE  AL
+	MOVB   AL, ret+48(FP)
+	VZEROUPPER
+	RET

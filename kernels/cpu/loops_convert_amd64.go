@@ -12,6 +12,8 @@ func (l *convertLoops) avx2() {
 	l.f64ToF32 = wholeConversion(convertFloat64Float32AVX2, l.f64ToF32)
 	l.i64ToI32 = wholeConversion(convertInt64Int32AVX2, l.i64ToI32)
 	l.f64ToI32 = wholeConversion(convertFloat64Int32AVX2, l.f64ToI32)
+	l.i64ToF64 = wholeConversion(convertInt64Float64AVX2, l.i64ToF64)
+	l.f64ToI64 = wholeConversion(convertFloat64Int64AVX2, l.f64ToI64)
 }
 
 func (l *convertLoops) avx512() {
