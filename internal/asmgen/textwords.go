@@ -8,12 +8,9 @@ import (
 )
 
 // textWords makes the loops that make words and hashes of short texts. A text is
-// 16 bytes at a place of its own, which wider registers would have to gather, so
-// that there is no wider tier.
+// 16 bytes at a place of its own, which wider registers would have to gather. What
+// AVX-512 has more is a load of as many bytes as the text has.
 func textWords(g *gen) {
-	if g.wide() {
-		return
-	}
 	textLoop(g, "32", "int32", 4)
 	textLoop(g, "64", "int64", 8)
 }
@@ -34,7 +31,8 @@ func textLoop(g *gen, bits, name string, size int) {
 		prefetch slots + 32*(hashes[j]>>shift)
 	}
 Bit 63 of long says that there was a size above 15; its words are undefined. masks
-is 16 bytes of ones and then 16 of zeros.`)
+is 16 bytes of ones and then 16 of zeros, which AVX-512 does not use: it reads no byte
+that is not of the text.`)
 	words, hashes, offsets, bytes := g.base("words"), g.base("hashes"), g.base("offsets"), g.base("bytes")
 	masks, n := g.Load(g.Param("masks"), g.GP64()), g.length("words")
 	slots, shift := g.Load(g.Param("slots"), g.GP64()), g.Load(g.Param("shift"), g.GP64())
@@ -54,16 +52,26 @@ is 16 bytes of ones and then 16 of zeros.`)
 		begin, length, left, text := g.GP64(), g.GP64(), g.GP64(), g.XMM()
 		offset(0, begin)
 		offset(1, length)
-		g.VMOVDQU(operand.Mem{Base: bytes, Index: begin, Scale: 1}, text)
+		if !g.wide() {
+			g.VMOVDQU(operand.Mem{Base: bytes, Index: begin, Scale: 1}, text)
+		}
 		g.SUBQ(begin, length)
 		g.MOVQ(operand.U32(15), left)
 		g.SUBQ(length, left)
 		g.ORQ(left, long)
 		g.ANDQ(operand.U8(15), length)
 		less := g.GP64()
-		g.MOVQ(length, less)
-		g.NEGQ(less)
-		g.VPAND(operand.Mem{Base: masks, Index: less, Scale: 1}, text, text)
+		if g.wide() {
+			k := g.K()
+			g.MOVQ(operand.I32(-1), less)
+			g.BZHIQ(length, less, less)
+			g.KMOVW(less.As32(), k)
+			g.VMOVDQU8_Z(operand.Mem{Base: bytes, Index: begin, Scale: 1}, k, text)
+		} else {
+			g.MOVQ(length, less)
+			g.NEGQ(less)
+			g.VPAND(operand.Mem{Base: masks, Index: less, Scale: 1}, text, text)
+		}
 		g.VPINSRB(operand.U8(15), length.As32(), text, text)
 		g.VMOVDQU(text, at(words, 0))
 		low, high := g.GP64(), g.GP64()

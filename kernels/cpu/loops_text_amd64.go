@@ -23,3 +23,12 @@ func wholeTexts[T int32 | int64](most func(words [][2]uint64, hashes []uint64, o
 		return rest(words[k:], hashes[k:], offsets[k:], bytes, near) && long>>63 == 0
 	}
 }
+
+func (l *textLoops) avx512() { l.o32, l.o64 = allTexts(textWords32AVX512), allTexts(textWords64AVX512) }
+
+// allTexts has assembly take all texts, of which it reads no byte too much.
+func allTexts[T int32 | int64](all func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, masks *[32]byte, slots *byte, shift uint64) uint64) func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool {
+	return func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool {
+		return all(words, hashes, offsets, bytes, &textMasks, near.slots, near.shift)>>63 == 0
+	}
+}

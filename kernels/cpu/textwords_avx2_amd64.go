@@ -15,7 +15,8 @@ package cpu
 //	}
 //
 // Bit 63 of long says that there was a size above 15; its words are undefined. masks
-// is 16 bytes of ones and then 16 of zeros.
+// is 16 bytes of ones and then 16 of zeros, which AVX-512 does not use: it reads no byte
+// that is not of the text.
 //
 //go:noescape
 func textWords32AVX2(words [][2]uint64, hashes []uint64, offsets []int32, bytes []byte, masks *[32]byte, slots *byte, shift uint64) (long uint64)
@@ -31,7 +32,8 @@ func textWords32AVX2(words [][2]uint64, hashes []uint64, offsets []int32, bytes 
 //	}
 //
 // Bit 63 of long says that there was a size above 15; its words are undefined. masks
-// is 16 bytes of ones and then 16 of zeros.
+// is 16 bytes of ones and then 16 of zeros, which AVX-512 does not use: it reads no byte
+// that is not of the text.
 //
 //go:noescape
 func textWords64AVX2(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, masks *[32]byte, slots *byte, shift uint64) (long uint64)

@@ -83,6 +83,7 @@ func (l *loops) avx512() {
 	l.reduce.avx512()
 	l.scanAVX512()
 	l.sieve.avx512()
+	l.text.avx512()
 	l.unary.avx512()
 	l.matrixAVX512()
 }
