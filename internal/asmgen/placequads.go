@@ -94,8 +94,8 @@ func (g *gen) packing() reg.Register {
 func seekQuads(g *gen, n reg.Register, s seekTo, back, cut reg.Register) {
 	region, stride, packing := g.quadOf("region"), g.quadOf("stride"), g.packing()
 	row, four := g.XMM(), g.XMM()
-	g.VMOVDQU(g.fours(0, 1, 2, 3), row)
-	g.VMOVDQU(g.fours(4, 4, 4, 4), four)
+	g.VMOVDQU(g.constants(4, 0, 1, 2, 3), row)
+	g.VMOVDQU(g.constants(4, 4, 4, 4, 4), four)
 	g.count(n, func() {
 		for q := range 2 {
 			h, part := g.loaded(at(s.hashes, 32*q)), g.YMM()
@@ -141,16 +141,6 @@ func seekQuads(g *gen, n reg.Register, s seekTo, back, cut reg.Register) {
 		g.advance(64, s.hashes, s.marks, s.places)
 		g.advance(32, s.ids, s.tags)
 	})
-}
-
-// fours is 16 bytes of constants.
-func (g *gen) fours(all ...uint32) operand.Mem {
-	m := g.StaticGlobal(g.label("fours"))
-	g.DataAttributes(readOnly)
-	for i, v := range all {
-		g.AddDatum(4*i, operand.U32(v))
-	}
-	return m
 }
 
 // lookQuads is what lookLoop does.

@@ -43,6 +43,7 @@ var stems = []stem{
 	{kernels, "scan", scan},
 	{kernels, "sieve", sieve},
 	{packed, "spread", spreadLoop},
+	{kernels, "take", take},
 	{kernels, "textwords", textWords},
 	{kernels, "tile", tileLoops},
 	{kernels, "turn", turnLoops},

@@ -143,7 +143,7 @@ func unify(ctx context.Context, s device.Stream, t *arrow.DictionaryType, j *joi
 		return nil, err
 	}
 	defer rows.Release()
-	u.values, err = take(ctx, s, all, rows, kernels.TakeOptions{Trusted: true})
+	u.values, err = plainLoops.takeColumn(ctx, s, all, rows, kernels.TakeOptions{Trusted: true})
 	return u, err
 }
 

@@ -47,6 +47,7 @@ type joinRecord struct{ hash, carried uint64 }
 
 // columnsJoin is one join.
 type columnsJoin struct {
+	l           *loops
 	a           *arena
 	alloc       memory.Allocator
 	stream      device.Stream
@@ -65,14 +66,14 @@ type joinGroup struct {
 	row      int // within the first of them
 }
 
-func joinColumns(ctx context.Context, s device.Stream, left, right kernels.JoinSide, _ kernels.JoinOptions) (kernels.JoinRows, error) {
+func (l *loops) joinColumns(ctx context.Context, s device.Stream, left, right kernels.JoinSide, _ kernels.JoinOptions) (kernels.JoinRows, error) {
 	for _, side := range []kernels.JoinSide{left, right} {
 		if err := tooLong(side.Keys[0].Len()); err != nil {
 			return nil, err
 		}
 	}
 	a := newArena(s)
-	j := &columnsJoin{a: a, alloc: a.alloc, stream: s, left: newJoinHalf(left), right: newJoinHalf(right)}
+	j := &columnsJoin{l: l, a: a, alloc: a.alloc, stream: s, left: newJoinHalf(left), right: newJoinHalf(right)}
 	j.cut = uint(max(1, min(mostJoinParts, bits.Len64(uint64(j.right.n-1)/joinPartRows))))
 	if j.right.n == 0 || j.left.n == 0 {
 		j.Release()

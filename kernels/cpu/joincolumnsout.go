@@ -170,7 +170,7 @@ func (o *joinOut) side(ctx context.Context, h *joinHalf, p *joinPiece, carried *
 		case c == h.carried:
 			made, err = o.firstOf(c.Type(), carried, p.n)
 		default:
-			made, err = take(ctx, o.stream, c, rows, kernels.TakeOptions{Trusted: true})
+			made, err = o.l.takeColumn(ctx, o.stream, c, rows, kernels.TakeOptions{Trusted: true})
 		}
 		if err != nil {
 			releaseAll(columns)

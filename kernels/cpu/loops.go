@@ -26,6 +26,7 @@ type loops struct {
 	scan32     scanLoops[float32]
 	scan64     scanLoops[float64]
 	sieve      sieveLoops
+	take       takeLoops
 	text       textLoops
 	unary      unaryLoops
 }
@@ -54,6 +55,7 @@ func goLoops() *loops {
 		scan32:     goScanLoops[float32](),
 		scan64:     goScanLoops[float64](),
 		sieve:      goSieveLoops(),
+		take:       goTakeLoops(),
 		text:       goTextLoops(),
 		unary:      goUnaryLoops(),
 	}

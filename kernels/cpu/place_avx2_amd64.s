@@ -82,8 +82,8 @@ TEXT ·seekAVX2(SB), NOSPLIT, $0-200
 	VMOVQ        R11, X3
 	VPBROADCASTQ X3, Y3
 	LEAQ         packing<>+0(SB), R11
-	VMOVDQU      fours3<>+0(SB), X4
-	VMOVDQU      fours4<>+0(SB), X5
+	VMOVDQU      constants3<>+0(SB), X4
+	VMOVDQU      constants4<>+0(SB), X5
 	TESTQ        DI, DI
 	JZ           end6
 
@@ -459,14 +459,14 @@ DATA packing<>+254(SB)/1, $0x0e
 DATA packing<>+255(SB)/1, $0x0f
 GLOBL packing<>(SB), RODATA|NOPTR, $256
 
-DATA fours3<>+0(SB)/4, $0x00000000
-DATA fours3<>+4(SB)/4, $0x00000001
-DATA fours3<>+8(SB)/4, $0x00000002
-DATA fours3<>+12(SB)/4, $0x00000003
-GLOBL fours3<>(SB), RODATA|NOPTR, $16
+DATA constants3<>+0(SB)/4, $0x00000000
+DATA constants3<>+4(SB)/4, $0x00000001
+DATA constants3<>+8(SB)/4, $0x00000002
+DATA constants3<>+12(SB)/4, $0x00000003
+GLOBL constants3<>(SB), RODATA|NOPTR, $16
 
-DATA fours4<>+0(SB)/4, $0x00000004
-DATA fours4<>+4(SB)/4, $0x00000004
-DATA fours4<>+8(SB)/4, $0x00000004
-DATA fours4<>+12(SB)/4, $0x00000004
-GLOBL fours4<>(SB), RODATA|NOPTR, $16
+DATA constants4<>+0(SB)/4, $0x00000004
+DATA constants4<>+4(SB)/4, $0x00000004
+DATA constants4<>+8(SB)/4, $0x00000004
+DATA constants4<>+12(SB)/4, $0x00000004
+GLOBL constants4<>(SB), RODATA|NOPTR, $16

@@ -5,6 +5,6 @@ import "github.com/volley-go/volley/kernels"
 // joining puts the join kernels into s.
 func (l *loops) joining(s *kernels.Set) {
 	s.JoinBuild = kernels.Entry[kernels.JoinBuildFunc]{Func: l.joinBuild, Types: kernels.KeyTypes}
-	s.JoinColumns = joinColumns
+	s.JoinColumns = l.joinColumns
 	s.Cross = kernels.Entry[kernels.CrossFunc]{Func: cross}
 }

@@ -33,17 +33,17 @@ func (l *loops) sortColumns(ctx context.Context, s device.Stream, keys []kernels
 	}
 	defer rows.Release()
 	sorted := make([]*memory.Column, len(columns))
-	return takeRest(ctx, s, sorted, columns, rows)
+	return l.takeRest(ctx, s, sorted, columns, rows)
 }
 
 // takeRest takes the columns that are not sorted yet.
-func takeRest(ctx context.Context, s device.Stream, sorted, columns []*memory.Column, rows *memory.Column) ([]*memory.Column, error) {
+func (l *loops) takeRest(ctx context.Context, s device.Stream, sorted, columns []*memory.Column, rows *memory.Column) ([]*memory.Column, error) {
 	for i, c := range columns {
 		if sorted[i] != nil {
 			continue
 		}
 		var err error
-		if sorted[i], err = take(ctx, s, c, rows, kernels.TakeOptions{Trusted: true}); err != nil {
+		if sorted[i], err = l.takeColumn(ctx, s, c, rows, kernels.TakeOptions{Trusted: true}); err != nil {
 			return nil, giveUp(sorted, err)
 		}
 	}
@@ -251,5 +251,5 @@ func carried[R row](ctx context.Context, l *loops, s device.Stream, keys []kerne
 			}
 		}
 	}
-	return takeRest(ctx, s, all, columns, order)
+	return l.takeRest(ctx, s, all, columns, order)
 }

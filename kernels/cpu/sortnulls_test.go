@@ -225,7 +225,7 @@ func sortNullsEverywhere(t *testing.T, name string, key kernels.SortKey, want []
 func checkTaken(ctx context.Context, t *testing.T, s device.Stream, what string, columns, sorted []*memory.Column, rows *memory.Column) {
 	t.Helper()
 	for i, c := range columns {
-		want, err := take(ctx, s, c, rows, kernels.TakeOptions{Trusted: true})
+		want, err := plainLoops.takeColumn(ctx, s, c, rows, kernels.TakeOptions{Trusted: true})
 		if err != nil {
 			t.Fatal(err)
 		}

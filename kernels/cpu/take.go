@@ -12,26 +12,26 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// take gathers rows. The check of an index is the bounds check of the load, so
+// takeColumn gathers rows. The check of an index is the bounds check of the load, so
 // that trusted indices would gain nothing.
-func take(ctx context.Context, s device.Stream, c, indices *memory.Column, _ kernels.TakeOptions) (*memory.Column, error) {
+func (l *loops) takeColumn(ctx context.Context, s device.Stream, c, indices *memory.Column, _ kernels.TakeOptions) (*memory.Column, error) {
 	switch indices.Type().ID() {
 	case arrow.INT8:
-		return takeBy[int8](ctx, s, c, indices)
+		return takeBy[int8](ctx, l, s, c, indices)
 	case arrow.INT16:
-		return takeBy[int16](ctx, s, c, indices)
+		return takeBy[int16](ctx, l, s, c, indices)
 	case arrow.INT32:
-		return takeBy[int32](ctx, s, c, indices)
+		return takeBy[int32](ctx, l, s, c, indices)
 	case arrow.INT64:
-		return takeBy[int64](ctx, s, c, indices)
+		return takeBy[int64](ctx, l, s, c, indices)
 	case arrow.UINT8:
-		return takeBy[uint8](ctx, s, c, indices)
+		return takeBy[uint8](ctx, l, s, c, indices)
 	case arrow.UINT16:
-		return takeBy[uint16](ctx, s, c, indices)
+		return takeBy[uint16](ctx, l, s, c, indices)
 	case arrow.UINT32:
-		return takeBy[uint32](ctx, s, c, indices)
+		return takeBy[uint32](ctx, l, s, c, indices)
 	default:
-		return takeBy[uint64](ctx, s, c, indices)
+		return takeBy[uint64](ctx, l, s, c, indices)
 	}
 }
 
@@ -43,6 +43,7 @@ type index interface {
 
 // chosen is what is to be taken: indices, and which of them are not null.
 type chosen[I index] struct {
+	l       *loops
 	indices []I
 	valid   memory.Bitmap // nil where none is null
 	validAt int64
@@ -50,8 +51,8 @@ type chosen[I index] struct {
 	bad     atomic.Int64 // the first position out of range, or that many as there are
 }
 
-func newChosen[I index](c, indices *memory.Column) *chosen[I] {
-	p := &chosen[I]{indices: memory.Values[I](indices), limit: uint64(c.Len())}
+func newChosen[I index](l *loops, c, indices *memory.Column) *chosen[I] {
+	p := &chosen[I]{l: l, indices: memory.Values[I](indices), limit: uint64(c.Len())}
 	if v := indices.Validity(); v != nil {
 		p.valid, p.validAt = v, indices.Offset()
 	}
@@ -65,6 +66,18 @@ func (p *chosen[I]) word(i, k int64) uint64 {
 		return lowBits(k)
 	}
 	return p.valid.Word(p.validAt+i, k)
+}
+
+// words says which of the indices [from, from+n), n <= takeBlock, are not null, in room;
+// nil where all are not.
+func (p *chosen[I]) words(room *[takeBlock / 64]uint64, from, n int64) []uint64 {
+	if p.valid == nil {
+		return nil
+	}
+	for i := int64(0); i < n; i += 64 {
+		room[i/64] = p.word(from+i, min(64, n-i))
+	}
+	return room[:(n+63)/64]
 }
 
 // refuse notes a position whose index is out of range. Morsels are begun in
@@ -104,8 +117,8 @@ func (p *chosen[I]) rows(m span, f func(i int64, row uint64)) error {
 	return nil
 }
 
-func takeBy[I index](ctx context.Context, s device.Stream, c, indices *memory.Column) (*memory.Column, error) {
-	p := newChosen[I](c, indices)
+func takeBy[I index](ctx context.Context, l *loops, s device.Stream, c, indices *memory.Column) (*memory.Column, error) {
+	p := newChosen[I](l, c, indices)
 	o := newOut(s, c.Type(), indices.Len())
 	layout := memory.LayoutOf(c.Type())
 	var err error
@@ -130,7 +143,7 @@ func takeBy[I index](ctx context.Context, s device.Stream, c, indices *memory.Co
 		for k := 0; k < c.NumChildren() && err == nil; k++ {
 			field := c.Field(k)
 			var taken *memory.Column
-			if taken, err = takeBy[I](ctx, s, field, indices); err == nil {
+			if taken, err = takeBy[I](ctx, l, s, field, indices); err == nil {
 				o.parts.Children = append(o.parts.Children, taken)
 			}
 			field.Release()
@@ -226,6 +239,19 @@ func takeFixed[I index](ctx context.Context, o *out, c *memory.Column, p *chosen
 
 func takeWidth[T any, I index](ctx context.Context, o *out, c *memory.Column, p *chosen[I]) error {
 	src, dst := memory.Values[T](c), view[T](o, 1)
+	if take := takerOf[T, I](&p.l.take, src); take != nil {
+		return p.each(ctx, func(m span) error {
+			var room [takeBlock / 64]uint64
+			for from := m.from; from < m.to; from += takeBlock {
+				n := min(takeBlock, m.to-from)
+				valid := p.words(&room, from, n)
+				if taken := int64(take(dst[from:from+n], p.indices[from:from+n], valid)); taken < n {
+					return p.refuse(from + taken)
+				}
+			}
+			return nil
+		})
+	}
 	return p.each(ctx, func(m span) error {
 		if p.valid == nil {
 			to := dst[m.from:m.to]

@@ -194,5 +194,5 @@ func takeItems[T int32 | int64, R uint32 | uint64, I index](ctx context.Context,
 		return nil, err
 	}
 	defer rows.Release()
-	return takeBy[R](ctx, s, c.Child(0), rows)
+	return takeBy[R](ctx, p.l, s, c.Child(0), rows)
 }
