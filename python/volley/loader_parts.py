@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from ctypes import byref, c_int64, c_void_p
-from typing import Any
+from typing import Any, cast
 
 from . import _abi, _tensor
 from ._library import encode, long_call
@@ -46,11 +46,11 @@ class Parts:
                 gc.collect()  # batches that are held by garbage alone
                 long_call("volley_loader_next_tensors", args, outs)
         except BaseException:
-            _tensor.delete(made)  # a signal came as the call ended
+            _tensor.delete(made[:])  # a signal came as the call ended
             raise
         if not count.value:
             return None
-        all_ = _tensor.all_handed(made, self._take)
+        all_ = _tensor.all_handed(cast(list[int], made[:]), self._take)  # none is null
         if self._plain:
             return all_[0] if len(all_) == 1 else tuple(all_)
         each = iter(all_)
