@@ -97,7 +97,7 @@ def test_parts_at_once_are_those_one_by_one(more: dict[str, Any]) -> None:
                         a, b = list(a.values()), list(b.values())
                     else:
                         a, b = [a], [b]
-                    assert all(np.array_equal(m.numpy(), n) for m, n in zip(a, b))
+                    assert all(m.tolist() == n.tolist() for m, n in zip(a, b))
                 count += 1
                 del x, y, a, b, plain
             assert count == 3
