@@ -22,6 +22,7 @@ type Caching struct {
 	classes        [classes]*cached
 	oldest, newest *cached
 	stats          CachingStats
+	idle           idle
 }
 
 // CachingStats are the figures of a Caching at one moment. Bytes are padded
@@ -123,6 +124,7 @@ func (c *Caching) Free(b Block) {
 	} else {
 		drop = c.shrink(c.max - e.size)
 		c.insert(e)
+		c.watch()
 	}
 	c.mu.Unlock()
 	c.giveBack(drop)

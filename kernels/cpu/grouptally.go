@@ -69,6 +69,7 @@ type tallyBatch[S float64 | int64] struct {
 	hashes [tallyStep]uint64
 
 	picked *pickedRows // where not all rows go on
+	lined  *linedRows  // where records go by way of lines
 	sieved *sieveRows
 	look   func(heads []uint32, records []uint64, slots *uint64, shift, mask, free uint64)
 

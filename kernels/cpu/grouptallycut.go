@@ -18,11 +18,12 @@ import (
 type firstCut[S float64 | int64] struct {
 	*tallying[S]
 	sums   vec[S]
-	counts vec[uint64]     // of rows; above them the first row, then the place within the piece
-	next   []atomic.Uint32 // of each piece, where the next group goes
-	starts []int           // of each piece, the row of the result
-	shift  uint            // of a row, its piece
-	first  vec[uint64]     // a bit for each row that is the first of its group
+	counts vec[uint64]             // of rows; above them the first row, then the place within the piece
+	next   []atomic.Uint32         // of each piece, where the next group goes
+	starts []int                   // of each piece, the row of the result
+	shift  uint                    // of a row, its piece
+	first  vec[uint64]             // a bit for each row that is the first of its group
+	lines  *perWorker[*groupLines] // where groups go by way of lines
 }
 
 // cutPieces is how many pieces rows are cut into at most, if each is larger than
@@ -38,12 +39,15 @@ func newFirstCut[S float64 | int64](t *tallying[S]) (c *firstCut[S], err error) 
 	if c.sums, err = newVec[S](t.a, int(t.n)); err == nil {
 		c.counts, err = newVec[uint64](t.a, int(t.n))
 	}
+	if from := t.l.lines.from; from > 0 && t.n >= int64(from) {
+		c.lines = &perWorker[*groupLines]{make: func() (*groupLines, error) { return newGroupLines(len(c.next)), nil }}
+	}
 	return c, err
 }
 
 // add cuts the groups of an array, which it changes. Several workers may do so at
 // once; where in its piece a group comes is left to chance.
-func (c *firstCut[S]) add(array []tally[S]) {
+func (c *firstCut[S]) add(worker int, array []tally[S]) error {
 	n := 0
 	for i := range array {
 		t := array[i]
@@ -51,6 +55,13 @@ func (c *firstCut[S]) add(array []tally[S]) {
 		n += int(differs(t.counts, 0))
 	}
 	array = array[:n]
+	if c.lines != nil {
+		g, err := c.lines.of(worker)
+		if err == nil {
+			c.addLines(g, array)
+		}
+		return err
+	}
 	at, piece := make([]uint32, len(c.next)), (32+c.shift)&63
 	for i := range array {
 		at[array[i].counts>>piece]++
@@ -67,6 +78,7 @@ func (c *firstCut[S]) add(array []tally[S]) {
 		sums[*to], counts[*to] = t.sum, t.counts
 		*to++
 	}
+	return nil
 }
 
 // put writes the results.

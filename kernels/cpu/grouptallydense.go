@@ -116,13 +116,24 @@ type tallyFold[S float64 | int64] func(b *tallyBatch[S], words []uint64, sums []
 // eachChunk calls, for each chunk of rows first to last, what begin gives with
 // its rows in order; chunks for which it gives nil are not read.
 func (t *tallying[S]) eachChunk(first, last, chunks int64, begin func(c int) (tallyFold[S], error)) error {
+	return t.eachChunkTo(first, last, chunks, func(c int, _ *tallyBatch[S]) (tallyFold[S], func(), error) {
+		fold, err := begin(c)
+		return fold, nil, err
+	})
+}
+
+// eachChunkTo is eachChunk for chunks with a beginning and an end.
+func (t *tallying[S]) eachChunkTo(first, last, chunks int64, begin func(c int, b *tallyBatch[S]) (fold tallyFold[S], end func(), err error)) error {
 	size := (last - first + chunks - 1) / chunks
 	return tasks(t.ctx, int(chunks), func(_, c int) error {
 		b, _ := t.rooms.get()
 		defer t.rooms.put(b)
-		fold, err := begin(c)
+		fold, end, err := begin(c, b)
 		if fold == nil || err != nil {
 			return err
+		}
+		if end != nil {
+			defer end()
 		}
 		from := min(first+int64(c)*size, last)
 		to := min(from+size, last)

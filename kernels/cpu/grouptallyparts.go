@@ -89,6 +89,9 @@ func (p *tallyParts[S]) write(from, to int64, first, last int) (err error) {
 		}
 	}
 	records := p.records.s[:sum]
+	if p.l.lines.linesRecords(sum, last-first, p.chunks) {
+		return p.writeLines(from, to, first, last, records)
+	}
 	return p.eachChunk(from, to, int64(p.chunks), func(c int) (tallyFold[S], error) {
 		next := p.counts.s[c*p.parts:][:p.parts]
 		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {

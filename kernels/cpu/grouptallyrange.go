@@ -6,16 +6,15 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// densePlacesOf is how many places a part's array has: 1 MiB at most, about a
-// second-level cache. Where parts would be more than are written at once they have
-// up to twice as many: a core has several misses of that cache under way, and takes
-// less time for them than a second turn for reading the rows again.
-const densePlacesOf = 1 << 16
+// densePlacesOf is how many places a part's array has: 512 KiB at most, half a
+// second-level cache or a quarter of one. Where parts would be more than are written
+// at once they have up to twice as many: a core has several misses of that cache under
+// way, and takes less time for them than a second turn for reading the rows again.
+const densePlacesOf = 1 << 15
 
-// mostTurnParts (the logarithm) is how many parts rows are written to at once: with
-// 4096 of them, among ten times the rows, a row took nearly four times as long as with 512.
-// Tests have fewer.
-var mostTurnParts uint = 10
+// mostTurnParts (the logarithm) is how many parts rows are written to at once. Tests
+// have fewer.
+var mostTurnParts uint = 11
 
 // denseParts cuts a large range by low bits, so that keys that are close, and
 // often equally frequent, come to different parts. Where parts are many, some are
@@ -70,7 +69,7 @@ func (t *tallying[S]) denseParts(card uint64) error {
 			}
 			switch {
 			case cut != nil:
-				cut.add(array.s)
+				err = cut.add(worker, array.s)
 			case lists != nil:
 				lists[part], err = listOf(t.a, array.s, 0)
 				for k := range lists[part].s {
@@ -94,6 +93,7 @@ func (t *tallying[S]) denseParts(card uint64) error {
 	p.free()
 	switch {
 	case cut != nil:
+		cut.end()
 		return cut.put()
 	case lists != nil:
 		return t.putLists(lists)

@@ -86,6 +86,7 @@ func (h *joinHalf) makeBlocks(a *arena, cut, blocks uint) (err error) {
 
 // joinLoad is a run of rows as words and what they carry.
 type joinLoad struct {
+	lined   *linedRows // where records go by way of lines
 	rows    [batchRows]uint32
 	words   [batchRows]uint64
 	carried [batchRows]uint64
@@ -155,7 +156,7 @@ func widenWords[T uint8 | uint16 | uint32](into []uint64, from []T) {
 // split makes the records, by the first cut bits of hashes, of which the first ones
 // tell the block: one pass that counts, of the keys alone, and one that writes each
 // row to the next place of its part.
-func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error {
+func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, cut, blocks uint) error {
 	parts, chunks := 1<<cut, max(1, min(partChunks, morsels(h.n)))
 	back := 64 - cut
 	counts, err := zeroVec[uint32](a, chunks*parts)
@@ -164,11 +165,13 @@ func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error 
 	}
 	defer a.drop(counts.b)
 	loads := stash[*joinLoad]{make: func() (*joinLoad, error) { return new(joinLoad), nil }}
-	each := func(values bool, f func(next []uint32, words, carried []uint64)) error {
+	each := func(values bool, begin func(next []uint32, b *joinLoad) (f func(words, carried []uint64), end func())) error {
 		return tasks(ctx, chunks, func(_, c int) error {
 			b, _ := loads.get()
 			defer loads.put(b)
 			from, to := h.n*int64(c)/int64(chunks), h.n*int64(c+1)/int64(chunks)
+			f, end := begin(counts.s[c*parts:][:parts], b)
+			defer end()
 			for k := 1; from < to; k++ {
 				if k%64 == 0 {
 					if err := device.Canceled(ctx, "cpu", ""); err != nil {
@@ -177,16 +180,18 @@ func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error 
 				}
 				n := min(batchRows, to-from)
 				words, carried := h.load(b, from, int(n), values)
-				f(counts.s[c*parts:][:parts], words, carried)
+				f(words, carried)
 				from += n
 			}
 			return nil
 		})
 	}
-	err = each(false, func(next []uint32, words, _ []uint64) {
-		for _, w := range words {
-			next[hashWord(w, 0)>>(back&63)]++
-		}
+	err = each(false, func(next []uint32, _ *joinLoad) (func(words, _ []uint64), func()) {
+		return func(words, _ []uint64) {
+			for _, w := range words {
+				next[hashWord(w, 0)>>(back&63)]++
+			}
+		}, func() {}
 	})
 	if err != nil {
 		return err
@@ -208,18 +213,41 @@ func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error 
 	if err := h.makeBlocks(a, cut, blocks); err != nil {
 		return err
 	}
-	bases := make([]unsafe.Pointer, len(h.blocks)) // one look instead of two, which took a twentieth of the join
+	bases := make([]*uint64, len(h.blocks)) // one look instead of two, which took a twentieth of the join
 	for b := range bases {
-		bases[b] = unsafe.Pointer(unsafe.SliceData(h.blocks[b].s))
+		bases[b] = (*uint64)(unsafe.Pointer(unsafe.SliceData(h.blocks[b].s)))
 	}
-	block := 64 - blocks
-	return each(true, func(next []uint32, words, carried []uint64) {
-		carried = carried[:len(words)]
-		for i, w := range words {
-			hash := hashWord(w, 0)
-			at := &next[hash>>(back&63)]
-			*(*joinRecord)(unsafe.Add(bases[hash>>(block&63)], uintptr(*at)<<4)) = joinRecord{hash, carried[i]}
-			*at++
+	lined := l.lines.linesRecords(sum, parts, chunks)
+	return each(true, func(next []uint32, b *joinLoad) (func(words, carried []uint64), func()) {
+		if lined {
+			return h.byLines(l, b, next, bases, back, cut-blocks)
 		}
+		block := 64 - blocks
+		return func(words, carried []uint64) {
+			carried = carried[:len(words)]
+			for i, w := range words {
+				hash := hashWord(w, 0)
+				at := &next[hash>>(back&63)]
+				*(*joinRecord)(unsafe.Add(unsafe.Pointer(bases[hash>>(block&63)]), uintptr(*at)<<4)) = joinRecord{hash, carried[i]}
+				*at++
+			}
+		}, func() {}
 	})
+}
+
+// byLines writes a chunk's records by way of lines.
+func (h *joinHalf) byLines(l *loops, b *joinLoad, next []uint32, bases []*uint64, back, fold uint) (put func(words, carried []uint64), end func()) {
+	if b.lined == nil {
+		b.lined = new(linedRows)
+	}
+	r := b.lined
+	r.blocks, r.shift, r.mask, r.fold = bases, back, uint64(len(next)-1), fold
+	r.begin(next)
+	return func(words, carried []uint64) {
+		hashes := r.words[:len(words)]
+		for i, w := range words {
+			hashes[i] = hashWord(w, 0)
+		}
+		r.put(&l.lines, hashes, carried)
+	}, func() { r.end(&l.lines, next) }
 }

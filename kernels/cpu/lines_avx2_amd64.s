@@ -131,3 +131,86 @@ end8:
 	MOVQ AX, taken+192(FP)
 	VZEROUPPER
 	RET
+
+// func recordsAVX2(words []uint64, values []uint64, shift uint, mask uint64, room []uint64, blocks []*uint64, fold uint) (taken int)
+// Requires: AVX, BMI2
+TEXT ·recordsAVX2(SB), NOSPLIT, $8-128
+	MOVQ  words_base+0(FP), AX
+	MOVQ  words_len+8(FP), CX
+	MOVQ  values_base+24(FP), DX
+	MOVQ  room_base+64(FP), BX
+	MOVQ  blocks_base+88(FP), SI
+	MOVQ  shift+48(FP), DI
+	MOVQ  mask+56(FP), R8
+	MOVQ  fold+112(FP), R9
+	TESTQ CX, CX
+	JZ    end12
+
+top9:
+	MOVQ  (AX), R10
+	MOVQ  (DX), R11
+	SHRXQ DI, R10, R12
+	ANDQ  R8, R12
+	MOVQ  R12, R13
+	SHLQ  $0x06, R13
+	ADDQ  BX, R13
+	MOVQ  48(R13), R14
+	MOVL  R14, R15
+	ANDL  $0x00000003, R15
+	CMPL  R15, $0x00000003
+	JEQ   full11
+	INCQ  R14
+	MOVQ  R14, 48(R13)
+	SHLL  $0x04, R15
+	MOVQ  R10, (R13)(R15*1)
+	MOVQ  R11, 8(R13)(R15*1)
+
+on10:
+	ADDQ $0x00000008, AX
+	ADDQ $0x00000008, DX
+	DECQ CX
+	JNZ  top9
+	JMP  end12
+
+full11:
+	MOVQ     R14, BP
+	SHRQ     $0x20, BP
+	LEAL     -3(R14), R15
+	CMPL     R15, BP
+	JCS      end12
+	MOVQ     R10, 48(R13)
+	MOVQ     R11, 56(R13)
+	SHRXQ    R9, R12, R12
+	MOVQ     (SI)(R12*8), R12
+	SHLQ     $0x04, R15
+	VMOVDQU  (R13), Y0
+	VMOVNTDQ Y0, (R12)(R15*1)
+	VMOVDQU  32(R13), Y0
+	VMOVNTDQ Y0, 32(R12)(R15*1)
+	INCQ     R14
+	MOVQ     R14, 48(R13)
+	JMP      on10
+
+end12:
+	MOVQ words_len+8(FP), AX
+	SUBQ CX, AX
+	MOVQ AX, taken+120(FP)
+	VZEROUPPER
+	RET
+
+// func storeLinesAVX2(a *uint64, b *uint64, line *uint64)
+// Requires: AVX
+TEXT ·storeLinesAVX2(SB), NOSPLIT, $0-24
+	MOVQ     a+0(FP), AX
+	MOVQ     b+8(FP), CX
+	MOVQ     line+16(FP), DX
+	VMOVDQU  (DX), Y0
+	VMOVNTDQ Y0, (AX)
+	VMOVDQU  64(DX), Y0
+	VMOVNTDQ Y0, (CX)
+	VMOVDQU  32(DX), Y0
+	VMOVNTDQ Y0, 32(AX)
+	VMOVDQU  96(DX), Y0
+	VMOVNTDQ Y0, 32(CX)
+	VZEROUPPER
+	RET

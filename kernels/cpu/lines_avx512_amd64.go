@@ -15,3 +15,15 @@ func lines64AVX512(parts []uint16, words []uint64, rows []uint64, places []uint3
 //
 //go:noescape
 func lines32AVX512(parts []uint16, words []uint64, rows []uint32, places []uint32, starts []uint32, room []uint64, toWords []uint64, toRows []uint32) (taken int)
+
+// recordsAVX512 is putRecords. The first bytes of room and of each block are those of a line, shift
+// and fold are below 64. What was stored is seen by others after a fence.
+//
+//go:noescape
+func recordsAVX512(words []uint64, values []uint64, shift uint, mask uint64, room []uint64, blocks []*uint64, fold uint) (taken int)
+
+// storeLinesAVX512 is copy(a[:8], line[:8]) and copy(b[:8], line[8:16]), all of which begin a line of the
+// caches. What was stored is seen by others after a fence.
+//
+//go:noescape
+func storeLinesAVX512(a *uint64, b *uint64, line *uint64)

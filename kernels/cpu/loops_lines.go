@@ -14,6 +14,10 @@ type lineLoops struct {
 	from int // how many rows are moved so, 0 for none
 	u32  func(parts []uint16, words []uint64, rows []uint32, places, starts []uint32, room, toWords []uint64, toRows []uint32) (taken int)
 	u64  func(parts []uint16, words []uint64, rows []uint64, places, starts []uint32, room, toWords []uint64, toRows []uint64) (taken int)
+
+	records func(words, values []uint64, shift uint, mask uint64, room []uint64, blocks []*uint64, fold uint) (taken int)
+	store   func(a, b, line *uint64) // a[:8], b[:8] = line[:8], line[8:16]
+	fence   func()                   // waits until what was stored is seen by all
 }
 
 // linesCache is from what size of the second-level cache on lines are used, and
@@ -23,7 +27,9 @@ const (
 	linesFrom  = pastCaches / 8
 )
 
-func goLineLoops() lineLoops { return lineLoops{u32: putLines[uint32], u64: putLines[uint64]} }
+func goLineLoops() lineLoops {
+	return lineLoops{u32: putLines[uint32], u64: putLines[uint64], records: putRecords, store: storeLines, fence: func() {}}
+}
 
 // linesOf is the loop for rows of a type.
 func linesOf[R row](l *lineLoops) (put func(parts []uint16, words []uint64, rows []R, places, starts []uint32, room, toWords []uint64, toRows []R) (taken int)) {
@@ -64,4 +70,40 @@ func putLines[R row](parts []uint16, words []uint64, rows []R, places, starts []
 		copy(toRows[first:], lineRows)
 	}
 	return len(words)
+}
+
+// placeWord is which word of a part's line of records has its place and, above it, its
+// start, but while the line is full.
+const placeWord = 6
+
+// putRecords puts records of a word and a value in the lines of the parts that mask's
+// bits of the words, from shift on, tell, and moves lines that are full to their block,
+// whose number is the part's without its last fold bits. It stops before a record
+// that fills a line which begins before the part does, and is not to be moved whole.
+func putRecords(words, values []uint64, shift uint, mask uint64, room []uint64, blocks []*uint64, fold uint) (taken int) {
+	for i, w := range words {
+		part := w >> shift & mask
+		line := room[part*8:][:8]
+		place := line[placeWord]
+		lane := place & 3
+		if lane < 3 {
+			line[2*lane], line[2*lane+1], line[placeWord] = w, values[i], place+1
+			continue
+		}
+		first := uint32(place) - 3
+		if first < uint32(place>>32) {
+			return i
+		}
+		line[6], line[7] = w, values[i]
+		copy(unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(blocks[part>>fold]), uintptr(first)*16)), 8), line)
+		line[placeWord] = place + 1
+	}
+	return len(words)
+}
+
+// storeLines moves a line of words and the one after it apart.
+func storeLines(a, b, line *uint64) {
+	from := unsafe.Slice(line, 16)
+	copy(unsafe.Slice(a, 8), from)
+	copy(unsafe.Slice(b, 8), from[8:])
 }

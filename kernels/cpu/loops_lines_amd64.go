@@ -2,6 +2,10 @@
 
 package cpu
 
-func (l *lineLoops) avx2() { l.u32, l.u64 = lines32AVX2, lines64AVX2 }
+func (l *lineLoops) avx2() {
+	l.u32, l.u64, l.records, l.store, l.fence = lines32AVX2, lines64AVX2, recordsAVX2, storeLinesAVX2, fencePastAVX2
+}
 
-func (l *lineLoops) avx512() { l.u32, l.u64 = lines32AVX512, lines64AVX512 }
+func (l *lineLoops) avx512() {
+	l.u32, l.u64, l.records, l.store = lines32AVX512, lines64AVX512, recordsAVX512, storeLinesAVX512
+}
