@@ -81,9 +81,9 @@ func (l *loops) joinColumns(ctx context.Context, s device.Stream, left, right ke
 	}
 	most := uint64(max(j.left.n, j.right.n)) * 16
 	blocks := min(j.cut, uint(max(1, bits.Len64(most/joinBlock)-1)))
-	err := j.right.split(ctx, a, j.cut, blocks)
+	err := j.right.split(ctx, l, a, j.cut, blocks)
 	if err == nil {
-		err = j.left.split(ctx, a, j.cut, blocks)
+		err = j.left.split(ctx, l, a, j.cut, blocks)
 	}
 	if err != nil {
 		j.Release()
@@ -182,7 +182,7 @@ func (j *columnsJoin) group(ctx context.Context, scratch *arena, room *joinRoom,
 	for g.part < g.to {
 		left, right := j.left.part(g.part), j.right.part(g.part)
 		if len(left) > 0 && len(right) > 0 {
-			if err := room.build(ctx, scratch, right, j.cut); err != nil {
+			if err := room.build(ctx, j.l, scratch, right, j.cut); err != nil {
 				return err
 			}
 			for step := 0; g.row < len(left); step++ {

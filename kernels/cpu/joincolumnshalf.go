@@ -155,16 +155,16 @@ func widenWords[T uint8 | uint16 | uint32](into []uint64, from []T) {
 // split makes the records, by the first cut bits of hashes, of which the first ones
 // tell the block: one pass that counts, of the keys alone, and one that writes each
 // row to the next place of its part.
-func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error {
+func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, cut, blocks uint) error {
 	parts, chunks := 1<<cut, max(1, min(partChunks, morsels(h.n)))
-	back := 64 - cut
-	counts, err := zeroVec[uint32](a, chunks*parts)
+	back, room := 64-cut, countersRoom(parts, int(h.n)/chunks)
+	counts, err := zeroVec[uint32](a, chunks*room)
 	if err != nil {
 		return err
 	}
 	defer a.drop(counts.b)
 	loads := stash[*joinLoad]{make: func() (*joinLoad, error) { return new(joinLoad), nil }}
-	each := func(values bool, f func(next []uint32, words, carried []uint64)) error {
+	each := func(values bool, f func(c int, words, carried []uint64)) error {
 		return tasks(ctx, chunks, func(_, c int) error {
 			b, _ := loads.get()
 			defer loads.put(b)
@@ -177,20 +177,23 @@ func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error 
 				}
 				n := min(batchRows, to-from)
 				words, carried := h.load(b, from, int(n), values)
-				f(counts.s[c*parts:][:parts], words, carried)
+				f(c, words, carried)
 				from += n
 			}
 			return nil
 		})
 	}
-	err = each(false, func(next []uint32, words, _ []uint64) {
-		for _, w := range words {
-			next[hashWord(w, 0)>>(back&63)]++
-		}
+	by := digit{shift: back, mask: uint64(parts - 1)}
+	if memory.Width(h.key.Type()) == 8 && !hasNulls(h.key) {
+		by.ahead = countAhead // where load reads nothing
+	}
+	err = each(false, func(c int, words, _ []uint64) {
+		l.histogram.hashes(countersOf(counts.s[c*room:][:room], parts), words, by)
 	})
 	if err != nil {
 		return err
 	}
+	sumTables(counts.s, chunks, parts)
 	h.ends = make([]int, parts+1)
 	sum, begin := 0, 0
 	for part := range parts {
@@ -213,7 +216,8 @@ func (h *joinHalf) split(ctx context.Context, a *arena, cut, blocks uint) error 
 		bases[b] = unsafe.Pointer(unsafe.SliceData(h.blocks[b].s))
 	}
 	block := 64 - blocks
-	return each(true, func(next []uint32, words, carried []uint64) {
+	return each(true, func(c int, words, carried []uint64) {
+		next := counts.s[c*parts:][:parts]
 		carried = carried[:len(words)]
 		for i, w := range words {
 			hash := hashWord(w, 0)
