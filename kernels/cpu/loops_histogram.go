@@ -10,7 +10,7 @@ import "unsafe"
 // In assembly memory is asked for ahead, which is most of what it gains: on Intel with
 // AMX and 480 MiB of third-level cache one thread takes 0.9 ns a random word of 64 bits
 // from memory for 2048 counters (the loop before 3, the one in Go 1.6) and 1.1 to 1.2
-// for 65536, where summing takes 0.5 to 0.6: half to three fifths of the bandwidth of
+// for 65536, where summing takes 0.5 to 0.6: half to two thirds of the bandwidth of
 // reading. From a cache it is 0.4 ns, of 1024 counters, where the store of a counter
 // each is the limit, so that AVX-512 has hardly more than AVX2; and 0.8 to 1.5 of 32768
 // or more on all tiers, which the second-level cache gives. Beside other work.
