@@ -21,21 +21,6 @@ func scatterHashes(records []tallyRecord, next []uint32, words, values []uint64,
 	}
 }
 
-// countHashes counts words by the first 64-back bits of their hashes, a place for
-// each of which count has.
-func countHashes(count []uint32, words []uint64, base uint64, back, up uint) {
-	counts := unsafe.Pointer(unsafe.SliceData(count))
-	if up == 0 {
-		for _, w := range words {
-			*(*uint32)(unsafe.Add(counts, hashWord(w-base, 0)>>(back&63)*4))++
-		}
-		return
-	}
-	for _, w := range words {
-		*(*uint32)(unsafe.Add(counts, hashWord(w-base, up)>>(back&63)*4))++
-	}
-}
-
 // lookHashes puts into heads the slots where records' words are, or the third of
 // a search. There are 1<<k slots, for some k.
 func lookHashes[S float64 | int64](slots []tallySlot[S], records []tallyRecord, heads []uint32, shift uint, free uint64) {

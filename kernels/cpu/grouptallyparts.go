@@ -41,26 +41,28 @@ func (p *tallyParts[S]) count(from, to int64) (err error) {
 	if p.chunks = max(1, min(64, morsels(to-from))); to-from <= nearRows {
 		p.chunks *= 2 // for more workers
 	}
-	if err = p.counts.resize(p.a, p.chunks*p.parts); err != nil {
+	room := countersRoom(p.parts, int(to-from)/p.chunks)
+	if err = p.counts.resize(p.a, p.chunks*room); err != nil {
 		return err
+	}
+	by, count := digit{base: p.base, mask: p.low}, p.l.histogram.u64
+	if p.low == 0 && p.parts > 1 { // of a hash what is left without the up bits that a record keeps free
+		by.shift, by.mask, count = p.back-p.up, uint64(p.parts-1), p.l.histogram.hashes
+	}
+	if p.raw != nil {
+		by.ahead = countAhead
 	}
 	values := p.values
 	p.values = nil // this pass reads keys alone
 	err = p.eachChunk(from, to, int64(p.chunks), func(c int) (tallyFold[S], error) {
-		count := p.counts.s[c*p.parts:][:p.parts]
+		to := countersOf(p.counts.s[c*room:][:room], p.parts)
 		return func(_ *tallyBatch[S], words []uint64, _ []S, _ []uint64) error {
-			base, low, back, up := p.base, p.low, p.back, p.up
-			if low != 0 || p.parts == 1 {
-				for _, w := range words {
-					count[(w-base)&low]++
-				}
-				return nil
-			}
-			countHashes(count[:1<<(64-back)], words, base, back, up)
+			count(to, words, by)
 			return nil
 		}, nil
 	})
 	p.values = values
+	p.counts.s = sumTables(p.counts.s, p.chunks, p.parts)
 	p.sizes, p.ends = make([]int, p.parts), make([]int, p.parts)
 	for c := range p.chunks {
 		for part, n := range p.counts.s[c*p.parts:][:p.parts] {

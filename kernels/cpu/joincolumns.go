@@ -182,7 +182,7 @@ func (j *columnsJoin) group(ctx context.Context, scratch *arena, room *joinRoom,
 	for g.part < g.to {
 		left, right := j.left.part(g.part), j.right.part(g.part)
 		if len(left) > 0 && len(right) > 0 {
-			if err := room.build(ctx, scratch, right, j.cut); err != nil {
+			if err := room.build(ctx, j.l, scratch, right, j.cut); err != nil {
 				return err
 			}
 			for step := 0; g.row < len(left); step++ {

@@ -158,19 +158,19 @@ func widenWords[T uint8 | uint16 | uint32](into []uint64, from []T) {
 // row to the next place of its part.
 func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, cut, blocks uint) error {
 	parts, chunks := 1<<cut, max(1, min(partChunks, morsels(h.n)))
-	back := 64 - cut
-	counts, err := zeroVec[uint32](a, chunks*parts)
+	back, room := 64-cut, countersRoom(parts, int(h.n)/chunks)
+	counts, err := zeroVec[uint32](a, chunks*room)
 	if err != nil {
 		return err
 	}
 	defer a.drop(counts.b)
 	loads := stash[*joinLoad]{make: func() (*joinLoad, error) { return new(joinLoad), nil }}
-	each := func(values bool, begin func(next []uint32, b *joinLoad) (f func(words, carried []uint64), end func())) error {
+	each := func(values bool, begin func(c int, b *joinLoad) (f func(words, carried []uint64), end func())) error {
 		return tasks(ctx, chunks, func(_, c int) error {
 			b, _ := loads.get()
 			defer loads.put(b)
 			from, to := h.n*int64(c)/int64(chunks), h.n*int64(c+1)/int64(chunks)
-			f, end := begin(counts.s[c*parts:][:parts], b)
+			f, end := begin(c, b)
 			defer end()
 			for k := 1; from < to; k++ {
 				if k%64 == 0 {
@@ -186,16 +186,18 @@ func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, cut, blocks ui
 			return nil
 		})
 	}
-	err = each(false, func(next []uint32, _ *joinLoad) (func(words, _ []uint64), func()) {
-		return func(words, _ []uint64) {
-			for _, w := range words {
-				next[hashWord(w, 0)>>(back&63)]++
-			}
-		}, func() {}
+	by := digit{shift: back, mask: uint64(parts - 1)}
+	if memory.Width(h.key.Type()) == 8 && !hasNulls(h.key) {
+		by.ahead = countAhead // where load reads nothing
+	}
+	err = each(false, func(c int, _ *joinLoad) (func(words, _ []uint64), func()) {
+		to := countersOf(counts.s[c*room:][:room], parts)
+		return func(words, _ []uint64) { l.histogram.hashes(to, words, by) }, func() {}
 	})
 	if err != nil {
 		return err
 	}
+	sumTables(counts.s, chunks, parts)
 	h.ends = make([]int, parts+1)
 	sum, begin := 0, 0
 	for part := range parts {
@@ -218,7 +220,8 @@ func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, cut, blocks ui
 		bases[b] = (*uint64)(unsafe.Pointer(unsafe.SliceData(h.blocks[b].s)))
 	}
 	lined := l.lines.linesRecords(sum, parts, chunks)
-	return each(true, func(next []uint32, b *joinLoad) (func(words, carried []uint64), func()) {
+	return each(true, func(c int, b *joinLoad) (func(words, carried []uint64), func()) {
+		next := counts.s[c*parts:][:parts]
 		if lined {
 			return h.byLines(l, b, next, bases, back, cut-blocks)
 		}

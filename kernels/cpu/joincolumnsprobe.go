@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"math/bits"
+	"unsafe"
 
 	"github.com/volley-go/volley/device"
 )
@@ -26,7 +27,7 @@ type joinPairs struct{ hash, left, right [2 * joinStep]uint64 }
 
 // build puts the right rows of a part in buckets, in the order that they have: a
 // pass that counts and one that writes, both without branches.
-func (r *joinRoom) build(ctx context.Context, a *arena, right []joinRecord, cut uint) error {
+func (r *joinRoom) build(ctx context.Context, l *loops, a *arena, right []joinRecord, cut uint) error {
 	size := 1 << max(2, min(20, bits.Len(uint(len(right)+len(right)/2))))
 	r.cut, r.back = cut, uint(64-bits.Len(uint(size-1)))
 	if err := r.ends.resize(a, size+1); err != nil {
@@ -43,11 +44,9 @@ func (r *joinRoom) build(ctx context.Context, a *arena, right []joinRecord, cut 
 	r.records.s = r.records.s[:len(right)+2]
 	back := r.back & 63
 	cut &= 63
+	to, by := counters{all: r.ends.s[1:], n: size}, digit{shift: back - cut, mask: uint64(size - 1), ahead: countAhead}
 	err := joinBlocks(ctx, right, func(some []joinRecord) {
-		counts := r.ends.s[1:]
-		for i := range some {
-			counts[some[i].hash<<cut>>back]++
-		}
+		l.histogram.pairs(to, unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(some))), 2*len(some)), by)
 	})
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ type loops struct {
 	convert    convertLoops
 	filter     filterLoops
 	hash       hashLoops
+	histogram  histogramLoops
 	lines      lineLoops
 	reduce     reduceLoops
 	matrix32   matrixLoops[float32]
@@ -42,6 +43,7 @@ func goLoops() *loops {
 		convert:    goConvertLoops(),
 		filter:     goFilterLoops(),
 		hash:       goHashLoops(),
+		histogram:  goHistogramLoops(),
 		lines:      goLineLoops(),
 		reduce:     goReduceLoops(),
 		matrix32:   goMatrixLoops(wholeTile32),

@@ -52,13 +52,11 @@ func (c *carrier[R]) sort() (done bool, err error) {
 		c.apart.next = make([]int, len(cut.counts))
 	}
 	err = tasks(c.ctx, len(cut.counts), func(worker, p int) error {
-		counts, shift := make([]uint32, 1<<uint(width)), cut.shift&63
+		counts := make([]uint32, 1<<uint(width))
 		cut.counts[p] = counts
+		to, by := counters{all: counts, n: len(counts)}, digit{shift: cut.shift, mask: cut.mask}
 		return c.blocks(cut, p, rooms.of(worker), func(_ int64, room *carryRoom[R], k, kept int) {
-			mask := uint64(len(counts) - 1)
-			for _, w := range room.cut[:kept] {
-				counts[w>>shift&mask]++
-			}
+			c.loops.histogram.u64(to, room.cut[:kept], by)
 			if k > kept {
 				c.apart.next[p] += k - kept
 			}

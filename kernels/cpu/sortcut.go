@@ -27,7 +27,7 @@ func sortCut[K row, R row](z *sorter[R], w, spare []K, a, b int, diff K, at curs
 
 // sort cuts the run into parts and sorts those, the big ones on all workers.
 func (s split[K, R]) sort(z *sorter[R], at cursor) error {
-	c, err := cut[K, R](z.ctx, s.from.words, uint64(s.diff))
+	c, err := cut[K, R](z.ctx, z.loops, s.from.words, uint64(s.diff))
 	if err != nil {
 		return err
 	}

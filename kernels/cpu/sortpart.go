@@ -67,10 +67,7 @@ func sortPart[K row, R row](ctx context.Context, l *loops, room *digits, p, spar
 	shift := uint(high - use)
 	counts := room.take(1 << uint(use))
 	defer room.giveBack()
-	mask := K(len(counts) - 1)
-	for _, w := range p.words {
-		counts[w>>shift&mask]++
-	}
+	countLoop[K](&l.histogram)(counters{all: counts, n: len(counts)}, p.words, digit{shift: shift, mask: uint64(len(counts) - 1)})
 	sumUp(counts)
 	if use == high-low {
 		place(counts, p, spare, shift, keep)

@@ -44,7 +44,7 @@ type cutter[R row] struct {
 
 // cut counts n words by a prefix and decides on the parts. Only bits of diff
 // differ among the words.
-func cut[K row, R row](ctx context.Context, words []K, diff uint64) (*cutter[R], error) {
+func cut[K row, R row](ctx context.Context, l *loops, words []K, diff uint64) (*cutter[R], error) {
 	n := len(words)
 	low, high := bits.TrailingZeros64(diff), bits.Len64(diff)
 	width := min(high-low, prefixBits, max(bits.Len(uint(n))-6, partBits))
@@ -53,7 +53,7 @@ func cut[K row, R row](ctx context.Context, words []K, diff uint64) (*cutter[R],
 	err := tasks(ctx, len(c.counts), func(_, p int) error {
 		c.counts[p] = make([]R, 1<<uint(width))
 		from, to := c.piece(n, p)
-		return countPrefixes(ctx, c.counts[p], words[from:to], c.shift)
+		return countPrefixes(ctx, l, c.counts[p], words[from:to], c.shift)
 	})
 	if err != nil {
 		return nil, err
@@ -66,21 +66,33 @@ func (c *cutter[R]) piece(n, p int) (from, to int) {
 	return n * p / len(c.counts), n * (p + 1) / len(c.counts)
 }
 
-// countPrefixes counts words by their bits from shift on.
-func countPrefixes[K row, R row](ctx context.Context, c []R, words []K, shift uint) error {
-	mask := K(len(c) - 1)
+// countPrefixes counts words by their bits from shift on, in c, whose counters are 0.
+func countPrefixes[K row, R row](ctx context.Context, l *loops, c []R, words []K, shift uint) error {
+	room := countersRoom(len(c), len(words))
+	direct, ok := any(c).([]uint32)
+	if ok = ok && room == len(c); !ok {
+		direct = make([]uint32, room)
+	}
+	to, count, counted := countersOf(direct, len(c)), countLoop[K](&l.histogram), 0
+	d := digit{shift: shift, mask: uint64(len(c) - 1), ahead: countAhead}
 	for len(words) > 0 {
 		if err := device.Canceled(ctx, "cpu", ""); err != nil {
 			return err
 		}
 		some := words[:min(len(words), 4*morsel)]
-		for _, w := range some {
-			c[w>>shift&mask]++
-		}
+		count(to, some, d)
 		words = words[len(some):]
+		if counted += len(some); !ok && (len(words) == 0 || counted >= mostCounted) {
+			addTo(to, c)
+			clear(direct)
+			counted = 0
+		}
 	}
 	return nil
 }
+
+// mostCounted is after how many words counters of 32 bits are added to those of rows.
+const mostCounted = 1 << 31
 
 // decide makes parts of neighbouring prefixes: of equally many where no part is
 // far bigger than the others then, else of as many as make up the rows.
