@@ -28,6 +28,7 @@ var stems = []stem{
 	{kernels, "filter", filter},
 	{sums, "fold", crc},
 	{kernels, "hash", hash},
+	{kernels, "heads", heads},
 	{fields, "marks", marks},
 	{kernels, "lines", lines},
 	{kernels, "network", network},

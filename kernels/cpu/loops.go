@@ -13,6 +13,8 @@ type loops struct {
 	convert    convertLoops
 	filter     filterLoops
 	hash       hashLoops
+	heads32    headLoops[int32]
+	heads64    headLoops[int64]
 	lines      lineLoops
 	reduce     reduceLoops
 	matrix32   matrixLoops[float32]
@@ -42,6 +44,8 @@ func goLoops() *loops {
 		convert:    goConvertLoops(),
 		filter:     goFilterLoops(),
 		hash:       goHashLoops(),
+		heads32:    goHeadLoops[int32](),
+		heads64:    goHeadLoops[int64](),
 		lines:      goLineLoops(),
 		reduce:     goReduceLoops(),
 		matrix32:   goMatrixLoops(wholeTile32),
