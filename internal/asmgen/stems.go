@@ -29,6 +29,7 @@ var stems = []stem{
 	{sums, "fold", crc},
 	{kernels, "hash", hash},
 	{kernels, "histogram", histogram},
+	{kernels, "heads", heads},
 	{fields, "marks", marks},
 	{kernels, "lines", lines},
 	{kernels, "network", network},

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 
@@ -98,9 +97,9 @@ func (l *loops) comparison(op kernels.CompareOp, dst memory.Bitmap, a, b operand
 	case arrow.DECIMAL128:
 		return compareDecimals(op, dst, a, b)
 	case arrow.STRING, arrow.BINARY:
-		return compareTexts[int32](op, dst, a, b)
+		return compareTexts[int32](l, op, dst, a, b)
 	default:
-		return compareTexts[int64](op, dst, a, b)
+		return compareTexts[int64](l, op, dst, a, b)
 	}
 }
 
@@ -206,37 +205,6 @@ func compareDecimals(op kernels.CompareOp, dst memory.Bitmap, a, b operand) func
 					r = y[i+k]
 				}
 				w |= uint64(want>>(compareDecimal(x[i+k], r)+1)&1) << uint(k)
-			}
-			storeWord(dst, i, n, w)
-		}
-		return nil
-	}
-}
-
-func compareTexts[T int32 | int64](op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int, span) error {
-	x, want := textsOf[T](a.col), wanted(op)
-	var y texts[T]
-	v := []byte(b.val.Text())
-	if b.col != nil {
-		y = textsOf[T](b.col)
-	}
-	equality := op == kernels.Equal || op == kernels.NotEqual
-	return func(_ int, s span) error {
-		for i := s.from; i < s.to; i += 64 {
-			n := min(64, s.to-i)
-			w := uint64(0)
-			for k := range n {
-				l, r := x.at(i+k), v
-				if b.col != nil {
-					r = y.at(i + k)
-				}
-				c := 1 // different, and which is less does not matter
-				if !equality {
-					c = bytes.Compare(l, r)
-				} else if bytes.Equal(l, r) {
-					c = 0
-				}
-				w |= uint64(want>>(c+1)&1) << uint(k)
 			}
 			storeWord(dst, i, n, w)
 		}

@@ -14,6 +14,8 @@ type loops struct {
 	filter     filterLoops
 	hash       hashLoops
 	histogram  histogramLoops
+	heads32    headLoops[int32]
+	heads64    headLoops[int64]
 	lines      lineLoops
 	reduce     reduceLoops
 	matrix32   matrixLoops[float32]
@@ -44,6 +46,8 @@ func goLoops() *loops {
 		filter:     goFilterLoops(),
 		hash:       goHashLoops(),
 		histogram:  goHistogramLoops(),
+		heads32:    goHeadLoops[int32](),
+		heads64:    goHeadLoops[int64](),
 		lines:      goLineLoops(),
 		reduce:     goReduceLoops(),
 		matrix32:   goMatrixLoops(wholeTile32),

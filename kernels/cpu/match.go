@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -40,8 +41,9 @@ func matcher[T int32 | int64](l *loops, op kernels.MatchOp, dst memory.Bitmap, c
 			return nil
 		}
 	case op != kernels.Contains:
+		loops, p := headsOf[T](l), patternOf(pattern, math.MaxInt64, op == kernels.EndsWith)
 		return func(_ context.Context, m span) error {
-			matchEnds(t, dst, m, pattern, op == kernels.EndsWith)
+			matchPattern(loops, t, dst, m, p)
 			return nil
 		}
 	default:
@@ -52,40 +54,75 @@ func matcher[T int32 | int64](l *loops, op kernels.MatchOp, dst memory.Bitmap, c
 	}
 }
 
-// matchEnds holds the first or the last bytes of texts against a pattern, eight
-// of them by one comparison of words where there are so many in the column.
-func matchEnds[T int32 | int64](t texts[T], dst memory.Bitmap, m span, pattern []byte, last bool) {
-	k := len(pattern)
-	var head [8]byte
-	short := min(k, 8)
-	copy(head[:], pattern)
-	want, mask := binary.LittleEndian.Uint64(head[:]), ^uint64(0)>>(64-8*uint(short))
-	rest := pattern[short:]
-	limit := int64(len(t.data)) - 8
-	for i := m.from; i < m.to; i += 64 {
-		n, w := min(64, m.to-i), uint64(0)
-		ends := t.offsets[i : i+n+1]
-		for j := range n {
-			from, to := int64(ends[j]), int64(ends[j+1])
-			if to-from < int64(k) {
+// textPattern is what texts are, begin with or end with: up to eight bytes of it, or its
+// first eight and its last eight, and those between.
+type textPattern struct {
+	pattern []byte
+	last    bool // it ends them
+	pieces  []textPiece
+}
+
+// patternOf is a pattern of texts of at most so many bytes.
+func patternOf(pattern []byte, most int64, last bool) *textPattern {
+	k := int64(len(pattern))
+	p := &textPattern{pattern: pattern, last: last}
+	head := textPiece{least: k, most: most, last: last, want: wordAt(pattern, 0), mask: ^uint64(0) >> (64 - 8*uint(min(k, 8)))}
+	if last {
+		head.place = -k
+	}
+	p.pieces = append(p.pieces, head)
+	if k > 8 {
+		tail := head
+		tail.place += k - 8
+		tail.want = binary.LittleEndian.Uint64(pattern[k-8:])
+		p.pieces = append(p.pieces, tail)
+	}
+	return p
+}
+
+// matchPattern tells which texts of a morsel have a pattern. Most have not its first eight
+// bytes, and are not looked at again.
+func matchPattern[T int32 | int64](l *headLoops[T], t texts[T], dst memory.Bitmap, m span, p *textPattern) {
+	room := make(memory.Bitmap, 8)
+	for i := m.from; i < m.to; i += headsAtOnce {
+		rows := min(headsAtOnce, m.to-i)
+		l.match(dst[i>>3:(i+rows+7)>>3], t.offsets[i:i+rows+1], t.data, &p.pieces[0])
+		if len(p.pieces) == 1 {
+			continue
+		}
+		for j := i; j < i+rows; j += 64 {
+			n := min(64, i+rows-j)
+			w := dst.Word(j, n)
+			if w == 0 {
 				continue
 			}
-			if last {
-				from = to - int64(k)
+			rest := p.pattern[8:]
+			if bits.OnesCount64(w) >= fewRows && l.deep > 0 {
+				l.match(room, t.offsets[j:j+n+1], t.data, &p.pieces[1])
+				w &= binary.LittleEndian.Uint64(room) & lowBits(n)
+				rest = rest[:max(len(rest)-8, 0)]
 			}
-			same := false
-			if from <= limit {
-				same = (binary.LittleEndian.Uint64(t.data[from:])^want)&mask == 0
-				same = same && (len(rest) == 0 || bytes.Equal(t.data[from+8:from+int64(k)], rest))
-			} else {
-				same = bytes.Equal(t.data[from:from+int64(k)], pattern)
+			if len(rest) > 0 {
+				w = matchRest(t, j, w, p, rest)
 			}
-			if same {
-				w |= 1 << uint(j)
-			}
+			storeWord(dst, j, n, w)
 		}
-		storeWord(dst, i, n, w)
 	}
+}
+
+// matchRest keeps those of 64 rows whose texts have the rest of a pattern as well,
+// behind its first eight bytes.
+func matchRest[T int32 | int64](t texts[T], from int64, w uint64, p *textPattern, rest []byte) uint64 {
+	for todo := w; todo != 0; todo &= todo - 1 {
+		x := t.at(from + int64(bits.TrailingZeros64(todo)))
+		if p.last {
+			x = x[len(x)-len(p.pattern):]
+		}
+		if !bytes.Equal(x[8:8+len(rest)], rest) {
+			w &^= todo & -todo
+		}
+	}
+	return w
 }
 
 // searchPlaces is how many places of the texts are marked at a time.

@@ -51,6 +51,7 @@ func (l *loops) avx2() {
 	l.filter.avx2()
 	l.hash.avx2()
 	l.histogram.avx2()
+	headsAVX2(&l.heads32, &l.heads64)
 	l.lines.avx2()
 	if cpuid.CPU.Cache.L2 >= linesCache {
 		l.lines.from = linesFrom
@@ -78,6 +79,7 @@ func (l *loops) avx512() {
 	l.filter.avx512()
 	l.hash.avx512()
 	l.histogram.avx512()
+	headsAVX512(&l.heads32, &l.heads64)
 	l.lines.avx512()
 	l.network.avx512()
 	l.pairs.avx512()
