@@ -157,6 +157,7 @@ func (e *endpoint) takeParts(s *slot, l *lane, at *ends, sink *transport.Sink) e
 		h = &at.habits[min(bits.Len32(all), len(at.habits)-1)][1]
 		most = uint32(len(e.scratch) / part)
 	}
+	h.copies = sink.Combine == nil
 	together, began := h.together() && !e.exchange.full, time.Now()
 	// A writer that waits writes, which beats laying; of two that take from each other both
 	// are at work as it is.
@@ -246,6 +247,7 @@ func (e *endpoint) read(pid int, address uint64, from, to int, sink *transport.S
 // are near each other, or the reader combines, together; where the lines of the chunks
 // travel far, alone.
 type habit struct {
+	copies       bool    // nothing is combined
 	alone, joint float64 // seconds; 0 before the first
 	messages     uint32
 }
@@ -253,8 +255,9 @@ type habit struct {
 // After again messages the other way is tried anew, with some of them: the first finds
 // cold caches.
 const (
-	again = 1024
-	tries = 6
+	again     = 128
+	againCopy = 1024 // of messages that are copied only: two that exchange them seldom gain
+	tries     = 6
 )
 
 func (h *habit) together() bool {
@@ -264,7 +267,11 @@ func (h *habit) together() bool {
 	case h.messages < 2*tries:
 		return true
 	}
-	return (h.joint < h.alone && h.joint > 0) != (h.messages%again >= again-tries)
+	after := uint32(again)
+	if h.copies {
+		after = againCopy
+	}
+	return (h.joint < h.alone && h.joint > 0) != (h.messages%after >= after-tries)
 }
 
 // learn takes in how long a message took. Times that somebody else's work made long
