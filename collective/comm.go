@@ -37,6 +37,7 @@ type Comm struct {
 	localPart   func(from, to int)         // mover.local, made once
 	sharer      transport.Sharer           // the endpoint, where ranks can do each other's work, or nil
 	expecter    transport.Expecter         // the endpoint, where messages can come before they are asked for, or nil
+	exchanger   transport.Exchanger        // the endpoint, where exchanges have a way of their own, or nil
 	merger      transport.Merger           // the endpoint, where ranks write each other's memory, or nil
 	merge       transport.Merge
 	programs    map[shape]*program
@@ -118,6 +119,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	c.merger, c.merge.On = merger, c.now.on
 	c.sharer, _ = ends.(transport.Sharer)
 	c.expecter, _ = ends.(transport.Expecter)
+	c.exchanger, _ = ends.(transport.Exchanger)
 	if e, ok := ends.(transport.Eager); ok {
 		c.eager = int64(e.Eager())
 	}

@@ -29,6 +29,7 @@ type program struct {
 	written bool              // rounds are there
 	first   int               // the rank of the first message, -1 where there is none
 	most    int64             // elements of the longest message that is sent, of rounds
+	mutual  bool              // it is one round, in which all ranks send a message to each other
 	merges  bool              // the endpoint does it where the reduction is none of the user's
 }
 
@@ -63,7 +64,7 @@ func (c *Comm) program(t *task) *program {
 	p.number = uint8(1 + slices.Index(algorithm.All, p.with))
 	p.plan = p.with.Plan(*t.call)
 	if t.call.Counts == nil {
-		p.write()
+		p.write(t.call.Size)
 		if len(c.programs) >= keptPrograms {
 			clear(c.programs)
 		}
@@ -73,7 +74,7 @@ func (c *Comm) program(t *task) *program {
 	return p
 }
 
-func (p *program) write() {
+func (p *program) write(size int) {
 	messages := 0
 	for r := range p.plan.Rounds {
 		messages += len(r.Sends) + len(r.Recvs) + len(r.Local) + len(r.Late)
@@ -94,6 +95,13 @@ func (p *program) write() {
 		p.rounds = append(p.rounds, algorithm.Round{Local: slices.Clone(r.Local), Late: slices.Clone(r.Late), Sends: slices.Clone(r.Sends), Recvs: slices.Clone(r.Recvs)})
 	}
 	p.written = true
+	p.mutual = len(p.rounds) == 1 && mutual(&p.rounds[0], size)
+}
+
+// mutual says whether a rank sends to all others in a round, and takes from all without combining.
+func mutual(r *algorithm.Round, size int) bool {
+	return size > 1 && len(r.Sends) == size-1 && len(r.Recvs) == size-1 &&
+		!slices.ContainsFunc(r.Recvs, func(v algorithm.Recv) bool { return v.Side != algorithm.Plain })
 }
 
 // perform runs a schedule.
@@ -134,6 +142,9 @@ func (c *Comm) rounds(p *program) error {
 	if !p.written {
 		return c.walk(&p.plan)
 	}
+	if p.mutual && c.exchanger != nil && p.most*c.mover.width >= exchangeLeast {
+		return c.exchange(p)
+	}
 	for i := range p.rounds {
 		if i > 0 {
 			c.now.round()
@@ -142,6 +153,21 @@ func (c *Comm) rounds(p *program) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// exchangeLeast is the bytes of the shortest message that a transport may have a choice for.
+const exchangeLeast = 1 << 10
+
+// exchange runs a program of one round in which all ranks send to each other.
+func (c *Comm) exchange(p *program) error {
+	if c.exchanger.Exchange(int(p.most * c.mover.width)) {
+		c.mover.eager = false
+	}
+	if err := c.round(&p.rounds[0]); err != nil {
+		return err
+	}
+	c.exchanger.Exchanged()
 	return nil
 }
 

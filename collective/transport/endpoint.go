@@ -122,6 +122,17 @@ type Expecter interface {
 	Copy(into, from []byte)
 }
 
+// Exchanger is an Endpoint that has more than one way for messages of middle length, of which another one is
+// the best where all ranks send to each other at the same time.
+type Exchanger interface {
+	// Exchange says that this rank now posts a message of n bytes to every other one, and then receives one from
+	// each into memory of its own, as all ranks do. flush says that these messages must be flushed
+	// whatever Eager says.
+	Exchange(n int) (flush bool)
+	// Exchanged says that all this has been done.
+	Exchanged()
+}
+
 // Merger is an Endpoint whose ranks read and write each other's vectors, so that an all-reduce of long
 // ones needs no schedule.
 type Merger interface {

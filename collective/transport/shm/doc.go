@@ -7,7 +7,9 @@
 // once; a sender that waits for that writes the rest into the receiver's memory meanwhile
 // (process_vm_writev), where ranks have processors of their own. Of a message that is
 // combined it copies a part into chunks of the segment, where that was found to be faster. A message
-// of up to 256 KiB goes through the segment as a whole where its reader finds that faster. Where the system does not permit reading another process's
+// of up to 256 KiB goes through the segment as a whole where its reader finds that faster, or, where all ranks
+// send to each other at once, rank 0. Memory that is read and written in place again and again is put into huge
+// pages. Where the system does not permit reading another process's
 // memory, all of a long message passes through the chunks, one copy in and one out.
 //
 // A rank that waits looks at the slot for some microseconds (not at all where the awaited

@@ -44,15 +44,17 @@ type endpoint struct {
 	mu    sync.Mutex // of Signal and Close
 	lanes []ends
 
-	scratch []byte // what is combined is read into it
-	crowded bool   // there are more ranks than processors
-	fenced  bool   // see set
-	depth   uint32 // slots of a lane that are used
-	medium  int    // bytes of the longest message that always passes through the ring
-	cycle   int    // see cycleFor
-	adapts  bool   // longer ones may, by their reader's wish
-	lending []int  // ranks that long messages are under way to, with parts that nobody has begun
-	closed  bool
+	exchange exchange // under way
+	steady   steady   // memory that messages are read from and written to in place
+	scratch  []byte   // what is combined is read into it
+	crowded  bool     // there are more ranks than processors
+	fenced   bool     // see set
+	depth    uint32   // slots of a lane that are used
+	medium   int      // bytes of the longest message that always passes through the ring
+	cycle    int      // see cycleFor
+	adapts   bool     // longer ones may, by their reader's wish
+	lending  []int    // ranks that long messages are under way to, with parts that nobody has begun
+	closed   bool
 
 	// Of vectors that are merged, by rank.
 	merged    []byte   // other ranks' parts
@@ -104,6 +106,7 @@ func newEndpoint(s *segment, name string, rank int) *endpoint {
 		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
 	e.depth, e.medium, e.cycle = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded), cycleFor(s.n, e.crowded)
 	e.adapts = !e.crowded
+	e.steady.collapse = hugePages()
 	for r := range e.lanes {
 		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)
 	}

@@ -89,7 +89,7 @@ func (e *endpoint) lay(l *lane, at *ends, k uint32, s *slot, payload []byte) {
 // any more.
 func (e *endpoint) help(l *lane, at *ends) error {
 	holding := false
-	if l.alone.Load() != 0 {
+	if e.exchange.full || l.alone.Load() != 0 {
 		return nil
 	}
 	for k := at.heldFrom; k != at.heldTo; k++ {
@@ -115,10 +115,13 @@ func (e *endpoint) help(l *lane, at *ends) error {
 	return nil
 }
 
-// exchange lays a part for every rank that a long message is under way to, where there is
+// layOthers lays a part for every rank that a long message is under way to, where there is
 // room, and says whether it did: a rank that takes a message does so between two parts of
 // it, so that two that send to each other need not read each other's memory.
-func (e *endpoint) exchange() bool {
+func (e *endpoint) layOthers() bool {
+	if e.exchange.full {
+		return false
+	}
 	laid := false
 	for i := 0; i < len(e.lending); i++ {
 		to := e.lending[i]
@@ -154,7 +157,8 @@ func (e *endpoint) takeParts(s *slot, l *lane, at *ends, sink *transport.Sink) e
 		h = &at.habits[min(bits.Len32(all), len(at.habits)-1)][1]
 		most = uint32(len(e.scratch) / part)
 	}
-	together, began := h.together(), time.Now()
+	h.copies = sink.Combine == nil
+	together, began := h.together() && !e.exchange.full, time.Now()
 	// A writer that waits writes, which beats laying; of two that take from each other both
 	// are at work as it is.
 	pushed, expected := at.pushes && sink.Combine == nil && all > 1 && len(e.lending) == 0, at.expected != nil
@@ -172,7 +176,7 @@ func (e *endpoint) takeParts(s *slot, l *lane, at *ends, sink *transport.Sink) e
 		if together {
 			looks = helpLooks
 		}
-		if e.exchange() && together {
+		if e.layOthers() && together {
 			looks = exchangeLooks
 		}
 		for ; looks > 0 && uint32(s.begun().Load()) == next; looks-- {
@@ -212,7 +216,7 @@ func (e *endpoint) takeParts(s *slot, l *lane, at *ends, sink *transport.Sink) e
 		e.set(l, &l.taken, at.taken)
 	}
 	wish := uint32(1)
-	if !pushed {
+	if !pushed && !e.exchange.full {
 		h.learn(2*laid >= all, time.Since(began).Seconds())
 		wish = h.wish()
 	}
@@ -243,6 +247,7 @@ func (e *endpoint) read(pid int, address uint64, from, to int, sink *transport.S
 // are near each other, or the reader combines, together; where the lines of the chunks
 // travel far, alone.
 type habit struct {
+	copies       bool    // nothing is combined
 	alone, joint float64 // seconds; 0 before the first
 	messages     uint32
 }
@@ -250,8 +255,9 @@ type habit struct {
 // After again messages the other way is tried anew, with some of them: the first finds
 // cold caches.
 const (
-	again = 128
-	tries = 6
+	again     = 128
+	againCopy = 1024 // of messages that are copied only: two that exchange them seldom gain
+	tries     = 6
 )
 
 func (h *habit) together() bool {
@@ -261,7 +267,11 @@ func (h *habit) together() bool {
 	case h.messages < 2*tries:
 		return true
 	}
-	return (h.joint < h.alone && h.joint > 0) != (h.messages%again >= again-tries)
+	after := uint32(again)
+	if h.copies {
+		after = againCopy
+	}
+	return (h.joint < h.alone && h.joint > 0) != (h.messages%after >= after-tries)
 }
 
 // learn takes in how long a message took. Times that somebody else's work made long

@@ -185,6 +185,10 @@ func (e *endpoint) meet(ctx context.Context) error {
 	if err := e.settle(ctx); err != nil {
 		return err
 	}
+	e.exchange.open = true
+	for r := range e.seg.n {
+		e.exchange.open = e.exchange.open && e.seg.rank(r).noread.Load() == 0
+	}
 	for r := range e.seg.n {
 		e.lanes[r].pushes = e.pushes(r)
 		if r != e.rank && e.seg.rank(r).merges.Load() != 0 {

@@ -173,11 +173,12 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	// Field by field, as they were written: a wider load of what was just stored in
 	// parts waits for the stores.
 	s.header.Seq, s.header.Step, s.header.Sum, s.header.Len, s.header.Call = h.Seq, h.Step, h.Sum, int64(len(payload)), h.Call
+	s.apart = e.exchange.way != byLength
 	switch {
 	case len(payload) <= inline:
 		s.manner = inSlot
 		put(s.data[:], payload)
-	case len(payload) <= e.medium || e.ringed(l, len(payload)) || e.unread(to, len(payload)):
+	case e.rings(to, l, len(payload)):
 		s.manner = inRing
 		off, err := e.place(l, at, k, len(payload))
 		if err != nil {
@@ -204,6 +205,7 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 		}
 		return nil
 	case e.seg.rank(to).noread.Load() == 0:
+		e.steady.use(payload)
 		s.manner = inPlace
 		s.claim.Store(offered)
 		s.begun().Store(0)
@@ -391,9 +393,12 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		if !s.claim.CompareAndSwap(offered, claimed) {
 			return errRevoked
 		}
+		if sink.Combine == nil && at.expected == nil {
+			e.steady.use(sink.Into)
+		}
 		began := time.Now()
 		err := e.takeParts(s, l, at, sink)
-		if err == nil && e.adapts {
+		if err == nil && e.adapts && !s.apart {
 			at.took(l, n, false, time.Since(began))
 		}
 		if !s.claim.CompareAndSwap(claimed, taken) {
@@ -424,7 +429,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 
 // takeRing takes a message of n bytes that lies at off of the ring.
 func (e *endpoint) takeRing(s *slot, l *lane, at *ends, sink *transport.Sink, off, n int) error {
-	timed, oneWay, began, before := e.adapts && n > ringAlways, false, time.Time{}, time.Duration(0)
+	timed, oneWay, began, before := e.adapts && n > ringAlways && !s.apart, false, time.Time{}, time.Duration(0)
 	if timed {
 		began = time.Now()
 		if int(s.claim.Load()) >= n { // else both work at the same time

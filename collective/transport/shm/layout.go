@@ -11,7 +11,7 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c6579000a // "volley", layout 10
+	magic   = 0x766f6c6c6579000b // "volley", layout 11
 	depth   = 32                 // slots of a lane that are used, a power of two
 	deepest = 256                // slots that there are, for ranks that share processors
 	told    = 8                  // messages in slots that the reader takes before it says so
@@ -49,7 +49,8 @@ type rankBlock struct {
 	tried  atomic.Uint32 // what others write there
 	shared atomic.Uint32 // it may write others' memory, and can tell whether their threads are in the system
 	merges atomic.Uint32 // it may, and can, also where ranks have no processors of their own
-	_      [72]byte
+	rings  atomic.Uint32 // bits of the classes of lengths that exchanges take through the ring; rank 0's count
+	_      [68]byte
 }
 
 // The states of a chunk or a note.
@@ -83,7 +84,8 @@ type slot struct {
 	claim  atomic.Uint32 // of a message in the ring: the bytes that are there
 	header transport.Header
 	manner uint16
-	_      [6]byte
+	apart  bool // it is of an exchange, and so tells nothing about other messages
+	_      [5]byte
 	data   [inline]byte // the payload, or its address in the sender's memory or in the ring and begun
 	_      [8]byte
 }

@@ -67,6 +67,8 @@ func (e *endpoint) merge(m *transport.Merge) error {
 		e.blocks, e.folding = make([][]byte, size), make([][]byte, size)
 		e.addresses = make([]uint64, size)
 	}
+	e.steady.use(m.In)
+	e.steady.use(m.Out)
 	own, end := e.mergeBlock(n, e.rank)
 	// Whoever finds this rank's message finds its door open.
 	for i := 1; i < size; i++ {

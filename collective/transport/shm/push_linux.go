@@ -60,9 +60,10 @@ func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceDat
 // Expect lets the writer of a long message write it from now on.
 func (e *endpoint) Expect(from int, want *transport.Header, into []byte) {
 	at := &e.lanes[from]
-	if !at.pushes || len(into) <= e.medium || at.expected != nil || e.ringed(at.in, len(into)) {
+	if !at.pushes || at.expected != nil || e.ringsHere(at, len(into)) {
 		return
 	}
+	e.steady.use(into)
 	at.expected = into
 	e.welcome(at.in, at, want, into)
 }
