@@ -17,8 +17,11 @@ type Meeting func(ctx context.Context, rank, size int) (transport.Endpoint, erro
 // it: there is a barrier, then they meet the ranks that are new, and the Comm of all is
 // returned when all are in. The ranks keep their numbers; who is new, and calls Enter
 // with the same size and options, has those from the old size on. When somebody does
-// not come before ctx ends there is no new Comm and the old one goes on; else it should
-// be closed.
+// not come before ctx ends, or, where it has no deadline, for Options.Timeout, there is no
+// new Comm and the old one goes on; else it should be closed. A rank that is to replace
+// another may take minutes to start, so Options.Deadline, by which ranks that run are judged, is no
+// bound for it. After Options.Stall the waiting is reported, with the ranks that have not come
+// where the meeting says them (rendezvous.Watching).
 func (c *Comm) Grow(ctx context.Context, size int, meet Meeting) (*Comm, error) {
 	if meet == nil {
 		return nil, device.Errorf(device.ErrMismatch, "", "Grow", "there is no Meeting")
@@ -34,11 +37,11 @@ func (c *Comm) Grow(ctx context.Context, size int, meet Meeting) (*Comm, error) 
 	if ends[0] != -ends[1] {
 		return nil, device.Errorf(device.ErrMismatch, "", "Grow", "the ranks want from %d to %d ranks, this one %d", -ends[1], ends[0], size)
 	}
-	return admit(ctx, c.Rank(), size, meet, c.options, c.name+"/grown")
+	return admit(ctx, c.Rank(), size, c.Size(), meet, c.options, c.name+"/grown", c.waited)
 }
 
 // Enter makes a rank that is new a member of a Comm whose ranks call Grow. The rank is
-// one from the old size on.
+// one from the old size on. It waits for the others as long as Grow does.
 func Enter(ctx context.Context, rank, size int, meet Meeting, options Options) (*Comm, error) {
 	if meet == nil {
 		return nil, device.Errorf(device.ErrMismatch, "", "Enter", "there is no Meeting")
@@ -49,11 +52,12 @@ func Enter(ctx context.Context, rank, size int, meet Meeting, options Options) (
 	if err := options.tune(); err != nil {
 		return nil, err
 	}
-	return admit(ctx, rank, size, meet, options, "world/grown")
+	return admit(ctx, rank, size, 0, meet, options, "world/grown", func() {})
 }
 
-func admit(ctx context.Context, rank, size int, meet Meeting, options Options, name string) (*Comm, error) {
-	ends, err := meet(ctx, rank, size)
+// admit has a rank meet the others. first is one that may be late.
+func admit(ctx context.Context, rank, size, first int, meet Meeting, options Options, name string, waited func()) (*Comm, error) {
+	ends, err := options.meetAs(ctx, "Grow", name, rank, size, first, waited, func(ctx context.Context) (transport.Endpoint, error) { return meet(ctx, rank, size) })
 	if err != nil {
 		return nil, &device.Error{Call: "Grow", Kind: device.ErrUnavailable, Cause: err}
 	}

@@ -27,8 +27,9 @@ const (
 // Init makes the Comm of all ranks that a launcher has started: torchrun, volley
 // launch, mpirun, srun, prun (PMIx), or variables set by hand, as rendezvous.Discover
 // says. Without any there is one rank. Every rank calls it, with the same options (at most
-// one). Ranks that do not come before ctx ends are named in the error, which is an
-// ErrUnavailable.
+// one). Ranks that do not come before ctx ends, or, where it has no deadline, within
+// Options.Timeout, are named in the error, which is an ErrUnavailable. After Options.Stall the waiting
+// is reported as that of operations is.
 //
 // Ranks that find themselves on one machine talk through shared memory, others over
 // TCP. VOLLEY_TRANSPORT=shm or tcp decides instead. VOLLEY_SECRET_FILE names a file with
@@ -51,13 +52,13 @@ func initialize(ctx context.Context, getenv func(string) string, options []Optio
 	if len(options) > 1 {
 		return nil, device.Errorf(device.ErrMismatch, "", call, "%d options, at most one is meant", len(options))
 	}
-	ends, err := joinWorld(ctx, getenv)
-	if err != nil {
-		return nil, &device.Error{Call: call, Kind: device.ErrUnavailable, Cause: err}
-	}
 	var o Options
 	if len(options) == 1 {
 		o = options[0]
+	}
+	ends, err := joinWorld(ctx, getenv, o)
+	if err != nil {
+		return nil, &device.Error{Call: call, Kind: device.ErrUnavailable, Cause: err}
 	}
 	c, err := New(ends, o)
 	if err != nil {
@@ -67,12 +68,14 @@ func initialize(ctx context.Context, getenv func(string) string, options []Optio
 }
 
 // joinWorld is this rank's end of the world that the environment tells of.
-func joinWorld(ctx context.Context, getenv func(string) string) (transport.Endpoint, error) {
+func joinWorld(ctx context.Context, getenv func(string) string, o Options) (transport.Endpoint, error) {
+	ctx, cancel := o.bounded(ctx)
+	defer cancel()
 	w, done, err := rendezvous.Discover(ctx, getenv)
 	if err != nil {
 		return nil, err
 	}
-	ends, err := joinAs(ctx, w, getenv)
+	ends, err := o.meetAs(ctx, "Init", "world", w.Rank, w.Size, 0, func() {}, func(ctx context.Context) (transport.Endpoint, error) { return joinAs(ctx, w, getenv) })
 	if err != nil {
 		go done() // a launcher may keep who has given up, and the caller is told now
 		return nil, err

@@ -25,9 +25,10 @@ type Options struct {
 	// second. A rank that is silent for Deadline (0 is 5 seconds) is lost.
 	Heartbeat, Deadline time.Duration
 	// Timeout ends an operation that a living rank has not joined for so long; 0 is
-	// half an hour, a negative one never.
+	// half an hour, a negative one never. So long do Init, Grow and Enter wait for ranks
+	// to come where their context has no deadline.
 	Timeout time.Duration
-	// Stall is after how long an operation that waits is reported to OnStall, once; 0
+	// Stall is after how long an operation, or an Init, Grow or Enter, that waits is reported to OnStall, once; 0
 	// is 5 seconds. Without an OnStall it is printed to standard error if the environment's
 	// VOLLEY_STALL_REPORT is 1, or after how long, as 10s.
 	Stall   time.Duration

@@ -3,7 +3,7 @@
 # and MPICH (by the standard ABI and by its own), with all results checked, calls that do not match and a rank that is stopped, which the others must
 # be told of within the deadline. On Open MPI also the death of a rank, which the others must survive.
 # Ranks that have nothing but Open MPI's PMIx server, OMPI_* taken away, must meet through that, and give up on a rank that does not come; so must ranks
-# of several machines that nothing else tells where, and those of MPICH's launcher on one machine.
+# of several machines that nothing else tells where, also of MPICH's launcher through its PMI server, and those of that launcher on one machine.
 # Then every operation by every algorithm meets every fault of package faultinject, on both libraries.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
@@ -78,6 +78,10 @@ chmod +x "$dir/apart" "$dir/nothing"
 for n in 2 4; do
 	VOLLEY_PMIX_TEST=meet ranks $n works "Open MPI, several machines" "${open[@]}" self,vader -np $n "$dir/apart"
 	VOLLEY_PMIX_TEST=meet ranks $n works "MPICH, nothing said" "${mpich[@]}" -n $n "$dir/nothing"
+done
+# Those of MPICH on several machines meet through their launcher's server of PMI: here two names of this machine.
+for n in 2 4; do
+	VOLLEY_PMIX_TEST=once ranks $n works "MPICH, several machines" "${mpich[@]}" -hosts 127.0.0.1,127.0.0.2 -launcher fork -n $n "$dir/nothing"
 done
 VOLLEY_PMIX_TEST=absent ranks 3 survives "PMIx alone, a rank that does not come" "${open[@]}" self,vader -np 3 "$dir/only"
 export VOLLEY_FAULTINJECT_TEST=faults

@@ -173,6 +173,53 @@ func TestGrowAlone(t *testing.T) {
 	all.Wait()
 }
 
+// A Grow whose context has no deadline ends by Options.Timeout, and reports before who has not come; so does an Enter.
+func TestGrowWithoutDeadline(t *testing.T) {
+	meet := overTCP(filepath.Join(t.TempDir(), "meeting"), nil)
+	reports := make(chan collective.Stall, 10)
+	o := collective.Options{Deadline: limit, Timeout: 4 * time.Second, Stall: 2 * time.Second, OnStall: func(s collective.Stall) { reports <- s }}
+	waits := func(call string, err error) {
+		if !errors.Is(err, device.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "rank 2 did not come") ||
+			!strings.Contains(err.Error(), "Options.Timeout") {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	var all sync.WaitGroup
+	for _, e := range inproc.New(2) {
+		all.Go(func() {
+			c, err := collective.New(e, o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			_, err = c.Grow(context.Background(), 4, meet)
+			waits("Grow", err)
+			if c.Stats().Stalls != 1 {
+				t.Errorf("%d stalls are counted", c.Stats().Stalls)
+			}
+			if err := errors.Join(sums(c), c.Barrier(context.Background())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Go(func() {
+		_, err := collective.Enter(context.Background(), 3, 4, meet, o)
+		waits("Enter", err)
+	})
+	all.Wait()
+	for range 3 {
+		select {
+		case s := <-reports:
+			if s.Op != "Grow" || s.Waiting != 2 || len(s.Absent) != 1 || s.Absent[0] != 2 {
+				t.Errorf("reported: %+v", s)
+			}
+		default:
+			t.Error("somebody reports nothing")
+		}
+	}
+}
+
 // Every fault over encrypted sockets too, for two operations: what they add is how a
 // connection ends.
 func TestSecret(t *testing.T) {

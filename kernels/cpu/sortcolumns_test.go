@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/kerneltest"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -19,10 +21,8 @@ func alikeColumns(a, b *memory.Column) bool {
 	if a.Len() != b.Len() || a.NullCount() != b.NullCount() {
 		return false
 	}
-	for i := range a.Len() {
-		if a.NullCount() > 0 && a.IsNull(i) != b.IsNull(i) {
-			return false
-		}
+	if a.NullCount() > 0 && !slices.Equal(whichNulls(a), whichNulls(b)) {
+		return false
 	}
 	switch t := a.Type(); {
 	case t.ID() == arrow.DICTIONARY && memory.Width(t) == 2:
@@ -33,8 +33,13 @@ func alikeColumns(a, b *memory.Column) bool {
 		return alikeValues[uint32](a, b)
 	case memory.LayoutOf(t) == memory.LayoutFixed && memory.Width(t) == 1:
 		return alikeValues[uint8](a, b)
+	case t.ID() != arrow.STRING && t.ID() != arrow.BINARY:
+		return kerneltest.Equal(a, b, kerneltest.Tolerance{}) == nil
 	default:
 		x, y := textsOf[int32](a), textsOf[int32](b)
+		if slices.Equal(x.offsets, y.offsets) && bytes.Equal(x.data, y.data) {
+			return true
+		}
 		for i := range a.Len() {
 			if string(x.at(i)) != string(y.at(i)) {
 				return false
@@ -44,10 +49,19 @@ func alikeColumns(a, b *memory.Column) bool {
 	}
 }
 
+// whichNulls has a bit for each row: whether it is not null. There are buffers wherever a column has nulls.
+func whichNulls(c *memory.Column) []uint64 {
+	words := make([]uint64, 0, c.Len()/64+1)
+	for from := int64(0); from < c.Len(); from += 64 {
+		words = append(words, memory.Bitmap(c.Buffer(0).Bytes()).Word(c.Offset()+from, min(64, c.Len()-from)))
+	}
+	return words
+}
+
 func alikeValues[T comparable](a, b *memory.Column) bool {
 	x, y := memory.Values[T](a), memory.Values[T](b)
-	if a.NullCount() == 0 {
-		return slices.Equal(x, y)
+	if alike := slices.Equal(x, y); alike || a.NullCount() == 0 {
+		return alike
 	}
 	for i := range x {
 		if x[i] != y[i] && !a.IsNull(int64(i)) {

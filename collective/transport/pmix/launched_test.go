@@ -17,7 +17,7 @@ import (
 // modes: see scripts/mpi.sh.
 const asRank = "VOLLEY_PMIX_TEST"
 
-var modes = map[string]func(ctx context.Context) error{"work": work, "meet": meet, "absent": absent}
+var modes = map[string]func(ctx context.Context) error{"work": work, "meet": meet, "once": once, "absent": absent}
 
 func TestMain(m *testing.M) {
 	mode := os.Getenv(asRank)
@@ -76,6 +76,27 @@ func meet(ctx context.Context) error {
 		}
 	}
 	fmt.Printf("rank %d of %d works\n", rank, size)
+	return nil
+}
+
+// once is one meeting by what the launcher left, over TCP: a server of PMI is left after it.
+func once(ctx context.Context) error {
+	c, err := collective.InitFrom(ctx, os.Getenv)
+	if err != nil {
+		return err
+	}
+	sum := []int64{int64(c.Rank()) + 1}
+	err = c.AllReduce(ctx, collective.Of(sum), collective.Of(sum), collective.Sum)
+	if n := int64(c.Size()); err == nil && (sum[0] != n*(n+1)/2 || c.Transport() != "tcp") {
+		err = fmt.Errorf("rank %d of %d over %s: the sum is %d", c.Rank(), n, c.Transport(), sum[0])
+	}
+	if err := errors.Join(err, c.Barrier(ctx), c.Close()); err != nil {
+		return err
+	}
+	if _, err := collective.InitFrom(ctx, os.Getenv); err == nil || !strings.Contains(err.Error(), "left the server") {
+		return fmt.Errorf("a second meeting: %v", err)
+	}
+	fmt.Printf("rank %d of %d works\n", c.Rank(), c.Size())
 	return nil
 }
 

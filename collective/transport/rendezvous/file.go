@@ -64,6 +64,7 @@ func meetInFile(ctx context.Context, w World, path string, card []byte) (*Table,
 		if table != nil || err != nil && ctx.Err() == nil {
 			return table, err
 		}
+		watched(ctx, v.missing)
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(absent(ctx, v.missing, v.strange), v.leave(path))

@@ -189,7 +189,9 @@ func (r *reception) wait(ctx context.Context, table *Table) error {
 		case <-r.all:
 			return r.tell(&message{Kind: "table", Key: table.Key[:], Cards: table.Cards})
 		case <-tick.C:
-			if err := r.tell(r.tidings()); err != nil {
+			news := r.tidings()
+			watched(ctx, news.Missing)
+			if err := r.tell(news); err != nil {
 				return err
 			}
 		case <-ctx.Done():

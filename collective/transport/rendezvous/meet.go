@@ -21,7 +21,7 @@ type Table struct {
 // Meet gives the table of all ranks' cards when the last rank has come. Every rank of
 // the world calls it. A world of one has nobody to meet. The guard keeps strangers out
 // of a meeting at tcp://; a meeting at file:// is guarded by the file's permissions, one at
-// pmix:// by the launcher's server.
+// pmix:// or pmi:// by the launcher's server.
 func Meet(ctx context.Context, w World, g *secret.Guard, card []byte) (*Table, error) {
 	if err := w.check("meeting"); err != nil {
 		return nil, err
@@ -45,6 +45,8 @@ func Meet(ctx context.Context, w World, g *secret.Guard, card []byte) (*Table, e
 		table, err = meetInFile(ctx, w, path, card)
 	case w.Address == PMIx:
 		table, err = meetByPMIx(ctx, w, card)
+	case w.Address == PMI:
+		table, err = meetByPMI(ctx, w, card)
 	case w.Address == MPI:
 		err = errors.New("there is nothing to meet at: it is the address of package mpi's Join")
 	default:

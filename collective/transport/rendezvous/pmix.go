@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/volley-go/volley/collective/transport/pmix"
@@ -31,6 +32,10 @@ const finalizeLimit = 5 * time.Second
 //
 //   - where the ranks of one machine meet whose launcher names no run (MPICH's and Intel's
 //     mpiexec): in a file named after the process that launched them, on Linux;
+//   - where ranks of several machines meet that MPICH's or Intel's mpiexec started: through
+//     that launcher's server (PMI_FD, the PMI-1 protocol), which Meet has hand the cards around. A
+//     process meets once in this way, and may not be an MPI program as well, whose MPI_Init has the same connection:
+//     one of those sets VOLLEY_ADDRESS, to mpi:// or to a place;
 //   - where ranks of several machines meet that Open MPI or another launcher with a PMIx
 //     server started: through that server, which Meet has hand the cards around;
 //   - who this process is, where a PMIx server started it and no variables say so: that
@@ -53,6 +58,9 @@ func Discover(ctx context.Context, getenv func(string) string) (w World, done fu
 				return w, none, nil
 			}
 		}
+		if nowhere.by == pmi.name && hasPMI(getenv) {
+			return byPMI(ctx, nowhere, getenv)
+		}
 		if !pmix.Started(getenv) {
 			return World{}, none, err
 		}
@@ -73,6 +81,30 @@ func Discover(ctx context.Context, getenv func(string) string) (w World, done fu
 		return World{}, none, errors.Join(err, done())
 	}
 	return w, done, nil
+}
+
+// hasPMI says that this process, and not one that has started it, has a connection to a PMI server.
+func hasPMI(getenv func(string) string) bool {
+	return getenv(pmiFD) != "" && getenv(pmiFD) == os.Getenv(pmiFD) && getenv(ofRank[0]) == os.Getenv(ofRank[0])
+}
+
+// byPMI is Discover where a PMI server is the only place to meet.
+func byPMI(ctx context.Context, said *errNowhere, getenv func(string) string) (w World, done func() error, err error) {
+	none := func() error { return nil }
+	client, err := openPMI(ctx, getenv)
+	if err != nil {
+		return World{}, none, fmt.Errorf("%w: %w", err, said)
+	}
+	w = said.world
+	w.pmi, w.Address = client, PMI
+	if w.ID == "" {
+		w.ID = client.kvs
+	}
+	return w, func() error {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalizeLimit)
+		defer cancel()
+		return client.close(limited)
+	}, nil
 }
 
 // ask makes a World of what the PMIx server says. known is what the environment said
@@ -118,12 +150,5 @@ func meetByPMIx(ctx context.Context, w World, card []byte) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	for r, c := range all {
-		if len(c) < len(t.Key) || len(c) > len(t.Key)+maxCard {
-			return nil, fmt.Errorf("the card of rank %d has %d bytes", r, len(c))
-		}
-		t.Cards[r] = c[len(t.Key):]
-	}
-	t.Key = [16]byte(all[0][:len(t.Key)]) // rank 0's random bytes
-	return t, nil
+	return t, t.fill(all)
 }

@@ -17,6 +17,7 @@ import (
 func visit(ctx context.Context, w World, address string, g *secret.Guard, card []byte) (*Table, error) {
 	pause := 2 * time.Millisecond
 	for {
+		watched(ctx, []int{0})
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		var table *Table
 		if err == nil {
@@ -80,6 +81,7 @@ func ask(ctx context.Context, raw net.Conn, w World, g *secret.Guard, card []byt
 		switch {
 		case m.Kind == "wait":
 			late.missing = m.Missing
+			watched(ctx, m.Missing)
 		case m.Kind == "refused":
 			return nil, fmt.Errorf("rank 0 refuses it: %s", m.Text)
 		case m.Kind == "table" && len(m.Cards) == w.Size && len(m.Key) == 16:

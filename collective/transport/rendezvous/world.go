@@ -21,10 +21,11 @@ type World struct {
 	Rank, Size           int
 	LocalRank, LocalSize int    // among the ranks of this machine, or Unknown
 	Node                 int    // the machine's number, or Unknown
-	Address              string // tcp://host:port, file://path, mpi:// or pmix://; empty where Size is 1
+	Address              string // tcp://host:port, file://path, mpi://, pmix:// or pmi://; empty where Size is 1
 	ID                   string // what the launcher calls this run: all ranks have the same, other runs another; may be empty
 
 	client *pmix.Client // of Discover, where a PMIx server says who is who
+	pmi    *pmiClient   // of Discover, where the ranks meet through a PMI server
 }
 
 // Parse takes a place apart that says who is there:

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 		if strings.HasPrefix(name, stopsWriting) {
 			os.Exit(stoppedWriterMain(name))
 		}
+		if strings.HasPrefix(name, answers) {
+			os.Exit(answerMain(name))
+		}
 		if strings.HasPrefix(name, stops) {
 			os.Exit(stoppedMain(name))
 		}

@@ -1,0 +1,98 @@
+package collective
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/volley-go/volley/device"
+)
+
+// An Init whose context has no deadline ends by Options.Timeout, and says before who has not come.
+func TestInitWithoutDeadline(t *testing.T) {
+	var ports [2]string
+	for i := range ports {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		ports[i] = ln.Addr().String()
+		if i == 0 {
+			_ = ln.Close() // to be rank 0's; at the other one nobody answers
+		}
+	}
+	var all sync.WaitGroup
+	for _, c := range []struct {
+		place  string
+		ranks  []int
+		absent []int
+	}{
+		{"tcp://" + ports[0], []int{0, 2}, []int{1, 3}},
+		{"file://" + filepath.Join(t.TempDir(), "meeting"), []int{0, 2}, []int{1, 3}},
+		{"tcp://" + ports[1], []int{1}, []int{0}},
+		{"file://" + filepath.Join(t.TempDir(), "no host"), []int{1}, []int{0}},
+	} {
+		for _, rank := range c.ranks {
+			all.Go(func() {
+				reports := make(chan Stall, 10)
+				o := Options{Timeout: 4 * time.Second, Stall: 2 * time.Second, OnStall: func(s Stall) { reports <- s }}
+				_, err := InitFrom(context.Background(), func(name string) string {
+					if name == "VOLLEY_ADDRESS" {
+						return fmt.Sprintf("%s?rank=%d&size=4", c.place, rank)
+					}
+					return ""
+				}, o)
+				var alone *errAlone
+				if !errors.Is(err, device.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &alone) {
+					t.Errorf("%s, rank %d: %v", c.place, rank, err)
+				}
+				if err == nil || !strings.Contains(err.Error(), strings.Trim(strings.ReplaceAll(fmt.Sprint(c.absent), " ", ", "), "[]")+" did not come") {
+					t.Errorf("%s, rank %d does not name %v: %v", c.place, rank, c.absent, err)
+				}
+				select {
+				case s := <-reports:
+					if s.Op != "Init" || s.Waiting != c.absent[0] || !slices.Equal(s.Absent, c.absent) || s.Elapsed < o.Stall {
+						t.Errorf("%s, rank %d reports %+v", c.place, rank, s)
+					}
+				default:
+					t.Errorf("%s: rank %d reports nothing", c.place, rank)
+				}
+				if len(reports) > 0 {
+					t.Errorf("%s: rank %d reports twice", c.place, rank)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// Where there is no bound the waiting ends with the context, and a context's own deadline goes before Options.
+func TestBounded(t *testing.T) {
+	o := Options{Timeout: -1}
+	ctx, cancel := o.bounded(context.Background())
+	defer cancel()
+	if end, has := ctx.Deadline(); has {
+		t.Errorf("a negative Timeout ends at %v", end)
+	}
+	far, cancel := context.WithTimeout(context.Background(), 10*time.Hour)
+	defer cancel()
+	o.Timeout = time.Second
+	ctx, cancel = o.bounded(far)
+	defer cancel()
+	if end, _ := ctx.Deadline(); time.Until(end) < time.Hour {
+		t.Errorf("it ends at %v", end)
+	}
+	ctx, cancel = new(Options).bounded(context.Background())
+	defer cancel()
+	if end, has := ctx.Deadline(); !has || time.Until(end) > 30*time.Minute {
+		t.Errorf("by default it ends at %v", end)
+	}
+}
