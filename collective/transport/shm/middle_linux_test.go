@@ -28,8 +28,8 @@ var middle = func() (all []int) {
 	return append(all, 1, 3*part-1, 3*part, 3*part+1, 7*part+100)
 }()
 
-// exchange has two ranks send each other a message of n bytes at once. Who expects it says so before.
-func exchange(t *testing.T, a, b *endpoint, seq, n int, expected bool) {
+// swap has two ranks send each other a message of n bytes at once. Who expects it says so before.
+func swap(t *testing.T, a, b *endpoint, seq, n int, expected bool) {
 	t.Helper()
 	var ranks sync.WaitGroup
 	for _, e := range []*endpoint{a, b} {
@@ -79,7 +79,7 @@ func TestMiddleMessages(t *testing.T) {
 					carry(t, from, to, seq, n, nil)
 					ringed = ringed || to.ringed(to.lanes[from.rank].in, n)
 					seq++
-					exchange(t, a, b, seq, n, (seq+round)%4 < 2)
+					swap(t, a, b, seq, n, (seq+round)%4 < 2)
 				}
 				if adapts || n <= ringAlways {
 					continue
