@@ -44,13 +44,13 @@ func (t *tallying[S]) dense(places int) (done bool, err error) {
 		}
 		array := arrays[c].s
 		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
-			rows, step := t.numbers(b), len(words)
-			if t.raw != nil && t.values != nil {
+			rows, step, asks := t.numbers(b), len(words), t.raw != nil && t.values != nil
+			if asks {
 				step = askRows
 			}
 			for at := 0; at < len(words); at += step {
 				to := min(at+step, len(words))
-				if t.raw != nil && t.values != nil {
+				if asks {
 					from := int(b.from) + at
 					t.l.ask.words(t.raw[from:][:(to-at)&^7], t.values[from:], askAhead)
 				}
