@@ -19,6 +19,7 @@ const (
 // stems are all families, by name.
 var stems = []stem{
 	{kernels, "arithmetic", arithmetic},
+	{kernels, "ask", ask},
 	{kernels, "axpy", axpyLoops},
 	{kernels, "bitmap", bitmap},
 	{packed, "bits", bitsLoops},
@@ -28,8 +29,8 @@ var stems = []stem{
 	{kernels, "filter", filter},
 	{sums, "fold", crc},
 	{kernels, "hash", hash},
-	{kernels, "histogram", histogram},
 	{kernels, "heads", heads},
+	{kernels, "histogram", histogram},
 	{fields, "marks", marks},
 	{kernels, "lines", lines},
 	{kernels, "network", network},

@@ -44,14 +44,28 @@ func (t *tallying[S]) dense(places int) (done bool, err error) {
 		}
 		array := arrays[c].s
 		return func(b *tallyBatch[S], words []uint64, sums []S, incs []uint64) error {
-			fits := false
-			if t.firsts {
-				fits = foldFirsts(array, words, t.base, sums, t.numbers(b))
-			} else {
-				fits = foldDense(array, words, t.base, sums, incs)
+			rows, step, asks := t.numbers(b), len(words), t.raw != nil && t.values != nil
+			if asks {
+				step = askRows
 			}
-			if !fits {
-				return errRange
+			for at := 0; at < len(words); at += step {
+				to := min(at+step, len(words))
+				if asks {
+					from := int(b.from) + at
+					t.l.ask.words(t.raw[from:][:(to-at)&^7], t.values[from:], askAhead)
+				}
+				some, fits := words[at:to], false
+				switch {
+				case t.firsts:
+					fits = foldFirsts(array, some, t.base, sums[at:to], rows[at:to])
+				case incs == nil:
+					fits = foldDense(array, some, t.base, sums[at:to], nil)
+				default:
+					fits = foldDense(array, some, t.base, sums[at:to], incs[at:to])
+				}
+				if !fits {
+					return errRange
+				}
 			}
 			return nil
 		}, nil

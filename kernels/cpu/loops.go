@@ -7,6 +7,7 @@ import "github.com/volley-go/volley/kernels"
 // call a loop by its field. See the package's comment for how one is added.
 type loops struct {
 	arithmetic arithmeticLoops
+	ask        askLoops
 	bitmap     bitmapLoops
 	choose     chooseLoops
 	compare    compareLoops
@@ -39,6 +40,7 @@ type loops struct {
 func goLoops() *loops {
 	return &loops{
 		arithmetic: goArithmeticLoops(),
+		ask:        goAskLoops(),
 		bitmap:     goBitmapLoops(),
 		choose:     goChooseLoops(),
 		compare:    goCompareLoops(),

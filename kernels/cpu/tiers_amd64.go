@@ -44,6 +44,7 @@ func lacks(all ...feature) []string {
 // avx2 overwrites what has loops for AVX2, FMA, BMI1, BMI2 and POPCNT.
 func (l *loops) avx2() {
 	l.arithmetic.avx2()
+	l.ask.avx2()
 	l.bitmap.avx2()
 	l.choose.avx2()
 	l.compare.avx2()
@@ -72,6 +73,7 @@ func (l *loops) avx2() {
 // avx512 overwrites what has loops for AVX-512 F, BW, DQ, VL and CD.
 func (l *loops) avx512() {
 	l.arithmetic.avx512()
+	l.ask.avx512()
 	l.bitmap.avx512()
 	l.choose.avx512()
 	l.compare.avx512()
