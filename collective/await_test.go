@@ -44,6 +44,10 @@ func TestInitWithoutDeadline(t *testing.T) {
 			all.Go(func() {
 				reports := make(chan Stall, 10)
 				o := Options{Timeout: 4 * time.Second, Stall: 2 * time.Second, OnStall: func(s Stall) { reports <- s }}
+				missing := c.absent
+				if rank == 0 { // it stays longer than the others, who have left then
+					o.Timeout, missing = 8*time.Second, []int{1, 2, 3}
+				}
 				_, err := InitFrom(context.Background(), func(name string) string {
 					if name == "VOLLEY_ADDRESS" {
 						return fmt.Sprintf("%s?rank=%d&size=4", c.place, rank)
@@ -54,8 +58,8 @@ func TestInitWithoutDeadline(t *testing.T) {
 				if !errors.Is(err, device.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &alone) {
 					t.Errorf("%s, rank %d: %v", c.place, rank, err)
 				}
-				if err == nil || !strings.Contains(err.Error(), strings.Trim(strings.ReplaceAll(fmt.Sprint(c.absent), " ", ", "), "[]")+" did not come") {
-					t.Errorf("%s, rank %d does not name %v: %v", c.place, rank, c.absent, err)
+				if err == nil || !strings.Contains(err.Error(), strings.Trim(strings.ReplaceAll(fmt.Sprint(missing), " ", ", "), "[]")+" did not come") {
+					t.Errorf("%s, rank %d does not name %v: %v", c.place, rank, missing, err)
 				}
 				select {
 				case s := <-reports:
@@ -72,6 +76,34 @@ func TestInitWithoutDeadline(t *testing.T) {
 		}
 	}
 	all.Wait()
+}
+
+// A rank whose meeting ends because rank 0 has waited long enough learns at once who is missing.
+func TestInitEndedByRankZero(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ln.Close()
+	place := "tcp://" + ln.Addr().String()
+	var both sync.WaitGroup
+	for rank, limit := range map[int]time.Duration{0: 2 * time.Second, 2: time.Minute} {
+		both.Go(func() {
+			_, err := InitFrom(context.Background(), func(name string) string {
+				if name == "VOLLEY_ADDRESS" {
+					return fmt.Sprintf("%s?rank=%d&size=4", place, rank)
+				}
+				return ""
+			}, Options{Timeout: limit})
+			if !errors.Is(err, device.ErrUnavailable) || rank == 2 && !strings.Contains(err.Error(), "rank 0 ended the meeting") {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+			if err == nil || !strings.Contains(err.Error(), "ranks 1, 3 did not come") {
+				t.Errorf("rank %d does not name who is missing: %v", rank, err)
+			}
+		})
+	}
+	both.Wait()
 }
 
 // Where there is no bound the waiting ends with the context, and a context's own deadline goes before Options.

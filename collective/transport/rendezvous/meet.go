@@ -69,6 +69,14 @@ func others(size int) []int {
 
 // absent is the error of a meeting whose context ended before the ranks named came.
 func absent(ctx context.Context, missing []int, besides string) error {
+	if besides != "" {
+		besides = " (" + besides + ")"
+	}
+	return fmt.Errorf("%s did not come%s: %w", named(missing), besides, context.Cause(ctx))
+}
+
+// named is ranks as a message has them.
+func named(missing []int) string {
 	text := make([]string, 0, len(missing))
 	for i, r := range missing {
 		if i == 32 {
@@ -77,12 +85,8 @@ func absent(ctx context.Context, missing []int, besides string) error {
 		}
 		text = append(text, fmt.Sprint(r))
 	}
-	who := "ranks "
 	if len(missing) == 1 {
-		who = "rank "
+		return "rank " + text[0]
 	}
-	if besides != "" {
-		besides = " (" + besides + ")"
-	}
-	return fmt.Errorf("%s%s did not come%s: %w", who, strings.Join(text, ", "), besides, context.Cause(ctx))
+	return "ranks " + strings.Join(text, ", ")
 }

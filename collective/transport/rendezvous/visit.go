@@ -49,7 +49,12 @@ type waited struct {
 	err     error
 }
 
-func (w *waited) Error() string { return fmt.Sprintf("rank 0 ended the meeting: %v", w.err) }
+func (w *waited) Error() string {
+	if len(w.missing) > 0 {
+		return fmt.Sprintf("rank 0 ended the meeting, %s did not come: %v", named(w.missing), w.err)
+	}
+	return fmt.Sprintf("rank 0 ended the meeting: %v", w.err)
+}
 func (w *waited) Unwrap() error { return w.err }
 
 // isEnd reports whether the other side went away without a word: rank 0 may come later.
