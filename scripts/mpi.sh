@@ -79,9 +79,10 @@ for n in 2 4; do
 	VOLLEY_PMIX_TEST=meet ranks $n works "Open MPI, several machines" "${open[@]}" self,vader -np $n "$dir/apart"
 	VOLLEY_PMIX_TEST=meet ranks $n works "MPICH, nothing said" "${mpich[@]}" -n $n "$dir/nothing"
 done
-# Those of MPICH on several machines meet through their launcher's server of PMI: here two names of this machine.
+# Those of MPICH on several machines meet through their launcher's server of PMI: here two names of this machine. There the launcher ends ranks by
+# SIGUSR1 when the first one has ended, and itself by SIGPIPE, if it is told to let them live.
 for n in 2 4; do
-	VOLLEY_PMIX_TEST=once ranks $n works "MPICH, several machines" "${mpich[@]}" -hosts 127.0.0.1,127.0.0.2 -launcher fork -n $n "$dir/nothing"
+	VOLLEY_PMIX_TEST=once ranks $n works "MPICH, several machines" .venv/bin/mpiexec -bind-to none -hosts 127.0.0.1,127.0.0.2 -launcher fork -n $n env -u VOLLEY_ADDRESS
 done
 VOLLEY_PMIX_TEST=absent ranks 3 survives "PMIx alone, a rank that does not come" "${open[@]}" self,vader -np 3 "$dir/only"
 export VOLLEY_FAULTINJECT_TEST=faults
