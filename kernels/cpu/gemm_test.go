@@ -17,10 +17,11 @@ import (
 )
 
 // bigProducts are m, n, k of products that take each way through gemm: pieces
-// of B, parts of columns, the depth shared out, operands that are not packed.
+// of B, parts of columns, columns apart, the depth shared out, operands that are not
+// packed.
 var bigProducts = [][3]int64{
 	{5, 4200, 270}, {310, 70, 260}, {150, 129, 260}, {40, 40, 3000}, {1, 300, 2100}, {2100, 1, 300}, {3, 1, 70_000}, {97, 33, 31}, {64, 64, 64},
-	{64, 100, 1500}, {100, 60, 70},
+	{64, 100, 1500}, {100, 60, 70}, {130, 300, 600}, {70, 250, 530},
 }
 
 // randomMatrix is a matrix of numbers, a few elements wider than its columns.
@@ -115,12 +116,17 @@ func TestGEMMEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(testSeed, 8))
 	typ := arrow.PrimitiveTypes.Float64
 	m := randomMatrix(t, r, typ, 1500, 1500)
-	c := copied(t, m)
+	low, high := randomMatrix(t, r, typ, 250, 20_000), randomMatrix(t, r, typ, 20_000, 250)
+	t.Run("blocks", func(t *testing.T) { endsEarly(t, b, s, count, m, m, copied(t, m)) })
+	t.Run("columns apart", func(t *testing.T) { endsEarly(t, b, s, count, low, high, randomMatrix(t, r, typ, 250, 250)) })
+}
+
+func endsEarly(t *testing.T, b *kernels.Backend, s device.Stream, count memory.Allocator, x, y, c kernels.Matrix) {
 	for i := range 12 {
 		ctx, cancel := context.WithCancel(context.Background())
 		var began time.Time
 		time.AfterFunc(time.Duration(i)*time.Millisecond, func() { began = time.Now(); cancel() })
-		err := b.GEMM(ctx, s, false, false, 1, m, m, 0, c)
+		err := b.GEMM(ctx, s, false, false, 1, x, y, 0, c)
 		if err == nil {
 			cancel()
 			continue // it was through
@@ -130,8 +136,8 @@ func TestGEMMEnds(t *testing.T) {
 		}
 	}
 	_, all := available()
-	for left := range 4 { // for B, and then for each worker's part of A, of which there is one at least
-		p := newProduct(context.Background(), s, &all[len(all)-1].matrix64, false, false, 1, m, m, 0, c)
+	for left := range 4 { // for B in one piece or in several, and then for each worker's part of A, of which there is one at least
+		p := newProduct(context.Background(), s, &all[len(all)-1].matrix64, false, false, 1, x, y, 0, c)
 		f := &failing{Allocator: count}
 		f.left.Store(int64(left))
 		p.alloc = f
@@ -171,6 +177,38 @@ func TestGEMMAllocations(t *testing.T) {
 		})
 		if allocations > 40 {
 			t.Errorf("a product of order %d makes %g allocations", n, allocations)
+		}
+	}
+}
+
+// Columns are apart where several workers pack B and none packs A, and are all there
+// once.
+func TestColumnsApart(t *testing.T) {
+	_, s, _ := counted(t)
+	r := rand.New(rand.NewPCG(testSeed, 10))
+	typ := arrow.PrimitiveTypes.Float64
+	_, all := available()
+	loops := &all[len(all)-1].matrix64
+	width := int64(2 * loops.vector)
+	for _, c := range []struct {
+		cols, depth int64
+		team, want  int
+	}{
+		{8*width + 3, 600, 2, 2}, {8*width + 3, 600, 1, 1}, {16 * width, 600, 7, 4}, {7 * width, 600, 2, 1}, // too few
+		{8 * width, 1, 2, 1},    // B is small
+		{17 * width, 600, 2, 1}, // A is packed
+	} {
+		a, b := randomMatrix(t, r, typ, 100, c.depth), randomMatrix(t, r, typ, c.depth, c.cols)
+		p := newProduct(context.Background(), s, loops, false, false, 1, a, b, 0, randomMatrix(t, r, typ, 100, c.cols))
+		parts, cols := p.apart(c.team), 0
+		for _, part := range parts {
+			if &part.b.v[0] != &p.b.v[cols] || &part.c.v[0] != &p.c.v[cols] || part.b.cols != part.c.cols {
+				t.Errorf("%v: columns from %d on lie elsewhere", c, cols)
+			}
+			cols += part.c.cols
+		}
+		if len(parts) != c.want || cols != int(c.cols) {
+			t.Errorf("%v: %d columns in %d parts", c, cols, len(parts))
 		}
 	}
 }

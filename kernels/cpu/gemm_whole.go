@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"context"
 	"unsafe"
 
 	"github.com/volley-go/volley/device"
@@ -38,7 +37,8 @@ type schedule[T float] struct {
 	deep    int  // blocks of depth in a step: one where B is packed
 	depths  int  // steps of a piece
 	directA bool // A is taken from where it lies
-	b       []T  // the places
+	packedB *memory.Buffer
+	b       []T // the places
 	places  int
 	rooms   *rooms
 	team    private[worker[T]]
@@ -48,32 +48,39 @@ type schedule[T float] struct {
 
 // whole computes C by blocks.
 func (p *product[T]) whole() error {
-	s := &schedule[T]{product: p, grid: p.grid()}
 	team := workers()
 	if p.c.rows*p.c.cols < serialWork/p.depth {
 		team = 1
 	}
-	s.plan(team)
-	return s.run(team)
+	parts := p.apart(team)
+	all := make([]*schedule[T], len(parts))
+	for i, part := range parts {
+		all[i] = &schedule[T]{product: part, grid: part.grid()}
+		all[i].plan(team, len(parts))
+	}
+	if team > 1 {
+		return together(p.ctx, team, all)
+	}
+	return all[0].run()
 }
 
 // plan cuts the work. Blocks are several for each worker, so that one that the
 // machine holds up is waited for less.
-func (s *schedule[T]) plan(team int) {
+func (s *schedule[T]) plan(team, parts int) {
 	var t T
 	size := int(unsafe.Sizeof(t))
-	pieces := ceil(s.across, max(bytesB/(s.width*depthBlock*size), 1))
+	pieces := ceil(s.across, max(bytesB/parts/(s.width*depthBlock*size), 1))
 	s.panels = ceil(s.across, pieces)
 	s.directA = s.product.directA(s.across)
 	if !s.directB(s.across) {
-		s.packs = ceil(s.panels, min(ceil(s.panels, 2*team), packPanels))
+		s.packs = ceil(s.panels, min(ceil(s.panels, max(2*team/parts, 1)), packPanels))
 	}
 	least := ceil(s.down, max(bytesA/(s.packedA()*depthBlock*size), 1))
 	s.blocks, s.parts = least, 1
 	if team > 1 {
 		s.blocks = max(least, min(4*team, ceil(s.down, 2)))
-		if s.blocks < 4*team {
-			s.parts = max(min(ceil(4*team, s.blocks), s.panels/4), 1)
+		if s.blocks*parts < 4*team {
+			s.parts = max(min(ceil(4*team, s.blocks*parts), s.panels/4), 1)
 		}
 	}
 	s.deep = 1
@@ -84,25 +91,36 @@ func (s *schedule[T]) plan(team int) {
 	s.order.begin(ceil(s.across, s.panels)*s.depths, s.packs, s.blocks*s.parts)
 }
 
-func (s *schedule[T]) run(team int) error {
+// open makes the places and the rooms, which close gives back.
+func (s *schedule[T]) open(team int) error {
 	var t T
 	size := int64(unsafe.Sizeof(t))
-	if s.packs > 0 {
-		s.places = min(team, 2)
-		b, err := memory.New(s.alloc, int64(s.places*(s.panels*s.width*min(depthBlock, s.depth)+maxTileCols))*size)
-		if err != nil {
-			return err
-		}
-		defer b.Release()
-		s.b = memory.View[T](b)
+	s.rooms = newRooms(s.alloc, int64(ceil(s.down, s.blocks)*s.packedA()*min(depthBlock, s.depth)+maxTileCols)*size)
+	if s.packs == 0 {
+		return nil
 	}
-	tiles := ceil(s.down, s.blocks)
-	s.rooms = newRooms(s.alloc, int64(tiles*s.packedA()*min(depthBlock, s.depth)+maxTileCols)*size)
-	defer s.rooms.release()
-	if team > 1 {
-		defer context.AfterFunc(s.ctx, s.order.fail)()
-		return each(s.ctx, s.order.tasks(), team, &queue{}, true, s.task)
+	s.places = min(team, 2)
+	b, err := memory.New(s.alloc, int64(s.places*(s.panels*s.width*min(depthBlock, s.depth)+maxTileCols))*size)
+	if err != nil {
+		return err
 	}
+	s.packedB, s.b = b, memory.View[T](b)
+	return nil
+}
+
+func (s *schedule[T]) close() {
+	s.rooms.release()
+	if s.packedB != nil {
+		s.packedB.Release()
+	}
+}
+
+// run computes with one worker.
+func (s *schedule[T]) run() error {
+	if err := s.open(1); err != nil {
+		return err
+	}
+	defer s.close()
 	for i := range s.order.tasks() {
 		if err := device.Canceled(s.ctx, "cpu", ""); err != nil {
 			return err
