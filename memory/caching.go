@@ -13,7 +13,8 @@ import (
 // is kept, the oldest dropped first: never more than the given number of bytes,
 // and never so much that blocks in use and blocks kept are together more than
 // the most that was in use at one time. The second means that a Caching never
-// makes a program's peak higher.
+// makes a program's peak higher. A third, a lower bound for when nothing was
+// asked of it for a while, is [Caching.SetIdle]'s.
 type Caching struct {
 	inner Allocator
 	max   int64

@@ -38,3 +38,30 @@ func TestRecordWords(t *testing.T) {
 		}
 	}
 }
+
+// Groupings whose records go by way of lines, which they do from the first row on, have
+// a map's groups, of values that are null too. The tiers agree with one another elsewhere.
+func TestTalliesByLines(t *testing.T) {
+	defer func() { groupLoops = goLoops }()
+	values := []*memory.Column{floatsWithNulls(t, manyRows), wholeInts(t, manyRows)}
+	spare := shapedColumn(t, rand.New(rand.NewPCG(testSeed, 73)), manyRows, func(r *rand.Rand, _ int64) int64 {
+		return int64(mix(uint64(r.Int64N(30_000)))) >> 1 // bit 63 is to spare for a null
+	})
+	names, all := available()
+	for i, l := range all {
+		by := *l
+		by.lines.from = 1
+		groupLoops = func() *loops { return &by }
+		for _, shape := range []string{"distinct", "far sorted", "sparse in range", ""} {
+			t.Run(names[i]+" "+shape, func(t *testing.T) {
+				keys := spare
+				if shape != "" {
+					keys = shapedColumn(t, rand.New(rand.NewPCG(testSeed, 74)), manyRows, shapes[shape])
+				}
+				for _, v := range values {
+					checkTallies(t, []*memory.Column{keys}, v, false, true)
+				}
+			})
+		}
+	}
+}
