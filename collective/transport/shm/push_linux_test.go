@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -202,6 +203,19 @@ func TestInterruptedWrites(t *testing.T) {
 	}
 }
 
+// runUntil keeps its thread running until over is 1; begun is 1 from then on. It calls nothing that begins with a look at
+// the goroutine's stack, which is where Go puts a goroutine aside and its thread to sleep: under the race detector each
+// method of package atomic does.
+//
+//go:nosplit
+//go:norace
+func runUntil(over, begun *uint32) {
+	*begun = 1
+	for *over == 0 {
+		_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // it runs on, and where processors are few others do too
+	}
+}
+
 // A reader that is interrupted waits for a writer that runs, which may be in the call.
 func TestReaderWaitsForWrite(t *testing.T) {
 	a, b := pushing(t)
@@ -217,8 +231,8 @@ func TestReaderWaitsForWrite(t *testing.T) {
 	// The writer's thread runs all the time: Go must not take its processor away, nor wait for it to collect.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.NumCPU())))
-	var over atomic.Bool
-	began, wrote, got := make(chan struct{}), make(chan bool), make(chan error, 1)
+	var begun, over uint32
+	wrote, got := make(chan bool), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -238,16 +252,18 @@ func TestReaderWaitsForWrite(t *testing.T) {
 		}
 		d.reaches[0].base.Store(uint64(addressOf(into)) + n - part)
 		d.busy.Store(uint32(unix.Gettid()))
-		close(began)
-		for !over.Load() { // at work
-		}
+		runUntil(&over, &begun)
 		is := d.call(os.Getpid(), 0, sent[n-part:])
 		d.busy.Store(0)
 		wrote <- is
 	}()
-	<-began
+	for atomic.LoadUint32(&begun) == 0 {
+		time.Sleep(time.Millisecond)
+	}
 	go func() { got <- b.Recv(0, &transport.Header{Seq: 1, Len: n}, &transport.Sink{Into: into}) }()
-	time.Sleep(10 * time.Millisecond)
+	for left := uint32(1); left > 0; _, _, left = a.lanes[1].out.slots[0].parts() { // then it has only the writer to wait for
+		time.Sleep(time.Millisecond)
+	}
 	b.Interrupt(errOver)
 	select {
 	case err := <-got:
@@ -255,7 +271,7 @@ func TestReaderWaitsForWrite(t *testing.T) {
 		got <- err
 	case <-time.After(50 * time.Millisecond):
 	}
-	over.Store(true)
+	atomic.StoreUint32(&over, 1)
 	if <-wrote {
 		t.Error("a call that began after the interruption writes")
 	}
