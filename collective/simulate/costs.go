@@ -8,7 +8,7 @@ type Point struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Curve is seconds a byte by the size of all vectors that the ranks of a node work on, since
+// Curve is seconds a byte by the size of all that the ranks of a node read or write, since
 // caches are faster than memory and the largest one is shared: points by rising Bytes, straight lines over the
 // logarithm of the size between them, and constant beyond the ends. An empty Curve
 // is 0 everywhere.
@@ -110,6 +110,10 @@ type Costs struct {
 	// Whole is the longest message inside a node that its receiver sees only when the
 	// sender has handed over all of it.
 	Whole int64 `json:"whole,omitempty"`
+	// Helped says that of a message inside a node longer than Eager both sides' processors move
+	// bytes, each those that the other has not begun, which is what RecvByte says: a sender that has
+	// nothing else to do begins before the receiver does, into memory that waits for it since its round began.
+	Helped bool `json:"helped,omitempty"`
 	// Stream is the least time a byte of a message inside a node longer than Whole, from
 	// when its first byte leaves until the last is there, by its bytes. An empty one is none.
 	Stream Curve `json:"stream,omitempty"`

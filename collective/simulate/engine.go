@@ -48,11 +48,11 @@ type queue struct {
 
 func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engine {
 	n := c.Network
-	vectors := 0.0 // of all ranks of the root's node
+	vectors := 0.0 // bytes that the ranks of the root's node read or write
 	for lo, r := call.Root/n.PerNode*n.PerNode, 0; r < n.PerNode && lo+r < call.Size; r++ {
 		of := call
 		of.Rank = lo + r
-		vectors += float64(of.InputLen()+of.OutputLen()+with.Plan(of).Scratch) * float64(c.Width)
+		vectors += float64(touched(with.Plan(of))) * float64(c.Width)
 	}
 	e := &engine{
 		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),

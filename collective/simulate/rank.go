@@ -33,6 +33,7 @@ type rank struct {
 	held  int32   // sent messages that may not be changed yet
 	steps int32   // rounds done
 	clock float64 // up to when it has worked, or since when it waits
+	began float64 // its round
 	slow  float64 // its processor's time, as a multiple
 	from  float64 // since when it works on bytes,
 	to    float64 // and until when
@@ -86,6 +87,7 @@ func (e *engine) step(r int32, k *rank) bool {
 			return false
 		}
 		k.round, k.given, k.taken, k.phase = round, 0, 0, sending
+		k.began = k.clock
 		e.local(r, k, round.Local)
 	case sending:
 		if int(k.given) == len(k.round.Sends) {
@@ -160,6 +162,9 @@ func (e *engine) workers(r int32, at float64) int {
 func (e *engine) local(r int32, k *rank, steps []algorithm.Local) {
 	for i := range steps {
 		l := &steps[i]
+		if !l.Fold && l.Into == l.A { // in place there is nothing to do
+			continue
+		}
 		bytes := float64(l.Into.Len) * e.width
 		e.into = k.mem.read(e.into[:0], l.A)
 		x := e.copies
@@ -241,7 +246,9 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 	if m.fresh && m.waits {
 		fresh = c.fresh
 	}
-	e.work(r, k, fixed, m.bytes, c.work(m, &c.RecvByte), folding, fresh)
+	side := c.work(m, &c.RecvByte)
+	bytes := m.bytes - e.before(c, k, m, v, side)
+	e.work(r, k, fixed, bytes, side, folding, fresh)
 	k.clock = max(k.clock, m.tail+fixed*k.slow)
 	if m.waits && c == &e.inside {
 		e.events.push(k.clock, acked, m.from)
@@ -262,6 +269,18 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 		k.mem.write(v.Into, e.into)
 	}
 	e.free = append(e.free, i)
+}
+
+// before are the bytes of a message that its sender has brought alone before the receiver took it: at
+// half the pace of two, since it had nothing else to do and the receiver's round had begun. What is
+// combined waits for the receiver, and a sender that others wait for too may be at work for them.
+func (e *engine) before(c *costs, k *rank, m *message, v *algorithm.Recv, side rate) float64 {
+	s := &e.ranks[m.from]
+	if !c.Helped || !m.waits || v.Side != algorithm.Plain || c != &e.inside || s.phase != flushing || s.held > 1 || side.one <= 0 {
+		return 0
+	}
+	alone := k.clock - max(s.clock, k.began)
+	return min(m.bytes, max(0, alone)/(2*side.one*s.slow))
 }
 
 // end is a rank that has walked its schedule.

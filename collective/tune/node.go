@@ -92,6 +92,7 @@ func (f *Figures) memory(c *simulate.Costs) {
 	c.Latency = math.Max(0, math.Max(a, both)-c.Send-c.Recv)
 	c.Eager, c.Whole, c.Long = f.Eager, f.Eager, f.step(c.Send+c.Recv+c.Latency)
 	c.Depth, c.Room = int(f.Depth), f.Room
+	c.Helped = true
 	c.FreshByte = simulate.Rate{
 		One: among(3, per(f.OneFresh, func(i int) float64 { return f.OneWay[i].Seconds + f.Copy[i].Seconds }, 1)),
 		Two: among(6, per(f.BothFresh, func(i int) float64 { return f.BothWays[i].Seconds + f.CopyTwo[i].Seconds }, 1)),
@@ -176,6 +177,7 @@ func (c *Crowd) share(n *simulate.Network) {
 	} else {
 		x.RecvByte = simulate.Rate{One: among(2, per(c.Row, func(int) float64 { return c.Far + x.Long }, 1)), Two: among(all, two)}
 		x.Eager, x.Whole, x.Depth, x.Room = c.Eager, c.Eager, int(c.Depth), c.Room
+		x.Helped = false
 		x.FreshByte.Two = among(1.5*all, per(c.ShiftFresh, func(i int) float64 {
 			p := c.Shift[i]
 			return p.Seconds + sharing*n.Copy.Two.At(all*p.Bytes)*p.Bytes
