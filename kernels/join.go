@@ -32,7 +32,7 @@ type JoinOptions struct {
 	// AnyOrder allows the pairs in any order. It is read when probing.
 	AnyOrder bool
 	// MaxPairs, if not 0, bounds the pairs of one Probe: more are a PairsError,
-	// told before memory is taken for any.
+	// told before memory is taken for any. See JoinColumns for those of one.
 	MaxPairs int64
 }
 

@@ -39,9 +39,12 @@ func (s *Set) JoinsColumns(keys []*memory.Column, nullsEqual bool) bool {
 	return s.JoinColumns != nil && len(keys) == 1 && JoinColumnsKeys.Has(keys[0].Type().ID()) && !nullsEqual
 }
 
-// JoinColumns is the inner join of two sides as columns, with their rows in any
-// order, which is the same each time. It equals JoinBuild of the right keys, Probe
-// with the left ones, and Take of each column. Keys are as in JoinBuild, and
+// JoinColumns is the inner join of two sides as columns, in left order and then right
+// order, or with o.AnyOrder in any, which is the same each time. It equals JoinBuild of
+// the right keys, Probe with the left ones, and Take of each column. In left order all
+// pairs are found before the first is given, so that more than o.MaxPairs, if that is
+// not 0, are a PairsError of this call: how many there would be is not known then. One
+// whose pairs crowd on few left rows may be, too. Keys are as in JoinBuild, and
 // columns have as many rows as their side's keys (ErrMismatch). Where the set has
 // not got it for the keys, it is those three, and all rows come at once.
 func (b *Backend) JoinColumns(ctx context.Context, s device.Stream, left, right JoinSide, o JoinOptions) (rows JoinRows, err error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// Joins in any order of two sides of which neither is small are done on whole
-// columns where the backend has a kernel for it (kernels.JoinColumns).
+// Inner joins of two sides of which neither is small, in left order or any, are done
+// on whole columns where the backend has a kernel for it (kernels.JoinColumns).
 const (
 	// wholeLeast is how many right rows there must be: a table of fewer stays in
 	// the caches, and rows find their partners there faster than they are moved.
@@ -25,6 +25,10 @@ const (
 	// wholeMost is how many times the right rows, which are held anyway, may be
 	// held of left rows.
 	wholeMost = 4
+	// wholePairs is how many times the rows of both sides the pairs may be in left
+	// order, as they are all found before the first is given. Where they are more,
+	// left rows stream past a table.
+	wholePairs = 2
 	// wholeRows is about how many left rows are joined at once.
 	wholeRows = 16 * probeRows
 )
@@ -42,7 +46,7 @@ const (
 // no key twice. A table without repeated keys is used then, as it is for small sides.
 func (o *joinOp) wholeWay() wholeWay {
 	n, set := o.node, o.r.backend.Set
-	if n.kind != Inner || !n.anyOrder || len(n.outputs) == 0 || o.build.rows < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
+	if n.kind != Inner || len(n.outputs) == 0 || o.build.rows < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
 		return wholeNever
 	}
 	_, plain := o.leftKeys.ColumnOf(0)
@@ -94,7 +98,11 @@ func (o *joinOp) startWhole(ctx context.Context) (done bool, err error) {
 				right.Columns = append(right.Columns, o.build.ColumnNamed(out.right))
 			}
 		}
-		o.whole, err = o.r.backend.JoinColumns(ctx, o.r.stream, left, right, kernels.JoinOptions{AnyOrder: true})
+		options := kernels.JoinOptions{AnyOrder: n.anyOrder}
+		if !n.anyOrder {
+			options.MaxPairs = wholePairs * (whole.rows + o.build.rows)
+		}
+		o.whole, err = o.r.backend.JoinColumns(ctx, o.r.stream, left, right, options)
 		whole.Release()
 	}
 	if errors.Is(err, device.ErrOutOfMemory) {

@@ -1,9 +1,13 @@
 package table
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -45,9 +49,9 @@ func bigSides(t *testing.T, b *kernels.Backend) (left, right *Table) {
 	return make(rows+1000, 7919, "v", 3), make(rows, 104729, "w", 1)
 }
 
-// A join in any order of two large sides has the rows of the one in order: with
-// one column a side and with several, renamed keys, in chunks, and where memory
-// does not allow it whole.
+// A join of two large sides as whole columns has the rows of the one past a table, in
+// left order in the same order: with one column a side and with several, renamed keys,
+// in chunks, and where memory does not allow it whole.
 func TestJoinOfWholeColumns(t *testing.T) {
 	var limit *budget
 	b := backendOver(t, func(a memory.Allocator) memory.Allocator {
@@ -64,20 +68,85 @@ func TestJoinOfWholeColumns(t *testing.T) {
 		},
 	} {
 		held := limit.allow(0)
+		set, wholes := b.Set, 0
+		past, counting := *set, *set
+		past.JoinColumns = nil
+		if set.JoinColumns != nil {
+			counting.JoinColumns = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
+				rows, err := set.JoinColumns(ctx, s, left, right, o)
+				if err == nil {
+					wholes++
+				}
+				return rows, err
+			}
+		}
+		b.Set = &past
 		want := collect(t, q())
-		slices.Sort(want)
+		b.Set = &counting
 		most := limit.most - held
 		if name != "one column a side" { // left rows are held, too
 			most *= 2
 		}
 		for _, allowed := range []int64{0, most + most/16} { // in order it takes less
 			limit.allow(allowed)
-			got := collect(t, q(AnyOrder()))
-			slices.Sort(got)
+			got, before := collect(t, q()), wholes
 			equalRows(t, name, got, want)
+			any := collect(t, q(AnyOrder()))
+			slices.Sort(any)
+			slices.Sort(got)
+			equalRows(t, name+", in any order", any, got)
+			if allowed == 0 && set.JoinColumns != nil && (before == 0 || wholes == before) {
+				t.Errorf("%s: %d joins of whole columns in left order, %d in any", name, before, wholes-before)
+			}
 			if left := limit.allow(0); left != held {
 				t.Errorf("%s: %d bytes are still held", name, left-held)
 			}
 		}
+		b.Set = set
 	}
 }
+
+// A join in left order of which there are too many pairs for whole columns has the rows
+// of one past a table.
+func TestJoinOfTooManyPairs(t *testing.T) {
+	b := testBackend(t)
+	const rows = wholeLeast
+	k, left := make([]int64, rows), make([]int64, 4000)
+	for i := range k {
+		k[i] = int64(mixed(uint64(i / 300)))
+	}
+	for i := range left {
+		left[i] = k[i%600]
+	}
+	r, err := New(b, Column("k", k))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	l, err := New(b, Column("k", left))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	set, refused := b.Set, 0
+	counting := *set
+	if set.JoinColumns != nil {
+		counting.JoinColumns = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
+			rows, err := set.JoinColumns(ctx, s, left, right, o)
+			var pairs *kernels.PairsError
+			if errors.As(err, &pairs) {
+				refused++
+			}
+			return rows, err
+		}
+	}
+	b.Set = &counting
+	defer func() { b.Set = set }()
+	equalRows(t, "many pairs", collect(t, From(l).Join(r, Inner, On("k")).Agg(Count("k"))), []string{fmt.Sprint(300 * len(left))})
+	if set.JoinColumns != nil && refused != 1 {
+		t.Errorf("%d joins of whole columns were refused", refused)
+	}
+}
+
+// mixed is a number for each number, far from those of its neighbours.
+func mixed(i uint64) uint64 { return i * 0x9e3779b97f4a7c15 }

@@ -10,9 +10,8 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// Two sides whose joined rows may come in any order are cut by the hashes of
-// their keys into parts, and what joined rows have of a side goes with the key: a
-// column's value where there is one besides the key, else the row's number. The
+// Two large sides are cut by the hashes of their keys into parts, and what joined
+// rows have of a side goes with the key (in left order see orderedJoin): a column's value where there is one besides the key, else the row's number. The
 // right rows of a part, put in buckets by further bits of the hash, stay in the
 // second-level cache while the left rows of the part look for theirs, and pairs
 // leave in the order of parts. So each side is read one and a half times, written
@@ -20,7 +19,7 @@ import (
 // memory is never asked at random. (The radix join of Manegold, Boncz and Kersten,
 // 2002, in one pass.)
 //
-// The records lie in blocks of neighbouring parts, of 8 to 16 MiB for many rows. A
+// The records lie in blocks of neighbouring parts, of 4 to 8 MiB for many rows. A
 // block is given back as soon as its parts are joined, and results are written to
 // blocks of that size: beside the records of both sides there is never more than
 // what the workers are writing, and the result of all takes no more than they took.
@@ -29,8 +28,6 @@ const (
 	// more than mostJoinParts of them: 256 KiB of records twice, and their buckets.
 	joinPartRows  = 1 << 14
 	mostJoinParts = 11 // the logarithm
-	// joinBlock is the least size of a block, if there are not fewer than two.
-	joinBlock = 8 << 20
 	// joinGroupBlocks is how many blocks are joined by one worker and written side
 	// by side: a value of a result takes half as much as a record.
 	joinGroupBlocks = 2
@@ -40,6 +37,11 @@ const (
 	// on both sides. It goes on in the next call.
 	joinGroupPairs = 4 << 20
 )
+
+// joinBlock is the least size of a block, if there are not fewer than two. It is one
+// for all orders: a join finds the memory of the one before in the pool. Tests have
+// smaller ones.
+var joinBlock uint64 = 4 << 20
 
 // joinRecord is a row on its way to its part: the hash of its key, which can be
 // had back from it, and what it carries.
@@ -66,7 +68,7 @@ type joinGroup struct {
 	row      int // within the first of them
 }
 
-func (l *loops) joinColumns(ctx context.Context, s device.Stream, left, right kernels.JoinSide, _ kernels.JoinOptions) (kernels.JoinRows, error) {
+func (l *loops) joinColumns(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
 	for _, side := range []kernels.JoinSide{left, right} {
 		if err := tooLong(side.Keys[0].Len()); err != nil {
 			return nil, err
@@ -74,22 +76,18 @@ func (l *loops) joinColumns(ctx context.Context, s device.Stream, left, right ke
 	}
 	a := newArena(s)
 	j := &columnsJoin{l: l, a: a, alloc: a.alloc, stream: s, left: newJoinHalf(left), right: newJoinHalf(right)}
-	j.cut = uint(max(1, min(mostJoinParts, bits.Len64(uint64(j.right.n-1)/joinPartRows))))
+	if !o.AnyOrder {
+		return l.joinOrdered(ctx, j, o)
+	}
 	if j.right.n == 0 || j.left.n == 0 {
 		j.Release()
 		return j, nil
 	}
-	most := uint64(max(j.left.n, j.right.n)) * 16
-	blocks := min(j.cut, uint(max(1, bits.Len64(most/joinBlock)-1)))
-	err := j.right.split(ctx, l, a, j.cut, blocks)
-	if err == nil {
-		err = j.left.split(ctx, l, a, j.cut, blocks)
-	}
-	if err != nil {
+	if err := j.split(ctx); err != nil {
 		j.Release()
 		return nil, err
 	}
-	if j.blocks = joinGroupBlocks; blocks == 1 {
+	if j.blocks = joinGroupBlocks; len(j.left.blocks) == 2 {
 		j.blocks = 1 // for two workers
 	}
 	step := j.blocks << j.left.per
@@ -97,6 +95,19 @@ func (l *loops) joinColumns(ctx context.Context, s device.Stream, left, right ke
 		j.groups = append(j.groups, joinGroup{part: part, to: part + step})
 	}
 	return j, nil
+}
+
+// split makes the records of both sides, of one row at least, in blocks of
+// joinBlock bytes or up to twice as many.
+func (j *columnsJoin) split(ctx context.Context) error {
+	j.cut = uint(max(1, min(mostJoinParts, bits.Len64(uint64(j.right.n-1)/joinPartRows))))
+	most := uint64(max(j.left.n, j.right.n)) * 16
+	blocks := min(j.cut, uint(max(1, bits.Len64(most/joinBlock)-1)))
+	err := j.right.split(ctx, j.l, j.a, j.cut, blocks)
+	if err == nil {
+		err = j.left.split(ctx, j.l, j.a, j.cut, blocks)
+	}
+	return err
 }
 
 // Release gives back the records and what was not asked for.

@@ -19,7 +19,7 @@ import (
 
 // joinedSides joins two sides of keys whose rows carry their numbers, and gives
 // the pairs as they come, and how many batches they were.
-func joinedSides(ctx context.Context, t *testing.T, left, right []int64, rows int64) (pairs []uint64, batches int, err error) {
+func joinedSides(ctx context.Context, t *testing.T, left, right []int64, o kernels.JoinOptions, rows int64) (pairs []uint64, batches int, err error) {
 	d := host.New()
 	defer d.Close()
 	b := &kernels.Backend{Device: d, Set: Tiers()[0]}
@@ -38,7 +38,7 @@ func joinedSides(ctx context.Context, t *testing.T, left, right []int64, rows in
 		t.Cleanup(v.Release)
 		return kernels.JoinSide{Keys: []*memory.Column{k}, Columns: []*memory.Column{v, k}}
 	}
-	joined, err := b.JoinColumns(ctx, s, side(left), side(right), kernels.JoinOptions{AnyOrder: true})
+	joined, err := b.JoinColumns(ctx, s, side(left), side(right), o)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -102,10 +102,10 @@ func TestJoinColumnsShapes(t *testing.T) {
 			for _, k := range left {
 				want += at[k]
 			}
-			var first []uint64
+			var first, sorted []uint64
 			for _, threads := range counts {
 				runtime.GOMAXPROCS(threads)
-				pairs, batches, err := joinedSides(t.Context(), t, left, right, int64(threads)<<22)
+				pairs, batches, err := joinedSides(t.Context(), t, left, right, kernels.JoinOptions{AnyOrder: true}, int64(threads)<<22)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -115,9 +115,12 @@ func TestJoinColumnsShapes(t *testing.T) {
 				if first == nil {
 					first = pairs
 					if raceDetector { // which makes sorting millions of pairs ten times as long
+						if _, _, err := joinedSides(t.Context(), t, left, right, kernels.JoinOptions{}, 1<<20); err != nil {
+							t.Fatal(err)
+						}
 						continue
 					}
-					sorted := slices.Clone(pairs)
+					sorted = slices.Clone(pairs)
 					slices.Sort(sorted)
 					if n := len(slices.Compact(sorted)); int64(n) != want {
 						t.Fatalf("%d pairs, %d of them distinct", want, n)
@@ -125,22 +128,33 @@ func TestJoinColumnsShapes(t *testing.T) {
 				} else if !slices.Equal(pairs, first) {
 					t.Errorf("%d threads: another order", threads)
 				}
+				if sorted != nil {
+					inOrder, _, err := joinedSides(t.Context(), t, left, right, kernels.JoinOptions{}, 1<<20)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !slices.Equal(inOrder, sorted) {
+						t.Errorf("%d threads: in left order there are other pairs", threads)
+					}
+				}
 			}
 		})
 	}
 }
 
-// A join of columns stops within its steps when its context ends.
+// A join of columns in either order stops within its steps when its context ends.
 func TestJoinColumnsCanceled(t *testing.T) {
 	keys := make([]int64, 20_000)
 	for i := range keys {
 		keys[i] = int64(i % 3)
 	}
 	for looks := range int64(30) {
-		ctx := &endsAfter{Context: t.Context()}
-		ctx.looks.Store(looks)
-		if _, _, err := joinedSides(ctx, t, keys, keys, 1<<20); !errors.Is(err, device.ErrCanceled) {
-			t.Fatalf("after %d looks at the context: %v", looks, err)
+		for _, o := range []kernels.JoinOptions{{AnyOrder: true}, {MaxPairs: 1 << 40}} {
+			ctx := &endsAfter{Context: t.Context()}
+			ctx.looks.Store(looks)
+			if _, _, err := joinedSides(ctx, t, keys, keys, o, 1<<20); !errors.Is(err, device.ErrCanceled) {
+				t.Fatalf("%+v, after %d looks at the context: %v", o, looks, err)
+			}
 		}
 	}
 }

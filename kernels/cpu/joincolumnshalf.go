@@ -70,7 +70,7 @@ func (h *joinHalf) drop(a *arena, block int) {
 func (h *joinHalf) makeBlocks(a *arena, cut, blocks uint) (err error) {
 	h.per, h.blocks = cut-blocks, make([]vec[joinRecord], 1<<blocks)
 	usual := h.ends[len(h.ends)-1] >> blocks
-	h.room = usual + usual/16 + 1
+	h.room = usual + usual/32 + 1
 	for b := range h.blocks {
 		rows := h.ends[(b+1)<<h.per] - h.ends[b<<h.per]
 		size := rows

@@ -82,11 +82,16 @@ func joinBlocks(ctx context.Context, records []joinRecord, f func(some []joinRec
 	return nil
 }
 
+// pairTaker takes the first n pairs, before others are found.
+type pairTaker interface {
+	put(p *joinPairs, n int) error
+}
+
 // probe gives the pairs of some left rows, at most joinStep. The first two rows of
 // each bucket are compared without a branch: what is no partner is written over.
 // Hashes that are equal are of one bucket, so that whether a bucket has as many
 // need not be asked. Rows of larger buckets come after these.
-func (r *joinRoom) probe(ctx context.Context, left []joinRecord, o *joinOut) error {
+func (r *joinRoom) probe(ctx context.Context, left []joinRecord, o pairTaker) error {
 	ends, records, p := r.ends.s, r.records.s, &r.pairs
 	cut, back := r.cut&63, r.back&63
 	at, crowds := 0, 0

@@ -268,25 +268,27 @@ func TestSameJoins(t *testing.T) {
 		}
 		right := shapedColumn(t, r, rows, shapes[name])
 		payload := wholeInts(t, rows)
-		eachSame(t, name+", columns", func(b *kernels.Backend, s device.Stream) ([]*memory.Column, error) {
-			joined, err := b.JoinColumns(ctx, s, kernels.JoinSide{Keys: []*memory.Column{left}, Columns: []*memory.Column{numbers, left}},
-				kernels.JoinSide{Keys: []*memory.Column{right}, Columns: []*memory.Column{payload}}, kernels.JoinOptions{AnyOrder: true})
-			if err != nil {
-				return nil, err
-			}
-			defer joined.Release()
-			var all []*memory.Column
-			for {
-				columns, err := joined.Next(ctx, 1<<20)
-				if err == io.EOF {
-					return all, nil
-				}
+		for _, o := range []kernels.JoinOptions{{AnyOrder: true}, {}} {
+			eachSame(t, fmt.Sprintf("%s, columns, %+v", name, o), func(b *kernels.Backend, s device.Stream) ([]*memory.Column, error) {
+				joined, err := b.JoinColumns(ctx, s, kernels.JoinSide{Keys: []*memory.Column{left}, Columns: []*memory.Column{numbers, left}},
+					kernels.JoinSide{Keys: []*memory.Column{right}, Columns: []*memory.Column{payload}}, o)
 				if err != nil {
 					return nil, err
 				}
-				all = append(all, columns...)
-			}
-		})
+				defer joined.Release()
+				var all []*memory.Column
+				for {
+					columns, err := joined.Next(ctx, 1<<20)
+					if err == io.EOF {
+						return all, nil
+					}
+					if err != nil {
+						return nil, err
+					}
+					all = append(all, columns...)
+				}
+			})
+		}
 		samePairs(t, name, []*memory.Column{left}, []*memory.Column{right}, kernels.JoinKind(i)%(kernels.AntiJoin+1), false)
 	}
 	far, near := shapedColumn(t, r, sameRows, shapes["20k far"]), shapedColumn(t, r, sameRows, shapes["extremes"])
