@@ -16,6 +16,7 @@ type joinNode struct {
 	kind        Kind
 	joinOptions
 	keyTypes []arrow.DataType // what both sides of each key are cast to
+	streams  bool             // few rows are needed, and left ones after these are not asked for
 	outputs  []joinOutput
 	out      *arrow.Schema
 }

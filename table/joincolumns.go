@@ -46,7 +46,7 @@ const (
 // no key twice. A table without repeated keys is used then, as it is for small sides.
 func (o *joinOp) wholeWay() wholeWay {
 	n, set := o.node, o.r.backend.Set
-	if n.kind != Inner || len(n.outputs) == 0 || o.build.rows < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
+	if n.kind != Inner || n.streams || len(n.outputs) == 0 || o.build.rows < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
 		return wholeNever
 	}
 	_, plain := o.leftKeys.ColumnOf(0)

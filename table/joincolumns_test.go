@@ -106,6 +106,41 @@ func TestJoinOfWholeColumns(t *testing.T) {
 	}
 }
 
+// A join of which few rows are needed asks for no more left ones than give these, in
+// left order and any.
+func TestJoinOfFirstRows(t *testing.T) {
+	b := testBackend(t)
+	left, right := bigSides(t, b)
+	set, wholes := b.Set, 0
+	counting := *set
+	if set.JoinColumns != nil {
+		counting.JoinColumns = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
+			wholes++
+			return set.JoinColumns(ctx, s, left, right, o)
+		}
+	}
+	b.Set = &counting
+	defer func() { b.Set = set }()
+	join := func(o ...JoinOption) *Query {
+		return From(left).Join(right, Inner, append(o, On("k"))...).Select("v", "w")
+	}
+	all := collect(t, join())
+	if set.JoinColumns != nil && wholes != 1 {
+		t.Fatalf("%d joins of whole columns", wholes)
+	}
+	equalRows(t, "the first", collect(t, join().Slice(3, 5)), all[3:8])
+	if n := len(collect(t, join(AnyOrder()).Head(7))); n != 7 {
+		t.Errorf("%d rows of 7", n)
+	}
+	if set.JoinColumns != nil && wholes != 1 {
+		t.Errorf("%d joins of whole columns for a few rows", wholes-1)
+	}
+	equalRows(t, "many", collect(t, join().Head(probeRows+1)), all)
+	if set.JoinColumns != nil && wholes != 2 {
+		t.Errorf("%d joins of whole columns for many rows", wholes-1)
+	}
+}
+
 // A join in left order of which there are too many pairs for whole columns has the rows
 // of one past a table.
 func TestJoinOfTooManyPairs(t *testing.T) {

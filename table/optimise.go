@@ -161,6 +161,10 @@ func limited(n node, rows int64) node {
 		out := *n
 		out.n = min(out.n, rows)
 		return &out
+	case *joinNode: // whose first rows come when some left rows are through
+		out := *n
+		out.streams = rows <= probeRows
+		return &out
 	}
 	return n
 }

@@ -11,10 +11,11 @@ import (
 )
 
 // Two large sides are cut by the hashes of their keys into parts, and what joined
-// rows have of a side goes with the key (in left order see orderedJoin): a column's value where there is one besides the key, else the row's number. The
-// right rows of a part, put in buckets by further bits of the hash, stay in the
-// second-level cache while the left rows of the part look for theirs, and pairs
-// leave in the order of parts. So each side is read one and a half times, written
+// rows have of a side goes with the key: a column's value where there is one besides
+// the key, else the row's number. In left order that is so of the right side, see
+// [orderedJoin]. The right rows of a part, put in buckets by further bits of the hash,
+// stay in the second-level cache while the left rows of the part look for theirs, and
+// pairs leave in the order of parts. So each side is read one and a half times, written
 // once and read once as records of 16 bytes, and the result is written once;
 // memory is never asked at random. (The radix join of Manegold, Boncz and Kersten,
 // 2002, in one pass.)
