@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,16 +42,22 @@ func over(t testing.TB, ends []transport.Endpoint, o Options) []*Comm {
 func each(t *testing.T, comms []*Comm, f func(c *Comm) error) []error {
 	t.Helper()
 	errs := make([]error, len(comms))
-	var all sync.WaitGroup
+	ends := make(chan int, len(comms))
 	for i, c := range comms {
-		all.Go(func() { errs[i] = f(c) })
+		go func() {
+			defer func() { ends <- i }()
+			errs[i] = f(c)
+		}()
 	}
-	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(limit):
-		t.Fatal("the ranks hang")
+	late := time.After(limit)
+	said := "the ranks hang"
+	for range comms {
+		select {
+		case i := <-ends:
+			said += fmt.Sprintf("; rank %d has ended: %v", i, errs[i])
+		case <-late:
+			t.Fatal(said)
+		}
 	}
 	return errs
 }

@@ -177,9 +177,12 @@ func TestGrowAlone(t *testing.T) {
 func TestGrowWithoutDeadline(t *testing.T) {
 	meet := overTCP(filepath.Join(t.TempDir(), "meeting"), nil)
 	reports := make(chan collective.Stall, 10)
-	o := collective.Options{Deadline: limit, Timeout: 4 * time.Second, Stall: 2 * time.Second, OnStall: func(s collective.Stall) { reports <- s }}
-	waits := func(call string, err error) {
-		if !errors.Is(err, device.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "rank 2 did not come") ||
+	// They give up one after the other, so that each has a known number of others there.
+	patience := func(t time.Duration) collective.Options {
+		return collective.Options{Deadline: limit, Timeout: t, Stall: 2 * time.Second, OnStall: func(s collective.Stall) { reports <- s }}
+	}
+	waits := func(call, absent string, err error) {
+		if !errors.Is(err, device.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || err == nil || !strings.Contains(err.Error(), absent+" did not come") ||
 			!strings.Contains(err.Error(), "Options.Timeout") {
 			t.Errorf("%s: %v", call, err)
 		}
@@ -187,6 +190,10 @@ func TestGrowWithoutDeadline(t *testing.T) {
 	var all sync.WaitGroup
 	for _, e := range inproc.New(2) {
 		all.Go(func() {
+			o, absent := patience(9*time.Second), "ranks 1, 2, 3"
+			if e.Rank() == 1 {
+				o, absent = patience(6*time.Second), "ranks 2, 3"
+			}
 			c, err := collective.New(e, o)
 			if err != nil {
 				t.Error(err)
@@ -194,7 +201,7 @@ func TestGrowWithoutDeadline(t *testing.T) {
 			}
 			defer c.Close()
 			_, err = c.Grow(context.Background(), 4, meet)
-			waits("Grow", err)
+			waits("Grow", absent, err)
 			if c.Stats().Stalls != 1 {
 				t.Errorf("%d stalls are counted", c.Stats().Stalls)
 			}
@@ -204,8 +211,8 @@ func TestGrowWithoutDeadline(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		_, err := collective.Enter(context.Background(), 3, 4, meet, o)
-		waits("Enter", err)
+		_, err := collective.Enter(context.Background(), 3, 4, meet, patience(4*time.Second))
+		waits("Enter", "rank 2", err)
 	})
 	all.Wait()
 	for range 3 {

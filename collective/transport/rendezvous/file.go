@@ -89,8 +89,9 @@ type visitor struct {
 	nonce   string
 	epoch   string // under which it is entered
 	missing []int
-	strange string // what the file has of another world
+	strange string // what the file has of another world, or no longer has of this one
 	refused string // rank 0: who came of another world
+	left    string // of rank 0, and who was missing then
 }
 
 // look does what can be done now: enter, wait, or take the table.
@@ -99,10 +100,20 @@ func (v *visitor) look(l *ledger) (*Table, change, error) {
 	if rank == 0 && v.epoch == "" {
 		*l = ledger{Epoch: v.nonce, Size: v.world.Size, ID: v.world.ID}
 	}
+	before := v.missing
 	v.missing, v.strange = []int{0}, v.refused
 	switch own := l.Guests[rank]; {
 	case rank == 0 && l.Epoch != v.nonce:
 		return nil, keep, errors.New("another rank 0 has taken the file")
+	case l.Epoch == "" && v.epoch != "":
+		if v.left == "" {
+			v.left = "it was there and has left"
+			if len(before) > 0 {
+				v.left += ", " + named(before) + " had not come"
+			}
+		}
+		v.strange = v.left
+		return nil, keep, nil
 	case l.Epoch == "":
 		return nil, keep, nil
 	case l.Size != v.world.Size || l.ID != v.world.ID:
@@ -120,7 +131,7 @@ func (v *visitor) look(l *ledger) (*Table, change, error) {
 			l.Guests = map[int]*guest{}
 		}
 		l.Guests[rank] = &guest{Nonce: v.nonce, Card: v.card}
-		v.epoch, next = l.Epoch, rewrite
+		v.epoch, v.left, next = l.Epoch, "", rewrite
 	}
 	for nonce, who := range l.Strangers {
 		if rank == 0 && who != "" {

@@ -184,6 +184,54 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// Who waits at a file that rank 0 has left says so, and meets the next rank 0.
+func TestFileOfRankZeroGone(t *testing.T) {
+	address := "file://" + filepath.Join(t.TempDir(), "meeting")
+	first, end := context.WithCancel(t.Context())
+	defer end()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	known := make(chan []int, 1000) // who is missing, as rank 2 hears it
+	wait := Watching(ctx, func(missing []int) {
+		select {
+		case known <- missing:
+		default:
+		}
+	})
+	go func() {
+		_, err := Meet(first, world(0, 4, address), nil, nil)
+		if err == nil {
+			t.Error("rank 0 met alone")
+		}
+		end()
+	}()
+	gone := make(chan error, 1)
+	go func() {
+		_, err := Meet(wait, world(2, 4, address), nil, nil)
+		gone <- err
+	}()
+	until := func(want ...int) {
+		for {
+			select {
+			case missing := <-known:
+				if slices.Equal(missing, want) {
+					return
+				}
+			case <-time.After(limit):
+				t.Fatalf("rank 2 does not hear that %v are missing", want)
+			}
+		}
+	}
+	until(1, 3)
+	end()
+	until(0)
+	cancel()
+	if err := <-gone; err == nil || !strings.Contains(err.Error(), "rank 0 did not come (it was there and has left, ranks 1, 3 had not come)") {
+		t.Error(err)
+	}
+	checkTables(t, meetAll(t, within(t, limit), all(4, address), nil))
+}
+
 // A rank whose context is over before it begins names the others too.
 func TestMissingFromTheStart(t *testing.T) {
 	for name, address := range places(t) {

@@ -10,8 +10,9 @@ import (
 	"github.com/volley-go/volley/collective/transport"
 )
 
-// linger bounds how long Close waits for a peer to take its goodbye.
-const linger = 100 * time.Millisecond
+// linger bounds how long Close waits for the others to have heard its goodbye. Who closes a
+// socket before resets what comes after, and who writes then learns of that first.
+const linger = 300 * time.Millisecond
 
 // endpoint is one rank.
 type endpoint struct {
@@ -119,8 +120,8 @@ func (e *endpoint) Signal(to int, text []byte) error {
 	}
 	err = p.notes.out.put(frame{kind: note, size: uint32(len(text))}, append([]byte(nil), text...), maxWaiting)
 	if err != nil && err != errWaiting {
-		p.lose(err)
-		return &Lost{to, p.lost.Err()}
+		go p.broken(err) // what the peer said before may be unread: the listener has the last word
+		return nil
 	}
 	return err
 }
@@ -156,8 +157,10 @@ func (e *endpoint) Close() error {
 			for _, p := range e.peers {
 				if p != nil {
 					_ = p.notes.out.flush()
+					p.hangUp()
 				}
 			}
+			e.ears.Wait() // they hear that the others hang up, too
 		}()
 		late := time.NewTimer(linger)
 		defer late.Stop()
@@ -176,7 +179,6 @@ func (e *endpoint) Close() error {
 			p.close()
 		}
 		<-said
-		e.ears.Wait()
 		e.site.leave()
 	})
 	return nil

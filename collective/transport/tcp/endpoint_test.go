@@ -99,6 +99,43 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// A rank that leaves while others send it notes has left and is not lost: what it said last
+// is heard before their sending's failure counts.
+func TestLeftBesideNotes(t *testing.T) {
+	for name, o := range map[string]Options{"plain": {}, "secret": {Secret: testSecret}} {
+		t.Run(name, func(t *testing.T) {
+			for range 10 {
+				ends := open(t, 3, o)
+				var all sync.WaitGroup
+				for _, e := range ends[1:] {
+					all.Go(func() {
+						for {
+							if err := e.Signal(0, []byte("beat")); err != nil {
+								if !errors.Is(err, transport.ErrLeft) {
+									t.Errorf("a note to it gives %v", err)
+								}
+								return
+							}
+						}
+					})
+				}
+				if n := <-ends[0].Notes(); n.Err != nil {
+					t.Errorf("note %+v", n)
+				}
+				if err := ends[0].Close(); err != nil {
+					t.Error(err)
+				}
+				for _, e := range ends[1:] {
+					if n := <-e.Notes(); !errors.Is(n.Err, transport.ErrLeft) {
+						t.Errorf("note %+v", n)
+					}
+				}
+				all.Wait()
+			}
+		})
+	}
+}
+
 // A waiting call ends when the other rank dies.
 func TestKilled(t *testing.T) {
 	for name, o := range map[string]Options{"plain": {}, "secret": {Secret: testSecret}} {

@@ -38,7 +38,7 @@ func looksAmong(cards []card, own string) looks {
 	return patient
 }
 
-// verdict is how long an ended data connection waits for the one with the notes to
+// verdict is how long an ended connection waits for what is read on the one with the notes to
 // say why.
 const verdict = 50 * time.Millisecond
 
@@ -83,11 +83,11 @@ type peer struct {
 func newPeer(e *endpoint, rank int, conns []net.Conn) (*peer, error) {
 	p := &peer{rank: rank, lost: transport.NewStop(), owner: e}
 	for i, c := range conns {
-		failed, b := p.lose, (*backlog)(nil)
+		var b *backlog
 		if i > 0 {
-			failed, b = p.broken, &e.backlog
+			b = &e.backlog
 		}
-		l, err := newLink(c, e.often, failed, b)
+		l, err := newLink(c, e.often, p.broken, b)
 		if err != nil {
 			return nil, err
 		}
@@ -115,6 +115,9 @@ func (p *peer) listen() {
 			err = in.payload(&f, text)
 		}
 		switch {
+		case errors.Is(err, io.EOF) && p.owner.closed.Load(): // it has heard the goodbye of this side
+			p.left()
+			return
 		case errors.Is(err, io.EOF):
 			p.lose(errors.New("its connection ended without a word"))
 			return
@@ -123,6 +126,7 @@ func (p *peer) listen() {
 			return
 		case f.kind == goodbye && len(text) == 0:
 			p.left()
+			p.hangUp()
 			return
 		case f.kind == goodbye:
 			p.lose(fmt.Errorf("it gave up: %s", text))
@@ -132,7 +136,7 @@ func (p *peer) listen() {
 	}
 }
 
-// broken is a data connection that failed. The connection with the notes may know
+// broken is a connection that failed. What comes on the one with the notes may know
 // better why: the rank left, or gave up.
 func (p *peer) broken(err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -165,6 +169,13 @@ func (p *peer) lose(err error) {
 func (p *peer) left() {
 	if p.lost.Set(transport.ErrLeft) {
 		p.owner.notes.Put(transport.Note{From: p.rank, Err: transport.ErrLeft})
+	}
+}
+
+// hangUp ends the notes of this side: behind a goodbye, and as the answer to one.
+func (p *peer) hangUp() {
+	if half, ok := socketOf(p.notes.conn).(*net.TCPConn); ok {
+		_ = half.CloseWrite() // fails where the connection has ended
 	}
 }
 
