@@ -38,6 +38,7 @@ var checks = []struct {
 	{name: "peers", log: `Missing .version`},
 	{name: "no_peer", log: `invalid write of 4 bytes`},
 	{name: "modules", log: `no host-compiled kernel of this name(?s).*parameter 1 has 8 bytes`},
+	{name: "ending"},
 	{name: "cycles"},
 }
 

@@ -34,6 +34,7 @@ void empty(Context* c) {
     std::lock_guard<std::mutex> l(c->mutex);
     old.assign(c->streams.begin(), c->streams.end());
     c->streams.clear();
+    c->ending.clear();
     loaded.swap(c->modules);
     c->peers.clear();
   }

@@ -38,8 +38,12 @@ CUEMU_EXPORT int cuStreamDestroy_v2(void* h) {
   auto s = streams().drop(h);
   if (!s) return InvalidHandle;
   {
-    std::lock_guard<std::mutex> l(s->context->mutex);
-    s->context->streams.erase(s);
+    Context* c = s->context;
+    std::lock_guard<std::mutex> l(c->mutex);
+    c->streams.erase(s);
+    // What it was given is still done, and who waits for the context waits for that too.
+    for (auto it = c->ending.begin(); it != c->ending.end();) it = (*it)->done == (*it)->queued ? c->ending.erase(it) : std::next(it);
+    if (s->done < s->queued) c->ending.insert(s);
   }
   streamClose(s);
   return Success;

@@ -143,6 +143,7 @@ struct Context {
   std::atomic<int> sticky{0};
   std::mutex mutex;
   std::set<StreamRef> streams;
+  std::set<StreamRef> ending; // destroyed, and may have work to do
   StreamRef legacy;
   std::set<int> peers;
   std::set<struct Module*> modules;

@@ -78,6 +78,7 @@ void contextWait(Context* c) {
   {
     std::lock_guard<std::mutex> l(c->mutex);
     all.assign(c->streams.begin(), c->streams.end());
+    all.insert(all.end(), c->ending.begin(), c->ending.end());
     all.push_back(c->legacy);
   }
   for (auto& s : all) streamWait(s, s->queued);

@@ -14,6 +14,7 @@ int cuInit(unsigned);
 int cuDevicePrimaryCtxRetain(void**, int);
 int cuDevicePrimaryCtxRelease_v2(int);
 int cuCtxPushCurrent_v2(void*);
+int cuCtxPopCurrent_v2(void**);
 int cuCtxSynchronize();
 int cuCtxEnablePeerAccess(void*, unsigned);
 int cuStreamCreate(void**, unsigned);
@@ -369,6 +370,22 @@ static std::map<std::string, std::function<void()>> checks = {
        OK(cuModuleUnload(module));
        WANT(cuModuleUnload(module) == 400);
        WANT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) == 400);
+     }},
+    {"ending", [] {
+       for (int i = 0; i < 200; i++) {
+         void *own, *s;
+         Ptr p;
+         OK(cuDevicePrimaryCtxRetain(&own, 1));
+         OK(cuCtxPushCurrent_v2(own));
+         OK(cuStreamCreate(&s, 1));
+         OK(cuMemAllocAsync(&p, 5000, s));
+         for (int k = 0; k < 20; k++) OK(cuMemsetD8Async(p, k, 5000, s));
+         OK(cuMemFreeAsync(p, s));
+         OK(cuStreamDestroy_v2(s));
+         OK(cuCtxPopCurrent_v2(&own));
+         OK(cuDevicePrimaryCtxRelease_v2(1));
+       }
+       WANT(cuemuCount("allocations") == 0);
      }},
     {"cycles", [] {
        for (int i = 0; i < 2000; i++) {
