@@ -19,6 +19,12 @@
 // once, since the sender may need its processor. The limit for long messages is what a
 // plain socket carries.
 //
+// A rank that leaves says goodbye among its notes, ends that direction, and waits a
+// moment until all others have ended theirs: a socket that is closed before answers what
+// still comes with a reset, which would look like the rank's death. A note that cannot be
+// written, or data that ends, is no verdict: what is read among the notes has the last
+// word, and only if that stays silent for a moment is the rank lost.
+//
 // With a secret all connections, those of the meeting too, are TLS 1.3 with both
 // sides authenticated by it (package secret). Without one, everyone who reaches a
 // rank's port while the ranks meet could pose as a rank: keep that to trusted
