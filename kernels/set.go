@@ -57,7 +57,11 @@ type Set struct {
 
 	JoinBuild   Entry[JoinBuildFunc]
 	JoinColumns JoinColumnsFunc // a whole join; nil where it is built, probed and gathered
-	Cross       Entry[CrossFunc]
+	// JoinsDistinct says whether JoinColumns takes less time than a table does where the
+	// keys of so many right rows are close to each other and none comes twice; nil where
+	// it never does.
+	JoinsDistinct func(rows int64, anyOrder bool) bool
+	Cross         Entry[CrossFunc]
 
 	GEMM      Entry[GEMMFunc]
 	GEMV      Entry[GEMVFunc]

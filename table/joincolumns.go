@@ -20,7 +20,7 @@ const (
 	// wholeClose is how many there must be where keys are close to each other and
 	// some come twice: an array over their range of fewer stays in the caches. Where
 	// none comes twice the array is read once for each left row, which takes less
-	// time than moving both sides does.
+	// time than moving both sides does unless kernels.Set.JoinsDistinct says so.
 	wholeClose = 1 << 22
 	// wholeMost is how many times the right rows, which are held anyway, may be
 	// held of left rows.
@@ -58,7 +58,7 @@ func (o *joinOp) wholeWay() wholeWay {
 		return wholeAlways
 	case o.build.rows < wholeClose:
 		return wholeNever
-	case repeatedKeys(o.keys[0]):
+	case set.JoinsDistinct != nil && set.JoinsDistinct(o.build.rows, n.anyOrder) || repeatedKeys(o.keys[0]):
 		return wholeAlways
 	}
 	return wholeIfRepeated

@@ -105,11 +105,26 @@ func TestJoinOfCloseKeys(t *testing.T) {
 			t.Errorf("the table does not know whether a key comes twice: last is %d", last)
 		}
 		built.Release()
+		// By a table, and by parts where the set prefers them however few rows there are.
+		asked, old := 0, b.Set
+		byTable, apart := *old, *old
+		byTable.JoinsDistinct = nil
+		apart.JoinsDistinct = func(n int64, _ bool) bool { asked++; return n == rows }
+		b.Set = &byTable
 		want := collect(t, From(left).Join(From(right), Inner, On("k")))
 		got := collect(t, From(left).Join(From(right), Inner, On("k"), AnyOrder()))
-		slices.Sort(want)
-		slices.Sort(got)
+		b.Set = &apart
+		equalRows(t, "close keys apart", collect(t, From(left).Join(From(right), Inner, On("k"))), want)
+		some := collect(t, From(left).Join(From(right), Inner, On("k"), AnyOrder()))
+		b.Set = old
+		if asked != 2 && b.Set.JoinColumns != nil {
+			t.Errorf("the set was asked %d times", asked)
+		}
+		for _, rows := range [][]string{want, got, some} {
+			slices.Sort(rows)
+		}
 		equalRows(t, "close keys", got, want)
+		equalRows(t, "close keys in any order apart", some, want)
 		if len(got) != 4 {
 			t.Errorf("%d rows, last is %d", len(got), last)
 		}

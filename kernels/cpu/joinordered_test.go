@@ -186,3 +186,23 @@ func TestJoinOrderedLimit(t *testing.T) {
 		t.Errorf("%d left rows with %d partners each: %v", len(left), len(crowd), err)
 	}
 }
+
+// Distinct keys are joined by a table, or by parts from some number of rows on where records go by lines.
+func TestJoinsDistinct(t *testing.T) {
+	plain, lined := goLoops(), goLoops()
+	lined.lines.from = 1
+	for _, c := range []struct {
+		l        *loops
+		rows     int64
+		anyOrder bool
+		want     bool
+	}{
+		{plain, 1 << 40, true, false}, {plain, 1 << 40, false, false},
+		{lined, distinctAny - 1, true, false}, {lined, distinctAny, true, true},
+		{lined, distinctLeft - 1, false, false}, {lined, distinctLeft, false, true},
+	} {
+		if got := c.l.joinsDistinct(c.rows, c.anyOrder); got != c.want {
+			t.Errorf("%d rows, any order %v, lines from %d: %v", c.rows, c.anyOrder, c.l.lines.from, got)
+		}
+	}
+}

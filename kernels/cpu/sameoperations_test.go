@@ -19,14 +19,15 @@ import (
 
 // sameElsewhere are the tests that have the kernels of kernels.Set which TestSameOperations leaves out.
 var sameElsewhere = map[string]string{
-	"Match":       "TestMatch",
-	"FilterWhere": "TestFilterWhere",
-	"GatherRows":  "none: CPUs have no such kernel",
-	"GEMM":        "TestGEMMByTiersAndThreads",
-	"Group":       "TestSameGroups",
-	"Unique":      "TestSameGroups",
-	"JoinColumns": "TestSameJoins",
-	"SortColumns": "TestSameSorts",
+	"Match":         "TestMatch",
+	"FilterWhere":   "TestFilterWhere",
+	"GatherRows":    "none: CPUs have no such kernel",
+	"GEMM":          "TestGEMMByTiersAndThreads",
+	"Group":         "TestSameGroups",
+	"Unique":        "TestSameGroups",
+	"JoinColumns":   "TestSameJoins",
+	"JoinsDistinct": "none: it makes no rows",
+	"SortColumns":   "TestSameSorts",
 }
 
 // operandRows are three morsels, the last of them short.
