@@ -57,10 +57,10 @@ type Set struct {
 
 	JoinBuild   Entry[JoinBuildFunc]
 	JoinColumns JoinColumnsFunc // a whole join; nil where it is built, probed and gathered
-	// JoinsDistinct says whether JoinColumns takes less time than a table does where the
-	// keys of so many right rows are close to each other and none comes twice; nil where
-	// it never does.
-	JoinsDistinct func(rows int64, anyOrder bool) bool
+	// JoinsDistinct says whether JoinColumns, told by JoinOptions.Distinct, takes less time
+	// than a table does where the keys of so many right rows are close to each other and
+	// none comes twice; nil where it never does.
+	JoinsDistinct func(rows int64) bool
 	Cross         Entry[CrossFunc]
 
 	GEMM      Entry[GEMMFunc]

@@ -19,8 +19,8 @@ const (
 	wholeLeast = 1 << 18
 	// wholeClose is how many there must be where keys are close to each other and
 	// some come twice: an array over their range of fewer stays in the caches. Where
-	// none comes twice the array is read once for each left row, which takes less
-	// time than moving both sides does unless kernels.Set.JoinsDistinct says so.
+	// none comes twice the array is read once for each left row, unless the backend
+	// has a way that takes less time (kernels.Set.JoinsDistinct).
 	wholeClose = 1 << 22
 	// wholeMost is how many times the right rows, which are held anyway, may be
 	// held of left rows.
@@ -39,6 +39,7 @@ type wholeWay int
 const (
 	wholeNever      wholeWay = iota
 	wholeIfRepeated          // if a table shows that keys come twice
+	wholeDistinct            // as no key seems to come twice
 	wholeAlways
 )
 
@@ -56,17 +57,25 @@ func (o *joinOp) wholeWay() wholeWay {
 		return wholeNever
 	case !closeKeys(o.keys[0]):
 		return wholeAlways
-	case o.build.rows < wholeClose:
+	}
+	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.rows), o.build.rows >= wholeClose
+	switch {
+	case !distinct && !many:
 		return wholeNever
-	case set.JoinsDistinct != nil && set.JoinsDistinct(o.build.rows, n.anyOrder) || repeatedKeys(o.keys[0]):
+	case !repeatedKeys(o.keys[0]):
+		if distinct {
+			return wholeDistinct
+		}
+		return wholeIfRepeated
+	case many:
 		return wholeAlways
 	}
-	return wholeIfRepeated
+	return wholeNever
 }
 
 // startWhole begins such a join. It is not done where left rows are too many or
 // memory is short; those that were asked for are in held then.
-func (o *joinOp) startWhole(ctx context.Context) (done bool, err error) {
+func (o *joinOp) startWhole(ctx context.Context, way wholeWay) (done bool, err error) {
 	n := o.node
 	leftKey, _ := o.leftKeys.ColumnOf(0)
 	rightKey, _ := o.rightKeys.ColumnOf(0)
@@ -98,7 +107,7 @@ func (o *joinOp) startWhole(ctx context.Context) (done bool, err error) {
 				right.Columns = append(right.Columns, o.build.ColumnNamed(out.right))
 			}
 		}
-		options := kernels.JoinOptions{AnyOrder: n.anyOrder}
+		options := kernels.JoinOptions{AnyOrder: n.anyOrder, Distinct: way == wholeDistinct}
 		if !n.anyOrder {
 			options.MaxPairs = wholePairs * (whole.rows + o.build.rows)
 		}

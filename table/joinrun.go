@@ -133,8 +133,8 @@ func (o *joinOp) prepare(ctx context.Context) error {
 			o.table, way = nil, wholeAlways
 		}
 	}
-	if way == wholeAlways {
-		if done, err := o.startWhole(ctx); done || err != nil {
+	if way == wholeDistinct || way == wholeAlways {
+		if done, err := o.startWhole(ctx, way); done || err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,7 @@ var stems = []stem{
 	{kernels, "reduce", reduce},
 	{copies, "rowcopy", rowCopy},
 	{packed, "rows", rowsLoop},
+	{kernels, "retrace", retrace},
 	{kernels, "scan", scan},
 	{kernels, "sieve", sieve},
 	{packed, "spread", spreadLoop},

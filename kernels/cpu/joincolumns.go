@@ -77,6 +77,16 @@ func (l *loops) joinColumns(ctx context.Context, s device.Stream, left, right ke
 	}
 	a := newArena(s)
 	j := &columnsJoin{l: l, a: a, alloc: a.alloc, stream: s, left: newJoinHalf(left), right: newJoinHalf(right)}
+	if o.Distinct {
+		x, err := l.joinClose(ctx, j, o)
+		if err != nil {
+			j.Release()
+			return nil, err
+		}
+		if x != nil {
+			return x, nil
+		}
+	}
 	if !o.AnyOrder {
 		return l.joinOrdered(ctx, j, o)
 	}
@@ -104,9 +114,9 @@ func (j *columnsJoin) split(ctx context.Context) error {
 	j.cut = uint(max(1, min(mostJoinParts, bits.Len64(uint64(j.right.n-1)/joinPartRows))))
 	most := uint64(max(j.left.n, j.right.n)) * 16
 	blocks := min(j.cut, uint(max(1, bits.Len64(most/joinBlock)-1)))
-	err := j.right.split(ctx, j.l, j.a, j.cut, blocks)
+	err := j.right.split(ctx, j.l, j.a, 1<<j.cut, j.cut-blocks, hashCut(j.cut))
 	if err == nil {
-		err = j.left.split(ctx, j.l, j.a, j.cut, blocks)
+		err = j.left.split(ctx, j.l, j.a, 1<<j.cut, j.cut-blocks, hashCut(j.cut))
 	}
 	return err
 }

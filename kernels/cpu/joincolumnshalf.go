@@ -1,10 +1,6 @@
 package cpu
 
 import (
-	"context"
-	"unsafe"
-
-	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -67,12 +63,12 @@ func (h *joinHalf) drop(a *arena, block int) {
 // makeBlocks makes room for the records of all parts. Blocks of about the usual
 // size are of the same one, so that what is given back of them is room for the
 // results (joinOut.more).
-func (h *joinHalf) makeBlocks(a *arena, cut, blocks uint) (err error) {
-	h.per, h.blocks = cut-blocks, make([]vec[joinRecord], 1<<blocks)
-	usual := h.ends[len(h.ends)-1] >> blocks
+func (h *joinHalf) makeBlocks(a *arena, parts int, per uint) (err error) {
+	h.per, h.blocks = per, make([]vec[joinRecord], (parts-1)>>per+1)
+	usual := h.ends[parts] << per / parts
 	h.room = usual + usual/32 + 1
 	for b := range h.blocks {
-		rows := h.ends[(b+1)<<h.per] - h.ends[b<<h.per]
+		rows := h.ends[min(parts, (b+1)<<per)] - h.ends[b<<per]
 		size := rows
 		if rows <= h.room && rows > usual-usual/16 {
 			size = h.room
@@ -151,106 +147,4 @@ func widenWords[T uint8 | uint16 | uint32](into []uint64, from []T) {
 	for i, v := range from[:len(into)] {
 		into[i] = uint64(v)
 	}
-}
-
-// split makes the records, by the first cut bits of hashes, of which the first ones
-// tell the block: one pass that counts, of the keys alone, and one that writes each
-// row to the next place of its part.
-func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, cut, blocks uint) error {
-	parts, chunks := 1<<cut, max(1, min(partChunks, morsels(h.n)))
-	back, room := 64-cut, countersRoom(parts, int(h.n)/chunks)
-	counts, err := zeroVec[uint32](a, chunks*room)
-	if err != nil {
-		return err
-	}
-	defer a.drop(counts.b)
-	loads := stash[*joinLoad]{make: func() (*joinLoad, error) { return new(joinLoad), nil }}
-	each := func(values bool, begin func(c int, b *joinLoad) (f func(words, carried []uint64), end func())) error {
-		return tasks(ctx, chunks, func(_, c int) error {
-			b, _ := loads.get()
-			defer loads.put(b)
-			from, to := h.n*int64(c)/int64(chunks), h.n*int64(c+1)/int64(chunks)
-			f, end := begin(c, b)
-			defer end()
-			for k := 1; from < to; k++ {
-				if k%64 == 0 {
-					if err := device.Canceled(ctx, "cpu", ""); err != nil {
-						return err
-					}
-				}
-				n := min(batchRows, to-from)
-				words, carried := h.load(b, from, int(n), values)
-				f(words, carried)
-				from += n
-			}
-			return nil
-		})
-	}
-	by := digit{shift: back, mask: uint64(parts - 1)}
-	if memory.Width(h.key.Type()) == 8 && !hasNulls(h.key) {
-		by.ahead = countAhead // where load reads nothing
-	}
-	err = each(false, func(c int, _ *joinLoad) (func(words, _ []uint64), func()) {
-		to := countersOf(counts.s[c*room:][:room], parts)
-		return func(words, _ []uint64) { l.histogram.hashes(to, words, by) }, func() {}
-	})
-	if err != nil {
-		return err
-	}
-	sumTables(counts.s, chunks, parts)
-	h.ends = make([]int, parts+1)
-	sum, begin := 0, 0
-	for part := range parts {
-		if part&(1<<(cut-blocks)-1) == 0 {
-			begin = sum
-		}
-		for c := range chunks {
-			at := &counts.s[c*parts+part]
-			k := *at
-			*at = uint32(sum - begin)
-			sum += int(k)
-		}
-		h.ends[part+1] = sum
-	}
-	if err := h.makeBlocks(a, cut, blocks); err != nil {
-		return err
-	}
-	bases := make([]*uint64, len(h.blocks)) // one look instead of two, which took a twentieth of the join
-	for b := range bases {
-		bases[b] = (*uint64)(unsafe.Pointer(unsafe.SliceData(h.blocks[b].s)))
-	}
-	lined := l.lines.linesRecords(sum, parts, chunks)
-	return each(true, func(c int, b *joinLoad) (func(words, carried []uint64), func()) {
-		next := counts.s[c*parts:][:parts]
-		if lined {
-			return h.byLines(l, b, next, bases, back, cut-blocks)
-		}
-		block := 64 - blocks
-		return func(words, carried []uint64) {
-			carried = carried[:len(words)]
-			for i, w := range words {
-				hash := hashWord(w, 0)
-				at := &next[hash>>(back&63)]
-				*(*joinRecord)(unsafe.Add(unsafe.Pointer(bases[hash>>(block&63)]), uintptr(*at)<<4)) = joinRecord{hash, carried[i]}
-				*at++
-			}
-		}, func() {}
-	})
-}
-
-// byLines writes a chunk's records by way of lines.
-func (h *joinHalf) byLines(l *loops, b *joinLoad, next []uint32, bases []*uint64, back, fold uint) (put func(words, carried []uint64), end func()) {
-	if b.lined == nil {
-		b.lined = new(linedRows)
-	}
-	r := b.lined
-	r.blocks, r.shift, r.mask, r.fold = bases, back, uint64(len(next)-1), fold
-	r.begin(next)
-	return func(words, carried []uint64) {
-		hashes := r.words[:len(words)]
-		for i, w := range words {
-			hashes[i] = hashWord(w, 0)
-		}
-		r.put(&l.lines, hashes, carried)
-	}, func() { r.end(&l.lines, next) }
 }

@@ -183,12 +183,12 @@ func (o *joinOut) side(ctx context.Context, h *joinHalf, p *joinPiece, carried *
 
 // firstOf is the first n values of a buffer, which is retained unless they fill
 // less than three quarters of it: then they move.
-func (o *joinOut) firstOf(t arrow.DataType, b *memory.Buffer, n int) (*memory.Column, error) {
+func (j *columnsJoin) firstOf(t arrow.DataType, b *memory.Buffer, n int) (*memory.Column, error) {
 	size := int64(n * memory.Width(t))
 	if size >= b.Len()/4*3 {
 		return memory.NewColumn(memory.Parts{Type: t, Len: int64(n), Buffers: []*memory.Buffer{nil, b.Retain()}})
 	}
-	small, err := memory.New(o.alloc, size)
+	small, err := memory.New(j.alloc, size)
 	if err != nil {
 		return nil, err
 	}

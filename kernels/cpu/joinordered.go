@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -144,13 +143,9 @@ func (x *orderedJoin) Next(ctx context.Context, rows int64) ([]*memory.Column, e
 
 // orderedBatch is rows of the result on their way.
 type orderedBatch struct {
+	leftRows
 	pieces []orderedPlace
-	from   int64       // the first left row
-	left   int         // left rows
-	n      int         // pairs
-	rows   vec[uint32] // left rows of pairs
-	right  *memory.Buffer
-	same   bool // each left row comes once
+	left   int // left rows
 }
 
 // orderedPlace is a piece of a batch.
@@ -199,7 +194,7 @@ func (x *orderedJoin) place(ctx context.Context, batches int) (err error) {
 		if b.n == 0 {
 			continue
 		}
-		columns, err := x.columns(ctx, b)
+		columns, err := x.columns(ctx, &b.leftRows)
 		if err != nil {
 			for _, batch := range ready {
 				releaseAll(batch)
@@ -213,21 +208,10 @@ func (x *orderedJoin) place(ctx context.Context, batches int) (err error) {
 	return nil
 }
 
-// rightWidth is how many bytes a pair has of the right side, 0 if it is the key alone.
-func (x *orderedJoin) rightWidth() int {
-	switch {
-	case x.right.carried != nil:
-		return memory.Width(x.right.carried.Type())
-	case x.right.numbers:
-		return 4
-	}
-	return 0
-}
-
 // begin makes room for the batch of pieces [from, to).
 func (x *orderedJoin) begin(a *arena, from, to int) (b *orderedBatch, err error) {
 	first, last := int64(from)<<x.cuts.shift, min(x.left.n, int64(to)<<x.cuts.shift)
-	b = &orderedBatch{from: first, left: int(last - first), same: true}
+	b = &orderedBatch{leftRows: leftRows{from: first, same: true}, left: int(last - first)}
 	for piece := from; piece < to; piece++ {
 		b.pieces = append(b.pieces, orderedPlace{batch: b, piece: piece, at: b.n})
 		b.n += x.cuts.pairs[piece]
@@ -241,49 +225,4 @@ func (x *orderedJoin) begin(a *arena, from, to int) (b *orderedBatch, err error)
 		b.right = v.b
 	}
 	return b, err
-}
-
-// columns are the columns of a batch. Left columns whose rows all come once are
-// those of the left side.
-func (x *orderedJoin) columns(ctx context.Context, b *orderedBatch) (columns []*memory.Column, err error) {
-	fixed := func(t arrow.DataType, v *memory.Buffer) (*memory.Column, error) {
-		return memory.NewColumn(memory.Parts{Type: t, Len: int64(b.n), Buffers: []*memory.Buffer{nil, v.Retain()}})
-	}
-	rows, err := fixed(arrow.PrimitiveTypes.Uint32, b.rows.b)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Release()
-	var rights *memory.Column // numbers of right rows
-	if x.right.numbers {
-		if rights, err = fixed(arrow.PrimitiveTypes.Uint32, b.right); err != nil {
-			return nil, err
-		}
-		defer rights.Release()
-	}
-	left := func(c *memory.Column) (*memory.Column, error) {
-		if b.same {
-			return c.Slice(b.from, int64(b.left))
-		}
-		return x.l.takeColumn(ctx, x.stream, c, rows, kernels.TakeOptions{Trusted: true})
-	}
-	for i, c := range append(append([]*memory.Column(nil), x.left.Columns...), x.right.Columns...) {
-		var made *memory.Column
-		switch {
-		case i < len(x.left.Columns):
-			made, err = left(c)
-		case c == x.right.key:
-			made, err = left(x.left.key)
-		case c == x.right.carried:
-			made, err = fixed(c.Type(), b.right)
-		default:
-			made, err = x.l.takeColumn(ctx, x.stream, c, rights, kernels.TakeOptions{Trusted: true})
-		}
-		if err != nil {
-			releaseAll(columns)
-			return nil, err
-		}
-		columns = append(columns, made)
-	}
-	return columns, nil
 }

@@ -117,29 +117,42 @@ func orderedColumns(ctx context.Context, b *kernels.Backend, s device.Stream, si
 	if _, ours := joined.(*orderedJoin); ours != (b.Set.JoinColumns != nil) {
 		return nil, fmt.Errorf("the join is a %T", joined)
 	}
-	columns := make([][]*memory.Column, len(sides[0].Columns)+len(sides[1].Columns))
+	return allJoined(ctx, b, s, joined, rows)
+}
+
+// allJoined are the columns of a join, in one piece each. Where memory is short it is
+// asked again.
+func allJoined(ctx context.Context, b *kernels.Backend, s device.Stream, joined kernels.JoinRows, rows int64) (all []*memory.Column, err error) {
+	var columns [][]*memory.Column
+	defer func() {
+		for _, pieces := range columns {
+			releaseAll(pieces)
+		}
+	}()
 	for {
 		next, err := joined.Next(ctx, rows)
 		if err == io.EOF {
 			break
 		}
+		if errors.Is(err, device.ErrOutOfMemory) {
+			continue
+		}
 		if err != nil {
 			return nil, err
+		}
+		if columns == nil {
+			columns = make([][]*memory.Column, len(next))
 		}
 		for k, c := range next {
 			columns[k] = append(columns[k], c)
 		}
 	}
-	var all []*memory.Column
 	for _, pieces := range columns {
-		if len(pieces) == 0 {
-			continue
-		}
 		whole, err := b.Concat(ctx, s, pieces)
 		if err != nil {
+			releaseAll(all)
 			return nil, err
 		}
-		releaseAll(pieces)
 		all = append(all, whole)
 	}
 	return all, nil
@@ -184,25 +197,5 @@ func TestJoinOrderedLimit(t *testing.T) {
 	_, _, err := joinedSides(t.Context(), t, left, crowd, kernels.JoinOptions{MaxPairs: 1 << 40}, 1<<20)
 	if !errors.As(err, &refused) || refused.Max != orderedMost {
 		t.Errorf("%d left rows with %d partners each: %v", len(left), len(crowd), err)
-	}
-}
-
-// Distinct keys are joined by a table, or by parts from some number of rows on where records go by lines.
-func TestJoinsDistinct(t *testing.T) {
-	plain, lined := goLoops(), goLoops()
-	lined.lines.from = 1
-	for _, c := range []struct {
-		l        *loops
-		rows     int64
-		anyOrder bool
-		want     bool
-	}{
-		{plain, 1 << 40, true, false}, {plain, 1 << 40, false, false},
-		{lined, distinctAny - 1, true, false}, {lined, distinctAny, true, true},
-		{lined, distinctLeft - 1, false, false}, {lined, distinctLeft, false, true},
-	} {
-		if got := c.l.joinsDistinct(c.rows, c.anyOrder); got != c.want {
-			t.Errorf("%d rows, any order %v, lines from %d: %v", c.rows, c.anyOrder, c.l.lines.from, got)
-		}
 	}
 }

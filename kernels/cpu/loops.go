@@ -25,6 +25,7 @@ type loops struct {
 	pairs      pairLoops
 	peak       peakLoops
 	place      placeLoops
+	retrace    retraceLoops
 	runU32     runLoops[uint32]
 	runU64     runLoops[uint64]
 	scan32     scanLoops[float32]
@@ -58,6 +59,7 @@ func goLoops() *loops {
 		pairs:      goPairLoops(),
 		peak:       goPeakLoops(),
 		place:      goPlaceLoops(),
+		retrace:    goRetraceLoops(),
 		runU32:     goRunLoops[uint32](),
 		runU64:     goRunLoops[uint64](),
 		scan32:     goScanLoops[float32](),

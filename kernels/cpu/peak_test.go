@@ -51,19 +51,40 @@ func TestSortIndicesPeak(t *testing.T) {
 // A join of two large sides holds the records of both, and beside them what two
 // workers write: as their blocks are joined they become the room of the result.
 func TestJoinColumnsPeak(t *testing.T) {
+	r := [2]*rand.Rand{rand.New(rand.NewPCG(testSeed, 32)), rand.New(rand.NewPCG(testSeed, 33))}
+	joinPeak(t, "of far keys", kernels.JoinOptions{AnyOrder: true}, joinHeld, func(side, _ int) int64 { return int64(mix(r[side].Uint64N(peakRows))) })
+}
+
+// joinHeld is how many bytes a row such a join holds.
+const joinHeld = (16+16)*17./16 + 24*17./16/2 + 2
+
+// A join of close keys holds right records and left words, in whose place the result
+// comes. If a key comes twice these are gone before records of hashes are made.
+func TestJoinClosePeak(t *testing.T) {
+	smallClose(t, 16, 14, 1<<20)
+	rows := rand.New(rand.NewPCG(testSeed, 34)).Perm(peakRows)
+	o := kernels.JoinOptions{AnyOrder: true, Distinct: true}
+	joinPeak(t, "of close keys", o, 16*33./32+8+1, func(_, i int) int64 { return int64(rows[i]) })
+	rows[peakRows/2] = rows[peakRows-1]
+	joinPeak(t, "of close keys one of which comes twice", o, joinHeld, func(_, i int) int64 { return int64(rows[i]) })
+}
+
+// joinPeak joins sides of such keys, which carry them.
+func joinPeak(t *testing.T, what string, o kernels.JoinOptions, perRow float64, key func(side, i int) int64) {
 	b, s, count := counted(t)
+	b.Set = linedSet()
 	keys := make([]int64, peakRows)
-	side := func(seed uint64) kernels.JoinSide {
-		r := rand.New(rand.NewPCG(testSeed, seed))
+	var sides [2]kernels.JoinSide
+	for k := range sides {
 		for i := range keys {
-			keys[i] = int64(mix(r.Uint64N(peakRows)))
+			keys[i] = key(k, i)
 		}
-		k, v := fixedColumn(t, arrow.PrimitiveTypes.Int64, keys), fixedColumn(t, arrow.PrimitiveTypes.Int64, keys)
-		t.Cleanup(k.Release)
+		c, v := fixedColumn(t, arrow.PrimitiveTypes.Int64, keys), fixedColumn(t, arrow.PrimitiveTypes.Int64, keys)
+		t.Cleanup(c.Release)
 		t.Cleanup(v.Release)
-		return kernels.JoinSide{Keys: []*memory.Column{k}, Columns: []*memory.Column{k, v}}
+		sides[k] = kernels.JoinSide{Keys: []*memory.Column{c}, Columns: []*memory.Column{c, v}}
 	}
-	left, right := side(32), side(33)
+	left, right := sides[0], sides[1]
 	right.Columns = right.Columns[1:]
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	var all [][]*memory.Column
@@ -72,8 +93,8 @@ func TestJoinColumnsPeak(t *testing.T) {
 			releaseAll(columns)
 		}
 	}()
-	held(t, "JoinColumns", count, peakRows, (16+16)*17./16+24*17./16/2+2, func() error {
-		joined, err := b.JoinColumns(context.Background(), s, left, right, kernels.JoinOptions{AnyOrder: true})
+	held(t, "a join "+what, count, peakRows, perRow, func() error {
+		joined, err := b.JoinColumns(context.Background(), s, left, right, o)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func joinColumns(s *Suite) {
 					return kernels.JoinSide{Keys: []*memory.Column{key}, Columns: columns}
 				}
 				left, right := side(0), side(1)
-				o := kernels.JoinOptions{AnyOrder: n/4%2 == 0, NullsEqual: n%5 == 0}
+				o := kernels.JoinOptions{AnyOrder: n/4%2 == 0, NullsEqual: n%5 == 0, Distinct: n%7 < 3}
 				run := func(e *Env) (Result, error) { return joinedColumns(e, left, right, o) }
 				call := Call{Case: Case{Type: t, Length: rows[0]}, Note: fmt.Sprintf("columns of %d and %d rows, %+v", rows[0], rows[1], o), Tol: ZeroSigns}
 				s.Check(call, run)
