@@ -34,8 +34,8 @@ type JoinOptions struct {
 	// MaxPairs, if not 0, bounds the pairs of one Probe: more are a PairsError,
 	// told before memory is taken for any. See JoinColumns for those of one.
 	MaxPairs int64
-	// Distinct says that most likely no right key comes twice, which JoinColumns may
-	// choose its way by. The rows are the same if one does.
+	// Distinct says that most likely no right key comes twice, by which JoinColumns may
+	// choose its way. The rows are the same if one does.
 	Distinct bool
 }
 
