@@ -153,7 +153,7 @@ type Merge struct {
 	// Combine sets into[i] = a[i] ⊕ b[i]; into may be a or b. It is called with whole elements if
 	// those divide 64 bytes, a of lower ranks than b, in the order of the canonical tree over ranks.
 	Combine func(into, a, b []byte)
-	// On is called with the rank that is waited for from then on.
+	// On is called with the rank that is waited for from then on; an error is of the last one.
 	On func(rank int)
 }
 

@@ -105,6 +105,7 @@ func (e *endpoint) merge(m *transport.Merge) error {
 		}
 		e.spreadNot(at)
 		if !at.in.slots[at.read&(e.depth-1)].claim.CompareAndSwap(claimed, taken) {
+			m.On(r)
 			return e.interrupted(r) // what was read may be anything
 		}
 	}
@@ -186,6 +187,7 @@ func (e *endpoint) mergeParts(m *transport.Merge, from, to int) error {
 		into := room[:to-from]
 		room = room[mergeStep:]
 		if err := readFrom(int(e.lanes[r].peer.pid.Load()), into, e.addresses[r]+uint64(from)); err != nil {
+			m.On(r) // who was waited for last is another
 			return err
 		}
 		e.blocks[r] = into

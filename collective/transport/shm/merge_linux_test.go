@@ -2,12 +2,16 @@ package shm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"sync"
 	"testing"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/volley-go/volley/collective/transport"
 )
@@ -128,6 +132,35 @@ func TestMergeIntoAShutDoor(t *testing.T) {
 		for seq := 1; seq <= 2; seq++ {
 			mergeAll(t, all, seq, 3*700_000+4)
 		}
+	}
+}
+
+// Where a rank's memory cannot be read, since its process has ended, that rank is to blame: not the one
+// that was waited for last.
+func TestMergeOfEndedProcess(t *testing.T) {
+	all := merging(t, 4)
+	if all == nil {
+		return
+	}
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	const n, own, gone = 4 * mergeLeast, 3, 1
+	vectors, _ := vectorsOf(len(all), n)
+	header := transport.Header{Seq: 1, Len: n}
+	for r, e := range all[:own] {
+		from, to := e.mergeBlock(n, r)
+		if err := e.lend(own, &header, vectors[r], vectors[r][from:to]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pid := all[gone].seg.rank(gone).pid.Swap(int64(ended.ProcessState.Pid()))
+	defer all[gone].seg.rank(gone).pid.Store(pid)
+	on := -1
+	err := all[own].Merge(&transport.Merge{Header: &header, In: vectors[own], Out: make([]byte, n), Combine: sum, On: func(rank int) { on = rank }})
+	if !errors.Is(err, unix.ESRCH) || on != gone {
+		t.Errorf("rank %d is to blame for %v, not rank %d for %v", on, err, gone, unix.ESRCH)
 	}
 }
 
