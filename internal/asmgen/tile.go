@@ -15,10 +15,11 @@ const (
 	tileRows, tileCols, tileDepth                  = 136, 144, 152
 	tileAlpha                                      = 160
 	tileAsk, tileAskStep                           = 168, 192
-	tileTiles                                      = 200
-	tileNextA, tileNextB, tileNextFrom, tileNextTo = 208, 216, 224, 232
-	tileAtA, tileAtB, tileAtFrom, tileAtTo         = 240, 248, 256, 264
-	tileAskAt                                      = 272
+	tileKeep                                       = 200
+	tileTiles                                      = 224
+	tileNextA, tileNextB, tileNextFrom, tileNextTo = 232, 240, 248, 256
+	tileAtA, tileAtB, tileAtFrom, tileAtTo         = 264, 272, 280, 288
+	tileAskAt, tileKeepAt                          = 296, 304
 )
 
 // tileVectors is how many vector registers wide a tile is at most, tileRowsMost
@@ -63,6 +64,7 @@ var (
 	tileRow, tileRow3, tileStep            = reg.RDX, reg.R11, reg.RCX
 	tilePanelB, tileStepsB                 = reg.RBX, reg.R12
 	tileAsks, tileStepAsk                  = reg.R10, reg.R15
+	tileKept                               = reg.R14
 	tileOut, tileOutRow, tileIn, tileInRow = reg.R8, reg.R9, reg.RSI, reg.RCX
 )
 
@@ -83,18 +85,21 @@ func (t *tileWriter) here(slice, at int, to, index reg.Register) {
 }
 
 func (t *tileWriter) write() {
-	bits := fmt.Sprintf("t.tiles and t.depth are 1 at least, t.rows %d at most, t.cols %d at most", t.most, tileVectors*t.lanes)
+	bits := fmt.Sprintf("t.tiles and t.depth are 1 at least, t.rows %d at most, t.cols %d at most, and that where t.keep is not nil", t.most, tileVectors*t.lanes)
 	if !t.wide() {
 		bits += fmt.Sprintf(" and a multiple of %d", t.lanes)
 	}
 	t.function("tile"+t.f.name, "(t *byte)", `is, t being a *tile,
-	a, b, from, to := t.a, t.b, t.from, t.to
+	a, b, from, to, keep := t.a, t.b, t.from, t.to, t.keep
 	for {
 		for r := range t.rows {
 			for j := range t.cols {
 				var sum `+t.f.of+`
 				for k := range t.depth {
 					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+					if keep != nil {
+						keep[k*t.cols+j] = b[k*t.stepB+j]
+					}
 				}
 				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 			}
@@ -103,6 +108,9 @@ func (t *tileWriter) write() {
 			break
 		}
 		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
+		if keep != nil {
+			keep = keep[t.depth*t.cols:]
+		}
 	}
 `+bits+".")
 	t.Load(t.Param("t"), tileT)
@@ -112,7 +120,7 @@ func (t *tileWriter) write() {
 	}
 	zero := reg.RAX
 	t.XORQ(zero, zero)
-	for _, at := range []int{tileAtA, tileAtB, tileAtFrom, tileAtTo, tileAskAt} {
+	for _, at := range []int{tileAtA, tileAtB, tileAtFrom, tileAtTo, tileAskAt, tileKeepAt} {
 		t.MOVQ(zero, t.field(at))
 	}
 	again, narrow, spread, cols := t.label("tile"), t.label("narrow"), t.label("spread"), reg.R10
@@ -153,6 +161,9 @@ func (t *tileWriter) next(again string) {
 	t.MOVQ(t.field(tileAskStep), by)
 	t.IMULQ(t.field(tileDepth), by)
 	t.ADDQ(by, t.field(tileAskAt))
+	t.MOVQ(t.field(tileDepth), by)
+	t.IMULQ(t.field(tileCols), by)
+	t.ADDQ(by, t.field(tileKeepAt))
 	t.JMP(operand.LabelRef(again))
 	t.Label(end)
 }
@@ -217,8 +228,20 @@ func (t *tileWriter) heights(vectors int, masked bool) {
 	t.here(tileAsk, tileAskAt, tileAsks, tileStepAsk)
 	t.scale(tileAskStep, tileStepAsk)
 	add := t.label("add")
+	if vectors == tileVectors && !(masked && t.wide()) {
+		plain := t.label("plain")
+		t.CMPQ(t.field(tileKeep), operand.U8(0))
+		t.JEQ(operand.LabelRef(plain))
+		t.here(tileKeep, tileKeepAt, tileKept, tileN)
+		t.MOVQ(t.field(tileDepth), tileN)
+		t.eachHeight(func(r int) {
+			t.sum(r, vectors, false, true)
+			t.JMP(operand.LabelRef(add))
+		})
+		t.Label(plain)
+	}
 	t.eachHeight(func(r int) {
-		t.sum(r, vectors, masked)
+		t.sum(r, vectors, masked, false)
 		if r < t.most {
 			t.JMP(operand.LabelRef(add))
 		}
@@ -227,8 +250,9 @@ func (t *tileWriter) heights(vectors int, masked bool) {
 	t.add(vectors, masked)
 }
 
-// sum is the loop over depth.
-func (t *tileWriter) sum(rows, vectors int, masked bool) {
+// sum is the loop over depth; keeps says that what is read of B is written as well. Then the next
+// rows of B are what is asked for, both ends of each.
+func (t *tileWriter) sum(rows, vectors int, masked, keeps bool) {
 	b, a := t.regs[tileVectors*t.most:], t.regs[tileVectors*t.most+tileVectors]
 	top := t.label("step")
 	t.Label(top)
@@ -237,6 +261,13 @@ func (t *tileWriter) sum(rows, vectors int, masked bool) {
 	}
 	t.ADDQ(tileStepsB, tilePanelB)
 	t.PREFETCHT1(operand.Mem{Base: tileAsks})
+	if keeps {
+		t.PREFETCHT1(operand.Mem{Base: tileAsks, Disp: vectors*t.bytes - 1})
+		for v := range vectors {
+			t.move(t.f, b[v], operand.Mem{Base: tileKept, Disp: v * t.bytes})
+		}
+		t.advance(vectors*t.bytes, tileKept)
+	}
 	t.ADDQ(tileStepAsk, tileAsks)
 	for r := range rows {
 		t.repeat(t.f, t.element(r), a)

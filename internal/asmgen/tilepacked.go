@@ -22,7 +22,7 @@ var (
 
 // unlessPacked goes elsewhere with tiles that this loop is not for.
 func (t *tileWriter) unlessPacked(elsewhere string) {
-	for _, f := range [][2]int{{tileCols, tileVectors * t.lanes}, {tileRowA, 1}, {tileStepA, t.most}, {tileStepB, tileVectors * t.lanes}} {
+	for _, f := range [][2]int{{tileCols, tileVectors * t.lanes}, {tileRowA, 1}, {tileStepA, t.most}, {tileStepB, tileVectors * t.lanes}, {tileKeep, 0}} {
 		t.MOVQ(t.field(f[0]), packedCompare)
 		t.CMPQ(packedCompare, operand.U8(f[1]))
 		t.JNE(operand.LabelRef(elsewhere))

@@ -7,9 +7,10 @@ import (
 
 // order is what the tasks of a schedule wait for. There are steps, in each
 // tasks that pack and then tasks that compute; tasks begin in order, so that
-// each only ever waits for one that has begun. To pack, the place must be free,
-// which the step before the last one had; to compute, the step must be packed
-// and the same task of the step before be done.
+// each only ever waits for one that has begun. To pack, which computes some rows
+// as well, the step before must be packed and the place be free, which the step
+// before the last one had; to compute, the step must be packed and the same task
+// of the step before be done.
 type order struct {
 	packs, computes int
 	mu              sync.Mutex
@@ -66,7 +67,7 @@ func (o *order) wait(step int, pack bool, i int) bool {
 
 func (o *order) ready(step int, pack bool, i int) bool {
 	if pack {
-		return step < 2 || o.done[step-2] == o.computes
+		return (step < 1 || o.packed[step-1] == o.packs) && (step < 2 || o.done[step-2] == o.computes)
 	}
 	return o.packed[step] == o.packs && o.reached[i] == step
 }

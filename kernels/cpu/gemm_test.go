@@ -21,7 +21,7 @@ import (
 // packed.
 var bigProducts = [][3]int64{
 	{5, 4200, 270}, {310, 70, 260}, {150, 129, 260}, {40, 40, 3000}, {1, 300, 2100}, {2100, 1, 300}, {3, 1, 70_000}, {97, 33, 31}, {64, 64, 64},
-	{64, 100, 1500}, {100, 60, 70}, {130, 300, 600}, {70, 250, 530},
+	{64, 100, 1500}, {100, 60, 70}, {130, 300, 600}, {70, 250, 530}, {7, 200, 600},
 }
 
 // randomMatrix is a matrix of numbers, a few elements wider than its columns.
@@ -211,6 +211,33 @@ func TestColumnsApart(t *testing.T) {
 			t.Errorf("%v: %d columns in %d parts", c, cols, len(parts))
 		}
 	}
+}
+
+// Who packs adds to rows of C, as who packed the same columns of the step before did: that
+// has to be through, also where nobody computes that step yet.
+func TestPackingInOrder(t *testing.T) {
+	var o order
+	o.begin(3, 2, 1)
+	ready := func(want bool, step int, pack bool, i int) {
+		t.Helper()
+		if got := o.ready(step, pack, i); got != want {
+			t.Errorf("step %d, packs %v, task %d: ready is %v", step, pack, i, got)
+		}
+	}
+	o.finish(0, true, 1)
+	ready(false, 1, true, 0)
+	ready(false, 0, false, 0)
+	o.finish(0, true, 0)
+	ready(true, 1, true, 0)
+	ready(true, 0, false, 0)
+	ready(false, 2, true, 0)
+	o.finish(1, true, 0)
+	o.finish(1, true, 1)
+	ready(false, 2, true, 0) // the place is in use
+	ready(false, 1, false, 0)
+	o.finish(0, false, 0)
+	ready(true, 2, true, 0)
+	ready(true, 1, false, 0)
 }
 
 // A task whose context ends while it waits for others says so: where it is the

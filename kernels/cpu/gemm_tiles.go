@@ -52,6 +52,7 @@ type operands[T float] struct {
 	top, bottom, left, right int
 	k, depth                 int
 	a, b                     []T // packed, from top and from left on; nil where tiles take it from where it lies
+	keep                     []T // where panels of B, whole ones, are laid when tiles take it from where it lies; nil for nowhere
 }
 
 // packedA is the elements between two steps of a packed row of tiles.
@@ -118,7 +119,9 @@ func (p *product[T]) multiply(w *worker[T], g *grid, o *operands[T], r *result[T
 		for q, n := o.left, 0; q < o.right; q += n {
 			n = max(min(o.right, g.cols/g.width)-q, 1) // all but one that is narrower
 			w.ask, w.askStep = p.a.v, 0
-			if deeper {
+			if o.keep != nil {
+				n, w.ask, w.askStep = 1, p.b.v[min(o.k*p.b.row+g.col(q+1), len(p.b.v)):], p.b.row
+			} else if deeper {
 				p.askDeeper(w, o, (t-o.top)*(o.right-o.left)+q-o.left)
 			} else if follow && t+1 < o.bottom {
 				from, to := g.row(t+1)*p.a.row, g.row(t+2)*p.a.row
@@ -174,6 +177,9 @@ func (p *product[T]) some(w *worker[T], g *grid, o *operands[T], r *result[T], t
 		w.b = p.b.v[o.k*p.b.row+j:]
 	} else {
 		w.b = o.b[(q-o.left)*g.width*o.depth:]
+	}
+	if w.keep = nil; o.keep != nil {
+		w.keep = o.keep[(q-o.left)*g.width*o.depth:]
 	}
 	w.to = r.to[i*r.rowTo+j:]
 	if w.from = r.from; r.rowFrom != 0 {

@@ -20,6 +20,7 @@ const (
 	fewBytes     = 64 << 10 // of an operand that is not worth packing
 	narrowPanels = 4        // panels of B, which are not worth packing where its rows follow one another
 	taskTiles    = 64       // that a task has at least where B is not packed
+	keepLine     = 2 << 10  // from a row of B to the next at most where tiles pack: loads farther apart are not foreseen by the processor
 )
 
 // schedule is a product of blocks: for a piece of columns after the other, and
@@ -32,6 +33,7 @@ type schedule[T float] struct {
 	grid
 	panels  int  // columns of tiles in a piece of B
 	packs   int  // tasks that pack a piece, 0 where B is taken from where it lies
+	packing int  // rows of tiles that these compute: one, or none
 	blocks  int  // of rows of tiles
 	parts   int  // of a piece's columns, where blocks are few
 	deep    int  // blocks of depth in a step: one where B is packed
@@ -74,6 +76,9 @@ func (s *schedule[T]) plan(team, parts int) {
 	s.directA = s.product.directA(s.across)
 	if !s.directB(s.across) {
 		s.packs = ceil(s.panels, min(ceil(s.panels, max(2*team/parts, 1)), packPanels))
+		if !s.transB && s.product.b.row*size <= keepLine {
+			s.packing = 1
+		}
 	}
 	least := ceil(s.down, max(bytesA/(s.packedA()*depthBlock*size), 1))
 	s.blocks, s.parts = least, 1
@@ -147,7 +152,7 @@ func (s *schedule[T]) task(worker, i int) (err error) {
 		return device.Canceled(s.ctx, "cpu", "") // else another task failed and has told
 	}
 	if pack {
-		s.pack(step, i, &o)
+		s.pack(worker, step, i, &o)
 	} else if err := s.compute(worker, step, i, &o); err != nil {
 		return err
 	}
@@ -162,11 +167,24 @@ func (s *schedule[T]) place(step int) []T {
 	return s.b[step%s.places*n:][:n]
 }
 
-func (s *schedule[T]) pack(step, i int, o *operands[T]) {
+// pack packs a part of B: where it also computes, the panels that are whole by that.
+func (s *schedule[T]) pack(worker, step, i int, o *operands[T]) {
 	first, panels := o.left, o.right-o.left
-	o.left, o.right = first+i*panels/s.packs, first+(i+1)*panels/s.packs
+	o.left, o.right, o.bottom = first+i*panels/s.packs, first+(i+1)*panels/s.packs, s.packing
+	to := s.place(step)[(o.left-first)*s.width*o.depth:]
+	if whole := min(o.right, s.cols/s.width); whole > o.left && s.packing > 0 {
+		some := *o
+		if some.right = whole; s.down > s.packing {
+			some.keep = to
+		}
+		s.add(s.team.of(worker), nil, &some)
+		o.left, to = whole, to[(whole-o.left)*s.width*o.depth:]
+	}
 	if o.left < o.right {
-		s.packB(s.place(step)[(o.left-first)*s.width*o.depth:], &s.grid, o)
+		s.packB(to, &s.grid, o)
+		if o.b = to; s.packing > 0 {
+			s.add(s.team.of(worker), nil, o)
+		}
 	}
 }
 
@@ -174,7 +192,8 @@ func (s *schedule[T]) compute(worker, step, i int, o *operands[T]) error {
 	first, panels, part := o.left, o.right-o.left, i%s.parts
 	o.left, o.right = first+part*panels/s.parts, first+(part+1)*panels/s.parts
 	block := i / s.parts
-	o.top, o.bottom = block*s.down/s.blocks, (block+1)*s.down/s.blocks
+	rows := s.down - s.packing
+	o.top, o.bottom = s.packing+block*rows/s.blocks, s.packing+(block+1)*rows/s.blocks
 	if o.left == o.right || o.top == o.bottom {
 		return nil
 	}

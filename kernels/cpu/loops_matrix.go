@@ -44,10 +44,11 @@ type tile[T float] struct {
 	alpha              T
 	ask                []T
 	askStep            int
+	keep               []T // where b is laid as well, cols apart and tile after tile; only tiles of all columns; nil for nowhere
 
 	tiles                          int // of a run, left at 0
 	nextA, nextB, nextFrom, nextTo int
-	_                              [5]int // the assembly's
+	_                              [6]int // the assembly's
 }
 
 // The tile of the loops in Go: as many sums as compilers keep in registers.
@@ -62,6 +63,7 @@ func goMatrixLoops[T float](whole func(*tile[T])) matrixLoops[T] {
 		tile: func(t *tile[T]) {
 			x := *t
 			for {
+				x.kept()
 				if x.rows == goHeight && x.cols == 2*goVector {
 					whole(&x)
 				} else {
@@ -79,6 +81,17 @@ func goMatrixLoops[T float](whole func(*tile[T])) matrixLoops[T] {
 		},
 		axpy: axpyLoop[T], dots: dotsLoop[T],
 	}
+}
+
+// kept lays b where it is to be kept, and goes on to where that of the next tile is.
+func (t *tile[T]) kept() {
+	if t.keep == nil {
+		return
+	}
+	for k := range t.depth {
+		copy(t.keep[k*t.cols:][:t.cols], t.b[k*t.stepB:])
+	}
+	t.keep = t.keep[t.depth*t.cols:]
 }
 
 func tileLoop[T float](t *tile[T]) {

@@ -46,15 +46,19 @@ func agree[T float](t *testing.T, what string, got, want []T) {
 }
 
 // tileTest has every height and width of tile, A packed, in rows and in
-// columns, B packed and in a matrix, C beside other elements, alone and in runs.
+// columns, B packed and in a matrix, kept and not, C beside other elements, alone
+// and in runs.
 func tileTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, mem *guarded) {
 	step := got.vector
 	if got.ragged {
 		step = 1
 	}
 	for rows := 1; rows <= got.height; rows++ {
-		for cols := step; cols <= 2*got.vector; cols += step {
-			depth := 1 + r.IntN(90)
+		for width := step; width <= 2*got.vector+step; width += step { // and all columns once more, with B kept
+			cols, depth, keeps := min(width, 2*got.vector), 1+r.IntN(90), width > 2*got.vector
+			if keeps { // what is kept of three tiles fits a page
+				depth = 1 + r.IntN(40)
+			}
 			x := &tile[T]{rows: rows, cols: cols, depth: depth, alpha: T([]float64{1, -0.5, 0.1}[r.IntN(3)])}
 			if x.rowA, x.stepA = depth+r.IntN(3), 1; r.IntN(2) == 0 {
 				x.rowA, x.stepA = 1, rows+r.IntN(5)
@@ -67,6 +71,9 @@ func tileTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, me
 			x.tiles, x.nextA, x.nextB, x.nextTo = 1+more, r.IntN(40), r.IntN(40), rows*x.rowTo
 			mem.again()
 			x.to = room[T](mem, (rows*(1+more)-1)*x.rowTo+cols)
+			if keeps {
+				x.keep = room[T](mem, (1+more)*depth*cols)
+			}
 			x.a = someFloats[T](r, mem, more*x.nextA+(rows-1)*x.rowA+(depth-1)*x.stepA+1)
 			x.b = someFloats[T](r, mem, more*x.nextB+(depth-1)*x.stepB+cols)
 			switch r.IntN(3) {
@@ -89,10 +96,17 @@ func tileTest[T float](t *testing.T, want, got *matrixLoops[T], r *rand.Rand, me
 			if x.rowFrom == x.rowTo && &x.from[0] == &x.to[0] {
 				y.from = y.to
 			}
+			if keeps {
+				y.keep = make([]T, len(x.keep))
+			}
 			want.tile(&y)
 			got.tile(x)
 			agree(t, what, x.to, y.to)
 			mem.intact(what, len(rawBytes(x.to)), 0)
+			if keeps {
+				agree(t, what+", B kept", x.keep, y.keep)
+				mem.intact(what, len(rawBytes(x.keep)), 1)
+			}
 		}
 	}
 }

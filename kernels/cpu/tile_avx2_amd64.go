@@ -6,13 +6,16 @@ package cpu
 
 // tileFloat32AVX2 is, t being a *tile,
 //
-//	a, b, from, to := t.a, t.b, t.from, t.to
+//	a, b, from, to, keep := t.a, t.b, t.from, t.to, t.keep
 //	for {
 //		for r := range t.rows {
 //			for j := range t.cols {
 //				var sum float32
 //				for k := range t.depth {
 //					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+//					if keep != nil {
+//						keep[k*t.cols+j] = b[k*t.stepB+j]
+//					}
 //				}
 //				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 //			}
@@ -21,22 +24,28 @@ package cpu
 //			break
 //		}
 //		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
+//		if keep != nil {
+//			keep = keep[t.depth*t.cols:]
+//		}
 //	}
 //
-// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 16 at most and a multiple of 8.
+// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 16 at most, and that where t.keep is not nil and a multiple of 8.
 //
 //go:noescape
 func tileFloat32AVX2(t *byte)
 
 // tileFloat64AVX2 is, t being a *tile,
 //
-//	a, b, from, to := t.a, t.b, t.from, t.to
+//	a, b, from, to, keep := t.a, t.b, t.from, t.to, t.keep
 //	for {
 //		for r := range t.rows {
 //			for j := range t.cols {
 //				var sum float64
 //				for k := range t.depth {
 //					sum = fma(a[r*t.rowA+k*t.stepA], b[k*t.stepB+j], sum)
+//					if keep != nil {
+//						keep[k*t.cols+j] = b[k*t.stepB+j]
+//					}
 //				}
 //				to[r*t.rowTo+j] = fma(t.alpha, sum, from[r*t.rowFrom+j])
 //			}
@@ -45,9 +54,12 @@ func tileFloat32AVX2(t *byte)
 //			break
 //		}
 //		a, b, from, to = a[t.nextA:], b[t.nextB:], from[t.nextFrom:], to[t.nextTo:]
+//		if keep != nil {
+//			keep = keep[t.depth*t.cols:]
+//		}
 //	}
 //
-// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 8 at most and a multiple of 4.
+// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 8 at most, and that where t.keep is not nil and a multiple of 4.
 //
 //go:noescape
 func tileFloat64AVX2(t *byte)

@@ -9,11 +9,12 @@
 TEXT ·tileFloat32AVX2(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	XORQ AX, AX
-	MOVQ AX, 240(DI)
-	MOVQ AX, 248(DI)
-	MOVQ AX, 256(DI)
 	MOVQ AX, 264(DI)
 	MOVQ AX, 272(DI)
+	MOVQ AX, 280(DI)
+	MOVQ AX, 288(DI)
+	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 
 tile2:
 	MOVQ  136(DI), R13
@@ -29,17 +30,20 @@ tile2:
 	MOVQ  112(DI), AX
 	CMPQ  AX, $0x10
 	JNE   spread4
+	MOVQ  200(DI), AX
+	CMPQ  AX, $0x00
+	JNE   spread4
 	MOVQ  (DI), SI
-	MOVQ  240(DI), AX
+	MOVQ  264(DI), AX
 	LEAQ  (SI)(AX*4), SI
 	MOVQ  24(DI), BX
-	MOVQ  248(DI), AX
+	MOVQ  272(DI), AX
 	LEAQ  (BX)(AX*4), BX
 	MOVQ  72(DI), R8
-	MOVQ  264(DI), DX
+	MOVQ  288(DI), DX
 	LEAQ  (R8)(DX*4), R8
 	MOVQ  168(DI), R10
-	MOVQ  272(DI), R15
+	MOVQ  296(DI), R15
 	LEAQ  (R10)(R15*4), R10
 	MOVQ  128(DI), DX
 	SHLQ  $0x02, DX
@@ -669,12 +673,12 @@ one33:
 end34:
 add5:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*4), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*4), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
@@ -741,7 +745,7 @@ store35:
 spread4:
 	MOVQ R13, R10
 	MOVQ 72(DI), R8
-	MOVQ 264(DI), R9
+	MOVQ 288(DI), R9
 	LEAQ (R8)(R9*4), R8
 	MOVQ 128(DI), R9
 	SHLQ $0x02, R9
@@ -753,10 +757,10 @@ touch36:
 	DECQ       R10
 	JNZ        touch36
 	MOVQ       (DI), SI
-	MOVQ       240(DI), AX
+	MOVQ       264(DI), AX
 	LEAQ       (SI)(AX*4), SI
 	MOVQ       24(DI), BX
-	MOVQ       248(DI), AX
+	MOVQ       272(DI), AX
 	LEAQ       (BX)(AX*4), BX
 	MOVQ       152(DI), AX
 	MOVQ       96(DI), DX
@@ -783,22 +787,200 @@ touch36:
 	CMPQ       R10, $0x08
 	JLE        narrow3
 	MOVQ       168(DI), R10
-	MOVQ       272(DI), R15
+	MOVQ       296(DI), R15
 	LEAQ       (R10)(R15*4), R10
 	MOVQ       192(DI), R15
 	SHLQ       $0x02, R15
+	CMPQ       200(DI), $0x00
+	JEQ        plain38
+	MOVQ       200(DI), R14
+	MOVQ       304(DI), AX
+	LEAQ       (R14)(AX*4), R14
+	MOVQ       152(DI), AX
 	CMPQ       R13, $0x06
-	JEQ        height38
-	CMPQ       R13, $0x05
 	JEQ        height39
-	CMPQ       R13, $0x04
+	CMPQ       R13, $0x05
 	JEQ        height40
-	CMPQ       R13, $0x03
+	CMPQ       R13, $0x04
 	JEQ        height41
-	CMPQ       R13, $0x02
+	CMPQ       R13, $0x03
 	JEQ        height42
+	CMPQ       R13, $0x02
+	JEQ        height43
 
-step43:
+step44:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPS      Y12, (R14)
+	VMOVUPS      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step44
+	JMP          add37
+
+height43:
+step45:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPS      Y12, (R14)
+	VMOVUPS      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step45
+	JMP          add37
+
+height42:
+step46:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPS      Y12, (R14)
+	VMOVUPS      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI)(DX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step46
+	JMP          add37
+
+height41:
+step47:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPS      Y12, (R14)
+	VMOVUPS      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI)(DX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (SI)(R11*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step47
+	JMP          add37
+
+height40:
+step48:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPS      Y12, (R14)
+	VMOVUPS      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI)(DX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (SI)(R11*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step48
+	JMP          add37
+
+height39:
+step49:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPS      Y12, (R14)
+	VMOVUPS      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI)(DX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (SI)(R11*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (R8)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step49
+	JMP          add37
+
+plain38:
+	CMPQ R13, $0x06
+	JEQ  height50
+	CMPQ R13, $0x05
+	JEQ  height51
+	CMPQ R13, $0x04
+	JEQ  height52
+	CMPQ R13, $0x03
+	JEQ  height53
+	CMPQ R13, $0x02
+	JEQ  height54
+
+step55:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -809,11 +991,11 @@ step43:
 	VFMADD231PS  Y14, Y13, Y1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step43
+	JNZ          step55
 	JMP          add37
 
-height42:
-step44:
+height54:
+step56:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -827,11 +1009,11 @@ step44:
 	VFMADD231PS  Y14, Y13, Y3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step44
+	JNZ          step56
 	JMP          add37
 
-height41:
-step45:
+height53:
+step57:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -848,11 +1030,11 @@ step45:
 	VFMADD231PS  Y14, Y13, Y5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step45
+	JNZ          step57
 	JMP          add37
 
-height40:
-step46:
+height52:
+step58:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -872,11 +1054,11 @@ step46:
 	VFMADD231PS  Y14, Y13, Y7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step46
+	JNZ          step58
 	JMP          add37
 
-height39:
-step47:
+height51:
+step59:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -900,11 +1082,11 @@ step47:
 	VFMADD231PS  Y14, Y13, Y9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step47
+	JNZ          step59
 	JMP          add37
 
-height38:
-step48:
+height50:
+step60:
 	VMOVUPS      (BX), Y12
 	VMOVUPS      32(BX), Y13
 	ADDQ         R12, BX
@@ -931,16 +1113,16 @@ step48:
 	VFMADD231PS  Y14, Y13, Y11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step48
+	JNZ          step60
 
 add37:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*4), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*4), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
@@ -949,32 +1131,32 @@ add37:
 	VFMADD213PS  (SI), Y12, Y0
 	VFMADD213PS  32(SI), Y12, Y1
 	DECQ         AX
-	JZ           store49
+	JZ           store61
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y2
 	VFMADD213PS  32(SI), Y12, Y3
 	DECQ         AX
-	JZ           store49
+	JZ           store61
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y4
 	VFMADD213PS  32(SI), Y12, Y5
 	DECQ         AX
-	JZ           store49
+	JZ           store61
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y6
 	VFMADD213PS  32(SI), Y12, Y7
 	DECQ         AX
-	JZ           store49
+	JZ           store61
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y8
 	VFMADD213PS  32(SI), Y12, Y9
 	DECQ         AX
-	JZ           store49
+	JZ           store61
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y10
 	VFMADD213PS  32(SI), Y12, Y11
 
-store49:
+store61:
 	VMOVUPS Y0, (R8)
 	VMOVUPS Y1, 32(R8)
 	DECQ    R13
@@ -1006,22 +1188,22 @@ store49:
 
 narrow3:
 	MOVQ 168(DI), R10
-	MOVQ 272(DI), R15
+	MOVQ 296(DI), R15
 	LEAQ (R10)(R15*4), R10
 	MOVQ 192(DI), R15
 	SHLQ $0x02, R15
 	CMPQ R13, $0x06
-	JEQ  height51
+	JEQ  height63
 	CMPQ R13, $0x05
-	JEQ  height52
+	JEQ  height64
 	CMPQ R13, $0x04
-	JEQ  height53
+	JEQ  height65
 	CMPQ R13, $0x03
-	JEQ  height54
+	JEQ  height66
 	CMPQ R13, $0x02
-	JEQ  height55
+	JEQ  height67
 
-step56:
+step68:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1030,11 +1212,11 @@ step56:
 	VFMADD231PS  Y14, Y12, Y0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step56
-	JMP          add50
+	JNZ          step68
+	JMP          add62
 
-height55:
-step57:
+height67:
+step69:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1045,11 +1227,11 @@ step57:
 	VFMADD231PS  Y14, Y12, Y2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step57
-	JMP          add50
+	JNZ          step69
+	JMP          add62
 
-height54:
-step58:
+height66:
+step70:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1062,11 +1244,11 @@ step58:
 	VFMADD231PS  Y14, Y12, Y4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step58
-	JMP          add50
+	JNZ          step70
+	JMP          add62
 
-height53:
-step59:
+height65:
+step71:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1081,11 +1263,11 @@ step59:
 	VFMADD231PS  Y14, Y12, Y6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step59
-	JMP          add50
+	JNZ          step71
+	JMP          add62
 
-height52:
-step60:
+height64:
+step72:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1103,11 +1285,11 @@ step60:
 	VFMADD231PS  Y14, Y12, Y8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step60
-	JMP          add50
+	JNZ          step72
+	JMP          add62
 
-height51:
-step61:
+height63:
+step73:
 	VMOVUPS      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -1127,16 +1309,16 @@ step61:
 	VFMADD231PS  Y14, Y12, Y10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step61
+	JNZ          step73
 
-add50:
+add62:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*4), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*4), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
@@ -1144,27 +1326,27 @@ add50:
 	MOVQ         R13, AX
 	VFMADD213PS  (SI), Y12, Y0
 	DECQ         AX
-	JZ           store62
+	JZ           store74
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y2
 	DECQ         AX
-	JZ           store62
+	JZ           store74
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y4
 	DECQ         AX
-	JZ           store62
+	JZ           store74
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y6
 	DECQ         AX
-	JZ           store62
+	JZ           store74
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y8
 	DECQ         AX
-	JZ           store62
+	JZ           store74
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Y12, Y10
 
-store62:
+store74:
 	VMOVUPS Y0, (R8)
 	DECQ    R13
 	JZ      done1
@@ -1188,22 +1370,25 @@ store62:
 	VMOVUPS Y10, (R8)
 
 done1:
-	DECQ  200(DI)
-	JZ    end63
-	MOVQ  208(DI), AX
-	ADDQ  AX, 240(DI)
-	MOVQ  216(DI), AX
-	ADDQ  AX, 248(DI)
-	MOVQ  224(DI), AX
-	ADDQ  AX, 256(DI)
+	DECQ  224(DI)
+	JZ    end75
 	MOVQ  232(DI), AX
 	ADDQ  AX, 264(DI)
+	MOVQ  240(DI), AX
+	ADDQ  AX, 272(DI)
+	MOVQ  248(DI), AX
+	ADDQ  AX, 280(DI)
+	MOVQ  256(DI), AX
+	ADDQ  AX, 288(DI)
 	MOVQ  192(DI), AX
 	IMULQ 152(DI), AX
-	ADDQ  AX, 272(DI)
+	ADDQ  AX, 296(DI)
+	MOVQ  152(DI), AX
+	IMULQ 144(DI), AX
+	ADDQ  AX, 304(DI)
 	JMP   tile2
 
-end63:
+end75:
 	VZEROUPPER
 	RET
 
@@ -1212,37 +1397,41 @@ end63:
 TEXT ·tileFloat64AVX2(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	XORQ AX, AX
-	MOVQ AX, 240(DI)
-	MOVQ AX, 248(DI)
-	MOVQ AX, 256(DI)
 	MOVQ AX, 264(DI)
 	MOVQ AX, 272(DI)
+	MOVQ AX, 280(DI)
+	MOVQ AX, 288(DI)
+	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 
-tile65:
+tile77:
 	MOVQ  136(DI), R13
 	MOVQ  144(DI), AX
 	CMPQ  AX, $0x08
-	JNE   spread67
+	JNE   spread79
 	MOVQ  96(DI), AX
 	CMPQ  AX, $0x01
-	JNE   spread67
+	JNE   spread79
 	MOVQ  104(DI), AX
 	CMPQ  AX, $0x06
-	JNE   spread67
+	JNE   spread79
 	MOVQ  112(DI), AX
 	CMPQ  AX, $0x08
-	JNE   spread67
+	JNE   spread79
+	MOVQ  200(DI), AX
+	CMPQ  AX, $0x00
+	JNE   spread79
 	MOVQ  (DI), SI
-	MOVQ  240(DI), AX
+	MOVQ  264(DI), AX
 	LEAQ  (SI)(AX*8), SI
 	MOVQ  24(DI), BX
-	MOVQ  248(DI), AX
+	MOVQ  272(DI), AX
 	LEAQ  (BX)(AX*8), BX
 	MOVQ  72(DI), R8
-	MOVQ  264(DI), DX
+	MOVQ  288(DI), DX
 	LEAQ  (R8)(DX*8), R8
 	MOVQ  168(DI), R10
-	MOVQ  272(DI), R15
+	MOVQ  296(DI), R15
 	LEAQ  (R10)(R15*8), R10
 	MOVQ  128(DI), DX
 	SHLQ  $0x03, DX
@@ -1255,21 +1444,21 @@ tile65:
 	SHRQ  $0x02, AX
 	ANDQ  $0x03, R9
 	CMPQ  R13, $0x06
-	JEQ   height69
+	JEQ   height81
 	CMPQ  R13, $0x05
-	JEQ   height70
+	JEQ   height82
 	CMPQ  R13, $0x04
-	JEQ   height71
+	JEQ   height83
 	CMPQ  R13, $0x03
-	JEQ   height72
+	JEQ   height84
 	CMPQ  R13, $0x02
-	JEQ   height73
+	JEQ   height85
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	TESTQ AX, AX
-	JZ    last75
+	JZ    last87
 
-steps74:
+steps86:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1302,13 +1491,13 @@ steps74:
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps74
+	JNZ          steps86
 
-last75:
+last87:
 	TESTQ R9, R9
-	JZ    end77
+	JZ    end89
 
-one76:
+one88:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1317,20 +1506,20 @@ one76:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one76
+	JNZ          one88
 
-end77:
-	JMP add68
+end89:
+	JMP add80
 
-height73:
+height85:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	TESTQ AX, AX
-	JZ    last79
+	JZ    last91
 
-steps78:
+steps90:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1375,13 +1564,13 @@ steps78:
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps78
+	JNZ          steps90
 
-last79:
+last91:
 	TESTQ R9, R9
-	JZ    end81
+	JZ    end93
 
-one80:
+one92:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1393,12 +1582,12 @@ one80:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one80
+	JNZ          one92
 
-end81:
-	JMP add68
+end93:
+	JMP add80
 
-height72:
+height84:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1406,9 +1595,9 @@ height72:
 	VPXOR Y4, Y4, Y4
 	VPXOR Y5, Y5, Y5
 	TESTQ AX, AX
-	JZ    last83
+	JZ    last95
 
-steps82:
+steps94:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1465,13 +1654,13 @@ steps82:
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps82
+	JNZ          steps94
 
-last83:
+last95:
 	TESTQ R9, R9
-	JZ    end85
+	JZ    end97
 
-one84:
+one96:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1486,12 +1675,12 @@ one84:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one84
+	JNZ          one96
 
-end85:
-	JMP add68
+end97:
+	JMP add80
 
-height71:
+height83:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1501,9 +1690,9 @@ height71:
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 	TESTQ AX, AX
-	JZ    last87
+	JZ    last99
 
-steps86:
+steps98:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1572,13 +1761,13 @@ steps86:
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps86
+	JNZ          steps98
 
-last87:
+last99:
 	TESTQ R9, R9
-	JZ    end89
+	JZ    end101
 
-one88:
+one100:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1596,12 +1785,12 @@ one88:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one88
+	JNZ          one100
 
-end89:
-	JMP add68
+end101:
+	JMP add80
 
-height70:
+height82:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1613,9 +1802,9 @@ height70:
 	VPXOR Y8, Y8, Y8
 	VPXOR Y9, Y9, Y9
 	TESTQ AX, AX
-	JZ    last91
+	JZ    last103
 
-steps90:
+steps102:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1696,13 +1885,13 @@ steps90:
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps90
+	JNZ          steps102
 
-last91:
+last103:
 	TESTQ R9, R9
-	JZ    end93
+	JZ    end105
 
-one92:
+one104:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1723,12 +1912,12 @@ one92:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one92
+	JNZ          one104
 
-end93:
-	JMP add68
+end105:
+	JMP add80
 
-height69:
+height81:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1742,9 +1931,9 @@ height69:
 	VPXOR Y10, Y10, Y10
 	VPXOR Y11, Y11, Y11
 	TESTQ AX, AX
-	JZ    last95
+	JZ    last107
 
-steps94:
+steps106:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1837,13 +2026,13 @@ steps94:
 	ADDQ         $0x000000c0, SI
 	ADDQ         $0x00000100, BX
 	DECQ         AX
-	JNZ          steps94
+	JNZ          steps106
 
-last95:
+last107:
 	TESTQ R9, R9
-	JZ    end97
+	JZ    end109
 
-one96:
+one108:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	VBROADCASTSD (SI), Y14
@@ -1867,17 +2056,17 @@ one96:
 	ADDQ         $0x00000030, SI
 	ADDQ         $0x00000040, BX
 	DECQ         R9
-	JNZ          one96
+	JNZ          one108
 
-end97:
-add68:
+end109:
+add80:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*8), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*8), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
@@ -1886,80 +2075,80 @@ add68:
 	VFMADD213PD  (SI), Y12, Y0
 	VFMADD213PD  32(SI), Y12, Y1
 	DECQ         AX
-	JZ           store98
+	JZ           store110
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y2
 	VFMADD213PD  32(SI), Y12, Y3
 	DECQ         AX
-	JZ           store98
+	JZ           store110
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y4
 	VFMADD213PD  32(SI), Y12, Y5
 	DECQ         AX
-	JZ           store98
+	JZ           store110
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y6
 	VFMADD213PD  32(SI), Y12, Y7
 	DECQ         AX
-	JZ           store98
+	JZ           store110
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y8
 	VFMADD213PD  32(SI), Y12, Y9
 	DECQ         AX
-	JZ           store98
+	JZ           store110
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y10
 	VFMADD213PD  32(SI), Y12, Y11
 
-store98:
+store110:
 	VMOVUPD Y0, (R8)
 	VMOVUPD Y1, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y2, (R8)
 	VMOVUPD Y3, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y4, (R8)
 	VMOVUPD Y5, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y6, (R8)
 	VMOVUPD Y7, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y8, (R8)
 	VMOVUPD Y9, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y10, (R8)
 	VMOVUPD Y11, 32(R8)
-	JMP     done64
+	JMP     done76
 
-spread67:
+spread79:
 	MOVQ R13, R10
 	MOVQ 72(DI), R8
-	MOVQ 264(DI), R9
+	MOVQ 288(DI), R9
 	LEAQ (R8)(R9*8), R8
 	MOVQ 128(DI), R9
 	SHLQ $0x03, R9
 
-touch99:
+touch111:
 	PREFETCHT0 (R8)
 	PREFETCHT0 63(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch99
+	JNZ        touch111
 	MOVQ       (DI), SI
-	MOVQ       240(DI), AX
+	MOVQ       264(DI), AX
 	LEAQ       (SI)(AX*8), SI
 	MOVQ       24(DI), BX
-	MOVQ       248(DI), AX
+	MOVQ       272(DI), AX
 	LEAQ       (BX)(AX*8), BX
 	MOVQ       152(DI), AX
 	MOVQ       96(DI), DX
@@ -1984,24 +2173,202 @@ touch99:
 	VPXOR      Y11, Y11, Y11
 	MOVQ       144(DI), R10
 	CMPQ       R10, $0x04
-	JLE        narrow66
+	JLE        narrow78
 	MOVQ       168(DI), R10
-	MOVQ       272(DI), R15
+	MOVQ       296(DI), R15
 	LEAQ       (R10)(R15*8), R10
 	MOVQ       192(DI), R15
 	SHLQ       $0x03, R15
+	CMPQ       200(DI), $0x00
+	JEQ        plain113
+	MOVQ       200(DI), R14
+	MOVQ       304(DI), AX
+	LEAQ       (R14)(AX*8), R14
+	MOVQ       152(DI), AX
 	CMPQ       R13, $0x06
-	JEQ        height101
+	JEQ        height114
 	CMPQ       R13, $0x05
-	JEQ        height102
+	JEQ        height115
 	CMPQ       R13, $0x04
-	JEQ        height103
+	JEQ        height116
 	CMPQ       R13, $0x03
-	JEQ        height104
+	JEQ        height117
 	CMPQ       R13, $0x02
-	JEQ        height105
+	JEQ        height118
 
-step106:
+step119:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPD      Y12, (R14)
+	VMOVUPD      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step119
+	JMP          add112
+
+height118:
+step120:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPD      Y12, (R14)
+	VMOVUPD      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (SI)(DX*1), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step120
+	JMP          add112
+
+height117:
+step121:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPD      Y12, (R14)
+	VMOVUPD      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (SI)(DX*1), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI)(DX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step121
+	JMP          add112
+
+height116:
+step122:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPD      Y12, (R14)
+	VMOVUPD      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (SI)(DX*1), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI)(DX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (SI)(R11*1), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step122
+	JMP          add112
+
+height115:
+step123:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPD      Y12, (R14)
+	VMOVUPD      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (SI)(DX*1), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI)(DX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (SI)(R11*1), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step123
+	JMP          add112
+
+height114:
+step124:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   63(R10)
+	VMOVUPD      Y12, (R14)
+	VMOVUPD      Y13, 32(R14)
+	ADDQ         $0x00000040, R14
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (SI)(DX*1), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI)(DX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (SI)(R11*1), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD (R8)(DX*1), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step124
+	JMP          add112
+
+plain113:
+	CMPQ R13, $0x06
+	JEQ  height125
+	CMPQ R13, $0x05
+	JEQ  height126
+	CMPQ R13, $0x04
+	JEQ  height127
+	CMPQ R13, $0x03
+	JEQ  height128
+	CMPQ R13, $0x02
+	JEQ  height129
+
+step130:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2012,11 +2379,11 @@ step106:
 	VFMADD231PD  Y14, Y13, Y1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step106
-	JMP          add100
+	JNZ          step130
+	JMP          add112
 
-height105:
-step107:
+height129:
+step131:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2030,11 +2397,11 @@ step107:
 	VFMADD231PD  Y14, Y13, Y3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step107
-	JMP          add100
+	JNZ          step131
+	JMP          add112
 
-height104:
-step108:
+height128:
+step132:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2051,11 +2418,11 @@ step108:
 	VFMADD231PD  Y14, Y13, Y5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step108
-	JMP          add100
+	JNZ          step132
+	JMP          add112
 
-height103:
-step109:
+height127:
+step133:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2075,11 +2442,11 @@ step109:
 	VFMADD231PD  Y14, Y13, Y7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step109
-	JMP          add100
+	JNZ          step133
+	JMP          add112
 
-height102:
-step110:
+height126:
+step134:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2103,11 +2470,11 @@ step110:
 	VFMADD231PD  Y14, Y13, Y9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step110
-	JMP          add100
+	JNZ          step134
+	JMP          add112
 
-height101:
-step111:
+height125:
+step135:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	ADDQ         R12, BX
@@ -2134,16 +2501,16 @@ step111:
 	VFMADD231PD  Y14, Y13, Y11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step111
+	JNZ          step135
 
-add100:
+add112:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*8), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*8), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
@@ -2152,79 +2519,79 @@ add100:
 	VFMADD213PD  (SI), Y12, Y0
 	VFMADD213PD  32(SI), Y12, Y1
 	DECQ         AX
-	JZ           store112
+	JZ           store136
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y2
 	VFMADD213PD  32(SI), Y12, Y3
 	DECQ         AX
-	JZ           store112
+	JZ           store136
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y4
 	VFMADD213PD  32(SI), Y12, Y5
 	DECQ         AX
-	JZ           store112
+	JZ           store136
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y6
 	VFMADD213PD  32(SI), Y12, Y7
 	DECQ         AX
-	JZ           store112
+	JZ           store136
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y8
 	VFMADD213PD  32(SI), Y12, Y9
 	DECQ         AX
-	JZ           store112
+	JZ           store136
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y10
 	VFMADD213PD  32(SI), Y12, Y11
 
-store112:
+store136:
 	VMOVUPD Y0, (R8)
 	VMOVUPD Y1, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y2, (R8)
 	VMOVUPD Y3, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y4, (R8)
 	VMOVUPD Y5, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y6, (R8)
 	VMOVUPD Y7, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y8, (R8)
 	VMOVUPD Y9, 32(R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y10, (R8)
 	VMOVUPD Y11, 32(R8)
-	JMP     done64
+	JMP     done76
 
-narrow66:
+narrow78:
 	MOVQ 168(DI), R10
-	MOVQ 272(DI), R15
+	MOVQ 296(DI), R15
 	LEAQ (R10)(R15*8), R10
 	MOVQ 192(DI), R15
 	SHLQ $0x03, R15
 	CMPQ R13, $0x06
-	JEQ  height114
+	JEQ  height138
 	CMPQ R13, $0x05
-	JEQ  height115
+	JEQ  height139
 	CMPQ R13, $0x04
-	JEQ  height116
+	JEQ  height140
 	CMPQ R13, $0x03
-	JEQ  height117
+	JEQ  height141
 	CMPQ R13, $0x02
-	JEQ  height118
+	JEQ  height142
 
-step119:
+step143:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2233,11 +2600,11 @@ step119:
 	VFMADD231PD  Y14, Y12, Y0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step119
-	JMP          add113
+	JNZ          step143
+	JMP          add137
 
-height118:
-step120:
+height142:
+step144:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2248,11 +2615,11 @@ step120:
 	VFMADD231PD  Y14, Y12, Y2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step120
-	JMP          add113
+	JNZ          step144
+	JMP          add137
 
-height117:
-step121:
+height141:
+step145:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2265,11 +2632,11 @@ step121:
 	VFMADD231PD  Y14, Y12, Y4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step121
-	JMP          add113
+	JNZ          step145
+	JMP          add137
 
-height116:
-step122:
+height140:
+step146:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2284,11 +2651,11 @@ step122:
 	VFMADD231PD  Y14, Y12, Y6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step122
-	JMP          add113
+	JNZ          step146
+	JMP          add137
 
-height115:
-step123:
+height139:
+step147:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2306,11 +2673,11 @@ step123:
 	VFMADD231PD  Y14, Y12, Y8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step123
-	JMP          add113
+	JNZ          step147
+	JMP          add137
 
-height114:
-step124:
+height138:
+step148:
 	VMOVUPD      (BX), Y12
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -2330,16 +2697,16 @@ step124:
 	VFMADD231PD  Y14, Y12, Y10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step124
+	JNZ          step148
 
-add113:
+add137:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*8), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*8), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
@@ -2347,65 +2714,68 @@ add113:
 	MOVQ         R13, AX
 	VFMADD213PD  (SI), Y12, Y0
 	DECQ         AX
-	JZ           store125
+	JZ           store149
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y2
 	DECQ         AX
-	JZ           store125
+	JZ           store149
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y4
 	DECQ         AX
-	JZ           store125
+	JZ           store149
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y6
 	DECQ         AX
-	JZ           store125
+	JZ           store149
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y8
 	DECQ         AX
-	JZ           store125
+	JZ           store149
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Y12, Y10
 
-store125:
+store149:
 	VMOVUPD Y0, (R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y2, (R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y4, (R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y6, (R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y8, (R8)
 	DECQ    R13
-	JZ      done64
+	JZ      done76
 	ADDQ    R9, R8
 	VMOVUPD Y10, (R8)
 
-done64:
-	DECQ  200(DI)
-	JZ    end126
-	MOVQ  208(DI), AX
-	ADDQ  AX, 240(DI)
-	MOVQ  216(DI), AX
-	ADDQ  AX, 248(DI)
-	MOVQ  224(DI), AX
-	ADDQ  AX, 256(DI)
+done76:
+	DECQ  224(DI)
+	JZ    end150
 	MOVQ  232(DI), AX
 	ADDQ  AX, 264(DI)
+	MOVQ  240(DI), AX
+	ADDQ  AX, 272(DI)
+	MOVQ  248(DI), AX
+	ADDQ  AX, 280(DI)
+	MOVQ  256(DI), AX
+	ADDQ  AX, 288(DI)
 	MOVQ  192(DI), AX
 	IMULQ 152(DI), AX
-	ADDQ  AX, 272(DI)
-	JMP   tile65
+	ADDQ  AX, 296(DI)
+	MOVQ  152(DI), AX
+	IMULQ 144(DI), AX
+	ADDQ  AX, 304(DI)
+	JMP   tile77
 
-end126:
+end150:
 	VZEROUPPER
 	RET

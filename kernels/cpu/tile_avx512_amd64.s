@@ -9,11 +9,12 @@
 TEXT ·tileFloat32AVX512(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	XORQ AX, AX
-	MOVQ AX, 240(DI)
-	MOVQ AX, 248(DI)
-	MOVQ AX, 256(DI)
 	MOVQ AX, 264(DI)
 	MOVQ AX, 272(DI)
+	MOVQ AX, 280(DI)
+	MOVQ AX, 288(DI)
+	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 
 tile2:
 	MOVQ   136(DI), R13
@@ -29,17 +30,20 @@ tile2:
 	MOVQ   112(DI), AX
 	CMPQ   AX, $0x20
 	JNE    spread4
+	MOVQ   200(DI), AX
+	CMPQ   AX, $0x00
+	JNE    spread4
 	MOVQ   (DI), SI
-	MOVQ   240(DI), AX
+	MOVQ   264(DI), AX
 	LEAQ   (SI)(AX*4), SI
 	MOVQ   24(DI), BX
-	MOVQ   248(DI), AX
+	MOVQ   272(DI), AX
 	LEAQ   (BX)(AX*4), BX
 	MOVQ   72(DI), R8
-	MOVQ   264(DI), DX
+	MOVQ   288(DI), DX
 	LEAQ   (R8)(DX*4), R8
 	MOVQ   168(DI), R10
-	MOVQ   272(DI), R15
+	MOVQ   296(DI), R15
 	LEAQ   (R10)(R15*4), R10
 	MOVQ   128(DI), DX
 	SHLQ   $0x02, DX
@@ -1902,12 +1906,12 @@ one63:
 end64:
 add5:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*4), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*4), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
@@ -2034,7 +2038,7 @@ store65:
 spread4:
 	MOVQ R13, R10
 	MOVQ 72(DI), R8
-	MOVQ 264(DI), R9
+	MOVQ 288(DI), R9
 	LEAQ (R8)(R9*4), R8
 	MOVQ 128(DI), R9
 	SHLQ $0x02, R9
@@ -2046,10 +2050,10 @@ touch66:
 	DECQ       R10
 	JNZ        touch66
 	MOVQ       (DI), SI
-	MOVQ       240(DI), AX
+	MOVQ       264(DI), AX
 	LEAQ       (SI)(AX*4), SI
 	MOVQ       24(DI), BX
-	MOVQ       248(DI), AX
+	MOVQ       272(DI), AX
 	LEAQ       (BX)(AX*4), BX
 	MOVQ       152(DI), AX
 	MOVQ       96(DI), DX
@@ -2092,34 +2096,501 @@ touch66:
 	CMPQ       R10, $0x10
 	JNE        ragged67
 	MOVQ       168(DI), R10
-	MOVQ       272(DI), R15
+	MOVQ       296(DI), R15
 	LEAQ       (R10)(R15*4), R10
 	MOVQ       192(DI), R15
 	SHLQ       $0x02, R15
+	CMPQ       200(DI), $0x00
+	JEQ        plain69
+	MOVQ       200(DI), R14
+	MOVQ       304(DI), AX
+	LEAQ       (R14)(AX*4), R14
+	MOVQ       152(DI), AX
 	CMPQ       R13, $0x0c
-	JEQ        height69
-	CMPQ       R13, $0x0b
 	JEQ        height70
-	CMPQ       R13, $0x0a
+	CMPQ       R13, $0x0b
 	JEQ        height71
-	CMPQ       R13, $0x09
+	CMPQ       R13, $0x0a
 	JEQ        height72
-	CMPQ       R13, $0x08
+	CMPQ       R13, $0x09
 	JEQ        height73
-	CMPQ       R13, $0x07
+	CMPQ       R13, $0x08
 	JEQ        height74
-	CMPQ       R13, $0x06
+	CMPQ       R13, $0x07
 	JEQ        height75
-	CMPQ       R13, $0x05
+	CMPQ       R13, $0x06
 	JEQ        height76
-	CMPQ       R13, $0x04
+	CMPQ       R13, $0x05
 	JEQ        height77
-	CMPQ       R13, $0x03
+	CMPQ       R13, $0x04
 	JEQ        height78
-	CMPQ       R13, $0x02
+	CMPQ       R13, $0x03
 	JEQ        height79
+	CMPQ       R13, $0x02
+	JEQ        height80
 
-step80:
+step81:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step81
+	JMP          add68
+
+height80:
+step82:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step82
+	JMP          add68
+
+height79:
+step83:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step83
+	JMP          add68
+
+height78:
+step84:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step84
+	JMP          add68
+
+height77:
+step85:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step85
+	JMP          add68
+
+height76:
+step86:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step86
+	JMP          add68
+
+height75:
+step87:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step87
+	JMP          add68
+
+height74:
+step88:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R8)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step88
+	JMP          add68
+
+height73:
+step89:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R8)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step89
+	JMP          add68
+
+height72:
+step90:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R8)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (R9)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step90
+	JMP          add68
+
+height71:
+step91:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R8)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (R9)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (R9)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step91
+	JMP          add68
+
+height70:
+step92:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPS      Z24, (R14)
+	VMOVUPS      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
+	ADDQ         R15, R10
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (R8)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (R8)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (R9)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (R9)(DX*2), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (R9)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step92
+	JMP          add68
+
+plain69:
+	CMPQ R13, $0x0c
+	JEQ  height93
+	CMPQ R13, $0x0b
+	JEQ  height94
+	CMPQ R13, $0x0a
+	JEQ  height95
+	CMPQ R13, $0x09
+	JEQ  height96
+	CMPQ R13, $0x08
+	JEQ  height97
+	CMPQ R13, $0x07
+	JEQ  height98
+	CMPQ R13, $0x06
+	JEQ  height99
+	CMPQ R13, $0x05
+	JEQ  height100
+	CMPQ R13, $0x04
+	JEQ  height101
+	CMPQ R13, $0x03
+	JEQ  height102
+	CMPQ R13, $0x02
+	JEQ  height103
+
+step104:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2130,11 +2601,11 @@ step80:
 	VFMADD231PS  Z26, Z25, Z1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step80
+	JNZ          step104
 	JMP          add68
 
-height79:
-step81:
+height103:
+step105:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2148,11 +2619,11 @@ step81:
 	VFMADD231PS  Z26, Z25, Z3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step81
+	JNZ          step105
 	JMP          add68
 
-height78:
-step82:
+height102:
+step106:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2169,11 +2640,11 @@ step82:
 	VFMADD231PS  Z26, Z25, Z5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step82
+	JNZ          step106
 	JMP          add68
 
-height77:
-step83:
+height101:
+step107:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2193,11 +2664,11 @@ step83:
 	VFMADD231PS  Z26, Z25, Z7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step83
+	JNZ          step107
 	JMP          add68
 
-height76:
-step84:
+height100:
+step108:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2221,11 +2692,11 @@ step84:
 	VFMADD231PS  Z26, Z25, Z9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step84
+	JNZ          step108
 	JMP          add68
 
-height75:
-step85:
+height99:
+step109:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2252,11 +2723,11 @@ step85:
 	VFMADD231PS  Z26, Z25, Z11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step85
+	JNZ          step109
 	JMP          add68
 
-height74:
-step86:
+height98:
+step110:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2286,11 +2757,11 @@ step86:
 	VFMADD231PS  Z26, Z25, Z13
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step86
+	JNZ          step110
 	JMP          add68
 
-height73:
-step87:
+height97:
+step111:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2323,11 +2794,11 @@ step87:
 	VFMADD231PS  Z26, Z25, Z15
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step87
+	JNZ          step111
 	JMP          add68
 
-height72:
-step88:
+height96:
+step112:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2364,11 +2835,11 @@ step88:
 	VFMADD231PS  Z26, Z25, Z17
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step88
+	JNZ          step112
 	JMP          add68
 
-height71:
-step89:
+height95:
+step113:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2408,11 +2879,11 @@ step89:
 	VFMADD231PS  Z26, Z25, Z19
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step89
+	JNZ          step113
 	JMP          add68
 
-height70:
-step90:
+height94:
+step114:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2455,11 +2926,11 @@ step90:
 	VFMADD231PS  Z26, Z25, Z21
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step90
+	JNZ          step114
 	JMP          add68
 
-height69:
-step91:
+height93:
+step115:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	ADDQ         R12, BX
@@ -2505,16 +2976,16 @@ step91:
 	VFMADD231PS  Z26, Z25, Z23
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step91
+	JNZ          step115
 
 add68:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*4), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*4), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
@@ -2523,62 +2994,62 @@ add68:
 	VFMADD213PS  (SI), Z24, Z0
 	VFMADD213PS  64(SI), Z24, Z1
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z2
 	VFMADD213PS  64(SI), Z24, Z3
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z4
 	VFMADD213PS  64(SI), Z24, Z5
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z6
 	VFMADD213PS  64(SI), Z24, Z7
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z8
 	VFMADD213PS  64(SI), Z24, Z9
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z10
 	VFMADD213PS  64(SI), Z24, Z11
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z12
 	VFMADD213PS  64(SI), Z24, Z13
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z14
 	VFMADD213PS  64(SI), Z24, Z15
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z16
 	VFMADD213PS  64(SI), Z24, Z17
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z18
 	VFMADD213PS  64(SI), Z24, Z19
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z20
 	VFMADD213PS  64(SI), Z24, Z21
 	DECQ         AX
-	JZ           store92
+	JZ           store116
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z22
 	VFMADD213PS  64(SI), Z24, Z23
 
-store92:
+store116:
 	VMOVUPS Z0, (R8)
 	VMOVUPS Z1, 64(R8)
 	DECQ    R13
@@ -2643,34 +3114,34 @@ ragged67:
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
 	MOVQ  168(DI), R10
-	MOVQ  272(DI), R15
+	MOVQ  296(DI), R15
 	LEAQ  (R10)(R15*4), R10
 	MOVQ  192(DI), R15
 	SHLQ  $0x02, R15
 	CMPQ  R13, $0x0c
-	JEQ   height94
+	JEQ   height118
 	CMPQ  R13, $0x0b
-	JEQ   height95
+	JEQ   height119
 	CMPQ  R13, $0x0a
-	JEQ   height96
+	JEQ   height120
 	CMPQ  R13, $0x09
-	JEQ   height97
+	JEQ   height121
 	CMPQ  R13, $0x08
-	JEQ   height98
+	JEQ   height122
 	CMPQ  R13, $0x07
-	JEQ   height99
+	JEQ   height123
 	CMPQ  R13, $0x06
-	JEQ   height100
+	JEQ   height124
 	CMPQ  R13, $0x05
-	JEQ   height101
+	JEQ   height125
 	CMPQ  R13, $0x04
-	JEQ   height102
+	JEQ   height126
 	CMPQ  R13, $0x03
-	JEQ   height103
+	JEQ   height127
 	CMPQ  R13, $0x02
-	JEQ   height104
+	JEQ   height128
 
-step105:
+step129:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2681,11 +3152,11 @@ step105:
 	VFMADD231PS  Z26, Z25, Z1
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step105
-	JMP          add93
+	JNZ          step129
+	JMP          add117
 
-height104:
-step106:
+height128:
+step130:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2699,11 +3170,11 @@ step106:
 	VFMADD231PS  Z26, Z25, Z3
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step106
-	JMP          add93
+	JNZ          step130
+	JMP          add117
 
-height103:
-step107:
+height127:
+step131:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2720,11 +3191,11 @@ step107:
 	VFMADD231PS  Z26, Z25, Z5
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step107
-	JMP          add93
+	JNZ          step131
+	JMP          add117
 
-height102:
-step108:
+height126:
+step132:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2744,11 +3215,11 @@ step108:
 	VFMADD231PS  Z26, Z25, Z7
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step108
-	JMP          add93
+	JNZ          step132
+	JMP          add117
 
-height101:
-step109:
+height125:
+step133:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2772,11 +3243,11 @@ step109:
 	VFMADD231PS  Z26, Z25, Z9
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step109
-	JMP          add93
+	JNZ          step133
+	JMP          add117
 
-height100:
-step110:
+height124:
+step134:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2803,11 +3274,11 @@ step110:
 	VFMADD231PS  Z26, Z25, Z11
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step110
-	JMP          add93
+	JNZ          step134
+	JMP          add117
 
-height99:
-step111:
+height123:
+step135:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2837,11 +3308,11 @@ step111:
 	VFMADD231PS  Z26, Z25, Z13
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step111
-	JMP          add93
+	JNZ          step135
+	JMP          add117
 
-height98:
-step112:
+height122:
+step136:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2874,11 +3345,11 @@ step112:
 	VFMADD231PS  Z26, Z25, Z15
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step112
-	JMP          add93
+	JNZ          step136
+	JMP          add117
 
-height97:
-step113:
+height121:
+step137:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2915,11 +3386,11 @@ step113:
 	VFMADD231PS  Z26, Z25, Z17
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step113
-	JMP          add93
+	JNZ          step137
+	JMP          add117
 
-height96:
-step114:
+height120:
+step138:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -2959,11 +3430,11 @@ step114:
 	VFMADD231PS  Z26, Z25, Z19
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step114
-	JMP          add93
+	JNZ          step138
+	JMP          add117
 
-height95:
-step115:
+height119:
+step139:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3006,11 +3477,11 @@ step115:
 	VFMADD231PS  Z26, Z25, Z21
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step115
-	JMP          add93
+	JNZ          step139
+	JMP          add117
 
-height94:
-step116:
+height118:
+step140:
 	VMOVUPS      (BX), Z24
 	VMOVUPS.Z    64(BX), K1, Z25
 	ADDQ         R12, BX
@@ -3056,16 +3527,16 @@ step116:
 	VFMADD231PS  Z26, Z25, Z23
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step116
+	JNZ          step140
 
-add93:
+add117:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*4), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*4), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
@@ -3074,62 +3545,62 @@ add93:
 	VFMADD213PS  (SI), Z24, Z0
 	VFMADD213PS  64(SI), Z24, K1, Z1
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z2
 	VFMADD213PS  64(SI), Z24, K1, Z3
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z4
 	VFMADD213PS  64(SI), Z24, K1, Z5
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z6
 	VFMADD213PS  64(SI), Z24, K1, Z7
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z8
 	VFMADD213PS  64(SI), Z24, K1, Z9
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z10
 	VFMADD213PS  64(SI), Z24, K1, Z11
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z12
 	VFMADD213PS  64(SI), Z24, K1, Z13
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z14
 	VFMADD213PS  64(SI), Z24, K1, Z15
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z16
 	VFMADD213PS  64(SI), Z24, K1, Z17
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z18
 	VFMADD213PS  64(SI), Z24, K1, Z19
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z20
 	VFMADD213PS  64(SI), Z24, K1, Z21
 	DECQ         AX
-	JZ           store117
+	JZ           store141
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, Z22
 	VFMADD213PS  64(SI), Z24, K1, Z23
 
-store117:
+store141:
 	VMOVUPS Z0, (R8)
 	VMOVUPS Z1, K1, 64(R8)
 	DECQ    R13
@@ -3194,34 +3665,34 @@ narrow3:
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
 	MOVQ  168(DI), R10
-	MOVQ  272(DI), R15
+	MOVQ  296(DI), R15
 	LEAQ  (R10)(R15*4), R10
 	MOVQ  192(DI), R15
 	SHLQ  $0x02, R15
 	CMPQ  R13, $0x0c
-	JEQ   height119
+	JEQ   height143
 	CMPQ  R13, $0x0b
-	JEQ   height120
+	JEQ   height144
 	CMPQ  R13, $0x0a
-	JEQ   height121
+	JEQ   height145
 	CMPQ  R13, $0x09
-	JEQ   height122
+	JEQ   height146
 	CMPQ  R13, $0x08
-	JEQ   height123
+	JEQ   height147
 	CMPQ  R13, $0x07
-	JEQ   height124
+	JEQ   height148
 	CMPQ  R13, $0x06
-	JEQ   height125
+	JEQ   height149
 	CMPQ  R13, $0x05
-	JEQ   height126
+	JEQ   height150
 	CMPQ  R13, $0x04
-	JEQ   height127
+	JEQ   height151
 	CMPQ  R13, $0x03
-	JEQ   height128
+	JEQ   height152
 	CMPQ  R13, $0x02
-	JEQ   height129
+	JEQ   height153
 
-step130:
+step154:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3230,11 +3701,11 @@ step130:
 	VFMADD231PS  Z26, Z24, Z0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step130
-	JMP          add118
+	JNZ          step154
+	JMP          add142
 
-height129:
-step131:
+height153:
+step155:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3245,11 +3716,11 @@ step131:
 	VFMADD231PS  Z26, Z24, Z2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step131
-	JMP          add118
+	JNZ          step155
+	JMP          add142
 
-height128:
-step132:
+height152:
+step156:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3262,11 +3733,11 @@ step132:
 	VFMADD231PS  Z26, Z24, Z4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step132
-	JMP          add118
+	JNZ          step156
+	JMP          add142
 
-height127:
-step133:
+height151:
+step157:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3281,11 +3752,11 @@ step133:
 	VFMADD231PS  Z26, Z24, Z6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step133
-	JMP          add118
+	JNZ          step157
+	JMP          add142
 
-height126:
-step134:
+height150:
+step158:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3303,11 +3774,11 @@ step134:
 	VFMADD231PS  Z26, Z24, Z8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step134
-	JMP          add118
+	JNZ          step158
+	JMP          add142
 
-height125:
-step135:
+height149:
+step159:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3327,11 +3798,11 @@ step135:
 	VFMADD231PS  Z26, Z24, Z10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step135
-	JMP          add118
+	JNZ          step159
+	JMP          add142
 
-height124:
-step136:
+height148:
+step160:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3353,11 +3824,11 @@ step136:
 	VFMADD231PS  Z26, Z24, Z12
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step136
-	JMP          add118
+	JNZ          step160
+	JMP          add142
 
-height123:
-step137:
+height147:
+step161:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3381,11 +3852,11 @@ step137:
 	VFMADD231PS  Z26, Z24, Z14
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step137
-	JMP          add118
+	JNZ          step161
+	JMP          add142
 
-height122:
-step138:
+height146:
+step162:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3412,11 +3883,11 @@ step138:
 	VFMADD231PS  Z26, Z24, Z16
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step138
-	JMP          add118
+	JNZ          step162
+	JMP          add142
 
-height121:
-step139:
+height145:
+step163:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3445,11 +3916,11 @@ step139:
 	VFMADD231PS  Z26, Z24, Z18
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step139
-	JMP          add118
+	JNZ          step163
+	JMP          add142
 
-height120:
-step140:
+height144:
+step164:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3480,11 +3951,11 @@ step140:
 	VFMADD231PS  Z26, Z24, Z20
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step140
-	JMP          add118
+	JNZ          step164
+	JMP          add142
 
-height119:
-step141:
+height143:
+step165:
 	VMOVUPS.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -3517,16 +3988,16 @@ step141:
 	VFMADD231PS  Z26, Z24, Z22
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step141
+	JNZ          step165
 
-add118:
+add142:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*4), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x02, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*4), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x02, CX
@@ -3534,51 +4005,51 @@ add118:
 	MOVQ         R13, AX
 	VFMADD213PS  (SI), Z24, K1, Z0
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z2
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z4
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z6
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z8
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z10
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z12
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z14
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z16
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z18
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z20
 	DECQ         AX
-	JZ           store142
+	JZ           store166
 	ADDQ         CX, SI
 	VFMADD213PS  (SI), Z24, K1, Z22
 
-store142:
+store166:
 	VMOVUPS Z0, K1, (R8)
 	DECQ    R13
 	JZ      done1
@@ -3626,22 +4097,25 @@ store142:
 	VMOVUPS Z22, K1, (R8)
 
 done1:
-	DECQ  200(DI)
-	JZ    end143
-	MOVQ  208(DI), AX
-	ADDQ  AX, 240(DI)
-	MOVQ  216(DI), AX
-	ADDQ  AX, 248(DI)
-	MOVQ  224(DI), AX
-	ADDQ  AX, 256(DI)
+	DECQ  224(DI)
+	JZ    end167
 	MOVQ  232(DI), AX
 	ADDQ  AX, 264(DI)
+	MOVQ  240(DI), AX
+	ADDQ  AX, 272(DI)
+	MOVQ  248(DI), AX
+	ADDQ  AX, 280(DI)
+	MOVQ  256(DI), AX
+	ADDQ  AX, 288(DI)
 	MOVQ  192(DI), AX
 	IMULQ 152(DI), AX
-	ADDQ  AX, 272(DI)
+	ADDQ  AX, 296(DI)
+	MOVQ  152(DI), AX
+	IMULQ 144(DI), AX
+	ADDQ  AX, 304(DI)
 	JMP   tile2
 
-end143:
+end167:
 	VZEROUPPER
 	RET
 
@@ -3650,37 +4124,41 @@ end143:
 TEXT ·tileFloat64AVX512(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), DI
 	XORQ AX, AX
-	MOVQ AX, 240(DI)
-	MOVQ AX, 248(DI)
-	MOVQ AX, 256(DI)
 	MOVQ AX, 264(DI)
 	MOVQ AX, 272(DI)
+	MOVQ AX, 280(DI)
+	MOVQ AX, 288(DI)
+	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 
-tile145:
+tile169:
 	MOVQ   136(DI), R13
 	MOVQ   144(DI), AX
 	CMPQ   AX, $0x10
-	JNE    spread147
+	JNE    spread171
 	MOVQ   96(DI), AX
 	CMPQ   AX, $0x01
-	JNE    spread147
+	JNE    spread171
 	MOVQ   104(DI), AX
 	CMPQ   AX, $0x0c
-	JNE    spread147
+	JNE    spread171
 	MOVQ   112(DI), AX
 	CMPQ   AX, $0x10
-	JNE    spread147
+	JNE    spread171
+	MOVQ   200(DI), AX
+	CMPQ   AX, $0x00
+	JNE    spread171
 	MOVQ   (DI), SI
-	MOVQ   240(DI), AX
+	MOVQ   264(DI), AX
 	LEAQ   (SI)(AX*8), SI
 	MOVQ   24(DI), BX
-	MOVQ   248(DI), AX
+	MOVQ   272(DI), AX
 	LEAQ   (BX)(AX*8), BX
 	MOVQ   72(DI), R8
-	MOVQ   264(DI), DX
+	MOVQ   288(DI), DX
 	LEAQ   (R8)(DX*8), R8
 	MOVQ   168(DI), R10
-	MOVQ   272(DI), R15
+	MOVQ   296(DI), R15
 	LEAQ   (R10)(R15*8), R10
 	MOVQ   128(DI), DX
 	SHLQ   $0x03, DX
@@ -3693,33 +4171,33 @@ tile145:
 	SHRQ   $0x02, AX
 	ANDQ   $0x03, R9
 	CMPQ   R13, $0x0c
-	JEQ    height149
+	JEQ    height173
 	CMPQ   R13, $0x0b
-	JEQ    height150
+	JEQ    height174
 	CMPQ   R13, $0x0a
-	JEQ    height151
+	JEQ    height175
 	CMPQ   R13, $0x09
-	JEQ    height152
+	JEQ    height176
 	CMPQ   R13, $0x08
-	JEQ    height153
+	JEQ    height177
 	CMPQ   R13, $0x07
-	JEQ    height154
+	JEQ    height178
 	CMPQ   R13, $0x06
-	JEQ    height155
+	JEQ    height179
 	CMPQ   R13, $0x05
-	JEQ    height156
+	JEQ    height180
 	CMPQ   R13, $0x04
-	JEQ    height157
+	JEQ    height181
 	CMPQ   R13, $0x03
-	JEQ    height158
+	JEQ    height182
 	CMPQ   R13, $0x02
-	JEQ    height159
+	JEQ    height183
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	TESTQ  AX, AX
-	JZ     last161
+	JZ     last185
 
-steps160:
+steps184:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3752,13 +4230,13 @@ steps160:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps160
+	JNZ          steps184
 
-last161:
+last185:
 	TESTQ R9, R9
-	JZ    end163
+	JZ    end187
 
-one162:
+one186:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3767,20 +4245,20 @@ one162:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one162
+	JNZ          one186
 
-end163:
-	JMP add148
+end187:
+	JMP add172
 
-height159:
+height183:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	TESTQ  AX, AX
-	JZ     last165
+	JZ     last189
 
-steps164:
+steps188:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3825,13 +4303,13 @@ steps164:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps164
+	JNZ          steps188
 
-last165:
+last189:
 	TESTQ R9, R9
-	JZ    end167
+	JZ    end191
 
-one166:
+one190:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3843,12 +4321,12 @@ one166:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one166
+	JNZ          one190
 
-end167:
-	JMP add148
+end191:
+	JMP add172
 
-height158:
+height182:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3856,9 +4334,9 @@ height158:
 	VPXORQ Z4, Z4, Z4
 	VPXORQ Z5, Z5, Z5
 	TESTQ  AX, AX
-	JZ     last169
+	JZ     last193
 
-steps168:
+steps192:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3915,13 +4393,13 @@ steps168:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps168
+	JNZ          steps192
 
-last169:
+last193:
 	TESTQ R9, R9
-	JZ    end171
+	JZ    end195
 
-one170:
+one194:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -3936,12 +4414,12 @@ one170:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one170
+	JNZ          one194
 
-end171:
-	JMP add148
+end195:
+	JMP add172
 
-height157:
+height181:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -3951,9 +4429,9 @@ height157:
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
 	TESTQ  AX, AX
-	JZ     last173
+	JZ     last197
 
-steps172:
+steps196:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4022,13 +4500,13 @@ steps172:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps172
+	JNZ          steps196
 
-last173:
+last197:
 	TESTQ R9, R9
-	JZ    end175
+	JZ    end199
 
-one174:
+one198:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4046,12 +4524,12 @@ one174:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one174
+	JNZ          one198
 
-end175:
-	JMP add148
+end199:
+	JMP add172
 
-height156:
+height180:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4063,9 +4541,9 @@ height156:
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
 	TESTQ  AX, AX
-	JZ     last177
+	JZ     last201
 
-steps176:
+steps200:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4146,13 +4624,13 @@ steps176:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps176
+	JNZ          steps200
 
-last177:
+last201:
 	TESTQ R9, R9
-	JZ    end179
+	JZ    end203
 
-one178:
+one202:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4173,12 +4651,12 @@ one178:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one178
+	JNZ          one202
 
-end179:
-	JMP add148
+end203:
+	JMP add172
 
-height155:
+height179:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4192,9 +4670,9 @@ height155:
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
 	TESTQ  AX, AX
-	JZ     last181
+	JZ     last205
 
-steps180:
+steps204:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4287,13 +4765,13 @@ steps180:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps180
+	JNZ          steps204
 
-last181:
+last205:
 	TESTQ R9, R9
-	JZ    end183
+	JZ    end207
 
-one182:
+one206:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4317,12 +4795,12 @@ one182:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one182
+	JNZ          one206
 
-end183:
-	JMP add148
+end207:
+	JMP add172
 
-height154:
+height178:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4338,9 +4816,9 @@ height154:
 	VPXORQ Z12, Z12, Z12
 	VPXORQ Z13, Z13, Z13
 	TESTQ  AX, AX
-	JZ     last185
+	JZ     last209
 
-steps184:
+steps208:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4445,13 +4923,13 @@ steps184:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps184
+	JNZ          steps208
 
-last185:
+last209:
 	TESTQ R9, R9
-	JZ    end187
+	JZ    end211
 
-one186:
+one210:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4478,12 +4956,12 @@ one186:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one186
+	JNZ          one210
 
-end187:
-	JMP add148
+end211:
+	JMP add172
 
-height153:
+height177:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4501,9 +4979,9 @@ height153:
 	VPXORQ Z14, Z14, Z14
 	VPXORQ Z15, Z15, Z15
 	TESTQ  AX, AX
-	JZ     last189
+	JZ     last213
 
-steps188:
+steps212:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4620,13 +5098,13 @@ steps188:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps188
+	JNZ          steps212
 
-last189:
+last213:
 	TESTQ R9, R9
-	JZ    end191
+	JZ    end215
 
-one190:
+one214:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4656,12 +5134,12 @@ one190:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one190
+	JNZ          one214
 
-end191:
-	JMP add148
+end215:
+	JMP add172
 
-height152:
+height176:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4681,9 +5159,9 @@ height152:
 	VPXORQ Z16, Z16, Z16
 	VPXORQ Z17, Z17, Z17
 	TESTQ  AX, AX
-	JZ     last193
+	JZ     last217
 
-steps192:
+steps216:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4812,13 +5290,13 @@ steps192:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps192
+	JNZ          steps216
 
-last193:
+last217:
 	TESTQ R9, R9
-	JZ    end195
+	JZ    end219
 
-one194:
+one218:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -4851,12 +5329,12 @@ one194:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one194
+	JNZ          one218
 
-end195:
-	JMP add148
+end219:
+	JMP add172
 
-height151:
+height175:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -4878,9 +5356,9 @@ height151:
 	VPXORQ Z18, Z18, Z18
 	VPXORQ Z19, Z19, Z19
 	TESTQ  AX, AX
-	JZ     last197
+	JZ     last221
 
-steps196:
+steps220:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5021,13 +5499,13 @@ steps196:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps196
+	JNZ          steps220
 
-last197:
+last221:
 	TESTQ R9, R9
-	JZ    end199
+	JZ    end223
 
-one198:
+one222:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5063,12 +5541,12 @@ one198:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one198
+	JNZ          one222
 
-end199:
-	JMP add148
+end223:
+	JMP add172
 
-height150:
+height174:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5092,9 +5570,9 @@ height150:
 	VPXORQ Z20, Z20, Z20
 	VPXORQ Z21, Z21, Z21
 	TESTQ  AX, AX
-	JZ     last201
+	JZ     last225
 
-steps200:
+steps224:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5247,13 +5725,13 @@ steps200:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps200
+	JNZ          steps224
 
-last201:
+last225:
 	TESTQ R9, R9
-	JZ    end203
+	JZ    end227
 
-one202:
+one226:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5292,12 +5770,12 @@ one202:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one202
+	JNZ          one226
 
-end203:
-	JMP add148
+end227:
+	JMP add172
 
-height149:
+height173:
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -5323,9 +5801,9 @@ height149:
 	VPXORQ Z22, Z22, Z22
 	VPXORQ Z23, Z23, Z23
 	TESTQ  AX, AX
-	JZ     last205
+	JZ     last229
 
-steps204:
+steps228:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5490,13 +5968,13 @@ steps204:
 	ADDQ         $0x00000180, SI
 	ADDQ         $0x00000200, BX
 	DECQ         AX
-	JNZ          steps204
+	JNZ          steps228
 
-last205:
+last229:
 	TESTQ R9, R9
-	JZ    end207
+	JZ    end231
 
-one206:
+one230:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VBROADCASTSD (SI), Z26
@@ -5538,17 +6016,17 @@ one206:
 	ADDQ         $0x00000060, SI
 	ADDQ         $0x00000080, BX
 	DECQ         R9
-	JNZ          one206
+	JNZ          one230
 
-end207:
-add148:
+end231:
+add172:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*8), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*8), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
@@ -5557,140 +6035,140 @@ add148:
 	VFMADD213PD  (SI), Z24, Z0
 	VFMADD213PD  64(SI), Z24, Z1
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z2
 	VFMADD213PD  64(SI), Z24, Z3
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z4
 	VFMADD213PD  64(SI), Z24, Z5
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z6
 	VFMADD213PD  64(SI), Z24, Z7
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z8
 	VFMADD213PD  64(SI), Z24, Z9
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z10
 	VFMADD213PD  64(SI), Z24, Z11
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z12
 	VFMADD213PD  64(SI), Z24, Z13
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z14
 	VFMADD213PD  64(SI), Z24, Z15
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z16
 	VFMADD213PD  64(SI), Z24, Z17
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z18
 	VFMADD213PD  64(SI), Z24, Z19
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z20
 	VFMADD213PD  64(SI), Z24, Z21
 	DECQ         AX
-	JZ           store208
+	JZ           store232
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z22
 	VFMADD213PD  64(SI), Z24, Z23
 
-store208:
+store232:
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z2, (R8)
 	VMOVUPD Z3, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z4, (R8)
 	VMOVUPD Z5, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z6, (R8)
 	VMOVUPD Z7, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z8, (R8)
 	VMOVUPD Z9, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z10, (R8)
 	VMOVUPD Z11, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z12, (R8)
 	VMOVUPD Z13, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z14, (R8)
 	VMOVUPD Z15, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z16, (R8)
 	VMOVUPD Z17, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z18, (R8)
 	VMOVUPD Z19, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z20, (R8)
 	VMOVUPD Z21, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z22, (R8)
 	VMOVUPD Z23, 64(R8)
-	JMP     done144
+	JMP     done168
 
-spread147:
+spread171:
 	MOVQ R13, R10
 	MOVQ 72(DI), R8
-	MOVQ 264(DI), R9
+	MOVQ 288(DI), R9
 	LEAQ (R8)(R9*8), R8
 	MOVQ 128(DI), R9
 	SHLQ $0x03, R9
 
-touch209:
+touch233:
 	PREFETCHT0 (R8)
 	PREFETCHT0 127(R8)
 	ADDQ       R9, R8
 	DECQ       R10
-	JNZ        touch209
+	JNZ        touch233
 	MOVQ       (DI), SI
-	MOVQ       240(DI), AX
+	MOVQ       264(DI), AX
 	LEAQ       (SI)(AX*8), SI
 	MOVQ       24(DI), BX
-	MOVQ       248(DI), AX
+	MOVQ       272(DI), AX
 	LEAQ       (BX)(AX*8), BX
 	MOVQ       152(DI), AX
 	MOVQ       96(DI), DX
@@ -5728,594 +6206,53 @@ touch209:
 	VPXORQ     Z23, Z23, Z23
 	MOVQ       144(DI), R10
 	CMPQ       R10, $0x08
-	JLE        narrow146
+	JLE        narrow170
 	SUBQ       $0x08, R10
 	CMPQ       R10, $0x08
-	JNE        ragged210
+	JNE        ragged234
 	MOVQ       168(DI), R10
-	MOVQ       272(DI), R15
+	MOVQ       296(DI), R15
 	LEAQ       (R10)(R15*8), R10
 	MOVQ       192(DI), R15
 	SHLQ       $0x03, R15
+	CMPQ       200(DI), $0x00
+	JEQ        plain236
+	MOVQ       200(DI), R14
+	MOVQ       304(DI), AX
+	LEAQ       (R14)(AX*8), R14
+	MOVQ       152(DI), AX
 	CMPQ       R13, $0x0c
-	JEQ        height212
+	JEQ        height237
 	CMPQ       R13, $0x0b
-	JEQ        height213
+	JEQ        height238
 	CMPQ       R13, $0x0a
-	JEQ        height214
+	JEQ        height239
 	CMPQ       R13, $0x09
-	JEQ        height215
+	JEQ        height240
 	CMPQ       R13, $0x08
-	JEQ        height216
+	JEQ        height241
 	CMPQ       R13, $0x07
-	JEQ        height217
+	JEQ        height242
 	CMPQ       R13, $0x06
-	JEQ        height218
+	JEQ        height243
 	CMPQ       R13, $0x05
-	JEQ        height219
+	JEQ        height244
 	CMPQ       R13, $0x04
-	JEQ        height220
+	JEQ        height245
 	CMPQ       R13, $0x03
-	JEQ        height221
+	JEQ        height246
 	CMPQ       R13, $0x02
-	JEQ        height222
-
-step223:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	ADDQ         CX, SI
-	DECQ         AX
-	JNZ          step223
-	JMP          add211
-
-height222:
-step224:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	ADDQ         CX, SI
-	DECQ         AX
-	JNZ          step224
-	JMP          add211
-
-height221:
-step225:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	ADDQ         CX, SI
-	DECQ         AX
-	JNZ          step225
-	JMP          add211
-
-height220:
-step226:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	DECQ         AX
-	JNZ          step226
-	JMP          add211
-
-height219:
-step227:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	ADDQ         CX, R8
-	DECQ         AX
-	JNZ          step227
-	JMP          add211
-
-height218:
-step228:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z10
-	VFMADD231PD  Z26, Z25, Z11
-	ADDQ         CX, R8
-	DECQ         AX
-	JNZ          step228
-	JMP          add211
-
-height217:
-step229:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z10
-	VFMADD231PD  Z26, Z25, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z12
-	VFMADD231PD  Z26, Z25, Z13
-	ADDQ         CX, R8
-	DECQ         AX
-	JNZ          step229
-	JMP          add211
-
-height216:
-step230:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z10
-	VFMADD231PD  Z26, Z25, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z12
-	VFMADD231PD  Z26, Z25, Z13
-	VBROADCASTSD (R8)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z14
-	VFMADD231PD  Z26, Z25, Z15
-	ADDQ         CX, R8
-	DECQ         AX
-	JNZ          step230
-	JMP          add211
-
-height215:
-step231:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z10
-	VFMADD231PD  Z26, Z25, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z12
-	VFMADD231PD  Z26, Z25, Z13
-	VBROADCASTSD (R8)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z14
-	VFMADD231PD  Z26, Z25, Z15
-	ADDQ         CX, R8
-	VBROADCASTSD (R9), Z26
-	VFMADD231PD  Z26, Z24, Z16
-	VFMADD231PD  Z26, Z25, Z17
-	ADDQ         CX, R9
-	DECQ         AX
-	JNZ          step231
-	JMP          add211
-
-height214:
-step232:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z10
-	VFMADD231PD  Z26, Z25, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z12
-	VFMADD231PD  Z26, Z25, Z13
-	VBROADCASTSD (R8)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z14
-	VFMADD231PD  Z26, Z25, Z15
-	ADDQ         CX, R8
-	VBROADCASTSD (R9), Z26
-	VFMADD231PD  Z26, Z24, Z16
-	VFMADD231PD  Z26, Z25, Z17
-	VBROADCASTSD (R9)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z18
-	VFMADD231PD  Z26, Z25, Z19
-	ADDQ         CX, R9
-	DECQ         AX
-	JNZ          step232
-	JMP          add211
-
-height213:
-step233:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z10
-	VFMADD231PD  Z26, Z25, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z12
-	VFMADD231PD  Z26, Z25, Z13
-	VBROADCASTSD (R8)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z14
-	VFMADD231PD  Z26, Z25, Z15
-	ADDQ         CX, R8
-	VBROADCASTSD (R9), Z26
-	VFMADD231PD  Z26, Z24, Z16
-	VFMADD231PD  Z26, Z25, Z17
-	VBROADCASTSD (R9)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z18
-	VFMADD231PD  Z26, Z25, Z19
-	VBROADCASTSD (R9)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z20
-	VFMADD231PD  Z26, Z25, Z21
-	ADDQ         CX, R9
-	DECQ         AX
-	JNZ          step233
-	JMP          add211
-
-height212:
-step234:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	ADDQ         R12, BX
-	PREFETCHT1   (R10)
-	ADDQ         R15, R10
-	VBROADCASTSD (SI), Z26
-	VFMADD231PD  Z26, Z24, Z0
-	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (SI)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z2
-	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (SI)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z4
-	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (SI)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z6
-	VFMADD231PD  Z26, Z25, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (R8), Z26
-	VFMADD231PD  Z26, Z24, Z8
-	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z10
-	VFMADD231PD  Z26, Z25, Z11
-	VBROADCASTSD (R8)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z12
-	VFMADD231PD  Z26, Z25, Z13
-	VBROADCASTSD (R8)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z14
-	VFMADD231PD  Z26, Z25, Z15
-	ADDQ         CX, R8
-	VBROADCASTSD (R9), Z26
-	VFMADD231PD  Z26, Z24, Z16
-	VFMADD231PD  Z26, Z25, Z17
-	VBROADCASTSD (R9)(DX*1), Z26
-	VFMADD231PD  Z26, Z24, Z18
-	VFMADD231PD  Z26, Z25, Z19
-	VBROADCASTSD (R9)(DX*2), Z26
-	VFMADD231PD  Z26, Z24, Z20
-	VFMADD231PD  Z26, Z25, Z21
-	VBROADCASTSD (R9)(R11*1), Z26
-	VFMADD231PD  Z26, Z24, Z22
-	VFMADD231PD  Z26, Z25, Z23
-	ADDQ         CX, R9
-	DECQ         AX
-	JNZ          step234
-
-add211:
-	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
-	LEAQ         (R8)(R9*8), R8
-	MOVQ         128(DI), R9
-	SHLQ         $0x03, R9
-	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
-	LEAQ         (SI)(CX*8), SI
-	MOVQ         120(DI), CX
-	SHLQ         $0x03, CX
-	VBROADCASTSD 160(DI), Z24
-	MOVQ         R13, AX
-	VFMADD213PD  (SI), Z24, Z0
-	VFMADD213PD  64(SI), Z24, Z1
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z2
-	VFMADD213PD  64(SI), Z24, Z3
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z4
-	VFMADD213PD  64(SI), Z24, Z5
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z6
-	VFMADD213PD  64(SI), Z24, Z7
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z8
-	VFMADD213PD  64(SI), Z24, Z9
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z10
-	VFMADD213PD  64(SI), Z24, Z11
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z12
-	VFMADD213PD  64(SI), Z24, Z13
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z14
-	VFMADD213PD  64(SI), Z24, Z15
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z16
-	VFMADD213PD  64(SI), Z24, Z17
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z18
-	VFMADD213PD  64(SI), Z24, Z19
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z20
-	VFMADD213PD  64(SI), Z24, Z21
-	DECQ         AX
-	JZ           store235
-	ADDQ         CX, SI
-	VFMADD213PD  (SI), Z24, Z22
-	VFMADD213PD  64(SI), Z24, Z23
-
-store235:
-	VMOVUPD Z0, (R8)
-	VMOVUPD Z1, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z2, (R8)
-	VMOVUPD Z3, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z4, (R8)
-	VMOVUPD Z5, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z6, (R8)
-	VMOVUPD Z7, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z8, (R8)
-	VMOVUPD Z9, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z10, (R8)
-	VMOVUPD Z11, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z12, (R8)
-	VMOVUPD Z13, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z14, (R8)
-	VMOVUPD Z15, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z16, (R8)
-	VMOVUPD Z17, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z18, (R8)
-	VMOVUPD Z19, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z20, (R8)
-	VMOVUPD Z21, 64(R8)
-	DECQ    R13
-	JZ      done144
-	ADDQ    R9, R8
-	VMOVUPD Z22, (R8)
-	VMOVUPD Z23, 64(R8)
-	JMP     done144
-
-ragged210:
-	MOVQ  $-1, R15
-	BZHIQ R10, R15, R15
-	KMOVW R15, K1
-	MOVQ  168(DI), R10
-	MOVQ  272(DI), R15
-	LEAQ  (R10)(R15*8), R10
-	MOVQ  192(DI), R15
-	SHLQ  $0x03, R15
-	CMPQ  R13, $0x0c
-	JEQ   height237
-	CMPQ  R13, $0x0b
-	JEQ   height238
-	CMPQ  R13, $0x0a
-	JEQ   height239
-	CMPQ  R13, $0x09
-	JEQ   height240
-	CMPQ  R13, $0x08
-	JEQ   height241
-	CMPQ  R13, $0x07
-	JEQ   height242
-	CMPQ  R13, $0x06
-	JEQ   height243
-	CMPQ  R13, $0x05
-	JEQ   height244
-	CMPQ  R13, $0x04
-	JEQ   height245
-	CMPQ  R13, $0x03
-	JEQ   height246
-	CMPQ  R13, $0x02
-	JEQ   height247
+	JEQ        height247
 
 step248:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6323,14 +6260,18 @@ step248:
 	ADDQ         CX, SI
 	DECQ         AX
 	JNZ          step248
-	JMP          add236
+	JMP          add235
 
 height247:
 step249:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6341,14 +6282,18 @@ step249:
 	ADDQ         CX, SI
 	DECQ         AX
 	JNZ          step249
-	JMP          add236
+	JMP          add235
 
 height246:
 step250:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6362,14 +6307,18 @@ step250:
 	ADDQ         CX, SI
 	DECQ         AX
 	JNZ          step250
-	JMP          add236
+	JMP          add235
 
 height245:
 step251:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6386,14 +6335,18 @@ step251:
 	ADDQ         CX, SI
 	DECQ         AX
 	JNZ          step251
-	JMP          add236
+	JMP          add235
 
 height244:
 step252:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6414,14 +6367,18 @@ step252:
 	ADDQ         CX, R8
 	DECQ         AX
 	JNZ          step252
-	JMP          add236
+	JMP          add235
 
 height243:
 step253:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6445,14 +6402,18 @@ step253:
 	ADDQ         CX, R8
 	DECQ         AX
 	JNZ          step253
-	JMP          add236
+	JMP          add235
 
 height242:
 step254:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6479,14 +6440,18 @@ step254:
 	ADDQ         CX, R8
 	DECQ         AX
 	JNZ          step254
-	JMP          add236
+	JMP          add235
 
 height241:
 step255:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6516,14 +6481,18 @@ step255:
 	ADDQ         CX, R8
 	DECQ         AX
 	JNZ          step255
-	JMP          add236
+	JMP          add235
 
 height240:
 step256:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6557,14 +6526,18 @@ step256:
 	ADDQ         CX, R9
 	DECQ         AX
 	JNZ          step256
-	JMP          add236
+	JMP          add235
 
 height239:
 step257:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6601,14 +6574,18 @@ step257:
 	ADDQ         CX, R9
 	DECQ         AX
 	JNZ          step257
-	JMP          add236
+	JMP          add235
 
 height238:
 step258:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6648,14 +6625,18 @@ step258:
 	ADDQ         CX, R9
 	DECQ         AX
 	JNZ          step258
-	JMP          add236
+	JMP          add235
 
 height237:
 step259:
 	VMOVUPD      (BX), Z24
-	VMOVUPD.Z    64(BX), K1, Z25
+	VMOVUPD      64(BX), Z25
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
+	PREFETCHT1   127(R10)
+	VMOVUPD      Z24, (R14)
+	VMOVUPD      Z25, 64(R14)
+	ADDQ         $0x00000080, R14
 	ADDQ         R15, R10
 	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z0
@@ -6698,15 +6679,979 @@ step259:
 	ADDQ         CX, R9
 	DECQ         AX
 	JNZ          step259
+	JMP          add235
 
-add236:
+plain236:
+	CMPQ R13, $0x0c
+	JEQ  height260
+	CMPQ R13, $0x0b
+	JEQ  height261
+	CMPQ R13, $0x0a
+	JEQ  height262
+	CMPQ R13, $0x09
+	JEQ  height263
+	CMPQ R13, $0x08
+	JEQ  height264
+	CMPQ R13, $0x07
+	JEQ  height265
+	CMPQ R13, $0x06
+	JEQ  height266
+	CMPQ R13, $0x05
+	JEQ  height267
+	CMPQ R13, $0x04
+	JEQ  height268
+	CMPQ R13, $0x03
+	JEQ  height269
+	CMPQ R13, $0x02
+	JEQ  height270
+
+step271:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step271
+	JMP          add235
+
+height270:
+step272:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step272
+	JMP          add235
+
+height269:
+step273:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step273
+	JMP          add235
+
+height268:
+step274:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step274
+	JMP          add235
+
+height267:
+step275:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step275
+	JMP          add235
+
+height266:
+step276:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step276
+	JMP          add235
+
+height265:
+step277:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step277
+	JMP          add235
+
+height264:
+step278:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step278
+	JMP          add235
+
+height263:
+step279:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step279
+	JMP          add235
+
+height262:
+step280:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (R9)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step280
+	JMP          add235
+
+height261:
+step281:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (R9)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	VBROADCASTSD (R9)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z20
+	VFMADD231PD  Z26, Z25, Z21
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step281
+	JMP          add235
+
+height260:
+step282:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (R9)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	VBROADCASTSD (R9)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z20
+	VFMADD231PD  Z26, Z25, Z21
+	VBROADCASTSD (R9)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z22
+	VFMADD231PD  Z26, Z25, Z23
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step282
+
+add235:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*8), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
+	LEAQ         (SI)(CX*8), SI
+	MOVQ         120(DI), CX
+	SHLQ         $0x03, CX
+	VBROADCASTSD 160(DI), Z24
+	MOVQ         R13, AX
+	VFMADD213PD  (SI), Z24, Z0
+	VFMADD213PD  64(SI), Z24, Z1
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z2
+	VFMADD213PD  64(SI), Z24, Z3
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z4
+	VFMADD213PD  64(SI), Z24, Z5
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z6
+	VFMADD213PD  64(SI), Z24, Z7
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z8
+	VFMADD213PD  64(SI), Z24, Z9
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z10
+	VFMADD213PD  64(SI), Z24, Z11
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z12
+	VFMADD213PD  64(SI), Z24, Z13
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z14
+	VFMADD213PD  64(SI), Z24, Z15
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z16
+	VFMADD213PD  64(SI), Z24, Z17
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z18
+	VFMADD213PD  64(SI), Z24, Z19
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z20
+	VFMADD213PD  64(SI), Z24, Z21
+	DECQ         AX
+	JZ           store283
+	ADDQ         CX, SI
+	VFMADD213PD  (SI), Z24, Z22
+	VFMADD213PD  64(SI), Z24, Z23
+
+store283:
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z2, (R8)
+	VMOVUPD Z3, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z4, (R8)
+	VMOVUPD Z5, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z6, (R8)
+	VMOVUPD Z7, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z8, (R8)
+	VMOVUPD Z9, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z10, (R8)
+	VMOVUPD Z11, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z12, (R8)
+	VMOVUPD Z13, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z14, (R8)
+	VMOVUPD Z15, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z16, (R8)
+	VMOVUPD Z17, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z18, (R8)
+	VMOVUPD Z19, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z20, (R8)
+	VMOVUPD Z21, 64(R8)
+	DECQ    R13
+	JZ      done168
+	ADDQ    R9, R8
+	VMOVUPD Z22, (R8)
+	VMOVUPD Z23, 64(R8)
+	JMP     done168
+
+ragged234:
+	MOVQ  $-1, R15
+	BZHIQ R10, R15, R15
+	KMOVW R15, K1
+	MOVQ  168(DI), R10
+	MOVQ  296(DI), R15
+	LEAQ  (R10)(R15*8), R10
+	MOVQ  192(DI), R15
+	SHLQ  $0x03, R15
+	CMPQ  R13, $0x0c
+	JEQ   height285
+	CMPQ  R13, $0x0b
+	JEQ   height286
+	CMPQ  R13, $0x0a
+	JEQ   height287
+	CMPQ  R13, $0x09
+	JEQ   height288
+	CMPQ  R13, $0x08
+	JEQ   height289
+	CMPQ  R13, $0x07
+	JEQ   height290
+	CMPQ  R13, $0x06
+	JEQ   height291
+	CMPQ  R13, $0x05
+	JEQ   height292
+	CMPQ  R13, $0x04
+	JEQ   height293
+	CMPQ  R13, $0x03
+	JEQ   height294
+	CMPQ  R13, $0x02
+	JEQ   height295
+
+step296:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step296
+	JMP          add284
+
+height295:
+step297:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step297
+	JMP          add284
+
+height294:
+step298:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step298
+	JMP          add284
+
+height293:
+step299:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	DECQ         AX
+	JNZ          step299
+	JMP          add284
+
+height292:
+step300:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step300
+	JMP          add284
+
+height291:
+step301:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step301
+	JMP          add284
+
+height290:
+step302:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step302
+	JMP          add284
+
+height289:
+step303:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	DECQ         AX
+	JNZ          step303
+	JMP          add284
+
+height288:
+step304:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step304
+	JMP          add284
+
+height287:
+step305:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (R9)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step305
+	JMP          add284
+
+height286:
+step306:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (R9)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	VBROADCASTSD (R9)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z20
+	VFMADD231PD  Z26, Z25, Z21
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step306
+	JMP          add284
+
+height285:
+step307:
+	VMOVUPD      (BX), Z24
+	VMOVUPD.Z    64(BX), K1, Z25
+	ADDQ         R12, BX
+	PREFETCHT1   (R10)
+	ADDQ         R15, R10
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (SI)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (R8)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	ADDQ         CX, R8
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (R9)(DX*1), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	VBROADCASTSD (R9)(DX*2), Z26
+	VFMADD231PD  Z26, Z24, Z20
+	VFMADD231PD  Z26, Z25, Z21
+	VBROADCASTSD (R9)(R11*1), Z26
+	VFMADD231PD  Z26, Z24, Z22
+	VFMADD231PD  Z26, Z25, Z23
+	ADDQ         CX, R9
+	DECQ         AX
+	JNZ          step307
+
+add284:
+	MOVQ         72(DI), R8
+	MOVQ         288(DI), R9
+	LEAQ         (R8)(R9*8), R8
+	MOVQ         128(DI), R9
+	SHLQ         $0x03, R9
+	MOVQ         48(DI), SI
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*8), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
@@ -6715,154 +7660,154 @@ add236:
 	VFMADD213PD  (SI), Z24, Z0
 	VFMADD213PD  64(SI), Z24, K1, Z1
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z2
 	VFMADD213PD  64(SI), Z24, K1, Z3
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z4
 	VFMADD213PD  64(SI), Z24, K1, Z5
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z6
 	VFMADD213PD  64(SI), Z24, K1, Z7
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z8
 	VFMADD213PD  64(SI), Z24, K1, Z9
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z10
 	VFMADD213PD  64(SI), Z24, K1, Z11
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z12
 	VFMADD213PD  64(SI), Z24, K1, Z13
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z14
 	VFMADD213PD  64(SI), Z24, K1, Z15
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z16
 	VFMADD213PD  64(SI), Z24, K1, Z17
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z18
 	VFMADD213PD  64(SI), Z24, K1, Z19
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z20
 	VFMADD213PD  64(SI), Z24, K1, Z21
 	DECQ         AX
-	JZ           store260
+	JZ           store308
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, Z22
 	VFMADD213PD  64(SI), Z24, K1, Z23
 
-store260:
+store308:
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z2, (R8)
 	VMOVUPD Z3, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z4, (R8)
 	VMOVUPD Z5, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z6, (R8)
 	VMOVUPD Z7, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z8, (R8)
 	VMOVUPD Z9, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z10, (R8)
 	VMOVUPD Z11, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z12, (R8)
 	VMOVUPD Z13, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z14, (R8)
 	VMOVUPD Z15, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z16, (R8)
 	VMOVUPD Z17, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z18, (R8)
 	VMOVUPD Z19, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z20, (R8)
 	VMOVUPD Z21, K1, 64(R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z22, (R8)
 	VMOVUPD Z23, K1, 64(R8)
-	JMP     done144
+	JMP     done168
 
-narrow146:
+narrow170:
 	MOVQ  $-1, R15
 	BZHIQ R10, R15, R15
 	KMOVW R15, K1
 	MOVQ  168(DI), R10
-	MOVQ  272(DI), R15
+	MOVQ  296(DI), R15
 	LEAQ  (R10)(R15*8), R10
 	MOVQ  192(DI), R15
 	SHLQ  $0x03, R15
 	CMPQ  R13, $0x0c
-	JEQ   height262
+	JEQ   height310
 	CMPQ  R13, $0x0b
-	JEQ   height263
+	JEQ   height311
 	CMPQ  R13, $0x0a
-	JEQ   height264
+	JEQ   height312
 	CMPQ  R13, $0x09
-	JEQ   height265
+	JEQ   height313
 	CMPQ  R13, $0x08
-	JEQ   height266
+	JEQ   height314
 	CMPQ  R13, $0x07
-	JEQ   height267
+	JEQ   height315
 	CMPQ  R13, $0x06
-	JEQ   height268
+	JEQ   height316
 	CMPQ  R13, $0x05
-	JEQ   height269
+	JEQ   height317
 	CMPQ  R13, $0x04
-	JEQ   height270
+	JEQ   height318
 	CMPQ  R13, $0x03
-	JEQ   height271
+	JEQ   height319
 	CMPQ  R13, $0x02
-	JEQ   height272
+	JEQ   height320
 
-step273:
+step321:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -6871,11 +7816,11 @@ step273:
 	VFMADD231PD  Z26, Z24, Z0
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step273
-	JMP          add261
+	JNZ          step321
+	JMP          add309
 
-height272:
-step274:
+height320:
+step322:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -6886,11 +7831,11 @@ step274:
 	VFMADD231PD  Z26, Z24, Z2
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step274
-	JMP          add261
+	JNZ          step322
+	JMP          add309
 
-height271:
-step275:
+height319:
+step323:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -6903,11 +7848,11 @@ step275:
 	VFMADD231PD  Z26, Z24, Z4
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step275
-	JMP          add261
+	JNZ          step323
+	JMP          add309
 
-height270:
-step276:
+height318:
+step324:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -6922,11 +7867,11 @@ step276:
 	VFMADD231PD  Z26, Z24, Z6
 	ADDQ         CX, SI
 	DECQ         AX
-	JNZ          step276
-	JMP          add261
+	JNZ          step324
+	JMP          add309
 
-height269:
-step277:
+height317:
+step325:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -6944,11 +7889,11 @@ step277:
 	VFMADD231PD  Z26, Z24, Z8
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step277
-	JMP          add261
+	JNZ          step325
+	JMP          add309
 
-height268:
-step278:
+height316:
+step326:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -6968,11 +7913,11 @@ step278:
 	VFMADD231PD  Z26, Z24, Z10
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step278
-	JMP          add261
+	JNZ          step326
+	JMP          add309
 
-height267:
-step279:
+height315:
+step327:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -6994,11 +7939,11 @@ step279:
 	VFMADD231PD  Z26, Z24, Z12
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step279
-	JMP          add261
+	JNZ          step327
+	JMP          add309
 
-height266:
-step280:
+height314:
+step328:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7022,11 +7967,11 @@ step280:
 	VFMADD231PD  Z26, Z24, Z14
 	ADDQ         CX, R8
 	DECQ         AX
-	JNZ          step280
-	JMP          add261
+	JNZ          step328
+	JMP          add309
 
-height265:
-step281:
+height313:
+step329:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7053,11 +7998,11 @@ step281:
 	VFMADD231PD  Z26, Z24, Z16
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step281
-	JMP          add261
+	JNZ          step329
+	JMP          add309
 
-height264:
-step282:
+height312:
+step330:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7086,11 +8031,11 @@ step282:
 	VFMADD231PD  Z26, Z24, Z18
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step282
-	JMP          add261
+	JNZ          step330
+	JMP          add309
 
-height263:
-step283:
+height311:
+step331:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7121,11 +8066,11 @@ step283:
 	VFMADD231PD  Z26, Z24, Z20
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step283
-	JMP          add261
+	JNZ          step331
+	JMP          add309
 
-height262:
-step284:
+height310:
+step332:
 	VMOVUPD.Z    (BX), K1, Z24
 	ADDQ         R12, BX
 	PREFETCHT1   (R10)
@@ -7158,16 +8103,16 @@ step284:
 	VFMADD231PD  Z26, Z24, Z22
 	ADDQ         CX, R9
 	DECQ         AX
-	JNZ          step284
+	JNZ          step332
 
-add261:
+add309:
 	MOVQ         72(DI), R8
-	MOVQ         264(DI), R9
+	MOVQ         288(DI), R9
 	LEAQ         (R8)(R9*8), R8
 	MOVQ         128(DI), R9
 	SHLQ         $0x03, R9
 	MOVQ         48(DI), SI
-	MOVQ         256(DI), CX
+	MOVQ         280(DI), CX
 	LEAQ         (SI)(CX*8), SI
 	MOVQ         120(DI), CX
 	SHLQ         $0x03, CX
@@ -7175,113 +8120,116 @@ add261:
 	MOVQ         R13, AX
 	VFMADD213PD  (SI), Z24, K1, Z0
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z2
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z4
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z6
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z8
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z10
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z12
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z14
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z16
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z18
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z20
 	DECQ         AX
-	JZ           store285
+	JZ           store333
 	ADDQ         CX, SI
 	VFMADD213PD  (SI), Z24, K1, Z22
 
-store285:
+store333:
 	VMOVUPD Z0, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z2, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z4, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z6, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z8, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z10, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z12, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z14, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z16, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z18, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z20, K1, (R8)
 	DECQ    R13
-	JZ      done144
+	JZ      done168
 	ADDQ    R9, R8
 	VMOVUPD Z22, K1, (R8)
 
-done144:
-	DECQ  200(DI)
-	JZ    end286
-	MOVQ  208(DI), AX
-	ADDQ  AX, 240(DI)
-	MOVQ  216(DI), AX
-	ADDQ  AX, 248(DI)
-	MOVQ  224(DI), AX
-	ADDQ  AX, 256(DI)
+done168:
+	DECQ  224(DI)
+	JZ    end334
 	MOVQ  232(DI), AX
 	ADDQ  AX, 264(DI)
+	MOVQ  240(DI), AX
+	ADDQ  AX, 272(DI)
+	MOVQ  248(DI), AX
+	ADDQ  AX, 280(DI)
+	MOVQ  256(DI), AX
+	ADDQ  AX, 288(DI)
 	MOVQ  192(DI), AX
 	IMULQ 152(DI), AX
-	ADDQ  AX, 272(DI)
-	JMP   tile145
+	ADDQ  AX, 296(DI)
+	MOVQ  152(DI), AX
+	IMULQ 144(DI), AX
+	ADDQ  AX, 304(DI)
+	JMP   tile169
 
-end286:
+end334:
 	VZEROUPPER
 	RET
