@@ -123,7 +123,7 @@ func (p *product[T]) multiply(w *worker[T], g *grid, o *operands[T], r *result[T
 				n, w.ask, w.askStep = 1, p.b.v[min(o.k*p.b.row+g.col(q+1), len(p.b.v)):], p.b.row
 			} else if deeper {
 				p.askDeeper(w, o, (t-o.top)*(o.right-o.left)+q-o.left)
-			} else if follow && t+1 < o.bottom {
+			} else if follow && t+1 < g.down {
 				from, to := g.row(t+1)*p.a.row, g.row(t+2)*p.a.row
 				w.ask, w.askStep = share(p.a.v[o.k:], from, to, q-o.left, o.right-o.left, o.depth)
 			}
