@@ -80,7 +80,7 @@ func TestPeers(t *testing.T) {
 	must(t, d.EnablePeer(other))
 	must(t, s.Launch(fn, device.Grid{}, b))
 	must(t, wait(t, s))
-	if f.calls["cuMemPoolSetAccess"] != 2 {
+	if f.called("cuMemPoolSetAccess") != 2 {
 		t.Error("the pool was not opened to the peer")
 	}
 	f.drv.canAccessPeer = func(int32, int32) (bool, code) { return false, success }

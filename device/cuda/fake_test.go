@@ -120,6 +120,13 @@ func (f *fake) set(change func()) {
 	change()
 }
 
+// called is how often a call was made so far.
+func (f *fake) called(call string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[call]
+}
+
 // failOn sets the fault of calls; it is called with the fake locked.
 func (f *fake) failOn(fault func(call string) code) { f.set(func() { f.fault = fault }) }
 

@@ -92,7 +92,7 @@ func TestDriverTooOld(t *testing.T) {
 	f.drv.version = func() (int, code) { return 10020, success }
 	_, err := newLibrary(f.drv)
 	is(t, err, device.ErrUnavailable, "CUDA 10.2", "CUDA 11.0 or later is needed")
-	if f.calls["cuInit"] != 0 {
+	if f.called("cuInit") != 0 {
 		t.Error("a driver that will not do was initialised")
 	}
 }
@@ -430,7 +430,7 @@ func TestCancelBetweenLaunches(t *testing.T) {
 	f.held = false
 	f.mu.Unlock()
 	must(t, wait(t, s))
-	if n := f.calls["cuLaunchKernel twice"]; n != 2 {
+	if n := f.called("cuLaunchKernel twice"); n != 2 {
 		t.Errorf("%d launches", n)
 	}
 }

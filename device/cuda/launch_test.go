@@ -60,7 +60,7 @@ func TestArguments(t *testing.T) {
 				is(t, s.Launch(fn, device.Grid{}, args...), device.ErrMismatch, "mixed", want)
 			}
 			must(t, wait(t, s)) // refused launches do the stream no harm
-			if n := f.calls["cuLaunchKernel mixed"]; n != 3 {
+			if n := f.called("cuLaunchKernel mixed"); n != 3 {
 				t.Errorf("%d launches", n)
 			}
 		})
@@ -124,12 +124,14 @@ func TestGrids(t *testing.T) {
 	defer b.Release()
 	must(t, s.Launch(fn, device.Grid{Items: [3]int{512}}, b))
 	must(t, s.Launch(fn, device.Grid{Local: 48 << 10}, b))
-	if f.calls["cuFuncSetAttribute"] != 0 {
+	must(t, wait(t, s)) // for the stream's goroutine, if it has one
+	if f.called("cuFuncSetAttribute") != 0 {
 		t.Error("the driver was told of local memory that every kernel may have")
 	}
 	must(t, s.Launch(fn, device.Grid{Local: 100 << 10}, b))
 	must(t, s.Launch(fn, device.Grid{Local: 90 << 10}, b))
-	if n := f.calls["cuFuncSetAttribute"]; n != 1 || d.MaxLocal() != 227<<10 {
+	must(t, wait(t, s))
+	if n := f.called("cuFuncSetAttribute"); n != 1 || d.MaxLocal() != 227<<10 {
 		t.Errorf("the driver was told %d times", n)
 	}
 	for _, g := range []device.Grid{
@@ -171,13 +173,13 @@ func TestModuleHeldByLaunches(t *testing.T) {
 	must(t, s.Call("gate", func() error { <-open; return nil }))
 	must(t, s.Launch(fn, device.Grid{}, b))
 	must(t, m.Close())
-	if f.calls["cuModuleUnload"] != 0 {
+	if f.called("cuModuleUnload") != 0 {
 		t.Fatal("code was unloaded before its launch")
 	}
 	close(open)
 	must(t, wait(t, s))
-	if f.calls["cuModuleUnload"] != 1 || f.calls["cuLaunchKernel twice"] != 1 {
-		t.Fatalf("%v", f.calls)
+	if f.called("cuModuleUnload") != 1 || f.called("cuLaunchKernel twice") != 1 {
+		t.Fatalf("unloaded %d times, launched %d times", f.called("cuModuleUnload"), f.called("cuLaunchKernel twice"))
 	}
 }
 
