@@ -58,11 +58,26 @@ func TestRepeatedKeys(t *testing.T) {
 // A join in any order of close keys has the rows of the one in order, where no key
 // comes twice and where one does that no sample shows.
 func TestJoinOfCloseKeys(t *testing.T) {
-	rows := int64(wholeClose + 1000)
-	b := testBackend(t)
+	b, most := testBackend(t), int64(wholeClose+1000)
 	if b.Set.JoinColumns == nil {
-		rows = 100_000 // joined as any others, however many
+		most = 100_000 // joined as any others, however many
 	}
+	few := []int64{3, 0, 5, 7, 0} // keys that are not there but for the last
+	joinsOfCloseKeys(t, b, most, few)
+	if b.Set.JoinColumns == nil {
+		return
+	}
+	// Of fewer rows a table is the way unless the set prefers parts, and it is where left rows are too many for parts.
+	joinsOfCloseKeys(t, b, wholeLeast+1000, few)
+	many := make([]int64, wholeMost*(wholeLeast+2000))
+	copy(many, few)
+	for i := len(few); i < len(many); i++ {
+		many[i] = -1
+	}
+	joinsOfCloseKeys(t, b, wholeLeast+1000, many)
+}
+
+func joinsOfCloseKeys(t *testing.T, b *kernels.Backend, rows int64, leftKeys []int64) {
 	s, err := b.NewStream()
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +87,13 @@ func TestJoinOfCloseKeys(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	left, err := New(b, Column("k", []int64{3, rows, 5, 7, rows - 1}), Column("v", []int32{0, 1, 2, 3, 4}))
+	leftKeys = slices.Clone(leftKeys)
+	leftKeys[1], leftKeys[4] = rows, rows-1
+	numbers := make([]int32, len(leftKeys))
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	left, err := New(b, Column("k", leftKeys), Column("v", numbers))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,10 +85,11 @@ func (t *tileWriter) here(slice, at int, to, index reg.Register) {
 }
 
 func (t *tileWriter) write() {
-	bits := fmt.Sprintf("t.tiles and t.depth are 1 at least, t.rows %d at most, t.cols %d at most, and that where t.keep is not nil", t.most, tileVectors*t.lanes)
+	bits := fmt.Sprintf("t.tiles and t.depth are 1 at least, t.rows %d at most, t.cols %d at most", t.most, tileVectors*t.lanes)
 	if !t.wide() {
 		bits += fmt.Sprintf(" and a multiple of %d", t.lanes)
 	}
+	bits += fmt.Sprintf("; where t.keep is not nil t.cols is %d", tileVectors*t.lanes)
 	t.function("tile"+t.f.name, "(t *byte)", `is, t being a *tile,
 	a, b, from, to, keep := t.a, t.b, t.from, t.to, t.keep
 	for {

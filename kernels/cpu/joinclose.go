@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
@@ -12,8 +13,8 @@ import (
 )
 
 // A join of close keys, none of which comes twice on the right, cuts both sides by ranges
-// of keys. An array over the range of a part, which stays in the second-level cache, has
-// what the right row of each key carries: the right records fill it, and each left word
+// of keys. An array over the range of a part, which stays in the second-level cache where
+// keys are 2^27 or fewer, has what the right row of each key carries: the right records fill it, and each left word
 // of the part, which is no more than a key, is written over with what it finds there.
 // Going over the left keys once more, in order, each takes the next of its part
 // (retraceLoops). So rows come in left order, no memory is asked at random, and a left
@@ -64,12 +65,12 @@ type closeJoin struct {
 var errNotClose = errors.New("a key comes twice")
 
 // joinClose joins sides whose right keys are close to each other and come once. It gives
-// nil where they are not, and for few rows.
+// nil where they are not. Whether it takes less time is the caller's to ask, of joinsDistinct.
 func (l *loops) joinClose(ctx context.Context, j *columnsJoin, o kernels.JoinOptions) (*closeJoin, error) {
-	if !l.joinsDistinct(j.right.n) || j.left.n == 0 {
+	if j.left.n == 0 {
 		return nil, nil
 	}
-	x := &closeJoin{columnsJoin: j, shift: closeBits}
+	x := &closeJoin{columnsJoin: j}
 	ks, err := newKeyspace(ctx, j.a, []*memory.Column{j.right.key}, true)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (l *loops) joinClose(ctx context.Context, j *columnsJoin, o kernels.JoinOpt
 		return nil, nil
 	}
 	x.base, x.span = ks.cols[0].base, ks.cols[0].span
-	for int((x.span+1)>>x.shift) >= mostParts {
+	for x.shift = min(closeBits, uint(bits.Len64(x.span))); int((x.span+1)>>x.shift) >= mostParts; {
 		x.shift++
 	}
 	x.parts = int((x.span+1)>>x.shift) + 1
@@ -211,6 +212,9 @@ func (x *closeJoin) cutLeft(ctx context.Context) (err error) {
 	x.begins = make([]uint32, x.parts)
 	sum := uint32(0)
 	for p := range x.parts {
+		if p&63 == 0 && ctx.Err() != nil {
+			return device.Canceled(ctx, "cpu", "")
+		}
 		x.begins[p] = sum
 		for c := range x.chunks {
 			at := &counts[c*x.parts+p]
@@ -253,8 +257,8 @@ func (x *closeJoin) match(ctx context.Context) (int64, error) {
 		if len(left) == 0 {
 			return nil
 		}
-		if !fillClose(array.s, x.right.part(part)) {
-			return errNotClose
+		if err := fillClose(ctx, array.s, x.right.part(part)); err != nil {
+			return err
 		}
 		for len(left) > 0 {
 			n := min(partBlock, len(left))
@@ -269,19 +273,27 @@ func (x *closeJoin) match(ctx context.Context) (int64, error) {
 }
 
 // fillClose has each place of an array, a power of two long, be what the record of the
-// key carries whose last bits tell it, or closeNone. It reports that no key comes twice
-// and closeNone is not carried.
-func fillClose(array []uint64, records []joinRecord) bool {
+// key carries whose last bits tell it, or closeNone. It is errNotClose if a key comes twice
+// or closeNone is carried; a part whose keys were taken for distinct may have any number of them.
+func fillClose(ctx context.Context, array []uint64, records []joinRecord) error {
 	for i := range array {
 		array[i] = closeNone
 	}
 	mask, wrong := uint64(len(array)-1), false
-	for i := range records {
-		at, carried := &array[records[i].hash&mask], records[i].carried
-		wrong = wrong || *at != closeNone || carried == closeNone
-		*at = carried
+	err := joinBlocks(ctx, records, func(some []joinRecord) {
+		if wrong {
+			return
+		}
+		for i := range some {
+			at, carried := &array[some[i].hash&mask], some[i].carried
+			wrong = wrong || *at != closeNone || carried == closeNone
+			*at = carried
+		}
+	})
+	if err == nil && wrong {
+		err = errNotClose
 	}
-	return !wrong
+	return err
 }
 
 // findClose writes over words what an array has for them, and says how often it is

@@ -39,6 +39,7 @@ type closeShape struct {
 	columns     []arrow.DataType // of the right side beside the key
 	key         bool             // it has the key, too
 	twice       bool             // one key is
+	none        bool             // right keys are all null
 	other       bool             // joined in another way
 }
 
@@ -58,6 +59,7 @@ var closeShapes = []closeShape{
 	{name: "texts", typ: arrow.PrimitiveTypes.Int64, left: 4000, right: 3000, span: 3000, nulls: true, columns: []arrow.DataType{arrow.BinaryTypes.String}},
 	{name: "few left rows", typ: arrow.PrimitiveTypes.Int64, left: 3, right: 3000, span: 3500, columns: closeInts},
 	{name: "no left key is there", typ: arrow.PrimitiveTypes.Int64, least: 1 << 40, left: 500, right: 1, span: 1, beyond: 1000, columns: closeInts},
+	{name: "no right key", typ: arrow.PrimitiveTypes.Int64, left: 700, right: 3, span: 3, none: true, columns: closeInts},
 	{name: "a key comes twice", typ: arrow.PrimitiveTypes.Int64, left: 4000, right: 3000, span: 3500, columns: closeInts, twice: true, other: true},
 	{name: "far keys", typ: arrow.PrimitiveTypes.Int64, left: 4000, right: 3000, span: 9000, columns: closeInts, other: true},
 }
@@ -74,16 +76,23 @@ func (c *closeShape) sides(t *testing.T, r *rand.Rand) (sides [2]kernels.JoinSid
 	if c.twice {
 		keys[c.right/3] = keys[c.right-1]
 	}
+	const before = 3 // rows of the buffers in front of the columns
 	column := func(rows int, typ arrow.DataType, at func(i int) int64, null func(i int) bool) *memory.Column {
-		return makeColumn(t, typ, rows, func(i int) kernels.Scalar {
-			if null != nil && null(i) {
+		whole := makeColumn(t, typ, before+rows, func(i int) kernels.Scalar {
+			if i -= before; i < 0 || null != nil && null(i) {
 				return kernels.Null(typ)
 			}
 			return kernels.Int(typ, at(i))
 		})
+		c, err := whole.Slice(before, int64(rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Release)
+		return c
 	}
 	seldom := func(int) bool { return c.nulls && r.IntN(9) == 0 }
-	right := column(c.right, c.typ, func(i int) int64 { return c.least + int64(keys[i]) }, func(i int) bool { return seldom(i) && keys[i] != 0 && keys[i] != c.span-1 })
+	right := column(c.right, c.typ, func(i int) int64 { return c.least + int64(keys[i]) }, func(i int) bool { return c.none || seldom(i) && keys[i] != 0 && keys[i] != c.span-1 })
 	left := column(c.left, c.typ, func(int) int64 {
 		k := c.least + int64(r.IntN(c.span))
 		switch {
@@ -288,12 +297,75 @@ func TestJoinCloseFails(t *testing.T) {
 				t.Fatalf("%s, after %d looks at the context: %d rows, %v", shape.name, looks, rows, err)
 			}
 		}
+		again := 0
+		for looks := int64(0); looks < 40; looks++ {
+			joined, err := b.JoinColumns(t.Context(), s, sides[0], sides[1], kernels.JoinOptions{Distinct: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := allJoined(t.Context(), b, s, &endedNext{JoinRows: joined, looks: looks, ended: &again}, 1)
+			joined.Release()
+			if err != nil || all[0].Len() != want {
+				t.Fatalf("%s, asked again after %d looks: %d rows, want %d: %v", shape.name, looks, all[0].Len(), want, err)
+			}
+			releaseAll(all)
+		}
+		if again == 0 {
+			t.Errorf("%s: no context ended while rows were asked for", shape.name)
+		}
 		if refused < 5 || ended < 20 {
 			t.Errorf("%s: refused %d times, ended %d times", shape.name, refused, ended)
 		}
 		if after := count.Stats().Blocks; after != before {
 			t.Errorf("%s: %d blocks are held, not %d", shape.name, after, before)
 		}
+	}
+}
+
+// endedNext asks for rows with a context that ends after so many looks, and then again.
+type endedNext struct {
+	kernels.JoinRows
+	looks int64
+	ended *int
+}
+
+func (e *endedNext) Next(ctx context.Context, rows int64) ([]*memory.Column, error) {
+	ends := &endsAfter{Context: ctx}
+	ends.looks.Store(e.looks)
+	columns, err := e.JoinRows.Next(ends, rows)
+	if errors.Is(err, device.ErrCanceled) {
+		*e.ended++
+		return e.JoinRows.Next(ctx, rows)
+	}
+	return columns, err
+}
+
+// The array of a part, of whose keys nobody knows how often they come, is filled in steps:
+// a context that ends is heard in between, and a key that comes twice ends it.
+func TestFillClose(t *testing.T) {
+	array, records := make([]uint64, 1<<20), make([]joinRecord, 3*partBlock)
+	for i := range records {
+		records[i] = joinRecord{hash: uint64(i), carried: uint64(i)}
+	}
+	for looks, want := range []error{device.ErrCanceled, device.ErrCanceled, nil} {
+		ctx := &endsAfter{Context: t.Context()}
+		ctx.looks.Store(int64(looks))
+		if err := fillClose(ctx, array, records); !errors.Is(err, want) {
+			t.Errorf("after %d looks: %v", looks, err)
+		}
+	}
+	for i, v := range array {
+		if want := uint64(i); i < len(records) && v != want || i >= len(records) && v != closeNone {
+			t.Fatalf("place %d has %#x", i, v)
+		}
+	}
+	records[len(records)-1].hash = 7
+	if err := fillClose(t.Context(), array, records); !errors.Is(err, errNotClose) {
+		t.Errorf("a key comes twice: %v", err)
+	}
+	records[len(records)-1] = joinRecord{1 << 19, closeNone}
+	if err := fillClose(t.Context(), array, records[len(records)-1:]); !errors.Is(err, errNotClose) {
+		t.Errorf("what stands for none is carried: %v", err)
 	}
 }
 

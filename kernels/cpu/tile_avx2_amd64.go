@@ -29,7 +29,7 @@ package cpu
 //		}
 //	}
 //
-// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 16 at most, and that where t.keep is not nil and a multiple of 8.
+// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 16 at most and a multiple of 8; where t.keep is not nil t.cols is 16.
 //
 //go:noescape
 func tileFloat32AVX2(t *byte)
@@ -59,7 +59,7 @@ func tileFloat32AVX2(t *byte)
 //		}
 //	}
 //
-// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 8 at most, and that where t.keep is not nil and a multiple of 4.
+// t.tiles and t.depth are 1 at least, t.rows 6 at most, t.cols 8 at most and a multiple of 4; where t.keep is not nil t.cols is 8.
 //
 //go:noescape
 func tileFloat64AVX2(t *byte)

@@ -29,7 +29,7 @@ package cpu
 //		}
 //	}
 //
-// t.tiles and t.depth are 1 at least, t.rows 12 at most, t.cols 32 at most, and that where t.keep is not nil.
+// t.tiles and t.depth are 1 at least, t.rows 12 at most, t.cols 32 at most; where t.keep is not nil t.cols is 32.
 //
 //go:noescape
 func tileFloat32AVX512(t *byte)
@@ -59,7 +59,7 @@ func tileFloat32AVX512(t *byte)
 //		}
 //	}
 //
-// t.tiles and t.depth are 1 at least, t.rows 12 at most, t.cols 16 at most, and that where t.keep is not nil.
+// t.tiles and t.depth are 1 at least, t.rows 12 at most, t.cols 16 at most; where t.keep is not nil t.cols is 16.
 //
 //go:noescape
 func tileFloat64AVX512(t *byte)

@@ -52,6 +52,9 @@ func joinColumns(s *Suite) {
 				}
 				left, right := side(0), side(1)
 				o := kernels.JoinOptions{AnyOrder: n/4%2 == 0, NullsEqual: n%5 == 0, Distinct: n%7 < 3}
+				if o.Distinct && n%2 == 0 && rows[1] > 0 && kernels.JoinColumnsKeys.Has(t.ID()) {
+					right = distinctKeys(s, t, rows[1], right)
+				}
 				run := func(e *Env) (Result, error) { return joinedColumns(e, left, right, o) }
 				call := Call{Case: Case{Type: t, Length: rows[0]}, Note: fmt.Sprintf("columns of %d and %d rows, %+v", rows[0], rows[1], o), Tol: ZeroSigns}
 				s.Check(call, run)
@@ -68,6 +71,27 @@ func joinColumns(s *Suite) {
 	if s.extent > Least {
 		s.scope(func() bool { joinColumnsRefuses(s); return true })
 	}
+}
+
+// distinctKeys is a side with keys that are close to each other and come once, but for
+// nulls, which begin somewhere in their buffers. A column that was the key still is.
+func distinctKeys(s *Suite, t arrow.DataType, rows int64, side kernels.JoinSide) kernels.JoinSide {
+	offset, least := s.DrawOffset(), int64(s.Rand.IntN(3))
+	values := make([]kernels.Scalar, offset+rows)
+	for i, k := range s.Rand.Perm(len(values)) {
+		if values[i] = kernels.Int(t, least+int64(k)); s.Rand.IntN(9) == 0 {
+			values[i] = kernels.Null(t)
+		}
+	}
+	key, err := s.FromScalars(t, values...).Slice(offset, rows)
+	s.must(err)
+	s.Own(key)
+	for i, c := range side.Columns {
+		if c == side.Keys[0] {
+			side.Columns[i] = key
+		}
+	}
+	return kernels.JoinSide{Keys: []*memory.Column{key}, Columns: side.Columns}
 }
 
 func joinColumnsRefuses(s *Suite) {
