@@ -17,9 +17,9 @@ const (
 	// fell is the share of the best reading below which a round is run again:
 	// a host that gives one core of two shows half.
 	fell = 0.75
-	// Rounds of an operation are run again until they are retakes, or have taken
-	// retakeTime; what falls later counts, and is marked.
-	retakes    = 20
+	// Rounds of an operation are run again until that was done retakes times for each
+	// round, or has taken retakeTime; what falls later counts, and is marked.
+	retakes    = 4
 	retakeTime = 30 * time.Second
 	// turnTime is how long a turn repeats a short operation, turnMost how often.
 	turnTime = 30 * time.Millisecond
@@ -263,7 +263,7 @@ func (e *race) run(ctx context.Context, all []*racer, note progress.Progress) er
 		e.best = e.best.Best(after)
 		dropped := before.Fell(e.best, fell) || after.Fell(e.best, fell)
 		before = after
-		if dropped && e.retaken < retakes && spent < retakeTime {
+		if dropped && e.retaken < retakes*e.rounds && spent < retakeTime {
 			e.retaken, spent = e.retaken+1, spent+time.Since(begin)
 			continue
 		}

@@ -28,7 +28,7 @@ func TestRetakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.retaken != retakes || e.unsteady != 2 || len(all[0].Seconds) == 0 {
+	if e.retaken != 2*retakes || e.unsteady != 2 || len(all[0].Seconds) == 0 {
 		t.Errorf("%d retaken, %d unsteady, %d times", e.retaken, e.unsteady, len(all[0].Seconds))
 	}
 }
