@@ -39,7 +39,7 @@ func newFirstCut[S float64 | int64](t *tallying[S]) (c *firstCut[S], err error) 
 	if c.sums, err = newVec[S](t.a, int(t.n)); err == nil {
 		c.counts, err = newVec[uint64](t.a, int(t.n))
 	}
-	if from := t.l.lines.from; from > 0 && t.n >= int64(from) {
+	if from := t.l.lines.cutFrom; from > 0 && t.n >= int64(from) {
 		c.lines = &perWorker[*groupLines]{make: func() (*groupLines, error) { return newGroupLines(len(c.next)), nil }}
 	}
 	return c, err

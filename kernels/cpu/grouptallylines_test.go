@@ -50,7 +50,7 @@ func TestTalliesByLines(t *testing.T) {
 	names, all := available()
 	for i, l := range all {
 		by := *l
-		by.lines.from = 1
+		by.lines.from, by.lines.cutFrom = 1, 1
 		groupLoops = func() *loops { return &by }
 		for _, shape := range []string{"distinct", "far sorted", "sparse in range", ""} {
 			t.Run(names[i]+" "+shape, func(t *testing.T) {

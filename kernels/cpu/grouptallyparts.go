@@ -91,7 +91,7 @@ func (p *tallyParts[S]) write(from, to int64, first, last int) (err error) {
 		}
 	}
 	records := p.records.s[:sum]
-	if p.l.lines.linesRecords(sum, last-first, p.chunks) {
+	if linesRecords(p.l.lines.from, sum, last-first, p.chunks) {
 		return p.writeLines(from, to, first, last, records)
 	}
 	return p.eachChunk(from, to, int64(p.chunks), func(c int) (tallyFold[S], error) {

@@ -14,16 +14,17 @@ import (
 
 // A join of close keys, none of which comes twice on the right, cuts both sides by ranges
 // of keys. An array over the range of a part, which stays in the second-level cache where
-// keys are 2^27 or fewer, has what the right row of each key carries: the right records fill it, and each left word
-// of the part, which is no more than a key, is written over with what it finds there.
-// Going over the left keys once more, in order, each takes the next of its part
-// (retraceLoops). So rows come in left order, no memory is asked at random, and a left
-// row moves as 8 bytes. While left words and right records are there they are 24 bytes
+// keys are 2^27 or fewer, has what the right row of each key carries: the right records
+// fill it, and each left word of the part, which is no more than a key, is written over
+// with what it finds there. Going over the left keys once more, in order, each takes the
+// next of its part (retraceLoops). So rows come in left order, no memory is asked at
+// random, and a left row moves as 8 bytes. While left words and right records are there they are 24 bytes
 // for a row of both sides; the result then takes the place of the records.
 //
 // Of two columns of 8 bytes a side 136 bytes are read or written for each row. An Intel
 // server with 2 MiB of second-level cache takes 11.8 ns, at 2e6 rows as at 1e8: half of
-// the bandwidth that copying has there.
+// the bandwidth that copying has there. Zen 4 with 1 MiB takes 7.5 to 8.8 ns at 1e7 rows
+// and 9.4 at 1e8, where an array read at random takes 15 to 19 and 22.
 
 // closeBits is the logarithm of the keys of a part, if there are not more than mostParts
 // of them: their array is 512 KiB. closeChunk is the one of how many left rows a worker

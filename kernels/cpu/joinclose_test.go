@@ -181,7 +181,7 @@ func TestJoinCloseLikeProbe(t *testing.T) {
 func linedSet() *kernels.Set {
 	names, all := available()
 	by := *all[len(all)-1]
-	by.lines.from = 1
+	by.lines.from, by.lines.closeFrom, by.lines.cutFrom = 1, 1, 1
 	return by.set(names[len(names)-1])
 }
 
@@ -383,10 +383,10 @@ func (f *failingOnce) Allocate(size int64) (memory.Block, error) {
 }
 
 // Distinct close keys are joined by a table, or by parts from some number of rows on
-// where records go by lines.
+// where a part's array fits the second-level cache.
 func TestJoinsDistinct(t *testing.T) {
 	plain, lined := goLoops(), goLoops()
-	lined.lines.from = 1
+	lined.lines.closeFrom = 1
 	for _, c := range []struct {
 		l    *loops
 		rows int64
@@ -395,7 +395,7 @@ func TestJoinsDistinct(t *testing.T) {
 		{plain, 1 << 40, false}, {lined, closeLeast - 1, false}, {lined, closeLeast, true},
 	} {
 		if got := c.l.joinsDistinct(c.rows); got != c.want {
-			t.Errorf("%d rows, lines from %d: %v", c.rows, c.l.lines.from, got)
+			t.Errorf("%d rows, lines from %d: %v", c.rows, c.l.lines.closeFrom, got)
 		}
 	}
 }

@@ -115,7 +115,11 @@ func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, parts int, per
 	for b := range bases {
 		bases[b] = (*uint64)(unsafe.Pointer(unsafe.SliceData(h.blocks[b].s)))
 	}
-	lined := l.lines.linesRecords(sum, parts, chunks)
+	from := l.lines.from
+	if by.close {
+		from = l.lines.closeFrom
+	}
+	lined := linesRecords(from, sum, parts, chunks)
 	return each(true, func(c int, b *joinLoad) (func(words, carried []uint64), func()) {
 		next := counts.s[c*parts:][:parts]
 		switch {

@@ -25,10 +25,11 @@ func lineRoom(words int) []uint64 {
 // worth it: eight lines, of which the first and the last are moved record by record.
 const lineShare = 32
 
-// linesRecords reports whether so many records of so many chunks go by lines. Tests,
-// which have them begin at few records, have fewer of a part too.
-func (l *lineLoops) linesRecords(records, parts, chunks int) bool {
-	return l.from > 0 && records >= l.from && parts > 1 && records/(parts*chunks) >= min(lineShare, l.from)
+// linesRecords reports whether so many records of so many chunks go by lines, as they may
+// from some number on, or never if that is 0. Tests, which have them begin at few
+// records, have fewer of a part too.
+func linesRecords(from, records, parts, chunks int) bool {
+	return from > 0 && records >= from && parts > 1 && records/(parts*chunks) >= min(lineShare, from)
 }
 
 // begin has the next records go to places.

@@ -8,9 +8,9 @@ import "github.com/volley-go/volley/kernels"
 // for 17.5 at 2e6 and 11.8 for 40 at 1e8. Tests have fewer.
 var closeLeast = int64(1 << 20)
 
-// joinsDistinct is so only where records go by lines: with plain stores it was not
-// measured.
-func (l *loops) joinsDistinct(rows int64) bool { return l.lines.from > 0 && rows >= closeLeast }
+// joinsDistinct is so where a part's array fits the second-level cache (closeCache); with
+// smaller ones it was not measured.
+func (l *loops) joinsDistinct(rows int64) bool { return l.lines.closeFrom > 0 && rows >= closeLeast }
 
 // joining puts the join kernels into s.
 func (l *loops) joining(s *kernels.Set) {

@@ -57,6 +57,9 @@ func (l *loops) avx2() {
 	if cpuid.CPU.Cache.L2 >= linesCache {
 		l.lines.from = linesFrom
 	}
+	if cpuid.CPU.Cache.L2 >= closeCache {
+		l.lines.closeFrom, l.lines.cutFrom = linesFrom, linesFrom
+	}
 	l.network.avx2()
 	l.pairs.avx2()
 	l.peak.avx2()
