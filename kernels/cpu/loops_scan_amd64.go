@@ -19,16 +19,14 @@ func (l *loops) scanAVX2() {
 // written lie 32 KiB apart, and do not fit the twelve ways of Zen 5's first-level
 // cache together (27 µs a morsel, 18 by four). Those stored past it do not count.
 func (l *loops) scanAVX512() {
-	four32, four64 := l.scan32.along, l.scan64.along
-	wholeScans(&l.scan32, 8, totalsFloat32AVX512, alongFloat32AVX512, alongPastFloat32AVX512)
-	wholeScans(&l.scan64, 8, totalsFloat64AVX512, alongFloat64AVX512, alongPastFloat64AVX512)
-	l.scan32.along, l.scan64.along = four32, four64
+	wholeScans(&l.scan32, 8, totalsFloat32AVX512, nil, alongPastFloat32AVX512)
+	wholeScans(&l.scan64, 8, totalsFloat64AVX512, nil, alongPastFloat64AVX512)
 	wholeRuns(&l.runU32, 64, totalUint32AVX512, alongUint32AVX512, alongPastUint32AVX512)
 	wholeRuns(&l.runU64, 32, totalUint64AVX512, alongUint64AVX512, alongPastUint64AVX512)
 }
 
 // wholeScans has assembly take as many blocks at a time as there are lanes, and Go
-// the blocks that are left.
+// the blocks that are left. Without along there stays the one that was.
 func wholeScans[T float](l *scanLoops[T], lanes int, totals func(totals []float64, v, ahead []T), along func(dst, v []T, before []float64),
 	past func(dst, v []T, before []float64, ahead []T)) {
 	l.totals = func(t []float64, v, ahead []T) {
@@ -41,7 +39,9 @@ func wholeScans[T float](l *scanLoops[T], lanes int, totals func(totals []float6
 		steps(dst, v, before[:n])
 		sumsAlong(dst[n*kernels.ScanBlock:], v[n*kernels.ScanBlock:], before[n:])
 	}
-	l.along = func(dst, v []T, before []float64) { split(dst, v, before, along) }
+	if along != nil {
+		l.along = func(dst, v []T, before []float64) { split(dst, v, before, along) }
+	}
 	l.alongPast = func(dst, v []T, before []float64, ahead []T) {
 		if !lineAligned(dst) {
 			l.along(dst, v, before)

@@ -18,21 +18,6 @@ package cpu
 //go:noescape
 func totalsFloat32AVX512(totals []float64, v []float32, ahead []float32)
 
-// alongFloat32AVX512 is
-//
-//	for k := range before {
-//		sum := 0.0
-//		for i := k * 4096; i < (k+1)*4096; i++ {
-//			sum += float64(v[i])
-//			dst[i] = float32(before[k] + sum)
-//		}
-//	}
-//
-// len(before) is a multiple of 8.
-//
-//go:noescape
-func alongFloat32AVX512(dst []float32, v []float32, before []float64)
-
 // alongPastFloat32AVX512 is
 //
 //	for k := range before {
@@ -61,21 +46,6 @@ func alongPastFloat32AVX512(dst []float32, v []float32, before []float64, ahead 
 //
 //go:noescape
 func totalsFloat64AVX512(totals []float64, v []float64, ahead []float64)
-
-// alongFloat64AVX512 is
-//
-//	for k := range before {
-//		sum := 0.0
-//		for i := k * 4096; i < (k+1)*4096; i++ {
-//			sum += float64(v[i])
-//			dst[i] = float64(before[k] + sum)
-//		}
-//	}
-//
-// len(before) is a multiple of 8.
-//
-//go:noescape
-func alongFloat64AVX512(dst []float64, v []float64, before []float64)
 
 // alongPastFloat64AVX512 is
 //
