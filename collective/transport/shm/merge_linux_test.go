@@ -164,6 +164,41 @@ func TestMergeOfEndedProcess(t *testing.T) {
 	}
 }
 
+// A vector that is taken back while it is read makes its rank the one to blame, whom the call then waits
+// for until it is interrupted.
+func TestMergeOfVectorTakenBack(t *testing.T) {
+	all := merging(t, 4)
+	if all == nil {
+		return
+	}
+	const n, own, gone = 4 * mergeLeast, 3, 1
+	vectors, _ := vectorsOf(len(all), n)
+	header := transport.Header{Seq: 1, Len: n}
+	for r, e := range all[:own] {
+		from, to := e.mergeBlock(n, r)
+		if err := e.lend(own, &header, vectors[r], vectors[r][from:to]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, on, back := all[own], -1, false
+	at := &e.lanes[gone]
+	m := &transport.Merge{Header: &header, In: vectors[own], Out: make([]byte, n)}
+	m.Combine = func(into, a, b []byte) {
+		if sum(into, a, b); !back {
+			back = at.in.slots[at.read&(e.depth-1)].claim.CompareAndSwap(claimed, revoked)
+		}
+	}
+	m.On = func(rank int) {
+		if on = rank; back && rank == gone {
+			go e.Interrupt(errOver)
+		}
+	}
+	err := returns(t, "Merge", func() error { return e.Merge(m) })
+	if !errors.Is(err, errOver) || on != gone || !back {
+		t.Errorf("rank %d is to blame for %v, not rank %d for %v; taken back: %v", on, err, gone, errOver, back)
+	}
+}
+
 // Once the call of a rank that is interrupted has returned nothing is written into its result.
 func TestInterruptedMerge(t *testing.T) {
 	for i := range 40 {
