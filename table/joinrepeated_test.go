@@ -62,7 +62,7 @@ func TestJoinOfCloseKeys(t *testing.T) {
 	if b.Set.JoinColumns == nil {
 		most = 100_000 // joined as any others, however many
 	}
-	few := []int64{3, 0, 5, 7, 0} // keys that are not there but for the last
+	few := []int64{3, 0, 5, 7, 0} // of which the second becomes one that is not there, and the fifth the last one
 	joinsOfCloseKeys(t, b, most, few)
 	if b.Set.JoinColumns == nil {
 		return
@@ -77,6 +77,7 @@ func TestJoinOfCloseKeys(t *testing.T) {
 	joinsOfCloseKeys(t, b, wholeLeast+1000, many)
 }
 
+// joinsOfCloseKeys joins left keys, of which four are there, with so many right rows.
 func joinsOfCloseKeys(t *testing.T, b *kernels.Backend, rows int64, leftKeys []int64) {
 	s, err := b.NewStream()
 	if err != nil {

@@ -24,7 +24,7 @@ func (f *falls) notes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("%d rounds were run again because the machine gave less than %.0f %% of its best beside them.", f.retaken, 100*fell))
 	}
 	if len(f.unsteady) > 0 {
-		notes = append(notes, fmt.Sprintf("* Rounds that count although the machine gave less, after %d for each round that were run again, or %.0f s of them: %s.",
+		notes = append(notes, fmt.Sprintf("* Rounds that count although the machine gave less, after %d for each round were run again, or %.0f s of them: %s.",
 			retakes, retakeTime.Seconds(), strings.Join(f.unsteady, ", ")))
 	}
 	return notes

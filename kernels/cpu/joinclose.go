@@ -18,8 +18,8 @@ import (
 // fill it, and each left word of the part, which is no more than a key, is written over
 // with what it finds there. Going over the left keys once more, in order, each takes the
 // next of its part (retraceLoops). So rows come in left order, no memory is asked at
-// random, and a left row moves as 8 bytes. While left words and right records are there they are 24 bytes
-// for a row of both sides; the result then takes the place of the records.
+// random, and a left row moves as 8 bytes. While left words and right records are there
+// they are 24 bytes for a row of both sides; the result then takes the place of the records.
 //
 // Of two columns of 8 bytes a side 136 bytes are read or written for each row. An Intel
 // server with 2 MiB of second-level cache takes 11.8 ns, at 2e6 rows as at 1e8: half of

@@ -305,8 +305,11 @@ func TestJoinCloseFails(t *testing.T) {
 			}
 			all, err := allJoined(t.Context(), b, s, &endedNext{JoinRows: joined, looks: looks, ended: &again}, 1)
 			joined.Release()
-			if err != nil || all[0].Len() != want {
-				t.Fatalf("%s, asked again after %d looks: %d rows, want %d: %v", shape.name, looks, all[0].Len(), want, err)
+			if err != nil {
+				t.Fatalf("%s, asked again after %d looks: %v", shape.name, looks, err)
+			}
+			if rows := all[0].Len(); rows != want {
+				t.Fatalf("%s, asked again after %d looks: %d rows, want %d", shape.name, looks, rows, want)
 			}
 			releaseAll(all)
 		}
@@ -341,7 +344,7 @@ func (e *endedNext) Next(ctx context.Context, rows int64) ([]*memory.Column, err
 }
 
 // The array of a part, of whose keys nobody knows how often they come, is filled in steps:
-// a context that ends is heard in between, and a key that comes twice ends it.
+// a context that ends is heard in between, and after a key that comes twice no more are.
 func TestFillClose(t *testing.T) {
 	array, records := make([]uint64, 1<<20), make([]joinRecord, 3*partBlock)
 	for i := range records {
@@ -359,9 +362,9 @@ func TestFillClose(t *testing.T) {
 			t.Fatalf("place %d has %#x", i, v)
 		}
 	}
-	records[len(records)-1].hash = 7
-	if err := fillClose(t.Context(), array, records); !errors.Is(err, errNotClose) {
-		t.Errorf("a key comes twice: %v", err)
+	records[1].hash = 7 // of the first step
+	if err := fillClose(t.Context(), array, records); !errors.Is(err, errNotClose) || array[partBlock] != closeNone {
+		t.Errorf("a key comes twice: %v, and the next step's first place has %#x", err, array[partBlock])
 	}
 	records[len(records)-1] = joinRecord{1 << 19, closeNone}
 	if err := fillClose(t.Context(), array, records[len(records)-1:]); !errors.Is(err, errNotClose) {

@@ -14,8 +14,8 @@ import "unsafe"
 // their first rows: unique keys of 1e7 rows take 21.3 ns of processor time where 24.5.
 type lineLoops struct {
 	from      int // how many rows are moved so, 0 for none
-	closeFrom int // how many right rows of a join of distinct close keys are, 0 where such joins are none
-	cutFrom   int // of how many rows groups are that are put in order of first rows
+	closeFrom int // the same of right rows in a join of distinct close keys; 0 where loops.joinsDistinct prefers a table
+	cutFrom   int // the same of rows whose groups are put in order of first rows
 	u32       func(parts []uint16, words []uint64, rows []uint32, places, starts []uint32, room, toWords []uint64, toRows []uint32) (taken int)
 	u64       func(parts []uint16, words []uint64, rows []uint64, places, starts []uint32, room, toWords []uint64, toRows []uint64) (taken int)
 

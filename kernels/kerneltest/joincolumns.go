@@ -73,8 +73,9 @@ func joinColumns(s *Suite) {
 	}
 }
 
-// distinctKeys is a side with keys that are close to each other and come once, but for
-// nulls, which begin somewhere in their buffers. A column that was the key still is.
+// distinctKeys is a side whose keys are close to each other and come once, some of them
+// null, in a column that begins at some row of its buffers. Where the key was among the
+// side's columns the new one is.
 func distinctKeys(s *Suite, t arrow.DataType, rows int64, side kernels.JoinSide) kernels.JoinSide {
 	offset, least := s.DrawOffset(), int64(s.Rand.IntN(3))
 	values := make([]kernels.Scalar, offset+rows)

@@ -135,6 +135,20 @@ func TestMergeIntoAShutDoor(t *testing.T) {
 	}
 }
 
+// lentToLast has all ranks but the last lend it vectors of n bytes, and gives the last one's.
+func lentToLast(t *testing.T, all []*endpoint, h *transport.Header, n int) []byte {
+	t.Helper()
+	vectors, _ := vectorsOf(len(all), n)
+	last := len(all) - 1
+	for r, e := range all[:last] {
+		from, to := e.mergeBlock(n, r)
+		if err := e.lend(last, h, vectors[r], vectors[r][from:to]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return vectors[last]
+}
+
 // Where a rank's memory cannot be read, since its process has ended, that rank is to blame: not the one
 // that was waited for last.
 func TestMergeOfEndedProcess(t *testing.T) {
@@ -147,18 +161,12 @@ func TestMergeOfEndedProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n, own, gone = 4 * mergeLeast, 3, 1
-	vectors, _ := vectorsOf(len(all), n)
 	header := transport.Header{Seq: 1, Len: n}
-	for r, e := range all[:own] {
-		from, to := e.mergeBlock(n, r)
-		if err := e.lend(own, &header, vectors[r], vectors[r][from:to]); err != nil {
-			t.Fatal(err)
-		}
-	}
+	in := lentToLast(t, all, &header, n)
 	pid := all[gone].seg.rank(gone).pid.Swap(int64(ended.ProcessState.Pid()))
 	defer all[gone].seg.rank(gone).pid.Store(pid)
 	on := -1
-	err := all[own].Merge(&transport.Merge{Header: &header, In: vectors[own], Out: make([]byte, n), Combine: sum, On: func(rank int) { on = rank }})
+	err := all[own].Merge(&transport.Merge{Header: &header, In: in, Out: make([]byte, n), Combine: sum, On: func(rank int) { on = rank }})
 	if !errors.Is(err, unix.ESRCH) || on != gone {
 		t.Errorf("rank %d is to blame for %v, not rank %d for %v", on, err, gone, unix.ESRCH)
 	}
@@ -172,17 +180,11 @@ func TestMergeOfVectorTakenBack(t *testing.T) {
 		return
 	}
 	const n, own, gone = 4 * mergeLeast, 3, 1
-	vectors, _ := vectorsOf(len(all), n)
 	header := transport.Header{Seq: 1, Len: n}
-	for r, e := range all[:own] {
-		from, to := e.mergeBlock(n, r)
-		if err := e.lend(own, &header, vectors[r], vectors[r][from:to]); err != nil {
-			t.Fatal(err)
-		}
-	}
+	in := lentToLast(t, all, &header, n)
 	e, on, back := all[own], -1, false
 	at := &e.lanes[gone]
-	m := &transport.Merge{Header: &header, In: vectors[own], Out: make([]byte, n)}
+	m := &transport.Merge{Header: &header, In: in, Out: make([]byte, n)}
 	m.Combine = func(into, a, b []byte) {
 		if sum(into, a, b); !back {
 			back = at.in.slots[at.read&(e.depth-1)].claim.CompareAndSwap(claimed, revoked)
