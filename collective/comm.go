@@ -38,7 +38,7 @@ type Comm struct {
 	sharer      transport.Sharer           // the endpoint, where ranks can do each other's work, or nil
 	expecter    transport.Expecter         // the endpoint, where messages can come before they are asked for, or nil
 	exchanger   transport.Exchanger        // the endpoint, where exchanges have a way of their own, or nil
-	merger      transport.Merger           // the endpoint, where ranks write each other's memory, or nil
+	merger      transport.Merger           // the endpoint, where ranks read and write each other's memory, or nil
 	merge       transport.Merge
 	programs    map[shape]*program
 	shape       shape // of latest

@@ -12,20 +12,21 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 )
 
-// The same all-reduces, of sums that depend on the order: merged, which is what long vectors over
+// The same all-reduces, of sums that depend on the order: merged, which is what long vectors in one process and over
 // shared memory are, and by an algorithm that keeps the same order.
 func TestMergedAllReduce(t *testing.T) {
 	const n = 200_003
 	ctx := context.Background()
-	for _, ranks := range []int{2, 3, 4} {
-		t.Run(fmt.Sprint(ranks), func(t *testing.T) {
+	for i := range 6 {
+		ranks, name := 2+i/2, []string{"inproc", "shm"}[i%2]
+		t.Run(fmt.Sprint(name, ranks), func(t *testing.T) {
 			results := map[bool][][]float32{}
 			for _, named := range []bool{false, true} {
 				o := Options{Deterministic: true}
 				if named {
 					o.Algorithms = map[algorithm.Op]string{algorithm.AllReduce: "butterfly"}
 				}
-				comms := over(t, openShm(t, ranks), o)
+				comms := over(t, transports[name](t, ranks), o)
 				all := make([][]float32, ranks)
 				must(t, comms, func(c *Comm) error {
 					r := rand.New(rand.NewPCG(1, uint64(c.Rank())))

@@ -13,9 +13,6 @@ func filter(g *gen) {
 		filterLoop(g, size, filterAhead)
 	}
 	compressLoop(g)
-	if !g.wide() { // the stores of half registers are as fast
-		pastLoop(g)
-	}
 }
 
 // filterStep is the rows that a filter takes at a time.
@@ -186,23 +183,5 @@ end; those above become 0. mask is no shorter than v.`)
 		g.MOVQ(w, at(v, 0))
 		g.advance(8, v, mask)
 	})
-	g.RET()
-}
-
-// pastLoop copies lines past the caches.
-func pastLoop(g *gen) {
-	g.function("copyPast", "(dst, src []byte)", `is copy(dst, src) with stores past the caches. len(dst) is a multiple
-of 64, and dst aligned to as much. What others do with dst is to come after fencePast.`)
-	dst, n, src := g.base("dst"), g.length("dst"), g.base("src")
-	g.SHRQ(operand.U8(6), n)
-	g.count(n, func() {
-		low, high := g.loaded(at(src, 0)), g.loaded(at(src, 32))
-		g.VMOVNTDQ(low, at(dst, 0))
-		g.VMOVNTDQ(high, at(dst, 32))
-		g.advance(64, dst, src)
-	})
-	g.leave()
-	g.function("fencePast", "()", `waits until what was stored past the caches is seen by all.`)
-	g.SFENCE()
 	g.RET()
 }

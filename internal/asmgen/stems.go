@@ -14,6 +14,7 @@ const (
 	sums    = "internal/crc32c"
 	orders  = "dataloader/order"
 	copies  = "internal/rowcopy"
+	past    = "internal/pastcopy"
 )
 
 // stems are all families, by name.
@@ -36,6 +37,7 @@ var stems = []stem{
 	{kernels, "network", network},
 	{orders, "network", feistel},
 	{kernels, "pairs", pairs},
+	{past, "pastcopy", pastCopy},
 	{kernels, "peak", peak},
 	{packed, "pick", pickLoop},
 	{kernels, "place", place},

@@ -31,6 +31,7 @@ var Packages = []Package{
 	{Path: "internal/release"},
 	{Path: "internal/numa"},
 	{Path: "internal/rowcopy"},
+	{Path: "internal/pastcopy"},
 	{Path: "internal/processors"},
 	{Path: "internal/capigen"},
 	{Path: "internal/tier"},
@@ -48,7 +49,7 @@ var Packages = []Package{
 
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
 	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/float16", "internal/fma"}), Tests: theCPU},
-	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/processors"})},
+	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/pastcopy", "internal/processors"})},
 	{Path: "kernels/gpu", May: columns, Tests: []string{"device/host", "device/opencl", "kernels/kerneltest"}},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/ncclemu", May: []string{"internal/dl"}},
@@ -74,7 +75,7 @@ var Packages = []Package{
 	{Path: "collective/algorithm"},
 	{Path: "collective/timeline"},
 	{Path: "collective/transport", May: []string{"internal/crc32c"}},
-	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/crc32c", "internal/processors", "internal/release", "collective/transport", "collective/transport/..."}},
+	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/crc32c", "internal/pastcopy", "internal/processors", "internal/release", "collective/transport", "collective/transport/..."}},
 	{Path: "collective/transport/nccl", May: join(bytesAndDevices, []string{"internal/dl", "device/cuda"})},
 	{Path: "collective/transport/pmix", May: []string{"internal/dl"}, Tests: []string{"collective"}},
 	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},

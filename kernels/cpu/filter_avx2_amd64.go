@@ -73,14 +73,3 @@ func filter64AVX2(dst []uint64, src []uint64, mask []byte) (rows int, kept int)
 //
 //go:noescape
 func compressWordsAVX2(v []uint64, mask []uint64)
-
-// copyPastAVX2 is copy(dst, src) with stores past the caches. len(dst) is a multiple
-// of 64, and dst aligned to as much. What others do with dst is to come after fencePast.
-//
-//go:noescape
-func copyPastAVX2(dst []byte, src []byte)
-
-// fencePastAVX2 waits until what was stored past the caches is seen by all.
-//
-//go:noescape
-func fencePastAVX2()

@@ -819,33 +819,3 @@ loop13:
 
 end14:
 	RET
-
-// func copyPastAVX2(dst []byte, src []byte)
-// Requires: AVX
-TEXT ·copyPastAVX2(SB), NOSPLIT, $0-48
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  dst_len+8(FP), CX
-	MOVQ  src_base+24(FP), DX
-	SHRQ  $0x06, CX
-	TESTQ CX, CX
-	JZ    end16
-
-loop15:
-	VMOVDQU  (DX), Y0
-	VMOVDQU  32(DX), Y1
-	VMOVNTDQ Y0, (AX)
-	VMOVNTDQ Y1, 32(AX)
-	ADDQ     $0x00000040, AX
-	ADDQ     $0x00000040, DX
-	DECQ     CX
-	JNZ      loop15
-
-end16:
-	VZEROUPPER
-	RET
-
-// func fencePastAVX2()
-// Requires: MMX+
-TEXT ·fencePastAVX2(SB), NOSPLIT, $0
-	SFENCE
-	RET

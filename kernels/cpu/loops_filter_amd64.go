@@ -5,6 +5,8 @@ package cpu
 import (
 	"sync"
 	"unsafe"
+
+	"github.com/volley-go/volley/internal/pastcopy"
 )
 
 // filterStep is the rows that the assembly of the family takes at a time.
@@ -36,7 +38,7 @@ func wholeFilter[T any](steps func(dst, src []T, mask []byte) (rows, kept int)) 
 // stores the whole lines of them.
 const (
 	pastRoom = 16 << 10
-	pastLine = 64
+	pastLine = pastcopy.Line
 )
 
 // pastRooms hold what is gathered, a step more of it, and part of a line.
@@ -63,12 +65,12 @@ func pastFilter[T any](steps func(dst, src []T, mask []byte) (rows, kept int)) f
 			copy(dst, room[:done])
 			dst, head = dst[done:], head-done
 			if n := (have - done) / lane * lane; n > 0 {
-				copyPastAVX2(asBytes(dst[:n]), asBytes(room[done:done+n]))
+				pastcopy.Lines(asBytes(dst[:n]), asBytes(room[done:done+n]))
 				dst, done = dst[n:], done+n
 			}
 			have = copy(room, room[done:have])
 		}
-		fencePastAVX2()
+		pastcopy.Fence()
 		copy(dst, room[:have])
 		if have < len(dst) {
 			keepValues(dst[have:], src, mask)

@@ -14,6 +14,7 @@ type world struct {
 	board *board
 	notes []*transport.Mailbox
 	left  []*transport.Stop // comes with ErrLeft when the rank has closed its endpoint
+	rooms sync.Pool         // of merges
 
 	mu     sync.Mutex
 	splits map[string]*meeting
@@ -21,10 +22,11 @@ type world struct {
 
 // endpoint is one rank of a world.
 type endpoint struct {
-	w    *world
-	rank int
-	stop *transport.Stop
-	once sync.Once
+	w       *world
+	rank    int
+	stop    *transport.Stop
+	once    sync.Once
+	merging merging
 }
 
 // New makes the endpoints of n ranks, n at least 1.
@@ -39,6 +41,7 @@ func New(n int) []transport.Endpoint {
 
 func newWorld(n int) *world {
 	w := &world{lanes: make([][]lane, n), notes: make([]*transport.Mailbox, n), left: make([]*transport.Stop, n), board: newBoard(n), splits: map[string]*meeting{}}
+	w.rooms.New = func() any { return newRoom(n) }
 	for r := range n {
 		w.left[r] = transport.NewStop()
 	}

@@ -23,13 +23,14 @@ const (
 // one, reads the payload and empties it; a sender that is interrupted takes back
 // what is not being read. A receiver that calls the user's code reads a part into
 // memory of its own at a time, and rests between two parts: then it can be taken
-// back from too.
+// back from too. A reader that was interrupted in a merge leaves its slot broken.
 const (
 	empty uint32 = iota
 	full
 	taken
 	resting
 	revoked
+	broken
 )
 
 // apart is how many bytes are read before the user's code is called.
@@ -42,20 +43,22 @@ type slot struct {
 	state   atomic.Uint32
 	header  transport.Header
 	payload []byte
+	result  []byte // where a merge's goes
 }
 
 // lane is one direction between two ranks: one writer, one reader.
 type lane struct {
-	slots  [depth]slot
-	posted uint64 // the writer's count
-	_      [64]byte
-	read   uint64 // the reader's count
-	_      [64]byte
-	writer sleeper
-	reader sleeper
-	crowd  int // ranks of the group
-	to     int // the reader's rank
-	board  *board
+	slots [depth]slot
+	// The writer's counts.
+	posted, flushed uint64
+	_               [64]byte
+	read            uint64 // the reader's count
+	_               [64]byte
+	writer          sleeper
+	reader          sleeper
+	crowd           int // ranks of the group
+	to              int // the reader's rank
+	board           *board
 
 	// The reader's:
 	scratch []byte // of what is read apart
@@ -81,8 +84,15 @@ func (l *lane) post(h *transport.Header, payload []byte, stop *transport.Stop) e
 // flush waits until nothing that was posted is read any more. When it is
 // interrupted it takes back what nobody reads.
 func (l *lane) flush(stop *transport.Stop) error {
-	for i := range uint64(depth) {
-		s := &l.slots[(l.posted+i)%depth]
+	if err := stop.Err(); err != nil {
+		l.revoke()
+		return err
+	}
+	if l.posted-l.flushed > depth {
+		l.flushed = l.posted - depth
+	}
+	for ; l.flushed < l.posted; l.flushed++ {
+		s := &l.slots[l.flushed%depth]
 		if err := l.writer.wait(&s.state, empty, l, stop); err != nil {
 			l.revoke()
 			return err

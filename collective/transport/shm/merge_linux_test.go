@@ -1,7 +1,6 @@
 package shm
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,11 +8,11 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/transporttest"
 )
 
 // merging is a group whose ranks merge; nil where the system does not have them write each other's memory.
@@ -32,69 +31,6 @@ func merging(t *testing.T, n int) []*endpoint {
 	return all
 }
 
-func floats(b []byte) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), len(b)/4) }
-
-func sum(into, a, b []byte) {
-	x, y := floats(a), floats(b)
-	for i := range floats(into) {
-		floats(into)[i] = x[i] + y[i]
-	}
-}
-
-// vectorsOf are vectors of n bytes whose sum depends on the order, and their sum by the canonical tree.
-func vectorsOf(ranks, n int) (vectors [][]byte, want []byte) {
-	r := rand.New(rand.NewPCG(uint64(ranks), uint64(n)))
-	vectors = make([][]byte, ranks)
-	level := make([][]byte, ranks)
-	for i := range vectors {
-		vectors[i] = make([]byte, n)
-		for k := range floats(vectors[i]) {
-			floats(vectors[i])[k] = r.Float32() - 0.5
-		}
-		level[i] = bytes.Clone(vectors[i])
-	}
-	for ; len(level) > 1; level = level[:(len(level)+1)/2] {
-		for a := 0; a+1 < len(level); a += 2 {
-			sum(level[a], level[a], level[a+1])
-			level[a/2] = level[a]
-		}
-		if len(level)%2 == 1 {
-			level[len(level)/2] = level[len(level)-1]
-		}
-	}
-	return vectors, level[0]
-}
-
-// mergeAll has all ranks merge vectors, every other one in place, and compares bit by bit.
-func mergeAll(t *testing.T, all []*endpoint, seq, n int) {
-	t.Helper()
-	vectors, want := vectorsOf(len(all), n)
-	var ranks sync.WaitGroup
-	for r, e := range all {
-		ranks.Go(func() {
-			in, inPlace := bytes.Clone(vectors[r]), (r+seq)%2 == 0
-			out := in
-			if !inPlace {
-				out = make([]byte, n)
-			}
-			m := &transport.Merge{Header: &transport.Header{Seq: uint64(seq)}, In: in, Out: out, Combine: sum, On: func(int) {}}
-			if err := e.Merge(m); err != nil {
-				t.Errorf("rank %d of %d, %d bytes: %v", r, len(all), n, err)
-				return
-			}
-			if !bytes.Equal(out, want) {
-				t.Errorf("rank %d of %d has another sum of %d bytes", r, len(all), n)
-			}
-			if !inPlace && !bytes.Equal(in, vectors[r]) {
-				t.Errorf("rank %d of %d: the vector of %d bytes was changed", r, len(all), n)
-			}
-			clear(in)
-			clear(out)
-		})
-	}
-	ranks.Wait()
-}
-
 // Merged vectors are the canonical tree's sum, of any number of ranks and any length, and messages go on
 // between.
 func TestMerge(t *testing.T) {
@@ -108,7 +44,7 @@ func TestMerge(t *testing.T) {
 			for _, n := range []int{ranks * mergeLeast, ranks*mergeLeast + 4, ranks*300_000 + 12, 3*ranks*mergeStep + 8*part + 20} {
 				for range 3 {
 					seq++
-					mergeAll(t, all, seq, n&^3)
+					transporttest.MergeAll(t, all, seq, n&^3)
 				}
 				seq++
 				carry(t, all[0], all[1], seq, 5*part+3, nil)
@@ -130,7 +66,7 @@ func TestMergeIntoAShutDoor(t *testing.T) {
 			}
 		}
 		for seq := 1; seq <= 2; seq++ {
-			mergeAll(t, all, seq, 3*700_000+4)
+			transporttest.MergeAll(t, all, seq, 3*700_000+4)
 		}
 	}
 }
@@ -138,7 +74,7 @@ func TestMergeIntoAShutDoor(t *testing.T) {
 // lentToLast has all ranks but the last lend it vectors of n bytes, and gives the last one's.
 func lentToLast(t *testing.T, all []*endpoint, h *transport.Header, n int) []byte {
 	t.Helper()
-	vectors, _ := vectorsOf(len(all), n)
+	vectors, _ := transporttest.Vectors(len(all), n)
 	last := len(all) - 1
 	for r, e := range all[:last] {
 		from, to := e.mergeBlock(n, r)
@@ -166,7 +102,7 @@ func TestMergeOfEndedProcess(t *testing.T) {
 	pid := all[gone].seg.rank(gone).pid.Swap(int64(ended.ProcessState.Pid()))
 	defer all[gone].seg.rank(gone).pid.Store(pid)
 	on := -1
-	err := all[own].Merge(&transport.Merge{Header: &header, In: in, Out: make([]byte, n), Combine: sum, On: func(rank int) { on = rank }})
+	err := all[own].Merge(&transport.Merge{Header: &header, In: in, Out: make([]byte, n), Combine: transporttest.Sum, On: func(rank int) { on = rank }})
 	if !errors.Is(err, unix.ESRCH) || on != gone {
 		t.Errorf("rank %d is to blame for %v, not rank %d for %v", on, err, gone, unix.ESRCH)
 	}
@@ -186,7 +122,7 @@ func TestMergeOfVectorTakenBack(t *testing.T) {
 	at := &e.lanes[gone]
 	m := &transport.Merge{Header: &header, In: in, Out: make([]byte, n)}
 	m.Combine = func(into, a, b []byte) {
-		if sum(into, a, b); !back {
+		if transporttest.Sum(into, a, b); !back {
 			back = at.in.slots[at.read&(e.depth-1)].claim.CompareAndSwap(claimed, revoked)
 		}
 	}
@@ -215,7 +151,7 @@ func TestInterruptedMerge(t *testing.T) {
 			outs[r] = make([]byte, n)
 			ranks.Go(func() {
 				in := make([]byte, n)
-				m := &transport.Merge{Header: &transport.Header{Seq: 1}, In: in, Out: outs[r], Combine: sum, On: func(int) {}}
+				m := &transport.Merge{Header: &transport.Header{Seq: 1}, In: in, Out: outs[r], Combine: transporttest.Sum, On: func(int) {}}
 				time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond)
 				_ = e.Merge(m) // it may be interrupted
 				for k := range outs[r] {
