@@ -90,8 +90,8 @@ func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %d %s on %d ranks over %s:\n", op, n, t, c.Size(), c.Transport())
 	switch {
-	case c.merges(call, width) && (why == byModel || why == byTuned):
-		fmt.Fprintf(&b, "%s, because the vector is long and ranks write each other's memory; %s for reductions of the user's\n", mergingName, chosen.Name)
+	case why != byName && c.merges(call, width):
+		fmt.Fprintf(&b, "%s, because the vector is long and ranks read and write each other's memory; %s for reductions of the user's\n", mergingName, chosen.Name)
 	case chosen != nil:
 		fmt.Fprintf(&b, "%s, because %s\n", chosen.Name, why)
 	}

@@ -3,39 +3,66 @@ package collective
 import (
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/timeline"
+	"github.com/volley-go/volley/collective/transport"
 )
 
-// merging is the number, in headers, of an all-reduce that the endpoint does: no algorithm's.
+// merging is the number, in headers, of a reduction that the endpoint does: no algorithm's.
 const (
 	merging     = 255
 	mergingName = "merge"
 )
 
+// mergers says who has the results of the operations that endpoints may do.
+var mergers = map[algorithm.Op]transport.Merged{
+	algorithm.AllReduce:     transport.ToAll,
+	algorithm.Reduce:        transport.ToRoot,
+	algorithm.ReduceScatter: transport.ToBlocks,
+}
+
 // chooseOrMerge is the algorithm of a call, and whether the endpoint does it instead, reductions of the
-// user's excepted: an all-reduce for which nobody asked for a certain algorithm.
+// user's excepted: one for which no algorithm is named. Tuning tables say which algorithm is the best, not whether
+// one is.
 func (c *Comm) chooseOrMerge(call *algorithm.Call, width int64, inOrder bool) (with *algorithm.Algorithm, merges bool) {
 	with, why := c.choose(call, width, inOrder)
-	return with, c.merges(call, width) && (why == byModel || why == byTuned)
+	return with, why != byName && c.merges(call, width)
 }
 
 // merges says whether the endpoint would do a call.
 func (c *Comm) merges(call *algorithm.Call, width int64) bool {
-	return c.merger != nil && call.Op == algorithm.AllReduce && c.merger.Merges(int(c.bytes(call, width)))
+	to, ok := mergers[call.Op]
+	return ok && c.merger != nil && call.Counts == nil && c.merger.Merges(to, int(c.bytes(call, width)))
 }
 
-// doMerge has the endpoint do the all-reduce that the mover's header tells of.
+// doMerge has the endpoint do the reduction that the mover's header tells of.
 func (c *Comm) doMerge(in, out []byte) error {
 	m, from := &c.merge, c.lap()
-	m.Header, m.In, m.Out, m.Combine = &c.mover.header, in, out, c.mover.fold
+	call := &c.mover.header.Call
+	m.Header, m.To, m.Root, m.In, m.Out, m.Combine = &c.mover.header, mergers[algorithm.Op(call.Op)], int(call.Root), in, out, c.mover.fold
 	err := c.merger.Merge(m)
 	m.In, m.Out, m.Combine = nil, nil, nil
 	if err != nil {
 		return err
 	}
-	// What is read of each of the others is a block, and what is written: all ranks' together are the vectors.
-	moved, p := int64(len(in)), int64(c.Size())
-	c.tally.sent.add(2 * moved * (p - 1) / p)
-	c.tally.received.add(2 * moved * (p - 1) / p)
-	c.traceLocal(timeline.Reduce, from, moved/c.mover.width)
+	sent, received := c.merged(m, int64(len(in)))
+	c.tally.sent.add(sent)
+	c.tally.received.add(received)
+	c.traceLocal(timeline.Reduce, from, int64(len(in))/c.mover.width)
 	return nil
+}
+
+// merged is how many bytes of a merge of n left this rank's memory, and came: its parts of the others' blocks and their
+// parts of its own, and what blocks come to.
+func (c *Comm) merged(m *transport.Merge, n int64) (sent, received int64) {
+	p := int64(c.Size())
+	parts := n * (p - 1) / p
+	sent, received = parts, parts
+	switch {
+	case m.To == transport.ToAll:
+		sent, received = 2*parts, 2*parts
+	case m.To == transport.ToRoot && m.Root == c.Rank():
+		received += parts
+	case m.To == transport.ToRoot:
+		sent += n / p
+	}
+	return sent, received
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport"
 )
 
 // The same all-reduces, of sums that depend on the order: merged, which is what long vectors in one process and over
@@ -47,7 +48,7 @@ func TestMergedAllReduce(t *testing.T) {
 					}
 					all[c.Rank()] = append(all[c.Rank()], in...)
 					merges := strings.Contains(c.Explain(algorithm.AllReduce, Float32, n), mergingName)
-					if named == merges && (named || c.merger.Merges(4*n)) {
+					if named == merges && (named || c.merger.Merges(transport.ToAll, 4*n)) {
 						return fmt.Errorf("merges: %v, by name: %v", merges, named)
 					}
 					return nil

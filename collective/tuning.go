@@ -16,7 +16,8 @@ import (
 const TuningVariable = "VOLLEY_COLLECTIVE_TUNING"
 
 // Tuning is what was measured on a machine: for each transport the model of its
-// costs, by which algorithms are weighed, and the algorithms that were found best.
+// costs, by which algorithms are weighed, and the algorithms that were found best, for calls that
+// the transport does not merge without one.
 // All ranks of a Comm use the same; where they do not, a call in which they choose
 // differently ends in a Fault that names both choices. "volley bench
 // collective --tune FILE" makes one.

@@ -17,13 +17,13 @@ func tuned() *Tuning {
 	return &Tuning{Source: "a test", Transports: map[string]TransportTuning{"inproc": {
 		Model: algorithm.Model{Alpha: 1, Beta: 1e-12, Gamma: 1e-12}, // a second a message: few messages win
 		Choices: []Choice{
-			{"AllReduce", 4, 1 << 20, "ring"}, {"AllReduce", 4, 1 << 10, "doubletree"}, {"AllReduce", 2, 0, "butterfly"},
+			{"AllReduce", 4, 1 << 12, "ring"}, {"AllReduce", 4, 1 << 10, "doubletree"}, {"AllReduce", 2, 0, "butterfly"},
 		},
 	}}}
 }
 
-// The table decides where it has an entry, the model elsewhere, a name in the options
-// above both; Explain says which it was.
+// The table decides where it has an entry and nothing is merged, the model elsewhere, a name in the options
+// above all; Explain says which it was.
 func TestTuning(t *testing.T) {
 	for _, c := range []struct {
 		options Options
@@ -32,8 +32,8 @@ func TestTuning(t *testing.T) {
 		want    string
 		why     string
 	}{
-		{Options{Tuning: tuned()}, algorithm.AllReduce, 1 << 18, "ring", byTable},
-		{Options{Tuning: tuned()}, algorithm.AllReduce, 1<<18 - 1, "doubletree", byTable},
+		{Options{Tuning: tuned()}, algorithm.AllReduce, 1 << 10, "ring", byTable},
+		{Options{Tuning: tuned()}, algorithm.AllReduce, 1<<10 - 1, "doubletree", byTable},
 		{Options{Tuning: tuned()}, algorithm.AllReduce, 2, "doubletree", byTable},
 		{Options{Tuning: tuned(), Algorithms: map[algorithm.Op]string{algorithm.AllReduce: "direct"}}, algorithm.AllReduce, 2, "direct", byName},
 		{Options{Tuning: tuned()}, algorithm.Broadcast, 1 << 18, "binomial", byTuned},
@@ -49,6 +49,9 @@ func TestTuning(t *testing.T) {
 		}
 	}
 	comm := world(t, 4, Options{Tuning: tuned()})[0]
+	if text := comm.Explain(algorithm.AllReduce, Float32, 1<<18); !strings.Contains(text, "merge, because ") || !strings.Contains(text, "ring for reductions of the user's") {
+		t.Errorf("a length that is merged, whatever the table has:\n%s", text)
+	}
 	call := &algorithm.Call{Op: algorithm.AllReduce, Size: 4, Count: 1 << 18}
 	if a, why := comm.choose(call, 4, true); !a.Ordered || why != byTuned+notAlone {
 		t.Errorf("an operation that must keep the order goes by %s, because %s", a.Name, why)
@@ -67,7 +70,7 @@ func TestTuningFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv(TuningVariable, path)
-	if text := world(t, 4, Options{})[0].Explain(algorithm.AllReduce, Float32, 1<<20); !strings.Contains(text, "ring, because "+byTable) {
+	if text := world(t, 4, Options{})[0].Explain(algorithm.AllReduce, Float32, 1<<10); !strings.Contains(text, "ring, because "+byTable) {
 		t.Errorf("by the environment's table:\n%s", text)
 	}
 	good := b.String()

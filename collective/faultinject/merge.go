@@ -4,11 +4,11 @@ import "github.com/volley-go/volley/collective/transport"
 
 // Merges says no where all ranks are wrapped, so that messages are posted that events can befall. Of a
 // rank whose others are other processes it says what those are told.
-func (e *endpoint) Merges(n int) bool {
+func (e *endpoint) Merges(to transport.Merged, n int) bool {
 	for _, other := range e.in.ends {
 		if other == nil {
 			m, ok := e.Endpoint.(transport.Merger)
-			return ok && m.Merges(n)
+			return ok && m.Merges(to, n)
 		}
 	}
 	return false

@@ -133,22 +133,34 @@ type Exchanger interface {
 	Exchanged()
 }
 
-// Merger is an Endpoint whose ranks read and write each other's vectors, so that an all-reduce of long
-// ones needs no schedule.
+// Merger is an Endpoint whose ranks read and write each other's vectors, so that reductions of long
+// ones need no schedule.
 type Merger interface {
-	// Merges says whether vectors of n bytes had best be merged. All ranks of a group are told the same.
-	Merges(n int) bool
-	// Merge is one rank's part of an all-reduce, which all ranks of the group call at the same place among their
+	// Merges says whether vectors of n bytes had best be merged so. All ranks of a group are told the same.
+	Merges(to Merged, n int) bool
+	// Merge is one rank's part of a reduction, which all ranks of the group call at the same place among their
 	// messages. When it returns the vectors are the caller's again, also with an error: nothing is written
 	// there any more. Its errors are those of Recv and Flush.
 	Merge(m *Merge) error
 }
 
-// Merge is an all-reduce without messages.
+// Merged is who has the result of a merge.
+type Merged uint8
+
+// All ranks have it, or one, or each the block of its number.
+const (
+	ToAll Merged = iota
+	ToRoot
+	ToBlocks
+)
+
+// Merge is a reduction without messages.
 type Merge struct {
 	Header *Header // of the call; Len and Step are not looked at
-	// In is this rank's vector, Out where the result goes, of the same length: the same memory, or
-	// such that they do not overlap.
+	To     Merged
+	Root   int // of ToRoot
+	// In is this rank's vector, as long as all others. Out is where the result goes: as long, or empty where the rank has none, or
+	// the Size-th part. They are the same memory, Out is the rank's own block of In, or they do not overlap.
 	In, Out []byte
 	// Combine sets into[i] = a[i] ⊕ b[i]; into may be a or b. It is called with whole elements if
 	// those divide 64 bytes, a of lower ranks than b, in the order of the canonical tree over ranks.

@@ -9,12 +9,15 @@ import (
 	"github.com/volley-go/volley/internal/pastcopy"
 )
 
-// An all-reduce of long vectors needs no schedule where all of them are in one memory. A rank's only message to
+// A reduction of long vectors needs no schedule where all of them are in one memory. A rank's only message to
 // each other one is its two vectors; who has all of them combines a block of its own, some parts at a time
-// that stay in the nearest cache, and writes what they come to into all results. So of a vector's bytes each is
-// read and written once. Ranks that wait take parts of others' blocks.
+// that stay in the nearest cache, and writes what they come to into the results. So of a vector's bytes each is
+// read once, and written once by result. Ranks that wait take parts of others' blocks.
 const (
-	mergeLeast = 2 << 10  // bytes of a rank's block of the shortest vector that is merged: 2 KiB of 2 ranks 0.48 µs and not 0.5, but 8 KiB of 4 4.0 and not 6.6
+	mergeLeast = 2 << 10 // bytes of a rank's block of the shortest vector that is merged: 2 KiB of 2 ranks 0.48 µs and not 0.5, but 8 KiB of 4 4.0 and not 6.6
+	// Two ranks have nothing to gain where one has the result, and four gain less: 32 KiB take as long, 256 KiB 15 µs and
+	// not 21, 64 MiB 8.6 ms and not 11; of a reduce-scatter 64 KiB 6.0 and not 7.7, 256 KiB 15 and not 24, 1 MiB and more as long.
+	rootLeast  = 8 << 10
 	mergeAlign = 128      // blocks begin at multiples of it: two ranks do not write the same line, or its neighbour
 	mergePiece = 8 << 10  // that all ranks' are combined of before the next are, so that sums stay in the nearest cache;
 	longPiece  = 16 << 10 // of vectors of mergeLong bytes together, which come from memory
@@ -24,16 +27,30 @@ const (
 	mergePast = 16 << 20
 )
 
-// merging is the all-reduce that an endpoint is in.
+// merging is the reduction that an endpoint is in.
 type merging struct {
 	with      *transport.Merge
 	ins, outs [][]byte // of all ranks
 	base      int      // where the own block begins
+	apart     int      // bytes of a vector that lie before its result
+	only      int      // who has the result, if that is one rank
+	past      bool     // results are stored past the caches
+	piece     int      // that is combined at once
 	part      func(from, to int)
 }
 
 // Merges says whether vectors of n bytes are merged.
-func (e *endpoint) Merges(n int) bool { return e.Size() > 1 && n/e.Size() >= mergeLeast }
+func (e *endpoint) Merges(to transport.Merged, n int) bool {
+	size := e.Size()
+	switch to {
+	case transport.ToAll:
+		return size > 1 && n/size >= mergeLeast
+	case transport.ToRoot:
+		return size > 2 && n/size >= rootLeast
+	default:
+		return size > 2 && n/size >= mergeLeast && (size+1)*n < mergePast
+	}
+}
 
 // mergeBlock is where rank r's block of n bytes lies.
 func mergeBlock(n, r, size int) (from, to int) {
@@ -94,8 +111,7 @@ func (e *endpoint) merge(m *transport.Merge) error {
 			return errors.Join(e.stop.Err(), errRevoked)
 		}
 	}
-	from, to := mergeBlock(len(m.In), e.rank, size)
-	g.base = from
+	from, to := g.plan(e.rank)
 	e.w.board.share(e.rank, int64(to-from), partOf(int64(to-from), false), g.part)
 	if err := e.stop.Err(); err != nil {
 		e.giveBack(broken) // the block may not be whole
@@ -112,28 +128,58 @@ func (e *endpoint) merge(m *transport.Merge) error {
 	return nil
 }
 
+// plan says where rank r's block lies, and how it is gone through.
+func (g *merging) plan(r int) (from, to int) {
+	n, size := len(g.with.In), len(g.ins)
+	results := size * n
+	from, to = mergeBlock(n, r, size)
+	g.apart = 0
+	switch g.with.To {
+	case transport.ToRoot:
+		results, g.only = n, g.with.Root
+	case transport.ToBlocks:
+		results, g.only = n, r
+		from, to = r*(n/size), (r+1)*(n/size)
+		g.apart = from
+		for other := range g.outs {
+			if other != r {
+				g.outs[other] = nil
+			}
+		}
+	}
+	g.base, g.piece = from, mergePiece
+	if size*n+results >= mergeLong {
+		g.piece = longPiece
+	}
+	g.past = size*n+results >= mergePast
+	return from, to
+}
+
 // mergePart combines a part of the own block.
 func (e *endpoint) mergePart(from, to int) {
 	g := &e.merging
 	room := e.w.rooms.Get().(*[]byte)
 	defer e.w.rooms.Put(room)
-	together, piece := 2*len(g.ins)*len(g.with.In), mergePiece
-	if together >= mergeLong {
-		piece = longPiece
-	}
-	past := together >= mergePast
-	for from, to = from+g.base, to+g.base; from < to && e.stop.Err() == nil; from += piece {
-		n := min(piece, to-from)
-		sum := g.fold(from, n, 0, 1<<bits.Len(uint(len(g.ins)-1)), *room)
+	for from, to = from+g.base, to+g.base; from < to && e.stop.Err() == nil; from += g.piece {
+		n := min(g.piece, to-from)
+		w := 1 << bits.Len(uint(len(g.ins)-1))
+		if g.with.To != transport.ToAll && !g.past {
+			into := g.outs[g.only][from-g.apart:][:n]
+			g.with.Combine(into, g.fold(from, n, 0, w/2, *room), g.fold(from, n, w/2, w/2, (*room)[longPiece:]))
+			continue
+		}
+		sum := g.fold(from, n, 0, w, *room)
 		for r, out := range g.outs {
-			if past && &out[0] != &g.ins[r][0] {
-				pastcopy.Copy(out[from:from+n], sum)
-			} else {
-				copy(out[from:from+n], sum)
+			switch {
+			case len(out) == 0: // this rank has no result
+			case g.past && &out[0] != &g.ins[r][g.apart]:
+				pastcopy.Copy(out[from-g.apart:][:n], sum)
+			default:
+				copy(out[from-g.apart:][:n], sum)
 			}
 		}
 	}
-	if past {
+	if g.past {
 		pastcopy.Fence()
 	}
 }

@@ -18,9 +18,9 @@ const (
 	mergePage  = 4 << 10   // blocks begin at multiples of it
 )
 
-// Merges says whether vectors of n bytes are merged.
-func (e *endpoint) Merges(n int) bool {
-	if n/e.seg.n < mergeLeast || e.seg.n == 1 {
+// Merges says whether vectors of n bytes are merged: of all-reduces only.
+func (e *endpoint) Merges(to transport.Merged, n int) bool {
+	if to != transport.ToAll || n/e.seg.n < mergeLeast || e.seg.n == 1 {
 		return false
 	}
 	for r := range e.seg.n {

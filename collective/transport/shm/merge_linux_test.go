@@ -24,7 +24,7 @@ func merging(t *testing.T, n int) []*endpoint {
 		t.Cleanup(func() { e.Close() })
 		all = append(all, e)
 	}
-	if !all[0].Merges(n * mergeLeast) {
+	if !all[0].Merges(transport.ToAll, n*mergeLeast) {
 		unwritten(t)
 		return nil
 	}
@@ -44,7 +44,7 @@ func TestMerge(t *testing.T) {
 			for _, n := range []int{ranks * mergeLeast, ranks*mergeLeast + 4, ranks*300_000 + 12, 3*ranks*mergeStep + 8*part + 20} {
 				for range 3 {
 					seq++
-					transporttest.MergeAll(t, all, seq, n&^3)
+					transporttest.MergeAll(t, all, transport.ToAll, seq, n&^3)
 				}
 				seq++
 				carry(t, all[0], all[1], seq, 5*part+3, nil)
@@ -66,7 +66,7 @@ func TestMergeIntoAShutDoor(t *testing.T) {
 			}
 		}
 		for seq := 1; seq <= 2; seq++ {
-			transporttest.MergeAll(t, all, seq, 3*700_000+4)
+			transporttest.MergeAll(t, all, transport.ToAll, seq, 3*700_000+4)
 		}
 	}
 }

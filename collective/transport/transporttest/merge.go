@@ -44,19 +44,27 @@ func Vectors(ranks, n int) (vectors [][]byte, want []byte) {
 	return vectors, level[0]
 }
 
-// MergeAll has all ranks merge vectors, every other one in place, and compares bit by bit.
-func MergeAll[E transport.Merger](t *testing.T, all []E, seq, n int) {
+// MergeAll has all ranks merge vectors, every other one in place, and compares bit by bit. With ToRoot the rank
+// seq comes to has the result.
+func MergeAll[E transport.Merger](t *testing.T, all []E, to transport.Merged, seq, n int) {
 	t.Helper()
+	root, block := seq%len(all), n/len(all)
 	vectors, want := Vectors(len(all), n)
 	var ranks sync.WaitGroup
 	for r, e := range all {
 		ranks.Go(func() {
 			in, inPlace := bytes.Clone(vectors[r]), (r+seq)%2 == 0
-			out := in
-			if !inPlace {
-				out = make([]byte, n)
+			out, want := in, want
+			switch {
+			case to == transport.ToRoot && r != root:
+				out, want, inPlace = nil, nil, false
+			case to == transport.ToBlocks:
+				out, want = in[r*block:][:block], want[r*block:][:block]
 			}
-			m := &transport.Merge{Header: &transport.Header{Seq: uint64(seq)}, In: in, Out: out, Combine: Sum, On: func(int) {}}
+			if !inPlace {
+				out = make([]byte, len(want))
+			}
+			m := &transport.Merge{Header: &transport.Header{Seq: uint64(seq)}, To: to, Root: root, In: in, Out: out, Combine: Sum, On: func(int) {}}
 			if err := e.Merge(m); err != nil {
 				t.Errorf("rank %d of %d, %d bytes: %v", r, len(all), n, err)
 				return

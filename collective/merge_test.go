@@ -1,0 +1,77 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/volley-go/volley/collective/algorithm"
+)
+
+// Reductions to one rank and to blocks that are merged have the bits of the algorithms that keep the same order, of
+// numbers that are widened too, out of place and in place, and are counted.
+func TestMergedReductions(t *testing.T) {
+	const ranks, block, root = 3, 20_001, 1
+	ctx := context.Background()
+	var results [2][][]uint16
+	for i := range results {
+		o := Options{Deterministic: true}
+		if i == 1 {
+			o.Algorithms = map[algorithm.Op]string{}
+			for _, op := range []algorithm.Op{algorithm.Reduce, algorithm.ReduceScatter} {
+				o.Algorithms[op] = algorithm.For(op)[0].Name
+			}
+		}
+		all := make([][]uint16, ranks)
+		must(t, world(t, ranks, o), func(c *Comm) error {
+			given := make([]float32, ranks*block)
+			r := rand.New(rand.NewPCG(3, uint64(c.Rank())))
+			for i := range given {
+				given[i] = r.Float32() - 0.5
+			}
+			upper := make([]uint16, len(given))
+			for i, x := range given {
+				upper[i] = uint16(math.Float32bits(x) >> 16)
+			}
+			for _, of := range []func() Vector{
+				func() Vector { return Of(slices.Clone(given)) },
+				func() Vector { return BFloats(slices.Clone(upper)) },
+			} {
+				for _, inPlace := range []bool{false, true} {
+					in := of()
+					sum, part := in, in.Slice(int64(c.Rank())*block, int64(c.Rank()+1)*block)
+					if !inPlace {
+						sum = of()
+						part = sum.Slice(0, block)
+					}
+					if err := c.Reduce(ctx, in, sum, Avg, root); err != nil {
+						return err
+					}
+					if c.Rank() == root {
+						all[root] = append(all[root], as[uint16](sum.bytes)...)
+					}
+					if err := c.ReduceScatter(ctx, in, part, Sum); err != nil {
+						return err
+					}
+					all[c.Rank()] = append(all[c.Rank()], as[uint16](part.bytes)...)
+				}
+			}
+			for _, op := range []algorithm.Op{algorithm.Reduce, algorithm.ReduceScatter} {
+				if merges := strings.Contains(c.Explain(op, Float32, ranks*block), mergingName+", because"); merges != (i == 0) {
+					return fmt.Errorf("%s merges: %v", op, merges)
+				}
+			}
+			return nil
+		})
+		results[i] = all
+	}
+	for r := range ranks {
+		if !slices.Equal(results[0][r], results[1][r]) {
+			t.Errorf("rank %d has other results", r)
+		}
+	}
+}
