@@ -74,6 +74,7 @@ func (c *Comm) bytes(call *algorithm.Call, width int64) int64 {
 // cost is the model's estimate in seconds.
 func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) float64 {
 	m := c.options.Tuning.model(c.Transport(), c.model)
+	m.Pulled = c.model.Pulled
 	return a.Cost(m, call.Op, call.Size, float64(c.bytes(call, width)), float64(c.options.Chunk))
 }
 

@@ -135,7 +135,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 // models are rough figures of the transports, good enough to rank the algorithms:
 // seconds a message, a byte sent, a byte combined.
 var models = map[string]algorithm.Model{
-	"inproc": {Alpha: 0.4e-6, Beta: 1 / 9e9, Gamma: 1 / 12e9},
+	"inproc": {Alpha: 0.4e-6, Beta: 1 / 9e9, Gamma: 1 / 12e9, Pulled: true},
 	"shm":    {Alpha: 0.5e-6, Beta: 1 / 8e9, Gamma: 1 / 12e9},
 	"tcp":    {Alpha: 15e-6, Beta: 1 / 3e9, Gamma: 1 / 12e9},
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Reductions to one rank and to blocks that are merged have the bits of the algorithms that keep the same order, of
-// numbers that are widened too, out of place and in place, and are counted.
+// numbers that are widened too, out of place and in place.
 func TestMergedReductions(t *testing.T) {
 	const ranks, block, root = 3, 20_001, 1
 	ctx := context.Background()

@@ -36,7 +36,7 @@ func TestTuning(t *testing.T) {
 		{Options{Tuning: tuned()}, algorithm.AllReduce, 1<<10 - 1, "doubletree", byTable},
 		{Options{Tuning: tuned()}, algorithm.AllReduce, 2, "doubletree", byTable},
 		{Options{Tuning: tuned(), Algorithms: map[algorithm.Op]string{algorithm.AllReduce: "direct"}}, algorithm.AllReduce, 2, "direct", byName},
-		{Options{Tuning: tuned()}, algorithm.Broadcast, 1 << 18, "binomial", byTuned},
+		{Options{Tuning: tuned()}, algorithm.AllGather, 1 << 18, "doubling", byTuned},
 		{Options{}, algorithm.Broadcast, 1 << 18, "", byModel},
 	} {
 		comm := world(t, 4, c.options)[0]

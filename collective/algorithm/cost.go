@@ -11,6 +11,9 @@ type Model struct {
 	Alpha float64 `json:"alpha"`
 	Beta  float64 `json:"beta"`
 	Gamma float64 `json:"gamma"`
+	// Pulled says that receivers move payloads themselves, out of the sender's memory: all those of
+	// one rank at the same time. It is the transport's, not a machine's.
+	Pulled bool `json:"-"`
 }
 
 // Cost estimates the seconds of an operation among p ranks whose whole vector (of
@@ -36,6 +39,9 @@ func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
 		case Barrier:
 			return 2 * rounds(q-1, 0, 0)
 		case Broadcast:
+			if m.Pulled { // one message more is a quarter of one that is waited for
+				return rounds(1+(q-2)/4, n, 0)
+			}
 			return rounds(q-1, (q-1)*n, 0)
 		case Reduce:
 			return rounds(q-1, (q-1)*n, (q-1)*n)

@@ -14,9 +14,12 @@ import (
 // that stay in the nearest cache, and writes what they come to into the results. So of a vector's bytes each is
 // read once, and written once by result. Ranks that wait take parts of others' blocks.
 const (
-	mergeLeast = 2 << 10 // bytes of a rank's block of the shortest vector that is merged: 2 KiB of 2 ranks 0.48 µs and not 0.5, but 8 KiB of 4 4.0 and not 6.6
-	// Two ranks have nothing to gain where one has the result, and four gain less: 32 KiB take as long, 256 KiB 15 µs and
-	// not 21, 64 MiB 8.6 ms and not 11; of a reduce-scatter 64 KiB 6.0 and not 7.7, 256 KiB 15 and not 24, 1 MiB and more as long.
+	// Bytes of a rank's block of the shortest vector that is merged: 2 KiB of 2 ranks take 0.48 µs and not 0.5, 8 KiB
+	// of 4 4.0 and not 6.6.
+	mergeLeast = 2 << 10
+	// Where each result is one rank's, two ranks gain by stores past the caches only, 64 MiB out of place 4.9 ms and not 5.5, and
+	// four less than where all have it: reduced to one rank 32 KiB take as long, 256 KiB 15 µs and not 21, 64 MiB
+	// 8.6 ms and not 11; reduced to blocks 64 KiB 6.0 µs and not 7.7, 4 MiB as long, 64 MiB 9.7 ms and not 13.
 	rootLeast  = 8 << 10
 	mergeAlign = 128      // blocks begin at multiples of it: two ranks do not write the same line, or its neighbour
 	mergePiece = 8 << 10  // that all ranks' are combined of before the next are, so that sums stay in the nearest cache;
@@ -46,9 +49,9 @@ func (e *endpoint) Merges(to transport.Merged, n int) bool {
 	case transport.ToAll:
 		return size > 1 && n/size >= mergeLeast
 	case transport.ToRoot:
-		return size > 2 && n/size >= rootLeast
+		return size > 2 && n/size >= rootLeast || size == 2 && (size+1)*n >= mergePast
 	default:
-		return size > 2 && n/size >= mergeLeast && (size+1)*n < mergePast
+		return size > 2 && n/size >= mergeLeast || size == 2 && (size+1)*n >= mergePast
 	}
 }
 
@@ -152,6 +155,9 @@ func (g *merging) plan(r int) (from, to int) {
 		g.piece = longPiece
 	}
 	g.past = size*n+results >= mergePast
+	if g.with.To != transport.ToAll {
+		g.past = g.past && &g.outs[g.only][0] != &g.ins[g.only][g.apart] // in place its lines are in the caches already
+	}
 	return from, to
 }
 
