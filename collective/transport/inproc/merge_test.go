@@ -136,12 +136,12 @@ func TestMergeWithoutARank(t *testing.T) {
 }
 
 // A rank that is interrupted while it combines, and those that are interrupted since, have their vectors back:
-// nothing is read or written when Merge has returned.
+// nothing is read or written when Merge has returned. Who is told of no error has the whole result.
 func TestMergeInterrupted(t *testing.T) {
 	const ranks, n = 4, 2 << 20
 	for at := range int32(6) {
 		all := group(ranks)
-		vectors, _ := transporttest.Vectors(ranks, n)
+		vectors, want := transporttest.Vectors(ranks, n)
 		var calls atomic.Int32
 		combine := func(into, a, b []byte) {
 			if calls.Add(1) == 1+at*50 {
@@ -166,6 +166,9 @@ func TestMergeInterrupted(t *testing.T) {
 						}
 					} else if err != nil && !errors.Is(err, errOver) {
 						t.Errorf("rank %d: %v", r, err)
+					}
+					if err == nil && !bytes.Equal(out, want) {
+						t.Errorf("rank %d takes a part for the whole result", r)
 					}
 					time.Sleep(10 * time.Millisecond)
 					if !bytes.Equal(in, m.In) || !bytes.Equal(out, m.Out) {

@@ -45,7 +45,7 @@ func Vectors(ranks, n int) (vectors [][]byte, want []byte) {
 }
 
 // MergeAll has all ranks merge vectors, every other one in place, and compares bit by bit. With ToRoot the rank
-// seq comes to has the result.
+// that is seq modulo their number has the result.
 func MergeAll[E transport.Merger](t *testing.T, all []E, to transport.Merged, seq, n int) {
 	t.Helper()
 	root, block := seq%len(all), n/len(all)
