@@ -61,8 +61,10 @@ var ScanTypes = NumberTypes | DecimalTypes | TemporalTypes
 // * sum|x| for a row n.
 type ScanFunc func(ctx context.Context, s device.Stream, op ScanOp, c *memory.Column, o ScanOptions) (*memory.Column, error)
 
-// ScanBlock is the number of rows of a block in the shape of float scans.
-const ScanBlock = 4096
+// ScanBlock is the number of rows of a block in the shape of float scans. It is a
+// multiple of a cache's line and not of 64 lines, so that blocks that are gone over
+// side by side do not lie in the same sets of a first-level cache.
+const ScanBlock = 4080
 
 // Scan checks its arguments and runs the set's Scan. An operation that the
 // type has not got is an ErrUnsupported.

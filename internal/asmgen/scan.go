@@ -8,18 +8,17 @@ import (
 )
 
 // scanBlock is kernels.ScanBlock: the rows that are added one after another.
-const scanBlock = 4096
+const scanBlock = 4080
 
 // scan makes the loops of running sums. Floats are added one after another within
 // a block, so as many blocks as a register has lanes of float64 go side by side:
 // squares of values are turned so that a register has one value of each block.
-// Integers are in rows: what their order is makes no difference.
+// Integers are in rows: what their order is makes no difference. Loops that write
+// also read what is written next, so that memory is never waited for alone.
 func scan(g *gen) {
 	for _, f := range reals {
 		scanTotals(g, f)
-		if !g.wide() { // eight lines that are read and eight that are written, 32 KiB apart, are more than the first-level cache's ways
-			scanAlong(g, f, false)
-		}
+		scanAlong(g, f, false)
 		scanAlong(g, f, true)
 	}
 	for _, e := range elements {
@@ -33,23 +32,22 @@ func scan(g *gen) {
 
 func scanTotals(g *gen, f real) {
 	lanes := g.bytes / 8
-	g.function("totals"+f.name, fmt.Sprintf("(totals []float64, v, ahead []%s)", f.of), fmt.Sprintf(`is
+	g.function("totals"+f.name, fmt.Sprintf("(totals []float64, v []%s)", f.of), fmt.Sprintf(`is
 	for k := range totals {
 		totals[k] = 0
 		for _, x := range v[k*%[1]d:][:%[1]d] {
 			totals[k] += float64(x)
 		}
 	}
-and asks for half as much memory from ahead on. len(totals) is a multiple of %[2]d.`, scanBlock, lanes))
-	totals, n, v, ahead := g.base("totals"), g.length("totals"), g.base("v"), g.base("ahead")
+len(totals) is a multiple of %[2]d.`, scanBlock, lanes))
+	totals, n, v := g.base("totals"), g.length("totals"), g.base("v")
 	g.SHRQ(operand.U8(shiftOf(lanes)), n)
 	g.count(n, func() {
 		sum := g.zero()
-		g.eachSquare(f, v, func(_ int, columns []reg.VecVirtual) {
-			for _, c := range columns {
-				g.VADDPD(c, sum, sum)
-			}
-		}, func() { g.halfAhead(lanes*g.bytes, ahead) })
+		g.eachLine(f, func() {
+			g.addSquares(f, v, sum)
+			g.advance(g.bytes, v)
+		})
 		g.VMOVUPD(sum, at(totals, 0))
 		g.advance(g.bytes, totals)
 		g.advance((lanes-1)*scanBlock*f.bytes, v)
@@ -57,52 +55,63 @@ and asks for half as much memory from ahead on. len(totals) is a multiple of %[2
 	g.leave()
 }
 
-// eachSquare runs body for the values of a block a lane, as many of each as there
-// are lanes, made float64, and then for the second half of registers of float32.
-// end is run behind each register of each block; v is then behind the first block.
-func (g *gen) eachSquare(f real, v reg.Register, body func(half int, columns []reg.VecVirtual), end func()) {
-	lanes := g.bytes / 8
+// eachLine runs body for every register of a block.
+func (g *gen) eachLine(f real, body func()) {
 	n := g.GP64()
 	g.MOVQ(operand.U32(scanBlock/g.lanesOf(f)), n)
-	g.count(n, func() {
-		for half := range g.lanesOf(f) / lanes {
-			rows := make([]reg.VecVirtual, lanes)
-			for r := range rows {
-				rows[r] = g.vector()
-				from := at(v, r*scanBlock*f.bytes+half*g.bytes/2)
-				if f.bytes == 8 {
-					g.VMOVUPD(from, rows[r])
-				} else {
-					g.VCVTPS2PD(from, rows[r])
-				}
-			}
-			body(half, g.square(reals[1], rows))
+	g.count(n, body)
+}
+
+// eachSquare runs body for the values from v on of a block a lane, as many of each
+// as there are lanes, made float64, and then for the second half of registers of
+// float32.
+func (g *gen) eachSquare(f real, v reg.Register, body func(half int, columns []reg.VecVirtual)) {
+	lanes := g.bytes / 8
+	for half := range g.lanesOf(f) / lanes {
+		rows := make([]reg.VecVirtual, lanes)
+		for r := range rows {
+			rows[r] = g.lanesFor(f)
+			g.move(f, at(v, r*scanBlock*f.bytes+half*g.bytes/2), rows[r])
 		}
-		end()
-		g.advance(g.bytes, v)
+		columns := g.square(f, rows)
+		for i, c := range columns {
+			if f.bytes == 4 {
+				columns[i] = g.vector()
+				g.VCVTPS2PD(c, columns[i])
+			}
+		}
+		body(half, columns)
+	}
+}
+
+// addSquares adds those values to a sum a lane.
+func (g *gen) addSquares(f real, v reg.Register, sum reg.VecVirtual) {
+	g.eachSquare(f, v, func(_ int, columns []reg.VecVirtual) {
+		for _, c := range columns {
+			g.VADDPD(c, sum, sum)
+		}
 	})
 }
 
-// halfAhead asks for half as many bytes from p on as a step of a loop reads, for the
-// second-level cache, since a whole part lies between this and their use. They
-// are asked for in the order in which they lie, which memory gives faster than the
-// lines of the squares, and in both loops, of which one alone would keep memory
-// idle in the other.
-func (g *gen) halfAhead(bytes int, p reg.Register) {
-	lines := bytes / 64 / 2
-	for i := range lines {
-		g.PREFETCHT1(at(p, 64*i))
+// lanesFor is a new register of as many values as a vector has lanes of float64.
+func (g *gen) lanesFor(f real) reg.VecVirtual {
+	switch {
+	case f.bytes == 8:
+		return g.vector()
+	case g.wide():
+		return g.YMM()
+	default:
+		return g.XMM()
 	}
-	g.advance(64*lines, p)
 }
 
 func scanAlong(g *gen, f real, past bool) {
 	lanes := g.bytes / 8
-	name, params, rule := "along", "(dst, v []%[1]s, before []float64)", ""
+	name, rule := "along", ""
 	if past {
-		name, params, rule = "alongPast", "(dst, v []%[1]s, before []float64, ahead []%[1]s)", pastRule
+		name, rule = "alongPast", pastRule
 	}
-	g.function(name+f.name, fmt.Sprintf(params, f.of), fmt.Sprintf(`is
+	g.function(name+f.name, fmt.Sprintf("(dst, v []%[1]s, before, totals []float64, next []%[1]s)", f.of), fmt.Sprintf(`is
 	for k := range before {
 		sum := 0.0
 		for i := k * %[1]d; i < (k+1)*%[1]d; i++ {
@@ -110,49 +119,21 @@ func scanAlong(g *gen, f real, past bool) {
 			dst[i] = %[4]s(before[k] + sum)
 		}
 	}
-len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule, f.of))
+	totals%[5]s(totals, next)
+len(before), which is that of totals, is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule, f.of, f.name+g.suffix))
 	dst, v, before, n := g.base("dst"), g.base("v"), g.base("before"), g.length("before")
-	var ahead reg.Register
-	if past {
-		ahead = g.base("ahead")
-	}
+	totals, next := g.base("totals"), g.base("next")
 	g.SHRQ(operand.U8(shiftOf(lanes)), n)
 	g.count(n, func() {
-		sum, from := g.zero(), g.vector()
-		g.VMOVUPD(at(before, 0), from)
-		firsts := make([]reg.VecVirtual, lanes)
-		g.eachSquare(f, v, func(half int, columns []reg.VecVirtual) {
-			results := make([]reg.VecVirtual, lanes)
-			for i, c := range columns {
-				g.VADDPD(c, sum, sum)
-				results[i] = g.vector()
-				g.VADDPD(sum, from, results[i])
-			}
-			for r, row := range g.square(reals[1], results) {
-				if f.bytes == 4 {
-					row = g.narrowed(row)
-				}
-				switch {
-				case f.bytes == 4 && half == 0:
-					firsts[r] = row
-					continue
-				case f.bytes == 4:
-					row = g.pasted(firsts[r], row)
-				}
-				if past {
-					g.VMOVNTPD(row, at(dst, r*scanBlock*f.bytes))
-				} else {
-					g.VMOVUPD(row, at(dst, r*scanBlock*f.bytes))
-				}
-			}
-		}, func() {
-			g.advance(g.bytes, dst)
-			if past {
-				g.halfAhead(lanes*g.bytes, ahead)
-			}
+		sum, total := g.zero(), g.zero()
+		g.eachLine(f, func() {
+			g.alongSquares(f, dst, v, before, sum, past)
+			g.addSquares(f, next, total)
+			g.advance(g.bytes, dst, v, next)
 		})
-		g.advance(g.bytes, before)
-		g.advance((lanes-1)*scanBlock*f.bytes, v, dst)
+		g.VMOVUPD(total, at(totals, 0))
+		g.advance(g.bytes, before, totals)
+		g.advance((lanes-1)*scanBlock*f.bytes, dst, v, next)
 	})
 	if past {
 		g.SFENCE()
@@ -160,8 +141,37 @@ len(before) is a multiple of %[2]d%[3]s.`, scanBlock, lanes, rule, f.of))
 	g.leave()
 }
 
+// alongSquares writes the sums so far, of which sum has those of the blocks.
+func (g *gen) alongSquares(f real, dst, v, before reg.Register, sum reg.VecVirtual, past bool) {
+	lanes := g.bytes / 8
+	firsts := make([]reg.VecVirtual, lanes)
+	g.eachSquare(f, v, func(half int, columns []reg.VecVirtual) {
+		for i, c := range columns {
+			g.VADDPD(c, sum, sum)
+			g.VADDPD(at(before, 0), sum, c)
+			if f.bytes == 4 {
+				columns[i] = g.narrowed(c)
+			}
+		}
+		for r, row := range g.square(f, columns) {
+			switch {
+			case f.bytes == 4 && half == 0:
+				firsts[r] = row
+				continue
+			case f.bytes == 4:
+				row = g.pasted(firsts[r], row)
+			}
+			if past {
+				g.VMOVNTPD(row, at(dst, r*scanBlock*f.bytes))
+			} else {
+				g.VMOVUPD(row, at(dst, r*scanBlock*f.bytes))
+			}
+		}
+	})
+}
+
 // pastRule is what loops that store past the caches say of it.
-const pastRule = ", dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on"
+const pastRule = ", dst aligned to a register; its lines are stored past the caches"
 
 // narrowed is a new register of half the width with float64 values as float32.
 func (g *gen) narrowed(v reg.VecVirtual) reg.VecVirtual {

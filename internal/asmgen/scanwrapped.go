@@ -21,52 +21,66 @@ func (g *gen) plus(e element, a, b operand.Op, dst reg.Register) {
 }
 
 func wrappedTotal(g *gen, e element) {
-	g.function("total"+e.suffix, fmt.Sprintf("(v, ahead []%[1]s) %[1]s", e.name), fmt.Sprintf(`is
+	g.function("total"+e.suffix, fmt.Sprintf("(v []%[1]s) %[1]s", e.name), fmt.Sprintf(`is
 	total := %[1]s(0)
 	for _, x := range v {
 		total += x
 	}
 	return total
-and asks for half as much memory from ahead on. len(v) is a multiple of %[2]d.`, e.name, wrappedStep*g.lanes(e)))
-	v, n, ahead := g.base("v"), g.length("v"), g.base("ahead")
+len(v) is a multiple of %[2]d.`, e.name, wrappedStep*g.lanes(e)))
+	v, n := g.base("v"), g.length("v")
 	g.SHRQ(operand.U8(shiftOf(wrappedStep*g.lanes(e))), n)
+	total := g.wrappedSums()
+	g.count(n, func() { g.addWrapped(e, v, total) })
+	g.storeTotal(e, total)
+	g.leave()
+}
+
+// wrappedSums are sums of nothing.
+func (g *gen) wrappedSums() []reg.VecVirtual {
 	sums := make([]reg.VecVirtual, wrappedStep)
 	for i := range sums {
 		sums[i] = g.zero()
 	}
-	g.count(n, func() {
-		for i, sum := range sums {
-			g.plus(e, at(v, i*g.bytes), sum, sum)
-		}
-		g.halfAhead(wrappedStep*g.bytes, ahead)
-		g.advance(wrappedStep*g.bytes, v)
-	})
+	return sums
+}
+
+// addWrapped adds a step of values to sums; v is then behind it.
+func (g *gen) addWrapped(e element, v reg.Register, sums []reg.VecVirtual) {
+	for i, sum := range sums {
+		g.plus(e, at(v, i*g.bytes), sum, sum)
+	}
+	g.advance(wrappedStep*g.bytes, v)
+}
+
+// storeTotal makes sums the result of the function.
+func (g *gen) storeTotal(e element, sums []reg.VecVirtual) {
 	for _, sum := range sums[1:] {
 		g.plus(e, sum, sums[0], sums[0])
 	}
 	if e.size == 8 {
 		g.Store(g.sumQuads(sums[0]), g.ReturnIndex(0))
-	} else {
-		upper := g.vector() // lanes of 64 bits, whose lower halves count
-		g.VPSRLQ(operand.U8(32), sums[0], upper)
-		g.plus(e, upper, sums[0], sums[0])
-		g.Store(g.sumQuads(sums[0]).(reg.GPVirtual).As32(), g.ReturnIndex(0))
+		return
 	}
-	g.leave()
+	upper := g.vector() // lanes of 64 bits, whose lower halves count
+	g.VPSRLQ(operand.U8(32), sums[0], upper)
+	g.plus(e, upper, sums[0], sums[0])
+	g.Store(g.sumQuads(sums[0]).(reg.GPVirtual).As32(), g.ReturnIndex(0))
 }
 
 func wrappedAlong(g *gen, e element, past bool) {
-	name, params, rule := "along", "(dst, v []%[1]s, before %[1]s)", ""
+	name, rule := "along", ""
 	if past {
-		name, params, rule = "alongPast", "(dst, v []%[1]s, before %[1]s, ahead []%[1]s)", pastRule
+		name, rule = "alongPast", pastRule
 	}
-	g.function(name+e.suffix, fmt.Sprintf(params, e.name), fmt.Sprintf(`is
+	g.function(name+e.suffix, fmt.Sprintf("(dst, v []%[1]s, before %[1]s, next []%[1]s) %[1]s", e.name), fmt.Sprintf(`is
 	for i, x := range v {
 		before += x
 		dst[i] = before
 	}
-len(v) is a multiple of %d%s.`, wrappedStep*g.lanes(e), rule))
-	dst, v, n := g.base("dst"), g.base("v"), g.length("v")
+	return total%[3]s(next)
+len(v), which is that of next, is a multiple of %[1]d%[2]s.`, wrappedStep*g.lanes(e), rule, e.suffix+g.suffix))
+	dst, v, n, next := g.base("dst"), g.base("v"), g.length("v"), g.base("next")
 	before := g.vector()
 	if e.size == 8 {
 		x := g.XMM()
@@ -77,31 +91,29 @@ len(v) is a multiple of %d%s.`, wrappedStep*g.lanes(e), rule))
 		g.VMOVD(g.Load(g.Param("before"), g.GP32()), x)
 		g.VPBROADCASTD(x, before)
 	}
-	var ahead reg.Register
-	if past {
-		ahead = g.base("ahead")
-	}
-	zero := g.zero()
+	zero, sums := g.zero(), g.wrappedSums()
 	g.SHRQ(operand.U8(shiftOf(wrappedStep*g.lanes(e))), n)
 	g.count(n, func() {
 		for i := range wrappedStep {
-			sums, total := g.running(e, g.loaded(at(v, i*g.bytes)), zero)
-			g.plus(e, before, sums, sums)
+			values, total := g.running(e, g.loaded(at(v, i*g.bytes)), zero)
+			g.plus(e, before, values, values)
 			if past {
-				g.VMOVNTDQ(sums, at(dst, i*g.bytes))
+				g.VMOVNTDQ(values, at(dst, i*g.bytes))
 			} else {
-				g.store(sums, at(dst, i*g.bytes))
+				g.store(values, at(dst, i*g.bytes))
 			}
 			g.plus(e, total, before, before)
 		}
-		if past {
-			g.halfAhead(wrappedStep*g.bytes, ahead)
+		for i := 0; i < wrappedStep*g.bytes; i += 64 { // beside two other streams the prefetcher looks too short a way ahead
+			g.PREFETCHT0(at(next, 4096+i))
 		}
+		g.addWrapped(e, next, sums)
 		g.advance(wrappedStep*g.bytes, v, dst)
 	})
 	if past {
 		g.SFENCE()
 	}
+	g.storeTotal(e, sums)
 	g.leave()
 }
 

@@ -123,7 +123,7 @@ func (g *gen) square(f real, rows []reg.VecVirtual) []reg.VecVirtual {
 // turnLanes turns the squares within each 16 bytes.
 func (g *gen) turnLanes(f real, v []reg.VecVirtual) []reg.VecVirtual {
 	pairs := func(a, b reg.VecVirtual) (low, high reg.VecVirtual) {
-		low, high = g.vector(), g.vector()
+		low, high = g.like(a), g.like(a)
 		g.VUNPCKLPD(b, a, low)
 		g.VUNPCKHPD(b, a, high)
 		return low, high
@@ -133,7 +133,7 @@ func (g *gen) turnLanes(f real, v []reg.VecVirtual) []reg.VecVirtual {
 		return []reg.VecVirtual{low, high}
 	}
 	single := func(a, b reg.VecVirtual) (low, high reg.VecVirtual) {
-		low, high = g.vector(), g.vector()
+		low, high = g.like(a), g.like(a)
 		g.VUNPCKLPS(b, a, low)
 		g.VUNPCKHPS(b, a, high)
 		return low, high
@@ -145,10 +145,30 @@ func (g *gen) turnLanes(f real, v []reg.VecVirtual) []reg.VecVirtual {
 	return []reg.VecVirtual{c0, c1, c2, c3}
 }
 
+// like is a new register as wide as another.
+func (g *gen) like(v reg.VecVirtual) reg.VecVirtual {
+	switch v.Size() {
+	case 16:
+		return g.XMM()
+	case 32:
+		return g.YMM()
+	default:
+		return g.ZMM()
+	}
+}
+
 // sortLanes gives register l lane l of each part.
 func (g *gen) sortLanes(parts []reg.VecVirtual) []reg.VecVirtual {
-	if !g.wide() {
-		low, high := g.vector(), g.vector()
+	switch len(parts) {
+	case 1:
+		return parts
+	case 2:
+		low, high := g.YMM(), g.YMM()
+		if g.wide() { // any of the 32 registers
+			g.VSHUFF64X2(operand.U8(0), parts[1], parts[0], low)
+			g.VSHUFF64X2(operand.U8(3), parts[1], parts[0], high)
+			return []reg.VecVirtual{low, high}
+		}
 		g.VPERM2F128(operand.U8(0x20), parts[1], parts[0], low)
 		g.VPERM2F128(operand.U8(0x31), parts[1], parts[0], high)
 		return []reg.VecVirtual{low, high}

@@ -9,21 +9,18 @@ import (
 // scanLoops are running sums of whole blocks of kernels.ScanBlock values, in whose
 // order floats are added: totals are what each block comes to, along writes the
 // sums so far, from before[k] on in block k, and alongPast does so past the
-// caches. Memory is the limit: 8 bytes read and 8 written a row, of which the
-// second reading comes from the second-level cache. While totals and alongPast go
-// over blocks each may ask for half as much memory, from ahead on, as it reads.
+// caches. Both add up as many blocks of next for totals meanwhile, or other many
+// after that. Memory is the limit: 8 bytes read and 8 written a row, of which the
+// second reading comes from the second-level cache, and a loop that reads one part
+// from memory while it writes another keeps both ways busy, as a copy does.
 type scanLoops[T float] struct {
-	totals    func(totals []float64, v, ahead []T)
-	along     func(dst, v []T, before []float64)
-	alongPast func(dst, v []T, before []float64, ahead []T)
+	totals    func(totals []float64, v []T)
+	along     func(dst, v []T, before, totals []float64, next []T)
+	alongPast func(dst, v []T, before, totals []float64, next []T)
 }
 
 func goScanLoops[T float]() scanLoops[T] {
-	return scanLoops[T]{
-		totals:    func(totals []float64, v, _ []T) { sumTotals(totals, v) },
-		along:     sumsAlong[T],
-		alongPast: func(dst, v []T, before []float64, _ []T) { sumsAlong(dst, v, before) },
-	}
+	return scanLoops[T]{totals: sumTotals[T], along: sumsAlongNext[T], alongPast: sumsAlongNext[T]}
 }
 
 // scansOf are the loops for a type.
@@ -55,6 +52,11 @@ func sumTotals[T float](totals []float64, v []T) {
 	}
 }
 
+func sumsAlongNext[T float](dst, v []T, before, totals []float64, next []T) {
+	sumsAlong(dst, v, before)
+	sumTotals(totals, next)
+}
+
 func sumsAlong[T float](dst, v []T, before []float64) {
 	const n = kernels.ScanBlock
 	for ; len(before) >= 4; dst, v, before = dst[4*n:], v[4*n:], before[4:] {
@@ -83,27 +85,23 @@ func fourBlocks[T float](v []T) (a, b, c, d *[kernels.ScanBlock]T) {
 
 // runLoops are running sums of integers that wrap, in rows, of which memory is the
 // limit as well: total is what values come to, along writes the sums so far, from
-// before on, and alongPast does so past the caches. dst may be v. While total and
-// alongPast go over values each may ask for half as much memory, from ahead on.
+// before on, and alongPast does so past the caches. Both give the total of next,
+// which they add up meanwhile. dst may be v.
 type runLoops[T integer] struct {
-	total     func(v, ahead []T) T
-	along     func(dst, v []T, before T)
-	alongPast func(dst, v []T, before T, ahead []T)
+	total     func(v []T) T
+	along     func(dst, v []T, before T, next []T) T
+	alongPast func(dst, v []T, before T, next []T) T
 }
 
-func goRunLoops[T integer]() runLoops[T] {
-	return runLoops[T]{
-		total:     func(v, _ []T) T { return totalOf(v) },
-		along:     runAlong[T],
-		alongPast: func(dst, v []T, before T, _ []T) { runAlong(dst, v, before) },
-	}
-}
+func goRunLoops[T integer]() runLoops[T] { return goRunsBy(totalOf[T]) }
 
 // goRunsBy are the loops of a type that has only one for its total.
-func goRunsBy[T integer](sum func(v []T) uint64) runLoops[T] {
-	l := goRunLoops[T]()
-	l.total = func(v, _ []T) T { return T(sum(v)) }
-	return l
+func goRunsBy[T integer](total func(v []T) T) runLoops[T] {
+	along := func(dst, v []T, before T, next []T) T {
+		runAlong(dst, v, before)
+		return total(next)
+	}
+	return runLoops[T]{total: total, along: along, alongPast: along}
 }
 
 func totalOf[T integer](v []T) T {

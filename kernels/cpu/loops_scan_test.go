@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -38,22 +39,44 @@ func sameScans[T float](t *testing.T, blocks int, goes, tier *scanLoops[T], r *r
 	defer done()
 	before := like(mem, randomNumbers[float64](r, blocks))
 	totals, want := room[float64](mem, blocks), make([]float64, blocks)
-	goes.totals(want, given, nil)
-	tier.totals(totals, given, given)
-	same(t, "totals", blocks, totals, want)
+	goes.totals(want, given)
+	tier.totals(totals, given)
+	sameSums(t, "totals", blocks, totals, want)
 	mem.intact("totals", 8*blocks, 1)
 	expect := make([]T, n)
-	goes.along(expect, given, before)
-	past := func(dst, v []T, before []float64) { tier.alongPast(dst, v, before, given) }
-	for name, loop := range map[string]func(dst, v []T, before []float64){"along": tier.along, "along past the caches": past} {
-		got, end := blocksOf(mem, make([]T, n))
-		loop(got, given, before)
-		same(t, name, blocks, got, expect)
+	sumsAlong(expect, given, before)
+	type loop = func(dst, v []T, before, totals []float64, next []T)
+	for name, along := range map[string]loop{"Go": goes.along, "along": tier.along, "along past the caches": tier.alongPast} {
+		more := []int{0, blocks / 2, blocks, blocks + 3}[r.IntN(4)] // blocks of next
+		next, end := blocksOf(mem, randomNumbers[T](r, more*kernels.ScanBlock))
+		totals, want := make([]float64, more), make([]float64, more)
+		sumTotals(want, next)
+		got, free := blocksOf(mem, make([]T, n))
+		along(got, given, before, totals, next)
+		sameSums(t, name, blocks, got, expect)
+		sameSums(t, name+": totals", more, totals, want)
 		copy(got, given)
-		loop(got, got, before)
-		same(t, name+" in place", blocks, got, expect)
+		clear(totals)
+		along(got, got, before, totals, next)
+		sameSums(t, name+" in place", blocks, got, expect)
+		sameSums(t, name+" in place: totals", more, totals, want)
+		free()
 		end()
 	}
+}
+
+// sameSums is same for sums, of which a NaN may be any: which of two that are added
+// is the result is the compiler's choice.
+func sameSums[T float](t *testing.T, what string, n int, got, want []T) {
+	t.Helper()
+	for _, v := range [][]T{got, want} {
+		for i, x := range v {
+			if x != x {
+				v[i] = T(math.NaN())
+			}
+		}
+	}
+	same(t, what, n, got, want)
 }
 
 func TestRunLoops(t *testing.T) {
@@ -68,21 +91,27 @@ func TestRunLoops(t *testing.T) {
 func sameRuns[T uint32 | uint64](t *testing.T, n int, goes, tier *runLoops[T], r *rand.Rand, mem *guarded) {
 	mem.again()
 	given, before := like(mem, randomNumbers[T](r, n)), T(r.Uint64())
-	if got, want := tier.total(given, given), goes.total(given, nil); got != want {
+	if got, want := tier.total(given), goes.total(given); got != want {
 		t.Fatalf("total of %d: %d, not %d", n, got, want)
 	}
 	expect := make([]T, n)
-	goes.along(expect, given, before)
-	past := func(dst, v []T, before T) { tier.alongPast(dst, v, before, given) }
-	for name, loop := range map[string]func(dst, v []T, before T){"along": tier.along, "along past the caches": past} {
+	runAlong(expect, given, before)
+	type loop = func(dst, v []T, before T, next []T) T
+	for name, along := range map[string]loop{"Go": goes.along, "along": tier.along, "along past the caches": tier.alongPast} {
 		got := room[T](mem, n)
-		loop(got, given, before)
+		next := like(mem, randomNumbers[T](r, []int{0, n / 2, n, n + 70}[n%4]))
+		want := totalOf(next)
+		if total := along(got, given, before, next); total != want {
+			t.Fatalf("%s of %d: total %d of the next %d, not %d", name, n, total, len(next), want)
+		}
 		same(t, name, n, got, expect)
 		copy(got, given)
-		loop(got, got, before)
+		if total := along(got, got, before, next); total != want {
+			t.Fatalf("%s of %d in place: total %d of the next %d, not %d", name, n, total, len(next), want)
+		}
 		same(t, name+" in place", n, got, expect)
 	}
-	mem.intact("sums", len(rawBytes(expect)), 1, 2)
+	mem.intact("sums", len(rawBytes(expect)), 1, 3, 5)
 }
 
 func BenchmarkScan(b *testing.B) {
@@ -97,13 +126,13 @@ func benchmarkScans[T float](b *testing.B, of func(l *loops) *scanLoops[T]) {
 	before := make([]float64, morsel/kernels.ScanBlock)
 	bytes := len(rawBytes(v))
 	b.Run("loop=totals", func(b *testing.B) {
-		benchmarkTiers(b, bytes, func(l *loops) { of(l).totals(before, v, v) })
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).totals(before, v) })
 	})
 	b.Run("loop=along", func(b *testing.B) {
-		benchmarkTiers(b, bytes, func(l *loops) { of(l).along(dst, v, before) })
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).along(dst, v, before, before, v) })
 	})
 	b.Run("loop=past", func(b *testing.B) {
-		benchmarkTiers(b, bytes, func(l *loops) { of(l).alongPast(dst, v, before, v) })
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).alongPast(dst, v, before, before, v) })
 	})
 }
 
@@ -111,10 +140,10 @@ func benchmarkRuns[T uint32 | uint64](b *testing.B, of func(l *loops) *runLoops[
 	v, dst := make([]T, morsel), make([]T, morsel)
 	bytes := len(rawBytes(v))
 	b.Run("loop=totals", func(b *testing.B) {
-		benchmarkTiers(b, bytes, func(l *loops) { of(l).total(v, v) })
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).total(v) })
 	})
 	b.Run("loop=along", func(b *testing.B) {
-		benchmarkTiers(b, bytes, func(l *loops) { of(l).along(dst, v, 0) })
+		benchmarkTiers(b, bytes, func(l *loops) { of(l).along(dst, v, 0, v) })
 	})
 	b.Run("loop=past", func(b *testing.B) {
 		benchmarkTiers(b, bytes, func(l *loops) { of(l).alongPast(dst, v, 0, v) })

@@ -8,89 +8,93 @@ package cpu
 //
 //	for k := range totals {
 //		totals[k] = 0
-//		for _, x := range v[k*4096:][:4096] {
+//		for _, x := range v[k*4080:][:4080] {
 //			totals[k] += float64(x)
 //		}
 //	}
 //
-// and asks for half as much memory from ahead on. len(totals) is a multiple of 4.
+// len(totals) is a multiple of 4.
 //
 //go:noescape
-func totalsFloat32AVX2(totals []float64, v []float32, ahead []float32)
+func totalsFloat32AVX2(totals []float64, v []float32)
 
 // alongFloat32AVX2 is
 //
 //	for k := range before {
 //		sum := 0.0
-//		for i := k * 4096; i < (k+1)*4096; i++ {
+//		for i := k * 4080; i < (k+1)*4080; i++ {
 //			sum += float64(v[i])
 //			dst[i] = float32(before[k] + sum)
 //		}
 //	}
+//	totalsFloat32AVX2(totals, next)
 //
-// len(before) is a multiple of 4.
+// len(before), which is that of totals, is a multiple of 4.
 //
 //go:noescape
-func alongFloat32AVX2(dst []float32, v []float32, before []float64)
+func alongFloat32AVX2(dst []float32, v []float32, before []float64, totals []float64, next []float32)
 
 // alongPastFloat32AVX2 is
 //
 //	for k := range before {
 //		sum := 0.0
-//		for i := k * 4096; i < (k+1)*4096; i++ {
+//		for i := k * 4080; i < (k+1)*4080; i++ {
 //			sum += float64(v[i])
 //			dst[i] = float32(before[k] + sum)
 //		}
 //	}
+//	totalsFloat32AVX2(totals, next)
 //
-// len(before) is a multiple of 4, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+// len(before), which is that of totals, is a multiple of 4, dst aligned to a register; its lines are stored past the caches.
 //
 //go:noescape
-func alongPastFloat32AVX2(dst []float32, v []float32, before []float64, ahead []float32)
+func alongPastFloat32AVX2(dst []float32, v []float32, before []float64, totals []float64, next []float32)
 
 // totalsFloat64AVX2 is
 //
 //	for k := range totals {
 //		totals[k] = 0
-//		for _, x := range v[k*4096:][:4096] {
+//		for _, x := range v[k*4080:][:4080] {
 //			totals[k] += float64(x)
 //		}
 //	}
 //
-// and asks for half as much memory from ahead on. len(totals) is a multiple of 4.
+// len(totals) is a multiple of 4.
 //
 //go:noescape
-func totalsFloat64AVX2(totals []float64, v []float64, ahead []float64)
+func totalsFloat64AVX2(totals []float64, v []float64)
 
 // alongFloat64AVX2 is
 //
 //	for k := range before {
 //		sum := 0.0
-//		for i := k * 4096; i < (k+1)*4096; i++ {
+//		for i := k * 4080; i < (k+1)*4080; i++ {
 //			sum += float64(v[i])
 //			dst[i] = float64(before[k] + sum)
 //		}
 //	}
+//	totalsFloat64AVX2(totals, next)
 //
-// len(before) is a multiple of 4.
+// len(before), which is that of totals, is a multiple of 4.
 //
 //go:noescape
-func alongFloat64AVX2(dst []float64, v []float64, before []float64)
+func alongFloat64AVX2(dst []float64, v []float64, before []float64, totals []float64, next []float64)
 
 // alongPastFloat64AVX2 is
 //
 //	for k := range before {
 //		sum := 0.0
-//		for i := k * 4096; i < (k+1)*4096; i++ {
+//		for i := k * 4080; i < (k+1)*4080; i++ {
 //			sum += float64(v[i])
 //			dst[i] = float64(before[k] + sum)
 //		}
 //	}
+//	totalsFloat64AVX2(totals, next)
 //
-// len(before) is a multiple of 4, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+// len(before), which is that of totals, is a multiple of 4, dst aligned to a register; its lines are stored past the caches.
 //
 //go:noescape
-func alongPastFloat64AVX2(dst []float64, v []float64, before []float64, ahead []float64)
+func alongPastFloat64AVX2(dst []float64, v []float64, before []float64, totals []float64, next []float64)
 
 // totalUint32AVX2 is
 //
@@ -100,10 +104,10 @@ func alongPastFloat64AVX2(dst []float64, v []float64, before []float64, ahead []
 //	}
 //	return total
 //
-// and asks for half as much memory from ahead on. len(v) is a multiple of 32.
+// len(v) is a multiple of 32.
 //
 //go:noescape
-func totalUint32AVX2(v []uint32, ahead []uint32) uint32
+func totalUint32AVX2(v []uint32) uint32
 
 // alongUint32AVX2 is
 //
@@ -111,11 +115,12 @@ func totalUint32AVX2(v []uint32, ahead []uint32) uint32
 //		before += x
 //		dst[i] = before
 //	}
+//	return totalUint32AVX2(next)
 //
-// len(v) is a multiple of 32.
+// len(v), which is that of next, is a multiple of 32.
 //
 //go:noescape
-func alongUint32AVX2(dst []uint32, v []uint32, before uint32)
+func alongUint32AVX2(dst []uint32, v []uint32, before uint32, next []uint32) uint32
 
 // alongPastUint32AVX2 is
 //
@@ -123,11 +128,12 @@ func alongUint32AVX2(dst []uint32, v []uint32, before uint32)
 //		before += x
 //		dst[i] = before
 //	}
+//	return totalUint32AVX2(next)
 //
-// len(v) is a multiple of 32, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+// len(v), which is that of next, is a multiple of 32, dst aligned to a register; its lines are stored past the caches.
 //
 //go:noescape
-func alongPastUint32AVX2(dst []uint32, v []uint32, before uint32, ahead []uint32)
+func alongPastUint32AVX2(dst []uint32, v []uint32, before uint32, next []uint32) uint32
 
 // totalUint64AVX2 is
 //
@@ -137,10 +143,10 @@ func alongPastUint32AVX2(dst []uint32, v []uint32, before uint32, ahead []uint32
 //	}
 //	return total
 //
-// and asks for half as much memory from ahead on. len(v) is a multiple of 16.
+// len(v) is a multiple of 16.
 //
 //go:noescape
-func totalUint64AVX2(v []uint64, ahead []uint64) uint64
+func totalUint64AVX2(v []uint64) uint64
 
 // alongUint64AVX2 is
 //
@@ -148,11 +154,12 @@ func totalUint64AVX2(v []uint64, ahead []uint64) uint64
 //		before += x
 //		dst[i] = before
 //	}
+//	return totalUint64AVX2(next)
 //
-// len(v) is a multiple of 16.
+// len(v), which is that of next, is a multiple of 16.
 //
 //go:noescape
-func alongUint64AVX2(dst []uint64, v []uint64, before uint64)
+func alongUint64AVX2(dst []uint64, v []uint64, before uint64, next []uint64) uint64
 
 // alongPastUint64AVX2 is
 //
@@ -160,8 +167,9 @@ func alongUint64AVX2(dst []uint64, v []uint64, before uint64)
 //		before += x
 //		dst[i] = before
 //	}
+//	return totalUint64AVX2(next)
 //
-// len(v) is a multiple of 16, dst aligned to a register; its lines are stored past the caches, and half as much memory as v has is asked for from ahead on.
+// len(v), which is that of next, is a multiple of 16, dst aligned to a register; its lines are stored past the caches.
 //
 //go:noescape
-func alongPastUint64AVX2(dst []uint64, v []uint64, before uint64, ahead []uint64)
+func alongPastUint64AVX2(dst []uint64, v []uint64, before uint64, next []uint64) uint64

@@ -25,7 +25,7 @@ func withoutNulls[T any](j *scanJob, dst, v []T, from int64, null T) {
 }
 
 // scanBytes are the values that a worker takes at a time, so that the second-level
-// cache holds those that are gone over and those that are asked for meanwhile.
+// cache holds those that are written and those that are read meanwhile.
 const scanBytes = 1 << 18
 
 // scanIntegers is the sum or product of integers, wrapping, in one pass: it is
@@ -34,9 +34,9 @@ const scanBytes = 1 << 18
 func scanIntegers(l *loops, j *scanJob, width int) error {
 	switch width {
 	case 1:
-		return scanWrapped(j, goRunsBy(l.reduce.u8.sum))
+		return scanWrapped(j, goRunsBy(func(v []uint8) uint8 { return uint8(l.reduce.u8.sum(v)) }))
 	case 2:
-		return scanWrapped(j, goRunsBy(l.reduce.u16.sum))
+		return scanWrapped(j, goRunsBy(func(v []uint16) uint16 { return uint16(l.reduce.u16.sum(v)) }))
 	case 4:
 		return scanWrapped(j, l.runU32)
 	default:
@@ -48,43 +48,46 @@ func scanWrapped[T uint8 | uint16 | uint32 | uint64](j *scanJob, loops runLoops[
 	v, dst := memory.Values[T](j.c)[:j.rows], view[T](j.r, 1)
 	identity := T(j.op) // 0 or 1
 	sum, rows := j.op == kernels.CumulativeSum, scanBytes/int(unsafe.Sizeof(identity))
-	past := len(dst)*int(unsafe.Sizeof(identity)) >= pastCaches && !j.nulls
-	count := (len(v) + rows - 1) / rows
-	states, others := newChain(count, identity), workers()
-	return tasks(j.ctx, count, func(_, i int) error {
-		linked := false
-		defer states.guard(&linked)
-		a, b := i*rows, min((i+1)*rows, len(v))
-		from, to := v[a:b], dst[a:b]
-		ahead := v[min(b+(others-1)*rows, len(v)):] // what this worker probably takes next
+	along := loops.along
+	if len(dst)*int(unsafe.Sizeof(identity)) >= pastCaches && !j.nulls {
+		along = loops.alongPast
+	}
+	part := func(v []T, i int) []T { return v[i*rows : min((i+1)*rows, len(v))] }
+	total := func(i int) T {
+		from := part(v, i)
 		if j.nulls {
-			withoutNulls(j, to, from, int64(a), identity)
+			withoutNulls(j, part(dst, i), from, int64(i*rows), identity)
+			from = part(dst, i)
+		}
+		if sum {
+			return loops.total(from)
+		}
+		return multiplyAll(from, identity)
+	}
+	behind := func(_ int, before, total T) T {
+		if sum {
+			return before + total
+		}
+		return before * total
+	}
+	return chained(j.ctx, (len(v)+rows-1)/rows, identity, total, behind, func(i, next int, before, _ T) T {
+		from, to := part(v, i), part(dst, i)
+		if j.nulls {
 			from = to
 		}
-		total := identity
-		if sum {
-			total = loops.total(from, ahead)
-		} else {
-			total = multiplyAll(from, total)
-		}
-		state, err := states.link(j.ctx, i, func(before T) T {
-			if sum {
-				return before + total
-			}
-			return before * total
-		})
-		if linked = err == nil; !linked {
-			return err
-		}
+		plain := sum && !j.o.Exclusive
 		switch {
-		case !sum || j.o.Exclusive:
-			runIntegers(to, from, state, sum, j.o.Exclusive)
-		case past:
-			loops.alongPast(to, from, state, ahead[min(len(from)/2, len(ahead)):])
+		case !plain:
+			runIntegers(to, from, before, sum, j.o.Exclusive)
+		case next >= 0 && !j.nulls:
+			return along(to, from, before, part(v, next))
 		default:
-			loops.along(to, from, state)
+			along(to, from, before, nil)
 		}
-		return nil
+		if next < 0 {
+			return identity
+		}
+		return total(next)
 	})
 }
 
@@ -118,7 +121,7 @@ func runIntegers[T integer](dst, v []T, state T, sum, exclusive bool) {
 }
 
 // scanBlocks is how many blocks of the shape of scans are a worker's at a time, and
-// scanRows the rows in them: scanBytes of float64.
+// scanRows the rows in them: scanBytes of float64, nearly.
 const (
 	scanBlocks = 8
 	scanRows   = scanBlocks * kernels.ScanBlock
@@ -127,77 +130,105 @@ const (
 // scanFloats is the sum or product of floats in the shape of
 // kernels.ScanFunc, in one pass as scanIntegers.
 func scanFloats[T float](l *loops, j *scanJob) error {
-	v, dst := memory.Values[T](j.c)[:j.rows], view[T](j.r, 1)
-	start := float64(j.op) // 0 or 1
-	f := &floatScan[T]{scanJob: j, loops: scansOf[T](l), start: start, sum: j.op == kernels.CumulativeSum}
-	f.past = int64(len(dst))*int64(unsafe.Sizeof(T(0))) >= pastCaches && !j.nulls
-	count := int((j.rows + scanRows - 1) / scanRows)
-	f.states = newChain(count, start)
-	others := workers()
-	return tasks(j.ctx, count, func(_, i int) error {
-		from, to := i*scanRows, min((i+1)*scanRows, len(v))
-		ahead := v[min(from+others*scanRows, len(v)):] // what this worker probably takes next
-		return f.part(i, dst[from:to], v[from:to], ahead)
-	})
+	f := &floatScan[T]{
+		scanJob: j, loops: scansOf[T](l), v: memory.Values[T](j.c)[:j.rows], dst: view[T](j.r, 1),
+		start: float64(j.op), sum: j.op == kernels.CumulativeSum,
+	}
+	f.along = f.loops.along
+	if int64(len(f.dst))*int64(unsafe.Sizeof(T(0))) >= pastCaches && !j.nulls {
+		f.along = f.loops.alongPast
+	}
+	return chained(j.ctx, (len(f.v)+scanRows-1)/scanRows, f.start, f.totals, func(i int, before float64, t blockTotals) float64 {
+		_, behind := f.states(i, before, t)
+		return behind
+	}, f.part)
 }
 
 // floatScan is one call of scanFloats.
 type floatScan[T float] struct {
 	*scanJob
 	loops  *scanLoops[T]
-	states *chain[float64]
-	start  float64
+	along  func(dst, v []T, before, totals []float64, next []T)
+	v, dst []T
+	start  float64 // 0 or 1
 	sum    bool
-	past   bool // results are stored past the caches
 }
 
-// part scans part i of the rows, from v to dst, and asks for memory from ahead on.
-func (f *floatScan[T]) part(i int, dst, v, ahead []T) error {
-	linked := false
-	defer f.states.guard(&linked)
+// blockTotals are what the blocks of a part come to.
+type blockTotals [scanBlocks]float64
+
+// rowsOf are the rows of part i and the number of whole blocks and of all in them.
+func (f *floatScan[T]) rowsOf(v []T, i int) (rows []T, whole, n int) {
+	rows = v[i*scanRows : min((i+1)*scanRows, len(f.v))]
+	return rows, len(rows) / kernels.ScanBlock, (len(rows) + kernels.ScanBlock - 1) / kernels.ScanBlock
+}
+
+// totals are those of part i.
+func (f *floatScan[T]) totals(i int) (t blockTotals) {
+	v, whole, _ := f.rowsOf(f.v, i)
 	if f.nulls {
+		dst, _, _ := f.rowsOf(f.dst, i)
 		withoutNulls(f.scanJob, dst, v, int64(i)*scanRows, T(f.start))
 		v = dst
 	}
-	var totals, before [scanBlocks]float64
-	n := (len(v) + kernels.ScanBlock - 1) / kernels.ScanBlock
-	whole := len(v) / kernels.ScanBlock
 	if f.sum {
-		f.loops.totals(totals[:whole], v, ahead)
+		f.loops.totals(t[:whole], v)
 	} else {
 		whole &^= 3
-		productTotals(totals[:whole], v)
+		productTotals(t[:whole], v)
 	}
-	for k := whole; k < n; k++ {
-		totals[k] = totalFloats(v[k*kernels.ScanBlock:min((k+1)*kernels.ScanBlock, len(v))], f.start, f.sum)
+	f.rest(&t, v, whole)
+	return t
+}
+
+// rest has the totals of blocks from a block of v on.
+func (f *floatScan[T]) rest(t *blockTotals, v []T, block int) {
+	for ; block*kernels.ScanBlock < len(v); block++ {
+		t[block] = totalFloats(v[block*kernels.ScanBlock:min((block+1)*kernels.ScanBlock, len(v))], f.start, f.sum)
 	}
-	_, err := f.states.link(f.ctx, i, func(state float64) float64 {
-		for k, total := range totals[:n] {
-			before[k] = state
-			if f.sum {
-				state += total
-			} else {
-				state *= total
-			}
+}
+
+// states are those before each block of part i, and that behind it.
+func (f *floatScan[T]) states(i int, state float64, t blockTotals) (before blockTotals, behind float64) {
+	_, _, n := f.rowsOf(f.v, i)
+	for k, total := range t[:n] {
+		before[k] = state
+		if f.sum {
+			state += total
+		} else {
+			state *= total
 		}
-		return state
-	})
-	if linked = err == nil; !linked {
-		return err
 	}
+	return before, state
+}
+
+// part scans part i, and has the totals of part next, if there is one.
+func (f *floatScan[T]) part(i, next int, state float64, t blockTotals) (totals blockTotals) {
+	before, _ := f.states(i, state, t)
+	dst, whole, n := f.rowsOf(f.dst, i)
+	v := dst
+	if !f.nulls {
+		v, _, _ = f.rowsOf(f.v, i)
+	}
+	fused := f.sum && !f.o.Exclusive && !f.nulls && next >= 0 // both at once
 	switch {
 	case !f.sum || f.o.Exclusive:
 		whole = 0
-	case f.past:
-		f.loops.alongPast(dst, v, before[:whole], ahead[min(len(v)/2, len(ahead)):])
+	case fused:
+		from, blocks, _ := f.rowsOf(f.v, next)
+		f.along(dst, v, before[:whole], totals[:blocks], from)
+		f.rest(&totals, from, blocks)
 	default:
-		f.loops.along(dst, v, before[:whole])
+		f.along(dst, v, before[:whole], nil, nil)
 	}
 	for k := whole; k < n; k++ {
 		a, b := k*kernels.ScanBlock, min((k+1)*kernels.ScanBlock, len(v))
 		runFloats(dst[a:b], v[a:b], before[k], f.sum, f.o.Exclusive)
 	}
-	return nil
+	if next >= 0 && !fused {
+		return f.totals(next)
+	}
+	return totals
 }
 
 // productTotals is what whole blocks come to, a multiple of four of them, side by
