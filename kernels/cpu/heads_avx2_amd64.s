@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func matchHeads32AVX2(dst []byte, offsets []int32, places []int32, data *byte, place int64, least int64, most int64, want uint64, mask uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·matchHeads32AVX2(SB), NOSPLIT, $0-120
 	VPXOR        Y0, Y0, Y0
 	MOVQ         $0x8000000000000000, AX
@@ -66,6 +66,9 @@ loop1:
 	VPAND      Y4, Y8, Y8
 	VPCMPEQQ   Y8, Y0, Y7
 	VPAND      Y7, Y6, Y6
+	MOVLQSX    (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	VMOVMSKPD  Y5, DI
 	VMOVMSKPD  Y6, R8
 	SHLL       $0x04, R8
@@ -82,7 +85,7 @@ end2:
 	RET
 
 // func orderHeads32AVX2(below []byte, open []byte, offsets []int32, data *byte, skip int, want uint64, size int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·orderHeads32AVX2(SB), NOSPLIT, $0-104
 	VPXOR          Y0, Y0, Y0
 	MOVQ           $0x8000000000000000, AX
@@ -149,6 +152,9 @@ loop4:
 	VPCMPGTQ   Y12, Y2, Y11
 	VPOR       Y10, Y11, Y11
 	VPANDN     Y8, Y10, Y8
+	MOVLQSX    (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	VMOVMSKPD  Y9, DI
 	VMOVMSKPD  Y11, R8
 	SHLL       $0x04, R8
@@ -188,7 +194,7 @@ DATA reverse3<>+15(SB)/1, $0x08
 GLOBL reverse3<>(SB), RODATA|NOPTR, $16
 
 // func pairHeads32AVX2(below []byte, same []byte, open []byte, a []int32, b []int32, x *byte, y *byte, skip int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·pairHeads32AVX2(SB), NOSPLIT, $0-144
 	VPXOR          Y0, Y0, Y0
 	MOVQ           $0x8000000000000000, AX
@@ -291,6 +297,12 @@ loop7:
 	VPCMPGTQ   Y5, Y11, Y11
 	VPAND      Y8, Y11, Y8
 	VPAND      Y7, Y8, Y7
+	MOVLQSX    (SI), R10
+	PREFETCHT0 2048(R8)(R10*1)
+	PREFETCHT0 2112(R8)(R10*1)
+	MOVLQSX    (DI), R10
+	PREFETCHT0 2048(R9)(R10*1)
+	PREFETCHT0 2112(R9)(R10*1)
 	VMOVMSKPD  Y9, R10
 	VMOVMSKPD  Y12, R11
 	SHLL       $0x04, R11
@@ -337,7 +349,7 @@ DATA reverse6<>+15(SB)/1, $0x08
 GLOBL reverse6<>(SB), RODATA|NOPTR, $16
 
 // func matchHeads64AVX2(dst []byte, offsets []int64, places []int64, data *byte, place int64, least int64, most int64, want uint64, mask uint64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·matchHeads64AVX2(SB), NOSPLIT, $0-120
 	VPXOR        Y0, Y0, Y0
 	MOVQ         $0x8000000000000000, AX
@@ -398,6 +410,9 @@ loop9:
 	VPAND      Y4, Y8, Y8
 	VPCMPEQQ   Y8, Y0, Y7
 	VPAND      Y7, Y6, Y6
+	MOVQ       (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	VMOVMSKPD  Y5, DI
 	VMOVMSKPD  Y6, R8
 	SHLL       $0x04, R8
@@ -414,7 +429,7 @@ end10:
 	RET
 
 // func orderHeads64AVX2(below []byte, open []byte, offsets []int64, data *byte, skip int, want uint64, size int64)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·orderHeads64AVX2(SB), NOSPLIT, $0-104
 	VPXOR          Y0, Y0, Y0
 	MOVQ           $0x8000000000000000, AX
@@ -481,6 +496,9 @@ loop12:
 	VPCMPGTQ   Y12, Y2, Y11
 	VPOR       Y10, Y11, Y11
 	VPANDN     Y8, Y10, Y8
+	MOVQ       (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	VMOVMSKPD  Y9, DI
 	VMOVMSKPD  Y11, R8
 	SHLL       $0x04, R8
@@ -520,7 +538,7 @@ DATA reverse11<>+15(SB)/1, $0x08
 GLOBL reverse11<>(SB), RODATA|NOPTR, $16
 
 // func pairHeads64AVX2(below []byte, same []byte, open []byte, a []int64, b []int64, x *byte, y *byte, skip int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·pairHeads64AVX2(SB), NOSPLIT, $0-144
 	VPXOR          Y0, Y0, Y0
 	MOVQ           $0x8000000000000000, AX
@@ -623,6 +641,12 @@ loop15:
 	VPCMPGTQ   Y5, Y11, Y11
 	VPAND      Y8, Y11, Y8
 	VPAND      Y7, Y8, Y7
+	MOVQ       (SI), R10
+	PREFETCHT0 2048(R8)(R10*1)
+	PREFETCHT0 2112(R8)(R10*1)
+	MOVQ       (DI), R10
+	PREFETCHT0 2048(R9)(R10*1)
+	PREFETCHT0 2112(R9)(R10*1)
 	VMOVMSKPD  Y9, R10
 	VMOVMSKPD  Y12, R11
 	SHLL       $0x04, R11

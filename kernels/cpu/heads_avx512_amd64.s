@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func matchHeads32AVX512(dst []byte, offsets []int32, places []int32, data *byte, place int64, least int64, most int64, want uint64, mask uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·matchHeads32AVX512(SB), NOSPLIT, $0-120
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -41,6 +41,9 @@ loop1:
 	VPGATHERQQ (SI)(Z4*1), K2, Z6
 	VPXORQ     Z2, Z6, Z6
 	VPTESTNMQ  Z3, Z6, K1, K1
+	MOVLQSX    (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	KMOVB      K1, (AX)
 	ADDQ       $0x00000020, DX
 	ADDQ       $0x00000020, BX
@@ -53,7 +56,7 @@ end2:
 	RET
 
 // func orderHeads32AVX512(below []byte, open []byte, offsets []int32, data *byte, skip int, want uint64, size int64)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·orderHeads32AVX512(SB), NOSPLIT, $0-104
 	MOVQ            below_base+0(FP), AX
 	MOVQ            below_len+8(FP), CX
@@ -96,6 +99,9 @@ loop4:
 	VPCMPUQ    $0x06, Z8, Z0, K3
 	KORB       K2, K3, K3
 	KANDNB     K1, K2, K1
+	MOVLQSX    (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	KMOVB      K3, (AX)
 	KMOVB      K1, (DX)
 	ADDQ       $0x00000020, BX
@@ -127,7 +133,7 @@ DATA reverse3<>+15(SB)/1, $0x08
 GLOBL reverse3<>(SB), RODATA|NOPTR, $16
 
 // func pairHeads32AVX512(below []byte, same []byte, open []byte, a []int32, b []int32, x *byte, y *byte, skip int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·pairHeads32AVX512(SB), NOSPLIT, $0-144
 	MOVQ            below_base+0(FP), AX
 	MOVQ            below_len+8(FP), CX
@@ -189,6 +195,12 @@ loop7:
 	VPCMPQ     $0x06, Z3, Z10, K5
 	KANDB      K4, K5, K4
 	KANDB      K1, K4, K1
+	MOVLQSX    (SI), R10
+	PREFETCHT0 2048(R8)(R10*1)
+	PREFETCHT0 2112(R8)(R10*1)
+	MOVLQSX    (DI), R10
+	PREFETCHT0 2048(R9)(R10*1)
+	PREFETCHT0 2112(R9)(R10*1)
 	KMOVB      K2, (AX)
 	KMOVB      K3, (DX)
 	KMOVB      K1, (BX)
@@ -223,7 +235,7 @@ DATA reverse6<>+15(SB)/1, $0x08
 GLOBL reverse6<>(SB), RODATA|NOPTR, $16
 
 // func matchHeads64AVX512(dst []byte, offsets []int64, places []int64, data *byte, place int64, least int64, most int64, want uint64, mask uint64)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·matchHeads64AVX512(SB), NOSPLIT, $0-120
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -259,6 +271,9 @@ loop9:
 	VPGATHERQQ (SI)(Z4*1), K2, Z6
 	VPXORQ     Z2, Z6, Z6
 	VPTESTNMQ  Z3, Z6, K1, K1
+	MOVQ       (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	KMOVB      K1, (AX)
 	ADDQ       $0x00000040, DX
 	ADDQ       $0x00000040, BX
@@ -271,7 +286,7 @@ end10:
 	RET
 
 // func orderHeads64AVX512(below []byte, open []byte, offsets []int64, data *byte, skip int, want uint64, size int64)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·orderHeads64AVX512(SB), NOSPLIT, $0-104
 	MOVQ            below_base+0(FP), AX
 	MOVQ            below_len+8(FP), CX
@@ -314,6 +329,9 @@ loop12:
 	VPCMPUQ    $0x06, Z8, Z0, K3
 	KORB       K2, K3, K3
 	KANDNB     K1, K2, K1
+	MOVQ       (BX), DI
+	PREFETCHT0 2048(SI)(DI*1)
+	PREFETCHT0 2112(SI)(DI*1)
 	KMOVB      K3, (AX)
 	KMOVB      K1, (DX)
 	ADDQ       $0x00000040, BX
@@ -345,7 +363,7 @@ DATA reverse11<>+15(SB)/1, $0x08
 GLOBL reverse11<>(SB), RODATA|NOPTR, $16
 
 // func pairHeads64AVX512(below []byte, same []byte, open []byte, a []int64, b []int64, x *byte, y *byte, skip int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, MMX+
 TEXT ·pairHeads64AVX512(SB), NOSPLIT, $0-144
 	MOVQ            below_base+0(FP), AX
 	MOVQ            below_len+8(FP), CX
@@ -407,6 +425,12 @@ loop15:
 	VPCMPQ     $0x06, Z3, Z10, K5
 	KANDB      K4, K5, K4
 	KANDB      K1, K4, K1
+	MOVQ       (SI), R10
+	PREFETCHT0 2048(R8)(R10*1)
+	PREFETCHT0 2112(R8)(R10*1)
+	MOVQ       (DI), R10
+	PREFETCHT0 2048(R9)(R10*1)
+	PREFETCHT0 2112(R9)(R10*1)
 	KMOVB      K2, (AX)
 	KMOVB      K3, (DX)
 	KMOVB      K1, (BX)
