@@ -75,3 +75,57 @@ func TestMergedReductions(t *testing.T) {
 		}
 	}
 }
+
+// What a merge counts is what its results need: of an all-reduce each rank's parts of the other blocks go out and the own
+// block's come in, and then the blocks' sums the other way; of a reduction to one rank these go to it alone, to blocks
+// nowhere. What all ranks send is what all receive.
+func TestMergedStats(t *testing.T) {
+	const ranks, block, root = 4, 64 << 10, 2 // bytes
+	for _, of := range []struct {
+		op             algorithm.Op
+		sent, received func(rank int) uint64 // blocks
+		run            func(c *Comm, v, sum Vector) error
+	}{
+		{algorithm.AllReduce, func(int) uint64 { return 6 }, func(int) uint64 { return 6 }, func(c *Comm, v, sum Vector) error {
+			return c.AllReduce(context.Background(), v, sum, Sum)
+		}},
+		{algorithm.Reduce, func(rank int) uint64 {
+			if rank == root {
+				return 3
+			}
+			return 4
+		}, func(rank int) uint64 {
+			if rank == root {
+				return 6
+			}
+			return 3
+		}, func(c *Comm, v, sum Vector) error {
+			return c.Reduce(context.Background(), v, sum, Sum, root)
+		}},
+		{algorithm.ReduceScatter, func(int) uint64 { return 3 }, func(int) uint64 { return 3 }, func(c *Comm, v, sum Vector) error {
+			return c.ReduceScatter(context.Background(), v, sum.Slice(0, block/4), Sum)
+		}},
+	} {
+		comms := world(t, ranks, Options{Deadline: limit})
+		must(t, comms, func(c *Comm) error {
+			return of.run(c, Of(make([]float32, ranks*block/4)), Of(make([]float32, ranks*block/4)))
+		})
+		var sent, received uint64
+		for r, c := range comms {
+			s := c.Stats()
+			if len(s.Operations) != 1 || s.Operations[0].Algorithm != mergingName {
+				t.Fatalf("%s: operations %+v", of.op, s.Operations)
+			}
+			sent, received = sent+s.Sent.Bytes, received+s.Received.Bytes
+			if want := of.sent(r) * block; s.Sent.Bytes != want {
+				t.Errorf("%s: rank %d sent %d bytes, not %d", of.op, r, s.Sent.Bytes, want)
+			}
+			if want := of.received(r) * block; s.Received.Bytes != want {
+				t.Errorf("%s: rank %d received %d bytes, not %d", of.op, r, s.Received.Bytes, want)
+			}
+		}
+		if sent != received {
+			t.Errorf("%s: %d bytes sent and %d received", of.op, sent, received)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package collective
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -196,12 +199,11 @@ func (c *Comm) Stats() Stats {
 
 func (t *tallies) stats() Stats {
 	s := Stats{Sent: t.sent, Received: t.received, Faults: t.faults, Stalls: t.stalls}
-	for op := range sendRecv + 1 {
-		for number := range len(algorithm.All) + 1 {
-			if o := t.operations[operationKey{op, uint8(number)}]; o != nil {
-				s.Operations = append(s.Operations, *o)
-			}
-		}
+	keys := slices.SortedFunc(maps.Keys(t.operations), func(a, b operationKey) int {
+		return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.algorithm, b.algorithm))
+	})
+	for _, key := range keys {
+		s.Operations = append(s.Operations, *t.operations[key])
 	}
 	return s
 }
