@@ -128,8 +128,8 @@ func describeCall(rank int, seq uint64, call *transport.Call) string {
 	if call.Root != 0 {
 		text += fmt.Sprintf(", root %d", call.Root)
 	}
-	if n := int(call.Algorithm); n > 0 && n <= len(algorithm.All) {
-		text += ", " + algorithm.All[n-1].Name
+	if name := algorithmName(call.Algorithm); name != "" {
+		text += ", " + name
 	}
 	return text
 }
