@@ -181,7 +181,7 @@ func TestJoinCloseLikeProbe(t *testing.T) {
 func linedSet() *kernels.Set {
 	names, all := available()
 	by := *all[len(all)-1]
-	by.lines.from, by.lines.closeFrom, by.lines.cutFrom = 1, 1, 1
+	by.lines.from, by.lines.joinFrom, by.lines.closeFrom, by.lines.cutFrom = 1, 1, 1, 1
 	return by.set(names[len(names)-1])
 }
 

@@ -115,7 +115,7 @@ func (h *joinHalf) split(ctx context.Context, l *loops, a *arena, parts int, per
 	for b := range bases {
 		bases[b] = (*uint64)(unsafe.Pointer(unsafe.SliceData(h.blocks[b].s)))
 	}
-	from := l.lines.from
+	from := l.lines.joinFrom
 	if by.close {
 		from = l.lines.closeFrom
 	}

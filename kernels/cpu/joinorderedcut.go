@@ -57,7 +57,7 @@ func newPairCuts(j *columnsJoin, shift uint, fold int, o kernels.JoinOptions) *p
 	c := &pairCuts{l: j.l, a: j.a, shift: shift, fold: uint(fold), slab: j.left.room, limit: o, pairs: make([]int, pieces),
 		step: max(1<<13, sinkShare*pieces)}
 	c.groups = make([]slabGroup, (pieces-1)>>fold+1)
-	from := j.l.lines.from
+	from := j.l.lines.joinFrom
 	c.lined = from > 0 && j.left.n >= int64(from) && pieces > 1
 	return c
 }

@@ -70,7 +70,7 @@ func eachSameOr(t *testing.T, what string, f func(b *kernels.Backend, s device.S
 	defer func() { releaseAll(first) }()
 	for i, l := range all {
 		by := *l
-		by.lines.from, by.lines.closeFrom, by.lines.cutFrom = 1, 1, 1
+		by.lines.from, by.lines.joinFrom, by.lines.closeFrom, by.lines.cutFrom = 1, 1, 1, 1
 		b := &kernels.Backend{Device: d, Set: by.set(names[i])}
 		for _, threads := range counts {
 			runtime.GOMAXPROCS(threads)

@@ -54,11 +54,11 @@ func (l *loops) avx2() {
 	l.histogram.avx2()
 	headsAVX2(&l.heads32, &l.heads64)
 	l.lines.avx2()
-	if cpuid.CPU.Cache.L2 >= linesCache {
-		l.lines.from = linesFrom
-	}
 	if cpuid.CPU.Cache.L2 >= closeCache {
-		l.lines.closeFrom, l.lines.cutFrom = linesFrom, linesFrom
+		l.lines.closeFrom, l.lines.cutFrom, l.lines.joinFrom = linesFrom, linesFrom, hashedFrom
+	}
+	if cpuid.CPU.Cache.L2 >= linesCache {
+		l.lines.from, l.lines.joinFrom = linesFrom, linesFrom
 	}
 	l.network.avx2()
 	l.pairs.avx2()
