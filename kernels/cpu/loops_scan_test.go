@@ -123,6 +123,9 @@ func BenchmarkScan(b *testing.B) {
 
 func benchmarkScans[T float](b *testing.B, of func(l *loops) *scanLoops[T]) {
 	v, dst := make([]T, morsel), make([]T, morsel)
+	for i := range v { // or all of it is one page of zeros
+		v[i] = T(i & 7)
+	}
 	before := make([]float64, morsel/kernels.ScanBlock)
 	bytes := len(rawBytes(v))
 	b.Run("loop=totals", func(b *testing.B) {
@@ -138,6 +141,9 @@ func benchmarkScans[T float](b *testing.B, of func(l *loops) *scanLoops[T]) {
 
 func benchmarkRuns[T uint32 | uint64](b *testing.B, of func(l *loops) *runLoops[T]) {
 	v, dst := make([]T, morsel), make([]T, morsel)
+	for i := range v { // or all of it is one page of zeros
+		v[i] = T(i & 7)
+	}
 	bytes := len(rawBytes(v))
 	b.Run("loop=totals", func(b *testing.B) {
 		benchmarkTiers(b, bytes, func(l *loops) { of(l).total(v) })
