@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"github.com/volley-go/volley/internal/pastsum"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cpu"
 )
@@ -39,5 +40,24 @@ func maxOf[T Number]() foldFunc {
 		for i := range d {
 			d[i] = max(x[i], y[i])
 		}
+	}
+}
+
+// pastOf is the loop that stores sums past the caches, nil where a reduction is none or has none.
+func pastOf(reduce uint8, t Type) pastsum.Func {
+	if reduce != Sum.code && reduce != Avg.code {
+		return nil
+	}
+	switch t {
+	case Int32, Uint32:
+		return pastsum.Uint32
+	case Int64, Uint64:
+		return pastsum.Uint64
+	case Float32:
+		return pastsum.Float32
+	case Float64:
+		return pastsum.Float64
+	default:
+		return nil
 	}
 }

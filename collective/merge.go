@@ -38,8 +38,9 @@ func (c *Comm) doMerge(in, out []byte) error {
 	m, from := &c.merge, c.lap()
 	call := &c.mover.header.Call
 	m.Header, m.To, m.Root, m.In, m.Out, m.Combine = &c.mover.header, mergers[algorithm.Op(call.Op)], int(call.Root), in, out, c.mover.fold
+	m.Past = pastOf(call.Reduce, Type(call.Type))
 	err := c.merger.Merge(m)
-	m.In, m.Out, m.Combine = nil, nil, nil
+	m.In, m.Out, m.Combine, m.Past = nil, nil, nil, nil
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/volley-go/volley/collective/algorithm"
 )
@@ -128,4 +129,63 @@ func TestMergedStats(t *testing.T) {
 			t.Errorf("%s: %d bytes sent and %d received", of.op, sent, received)
 		}
 	}
+}
+
+// Sums of long vectors are stored past the caches where results are apart, of 2 and 4 ranks and of all types that there are loops
+// for: the bits are the canonical tree's, wherever in a line vectors begin.
+func TestMergedLongSums(t *testing.T) {
+	for _, ranks := range []int{2, 4} {
+		mergedLongSums(t, ranks, func(r *rand.Rand) float32 { return r.Float32() - 0.5 })
+		mergedLongSums(t, ranks, func(r *rand.Rand) float64 { return r.Float64() - 0.5 })
+		mergedLongSums(t, ranks, func(r *rand.Rand) int32 { return int32(r.Uint32()) })
+		mergedLongSums(t, ranks, func(r *rand.Rand) uint64 { return r.Uint64() })
+	}
+}
+
+func mergedLongSums[T exact](t *testing.T, ranks int, number func(*rand.Rand) T) {
+	t.Helper()
+	const root = 1
+	n := 8<<20/ranks/int(unsafe.Sizeof(T(0))) + 3*ranks // with results, 16 MiB and a little
+	vectors, want := make([][]T, ranks), make([]T, n)
+	for k := range vectors {
+		r := rand.New(rand.NewPCG(5, uint64(k)))
+		vectors[k] = make([]T, n)
+		for i := range n {
+			vectors[k][i] = number(r)
+		}
+	}
+	for i := range want {
+		want[i] = vectors[0][i] + vectors[1][i]
+		if ranks == 4 {
+			want[i] += vectors[2][i] + vectors[3][i]
+		}
+	}
+	block := n / ranks
+	must(t, world(t, ranks, Options{}), func(c *Comm) error {
+		me := c.Rank()
+		for _, shift := range []int{0, 1, me} { // alike, and not
+			out := make([]T, n+shift)[shift:]
+			if err := c.AllReduce(context.Background(), Of(vectors[me]), Of(out), Sum); err != nil {
+				return err
+			}
+			if !slices.Equal(out, want) {
+				t.Errorf("%d ranks, %T: rank %d has another sum", ranks, want, me)
+			}
+			clear(out)
+			if err := c.Reduce(context.Background(), Of(vectors[me]), Of(out), Sum, root); err != nil {
+				return err
+			}
+			if me == root && !slices.Equal(out, want) {
+				t.Errorf("%d ranks, %T: the root has another sum", ranks, want)
+			}
+			clear(out)
+			if err := c.ReduceScatter(context.Background(), Of(vectors[me]), Of(out[:block]), Sum); err != nil {
+				return err
+			}
+			if !slices.Equal(out[:block], want[me*block:][:block]) {
+				t.Errorf("%d ranks, %T: rank %d has another block", ranks, want, me)
+			}
+		}
+		return nil
+	})
 }

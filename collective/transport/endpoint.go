@@ -165,6 +165,9 @@ type Merge struct {
 	// Combine sets into[i] = a[i] ⊕ b[i]; into may be a or b. It is called with whole elements if
 	// those divide 64 bytes, a of lower ranks than b, in the order of the canonical tree over ranks.
 	Combine func(into, a, b []byte)
+	// Past, where it is not nil, sets every one of into to what all of of come to, which are given by rank, with stores past the
+	// caches, and says whether it did. The same holds of elements and order.
+	Past func(into, of [][]byte) bool
 	// On is called with the rank that is waited for from then on; an error is of the last one.
 	On func(rank int)
 }

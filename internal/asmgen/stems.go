@@ -15,6 +15,7 @@ const (
 	orders  = "dataloader/order"
 	copies  = "internal/rowcopy"
 	past    = "internal/pastcopy"
+	added   = "internal/pastsum"
 )
 
 // stems are all families, by name.
@@ -38,6 +39,7 @@ var stems = []stem{
 	{orders, "network", feistel},
 	{kernels, "pairs", pairs},
 	{past, "pastcopy", pastCopy},
+	{added, "pastsum", pastSums},
 	{kernels, "peak", peak},
 	{packed, "pick", pickLoop},
 	{kernels, "place", place},

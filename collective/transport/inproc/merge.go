@@ -28,6 +28,10 @@ const (
 	// Results apart from what they come of are stored past the caches where all together are
 	// so many bytes: 4 MiB of 2 ranks 131 µs and not 160, but 1 MiB of 4 88 and not 77.
 	mergePast = 16 << 20
+	// Where all results are apart sums of up to directMost ranks are stored past the caches as they are made, and this many
+	// bytes of a vector between two looks at whether the operation has ended.
+	directPiece = 128 << 10
+	directMost  = 4
 )
 
 // merging is the reduction that an endpoint is in.
@@ -38,6 +42,7 @@ type merging struct {
 	apart     int      // bytes of a vector that lie before its result
 	only      int      // who has the result, if that is one rank
 	past      bool     // results are stored past the caches
+	direct    [][]byte // the results, where sums go there without a stop in the nearest cache
 	piece     int      // that is combined at once
 	part      func(from, to int)
 }
@@ -81,6 +86,7 @@ func (e *endpoint) Merge(m *transport.Merge) error {
 	g.with = nil
 	clear(g.ins)
 	clear(g.outs)
+	clear(g.direct)
 	return err
 }
 
@@ -158,12 +164,33 @@ func (g *merging) plan(r int) (from, to int) {
 	if g.with.To != transport.ToAll {
 		g.past = g.past && &g.outs[g.only][0] != &g.ins[g.only][g.apart] // in place its lines are in the caches already
 	}
+	g.direct = g.direct[:0]
+	if g.past && g.with.Past != nil && !g.inPlace() {
+		for _, out := range g.outs {
+			if len(out) > 0 {
+				g.direct = append(g.direct, out)
+			}
+		}
+	}
 	return from, to
+}
+
+// inPlace says whether a result is where its rank's vector is.
+func (g *merging) inPlace() bool {
+	for r, out := range g.outs {
+		if len(out) > 0 && &out[0] == &g.ins[r][g.apart] {
+			return true
+		}
+	}
+	return false
 }
 
 // mergePart combines a part of the own block.
 func (e *endpoint) mergePart(from, to int) {
 	g := &e.merging
+	if len(g.direct) > 0 && e.mergeDirectly(from+g.base, to+g.base) {
+		return
+	}
 	room := e.w.rooms.Get().(*[]byte)
 	defer e.w.rooms.Put(room)
 	for from, to = from+g.base, to+g.base; from < to && e.stop.Err() == nil; from += g.piece {
@@ -188,6 +215,29 @@ func (e *endpoint) mergePart(from, to int) {
 	if g.past {
 		pastcopy.Fence()
 	}
+}
+
+// mergeDirectly combines bytes [from, to) of all vectors past the caches, or says that it cannot.
+func (e *endpoint) mergeDirectly(from, to int) bool {
+	g := &e.merging
+	var into, of [directMost][]byte
+	if len(g.ins) > directMost {
+		return false
+	}
+	for ; from < to && e.stop.Err() == nil; from += directPiece {
+		end := min(from+directPiece, to)
+		for r, out := range g.direct {
+			into[r] = out[from-g.apart : end-g.apart]
+		}
+		for r, in := range g.ins {
+			of[r] = in[from:end]
+		}
+		if !g.with.Past(into[:len(g.direct)], of[:len(g.ins)]) {
+			return false
+		}
+	}
+	pastcopy.Fence()
+	return true
 }
 
 // fold combines n bytes of w ranks from the first on, w a power of two, in the order of the canonical tree over

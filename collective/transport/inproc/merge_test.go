@@ -80,6 +80,43 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// Long vectors whose results are apart go to the loop that stores past the caches, all of a rank's block and nothing else; what it
+// does not do is done as ever.
+func TestMergeDirectly(t *testing.T) {
+	const ranks, n = 2, mergePast / 2
+	for _, does := range []bool{true, false} {
+		all := group(ranks)
+		vectors, want := transporttest.Vectors(ranks, n)
+		var stored atomic.Int64
+		past := func(into, of [][]byte) bool {
+			if len(into) != ranks || len(of) != ranks {
+				t.Errorf("%d vectors to %d", len(of), len(into))
+			}
+			if does {
+				stored.Add(int64(len(into[0])))
+				for _, v := range into {
+					transporttest.Sum(v, of[0], of[1])
+				}
+			}
+			return does
+		}
+		var both sync.WaitGroup
+		for r := range ranks {
+			both.Go(func() {
+				m := mergeOf(vectors[r], transporttest.Sum, nobody)
+				m.Past = past
+				if err := all[r].Merge(m); err != nil || !bytes.Equal(m.Out, want) {
+					t.Errorf("rank %d, %t: %v, or another sum", r, does, err)
+				}
+			})
+		}
+		both.Wait()
+		if expect := map[bool]int64{true: n}[does]; stored.Load() != expect {
+			t.Errorf("%d bytes were stored past the caches, not %d", stored.Load(), expect)
+		}
+	}
+}
+
 // Whoever merges is told of one that is at something else, and that one of what was lent to it, unless it was taken back
 // before.
 func TestMergeMeetsAMessage(t *testing.T) {
