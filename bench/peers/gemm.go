@@ -52,6 +52,7 @@ type GEMMLine struct {
 	Threads int                `json:"threads"`
 	Ours    float64            `json:"volley_gflop_s"` // of the fastest run, as all figures here
 	Peers   map[string]float64 `json:"peers_gflop_s"`
+	CPUs    map[string]float64 `json:"cpus"` // that each engine, ours among them, kept busy
 	Best    string             `json:"best,omitempty"`
 	Ratio   float64            `json:"ratio,omitempty"`   // ours over the best peer's: above 1 ours is faster
 	Missing map[string]string  `json:"missing,omitempty"` // peers without a time or with a wrong product, and why
@@ -203,7 +204,7 @@ func uniform(of arrow.DataType, i uint64, n int64) arrow.Array {
 
 // product races at one product.
 func (e *race) product(ctx context.Context, all []multiplier, m *matrices, threads int, dir string, to report.Sink, p progress.Progress) (l GEMMLine, err error) {
-	l = GEMMLine{Op: m.name(), Threads: threads, Peers: map[string]float64{}, Missing: map[string]string{}}
+	l = GEMMLine{Op: m.name(), Threads: threads, Peers: map[string]float64{}, CPUs: map[string]float64{}, Missing: map[string]string{}}
 	p.Start(fmt.Sprintf("%s, threads: %d", l.Op, threads), int64(e.rounds))
 	defer p.Done()
 	s := &stage{paths: map[string]string{"a": filepath.Join(dir, "a"), "b": filepath.Join(dir, "b")}, product: m}
@@ -270,6 +271,7 @@ func (e *race) product(ctx context.Context, all []multiplier, m *matrices, threa
 		rec.ShareOfPeak = report.Of(*rec.GFLOPs / l.Peak)
 		if r.cpu > 0 {
 			rec.CPUs = report.Of(r.cpu / r.wall)
+			l.CPUs[r.name()] = *rec.CPUs
 		}
 		if err := to.Record(rec); err != nil {
 			return l, err

@@ -211,10 +211,10 @@ func moduleVersion(path string) string {
 func gemmAnswer(o GEMMOptions, lines []GEMMLine) report.Answer {
 	g := &report.Grid{
 		Title:  "Fastest products, GFLOP/s",
-		Header: append(append([]string{"op", "threads", "volley"}, o.Peers...), "best peer", "ratio", "peak", "of peak"),
+		Header: append(append([]string{"op", "threads", "volley"}, o.Peers...), "best peer", "ratio", "peak", "of peak", "CPUs"),
 		Left:   []bool{true},
 		Note: "The ratio is ours over the best peer: above 1 ours is faster. The peak is that of fused multiply-adds in registers, measured beside the rounds\n" +
-			"(twice the one of float64 for float32).",
+			"(twice the one of float64 for float32). CPUs are those that each kept busy: volley, " + strings.Join(o.Peers, ", ") + ".",
 	}
 	skipped, fallen := o.skipped(), new(falls)
 	for _, name := range slices.Sorted(maps.Keys(skipped)) {
@@ -237,7 +237,13 @@ func gemmAnswer(o GEMMOptions, lines []GEMMLine) report.Answer {
 			x, ok := l.Peers[name]
 			row = append(row, dash(ok, func() string { return rate(x) }))
 		}
-		g.Add(append(row, l.Best, dash(l.Best != "", func() string { return starred(fmt.Sprintf("%.2f", l.Ratio), l.Unsteady) }), rate(l.Peak), fmt.Sprintf("%.0f %%", 100*l.Share))...)
+		var cpus []string
+		for _, name := range append([]string{"volley"}, o.Peers...) {
+			x, ok := l.CPUs[name]
+			cpus = append(cpus, dash(ok, func() string { return fmt.Sprintf("%.1f", x) }))
+		}
+		g.Add(append(row, l.Best, dash(l.Best != "", func() string { return starred(fmt.Sprintf("%.2f", l.Ratio), l.Unsteady) }), rate(l.Peak),
+			fmt.Sprintf("%.0f %%", 100*l.Share), strings.Join(cpus, " "))...)
 	}
 	return report.Answer{Suite: "gemm", Value: map[string]any{"peers": lines, "skipped": skipped}, Grid: g}
 }

@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/volley-go/volley/internal/guard"
 )
 
 // Sums are those of hash/crc32, at all lengths about a turn's, at all places, and behind
@@ -27,6 +29,29 @@ func TestUpdate(t *testing.T) {
 		}
 		if got, want := Checksum(p), crc32.Checksum(p, table); got != want {
 			t.Fatalf("%d bytes at %d: %08x, must be %08x", n, at, got, want)
+		}
+	}
+}
+
+// Nothing before or behind the bytes is read.
+func TestAtUnmappedPages(t *testing.T) {
+	for _, mode := range []guard.Mode{guard.Tail, guard.Head} {
+		a, r := guard.New(mode), rand.New(rand.NewPCG(3, 4))
+		for n := 1; n < 3<<10; n += 1 + n/100 {
+			b, err := a.Allocate(int64(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range b.Bytes {
+				b.Bytes[i] = byte(r.Uint32())
+			}
+			if got, want := Checksum(b.Bytes), crc32.Checksum(b.Bytes, table); got != want {
+				t.Fatalf("%d bytes: %08x, must be %08x", n, got, want)
+			}
+			a.Free(b)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
