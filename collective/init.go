@@ -32,7 +32,8 @@ const (
 // is reported as that of operations is.
 //
 // Ranks that find themselves on one machine talk through shared memory, others over
-// TCP. VOLLEY_TRANSPORT=shm or tcp decides instead. VOLLEY_SECRET_FILE names a file with
+// TCP. VOLLEY_TRANSPORT=shm or tcp decides instead, and VOLLEY_SOCKET_CONNECTIONS how many
+// connections TCP has between two ranks, from 2 (the default) to 17. VOLLEY_SECRET_FILE names a file with
 // at least 16 random bytes that all ranks have and nobody else: with it the meeting
 // and everything over TCP is encrypted, and nobody joins who does not know it. Ranks over
 // MPI (mpi://) are not joined here: MPI has an end that the program must call.

@@ -58,7 +58,7 @@ func stoppedRank(name string) error {
 	})
 }
 
-// sumOverMemory is a rank of two, over shared memory.
+// sumOverMemory is a rank of two, over shared memory, with the defaults where the deadline is 0.
 func sumOverMemory(name string, rank int, deadline time.Duration, add func(a, b int64) int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -68,6 +68,9 @@ func sumOverMemory(name string, rank int, deadline time.Duration, add func(a, b 
 	}
 	o := quick
 	o.Deadline = deadline
+	if deadline == 0 {
+		o = Options{}
+	}
 	c, err := New(ends, o)
 	if err != nil {
 		return errors.Join(err, ends.Close())
@@ -101,4 +104,41 @@ func TestStoppedProcess(t *testing.T) {
 		}
 		return agreed([]error{err}, []int{0}, Lost, []int{1})
 	}, 0)
+}
+
+// Without options a stopped process is lost five seconds after it was heard for the last time: not before, and little later.
+func TestDefaultDeadline(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprint(t.Name(), time.Now().UnixNano(), groups.Add(1))
+	other := exec.Command(self)
+	other.Env = append(os.Environ(), stopsIn+"="+name, stopsAfter+"=0s")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	type end struct {
+		err  error
+		took time.Duration
+	}
+	got := make(chan end, 1)
+	go func() {
+		start := time.Now() // the other process has yet to come, which is soon
+		err := sumOverMemory(name, 0, 0, func(a, b int64) int64 { return a + b })
+		got <- end{err, time.Since(start)}
+	}()
+	select {
+	case e := <-got:
+		if _, err := agreed([]error{e.err}, []int{0}, Lost, []int{1}); err != nil {
+			t.Fatal(err)
+		}
+		const heartbeat, deadline, late = time.Second, 5 * time.Second, 4 * time.Second // late: on a busy machine
+		if e.took < deadline-heartbeat || e.took > deadline+heartbeat+late {
+			t.Errorf("a rank that was silent was lost after %v", e.took)
+		}
+	case <-time.After(limit):
+		t.Fatal("the survivor hangs")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
+	"github.com/volley-go/volley/collective/transport/shm"
 	"github.com/volley-go/volley/collective/transport/tcp"
 	"github.com/volley-go/volley/device"
 )
@@ -39,6 +41,14 @@ func inProcess() collective.Meeting {
 			ends = inproc.New(size)
 		}
 		return ends[rank], nil
+	}
+}
+
+// overMemory meets in a segment of its own.
+func overMemory() collective.Meeting {
+	name := fmt.Sprint("grow", time.Now().UnixNano(), groups.Add(1))
+	return func(ctx context.Context, rank, size int) (transport.Endpoint, error) {
+		return shm.Join(ctx, name, rank, size)
 	}
 }
 
@@ -72,11 +82,16 @@ func sums(c *collective.Comm) error {
 
 // A rank is killed; the others shrink, and grow again by a rank that is new.
 func TestGrow(t *testing.T) {
-	dir := t.TempDir()
-	for name, meetings := range map[string][2]collective.Meeting{
+	dir, secret := t.TempDir(), bytes.Repeat([]byte{7}, 32)
+	all := map[string][2]collective.Meeting{
 		"inproc": {inProcess(), inProcess()},
 		"tcp":    {overTCP(filepath.Join(dir, "first"), nil), overTCP(filepath.Join(dir, "second"), nil)},
-	} {
+		"tls":    {overTCP(filepath.Join(dir, "sealed"), secret), overTCP(filepath.Join(dir, "sealed again"), secret)},
+	}
+	if runtime.GOOS == "linux" {
+		all["shm"] = [2]collective.Meeting{overMemory(), overMemory()}
+	}
+	for name, meetings := range all {
 		t.Run(name, func(t *testing.T) {
 			o := collective.Options{Deadline: limit} // who is killed is noticed by its connection
 			ends, in := Wrap(together(t, ranks, meetings[0]), Event{Rank: 2, N: 3, Kind: Kill})

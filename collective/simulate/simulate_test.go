@@ -275,3 +275,23 @@ func TestRefused(t *testing.T) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }
+
+// Sixteen thousand ranks fit the memory that a simulation takes when nothing is said, and have their results.
+func TestManyRanks(t *testing.T) {
+	const ranks = 16384
+	n, err := FatTree(ranks/8, 8, 64, 32, wire, wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"butterfly", "doubletree", "hierarchical", "tree"} {
+		for _, size := range []int64{1 << 10, 1 << 20} {
+			r, err := Run(context.Background(), Config{Network: n, Op: algorithm.AllReduce, Algorithm: name, Ranks: ranks, Bytes: size, Samples: 4})
+			if err != nil {
+				t.Fatalf("%s, %d bytes: %v", name, size, err)
+			}
+			if r.Checked != 4*ranks || r.Messages < ranks-1 || r.Seconds <= 0 {
+				t.Errorf("%s, %d bytes: %+v", name, size, r)
+			}
+		}
+	}
+}

@@ -79,7 +79,7 @@ var Packages = []Package{
 	{Path: "collective/transport/...", May: []string{"memory", "internal/dl", "internal/crc32c", "internal/pastcopy", "internal/processors", "internal/release", "collective/transport", "collective/transport/..."}},
 	{Path: "collective/transport/nccl", May: join(bytesAndDevices, []string{"internal/dl", "device/cuda"})},
 	{Path: "collective/transport/pmix", May: []string{"internal/dl"}, Tests: []string{"collective"}},
-	{Path: "collective/transport/mpi", May: []string{"internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
+	{Path: "collective/transport/mpi", May: []string{"internal/crc32c", "internal/dl", "collective/transport", "collective/transport/..."}, Tests: []string{"collective"}},
 	{Path: "collective", May: join(columns, []string{"internal/float16", "internal/pastsum", "internal/release", "kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "collective/internal/queue", May: []string{"device", "collective"}},

@@ -5,10 +5,14 @@ import (
 	"errors"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/internal/crc32c"
 )
 
 // frameLen is the bytes before each segment. Elements behind them are aligned.
 const frameLen = 64
+
+// frameSum is where a frame's checksum lies, of what is before it.
+const frameSum = frameLen - 4
 
 const frameMagic = 0x564d5046
 
@@ -27,13 +31,14 @@ func putFrame(b []byte, h *transport.Header, off int64) {
 	le.PutUint32(b[44:], uint32(h.Call.Root))
 	b[48], b[49], b[50], b[51] = h.Call.Op, h.Call.Type, h.Call.Reduce, h.Call.Algorithm
 	clear(b[52:frameLen])
+	le.PutUint32(b[frameSum:], crc32c.Checksum(b[:frameSum]))
 }
 
 // frame reads one. The segment's payload is what follows: it is as long as the header
 // says.
 func frame(b []byte) (h transport.Header, off int64, payload []byte, err error) {
 	le := binary.LittleEndian
-	if len(b) < frameLen || le.Uint32(b) != frameMagic {
+	if len(b) < frameLen || le.Uint32(b) != frameMagic || le.Uint32(b[frameSum:]) != crc32c.Checksum(b[:frameSum]) {
 		return h, 0, nil, errFrame
 	}
 	h = transport.Header{Step: le.Uint32(b[4:]), Seq: le.Uint64(b[8:]), Len: int64(le.Uint64(b[16:])), Sum: le.Uint32(b[40:]),

@@ -3,6 +3,7 @@ package tcp
 import (
 	"fmt"
 	"os"
+	"strconv"
 )
 
 // Options are what ranks may choose; the zero value is the default of each. All ranks
@@ -10,7 +11,8 @@ import (
 type Options struct {
 	// Connections is how many connections join a pair of ranks, from 2 (the default)
 	// to 17: one for notes, the others for messages, of which long ones are striped
-	// over them. More than 2 help where one connection does not fill the network.
+	// over them. More than 2 help where one connection does not fill the network. 0 takes
+	// VOLLEY_SOCKET_CONNECTIONS.
 	Connections int
 	// Secret is shared by all ranks and by nobody else: at least 16 random bytes.
 	// With it everything is encrypted, and nobody joins who does not know it.
@@ -23,10 +25,20 @@ type Options struct {
 	Interfaces string
 }
 
-const maxConnections = 17
+const (
+	maxConnections      = 17
+	connectionsVariable = "VOLLEY_SOCKET_CONNECTIONS"
+)
 
 // complete fills in the defaults.
 func (o *Options) complete() error {
+	if told := os.Getenv(connectionsVariable); o.Connections == 0 && told != "" {
+		n, err := strconv.Atoi(told)
+		if err != nil || n < 2 || n > maxConnections {
+			return fmt.Errorf("%s is %q: from 2 to %d connections between two ranks can be had", connectionsVariable, told, maxConnections)
+		}
+		o.Connections = n
+	}
 	if o.Connections == 0 {
 		o.Connections = 2
 	}
