@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/timeline"
@@ -40,6 +41,7 @@ type Comm struct {
 	exchanger   transport.Exchanger        // the endpoint, where exchanges have a way of their own, or nil
 	merger      transport.Merger           // the endpoint, where ranks read and write each other's memory, or nil
 	merge       transport.Merge
+	mergeLap    time.Duration // of a timeline: when the phase of a merge began
 	programs    map[shape]*program
 	shape       shape // of latest
 	latest      *program

@@ -7,7 +7,8 @@ import (
 )
 
 // Gather gives the root the vectors of all ranks, in their order: the root's out
-// has Size times as many elements as in. Other ranks give no out.
+// has Size times as many elements as in. Other ranks give no out. In place, the root's in is
+// its own block of out.
 func (c *Comm) Gather(ctx context.Context, in, out Vector, root int) error {
 	held, same := c.repeats(algorithm.Gather, in, out, 0, root)
 	if same {

@@ -35,20 +35,34 @@ func (c *Comm) merges(call *algorithm.Call, width int64) bool {
 
 // doMerge has the endpoint do the reduction that the mover's header tells of.
 func (c *Comm) doMerge(in, out []byte) error {
-	m, from := &c.merge, c.lap()
+	m := &c.merge
+	m.Combining = nil
+	if c.track != nil {
+		m.Combining, c.mergeLap = c.combining, c.lap()
+	}
 	call := &c.mover.header.Call
 	m.Header, m.To, m.Root, m.In, m.Out, m.Combine = &c.mover.header, mergers[algorithm.Op(call.Op)], int(call.Root), in, out, c.mover.fold
 	m.Past = pastOf(call.Reduce, Type(call.Type))
 	err := c.merger.Merge(m)
-	m.In, m.Out, m.Combine, m.Past = nil, nil, nil, nil
+	m.In, m.Out, m.Combine, m.Past, m.Combining = nil, nil, nil, nil, nil
+	c.traceLocal(timeline.Wait, c.mergeLap, 0)
 	if err != nil {
 		return err
 	}
 	sent, received := c.merged(m, int64(len(in)))
 	c.tally.sent.add(sent)
 	c.tally.received.add(received)
-	c.traceLocal(timeline.Reduce, from, int64(len(in))/c.mover.width)
 	return nil
+}
+
+// combining records the phases of a merge: a rank waits for all vectors, combines its block, and waits for the others' blocks.
+func (c *Comm) combining(begins bool) {
+	if begins {
+		c.traceLocal(timeline.Wait, c.mergeLap, 0)
+	} else {
+		c.traceLocal(timeline.Reduce, c.mergeLap, int64(len(c.merge.In))/c.mover.width)
+	}
+	c.mergeLap = c.lap()
 }
 
 // merged is how many bytes of a merge of n left this rank's memory, and came: its parts of the others' blocks and their

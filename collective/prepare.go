@@ -171,9 +171,9 @@ func (r *request) aliases() error {
 	switch r.call.Op {
 	case algorithm.AllReduce, algorithm.Reduce, algorithm.Broadcast:
 		r.call.InPlace = from == to
-	case algorithm.AllGather:
+	case algorithm.AllGather, algorithm.Gather:
 		r.call.InPlace = from == to+before
-	case algorithm.ReduceScatter:
+	case algorithm.ReduceScatter, algorithm.Scatter:
 		r.call.InPlace = to == from+before
 	}
 	if !r.call.InPlace {

@@ -7,7 +7,8 @@ import (
 )
 
 // Scatter gives rank r the r-th of the Size equal blocks of the root's in, which
-// has Size times as many elements as out. Other ranks give no in.
+// has Size times as many elements as out. Other ranks give no in. In place, the root's out is
+// its own block of in, which stays as it is.
 func (c *Comm) Scatter(ctx context.Context, in, out Vector, root int) error {
 	held, same := c.repeats(algorithm.Scatter, in, out, 0, root)
 	if same {

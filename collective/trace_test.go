@@ -111,6 +111,55 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// A reduction that the endpoint does shows when its ranks waited and when they combined, one after the other and within the operation.
+func TestTraceOfMergedReductions(t *testing.T) {
+	const ranks, n = 2, 100_000
+	work := func(c *Comm) error {
+		if c.Rank() == 1 {
+			time.Sleep(20 * time.Millisecond)
+		}
+		v := make([]float32, n)
+		return c.AllReduce(context.Background(), Of(v), Of(v), Sum)
+	}
+	var comes, combines [ranks]float64
+	for r, file := range record(t, ranks, Options{}, work) {
+		events, err := timeline.Read(bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		var all, last timeline.Event
+		for _, e := range events {
+			switch {
+			case e.Cat == "operation":
+				all = e
+			case e.Cat == "phase":
+				if names = append(names, e.Name); e.Time < last.Time+last.Dur-0.01 {
+					t.Errorf("rank %d: %s at %v begins before %s has ended at %v", r, e.Name, e.Time, last.Name, last.Time+last.Dur)
+				}
+				if e.Name == "reduce" {
+					if combines[r] = e.Time; e.Args.Bytes != 4*n {
+						t.Errorf("rank %d combines %d bytes", r, e.Args.Bytes)
+					}
+				}
+				last = e
+			}
+		}
+		if !slices.Equal(names, []string{"wait", "reduce", "wait"}) || all.Args.Algorithm != mergingName {
+			t.Errorf("rank %d: phases %v of %+v", r, names, all)
+		}
+		if last.Time+last.Dur > all.Time+all.Dur+0.01 {
+			t.Errorf("rank %d: the last phase ends after the operation", r)
+		}
+		comes[r] = all.Time
+	}
+	for r := range ranks { // they share a clock
+		if other := (r + 1) % ranks; combines[r] < comes[other]-1 {
+			t.Errorf("rank %d combines at %v µs, before rank %d comes at %v", r, combines[r], other, comes[other])
+		}
+	}
+}
+
 // Ranks on one machine share its clock: merged, no message comes before it was sent.
 func TestMergedTimeline(t *testing.T) {
 	files := record(t, 3, Options{}, func(c *Comm) error {

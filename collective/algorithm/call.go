@@ -63,8 +63,8 @@ type Call struct {
 	// Deterministic asks for the canonical order of reduction.
 	Deterministic bool
 	// InPlace says that Input and Output are the same memory: for AllReduce and
-	// Broadcast the whole, for ReduceScatter and AllGather the rank's own block, for
-	// the root of Reduce the vector.
+	// Broadcast the whole, for ReduceScatter and AllGather the rank's own block, as for
+	// the root of Scatter and Gather, for the root of Reduce the vector.
 	InPlace bool
 	// Nodes says which ranks share a machine; nil: all do.
 	Nodes *Machines

@@ -168,6 +168,8 @@ type Merge struct {
 	// Past, where it is not nil, sets every one of into to what all of of come to, which are given by rank, with stores past the
 	// caches, and says whether it did. The same holds of elements and order.
 	Past func(into, of [][]byte) bool
+	// Combining, where it is not nil, is called with true when all vectors are there and with false when the own block is combined.
+	Combining func(begins bool)
 	// On is called with the rank that is waited for from then on; an error is of the last one.
 	On func(rank int)
 }

@@ -120,8 +120,14 @@ func (e *endpoint) merge(m *transport.Merge) error {
 			return errors.Join(e.stop.Err(), errRevoked)
 		}
 	}
+	if m.Combining != nil {
+		m.Combining(true)
+	}
 	from, to := g.plan(e.rank)
 	e.w.board.share(e.rank, int64(to-from), partOf(int64(to-from), false), g.part)
+	if m.Combining != nil {
+		m.Combining(false)
+	}
 	if err := e.stop.Err(); err != nil {
 		e.giveBack(broken) // the block may not be whole
 		return err

@@ -90,6 +90,9 @@ func (e *endpoint) merge(m *transport.Merge) error {
 			return err
 		}
 	}
+	if m.Combining != nil {
+		m.Combining(true)
+	}
 	for to := end; to > own; {
 		from := own + (to-own-1)/mergeStep*mergeStep
 		if err := e.mergeParts(m, from, to); err != nil {
@@ -97,6 +100,9 @@ func (e *endpoint) merge(m *transport.Merge) error {
 		}
 		e.spread(m.Out[own:to], from-own)
 		to = from
+	}
+	if m.Combining != nil {
+		m.Combining(false)
 	}
 	for r := range e.lanes {
 		at := &e.lanes[r]
