@@ -87,12 +87,12 @@ func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 		call.Count = n / int64(c.Size())
 	}
 	width := int64(max(1, t.Width()))
-	chosen, why := c.choose(call, width, false)
+	chosen, why, merges := c.chooseOrMerge(call, width, false)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %d %s on %d ranks over %s:\n", op, n, t, c.Size(), c.Transport())
 	switch {
-	case why != byName && c.merges(call, width):
-		fmt.Fprintf(&b, "%s, because the vector is long and ranks read and write each other's memory; %s for reductions of the user's\n", mergingName, chosen.Name)
+	case merges:
+		fmt.Fprintf(&b, "%s, because the vector is long and ranks read and write each other's memory; %s for reductions of the user's\n", MergeName, chosen.Name)
 	case chosen != nil:
 		fmt.Fprintf(&b, "%s, because %s\n", chosen.Name, why)
 	}

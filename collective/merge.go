@@ -7,10 +7,11 @@ import (
 )
 
 // merging is the number, in headers, of a reduction that the endpoint does: no algorithm's.
-const (
-	merging     = 255
-	mergingName = "merge"
-)
+const merging = 255
+
+// MergeName stands in the place of an algorithm's name for reductions that the transport does without one, as ranks do that read
+// and write each other's memory: in timelines, and in a [Tuning]'s choices.
+const MergeName = "merge"
 
 // mergers says who has the results of the operations that endpoints may do.
 var mergers = map[algorithm.Op]transport.Merged{
@@ -19,12 +20,20 @@ var mergers = map[algorithm.Op]transport.Merged{
 	algorithm.ReduceScatter: transport.ToBlocks,
 }
 
-// chooseOrMerge is the algorithm of a call, and whether the endpoint does it instead, reductions of the
-// user's excepted: one for which no algorithm is named. Tuning tables say which algorithm is the best, not whether
-// one is.
-func (c *Comm) chooseOrMerge(call *algorithm.Call, width int64, inOrder bool) (with *algorithm.Algorithm, merges bool) {
-	with, why := c.choose(call, width, inOrder)
-	return with, why != byName && c.merges(call, width)
+// chooseOrMerge is the algorithm of a call, why, and whether the endpoint does it instead, reductions of the
+// user's excepted: one that it can do, for which no algorithm is named and which a tuning table that has
+// timed merges does not have another way for.
+func (c *Comm) chooseOrMerge(call *algorithm.Call, width int64, inOrder bool) (with *algorithm.Algorithm, why string, merges bool) {
+	with, why = c.choose(call, width, inOrder)
+	return with, why, why != byName && c.merges(call, width) && c.options.Tuning.merges(c.Transport(), call.Op, call.Size, c.bytes(call, width))
+}
+
+// Merges says whether the transport can do a reduction of n elements (of all blocks together) without an algorithm.
+func (c *Comm) Merges(op algorithm.Op, t Type, n int64) bool {
+	if op == algorithm.ReduceScatter {
+		n /= int64(c.Size())
+	}
+	return c.merges(&algorithm.Call{Op: op, Size: c.Size(), Count: n}, int64(t.Width()))
 }
 
 // merges says whether the endpoint would do a call.

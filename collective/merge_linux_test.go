@@ -47,7 +47,7 @@ func TestMergedAllReduce(t *testing.T) {
 						return err
 					}
 					all[c.Rank()] = append(all[c.Rank()], in...)
-					merges := strings.Contains(c.Explain(algorithm.AllReduce, Float32, n), mergingName)
+					merges := strings.Contains(c.Explain(algorithm.AllReduce, Float32, n), MergeName)
 					if named == merges && (named || c.merger.Merges(transport.ToAll, 4*n)) {
 						return fmt.Errorf("merges: %v, by name: %v", merges, named)
 					}

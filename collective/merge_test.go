@@ -62,7 +62,7 @@ func TestMergedReductions(t *testing.T) {
 				}
 			}
 			for _, op := range []algorithm.Op{algorithm.Reduce, algorithm.ReduceScatter} {
-				if merges := strings.Contains(c.Explain(op, Float32, ranks*block), mergingName+", because"); merges != (i == 0) {
+				if merges := strings.Contains(c.Explain(op, Float32, ranks*block), MergeName+", because"); merges != (i == 0) {
 					return fmt.Errorf("%s merges: %v", op, merges)
 				}
 			}
@@ -114,7 +114,7 @@ func TestMergedStats(t *testing.T) {
 		var sent, received uint64
 		for r, c := range comms {
 			s := c.Stats()
-			if len(s.Operations) != 1 || s.Operations[0].Algorithm != mergingName {
+			if len(s.Operations) != 1 || s.Operations[0].Algorithm != MergeName {
 				t.Fatalf("%s: operations %+v", of.op, s.Operations)
 			}
 			sent, received = sent+s.Sent.Bytes, received+s.Received.Bytes

@@ -60,7 +60,7 @@ func (c *Comm) program(t *task) *program {
 		}
 	}
 	p := &program{first: -1}
-	p.with, p.merges = c.chooseOrMerge(t.call, t.width, t.reduce.orders)
+	p.with, _, p.merges = c.chooseOrMerge(t.call, t.width, t.reduce.orders)
 	p.number = uint8(1 + slices.Index(algorithm.All, p.with))
 	p.plan = p.with.Plan(*t.call)
 	if t.call.Counts == nil {

@@ -130,7 +130,7 @@ func algorithmName(number uint8) string {
 		return algorithm.All[n-1].Name
 	}
 	if number == merging {
-		return mergingName
+		return MergeName
 	}
 	return ""
 }

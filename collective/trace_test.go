@@ -145,7 +145,7 @@ func TestTraceOfMergedReductions(t *testing.T) {
 				last = e
 			}
 		}
-		if !slices.Equal(names, []string{"wait", "reduce", "wait"}) || all.Args.Algorithm != mergingName {
+		if !slices.Equal(names, []string{"wait", "reduce", "wait"}) || all.Args.Algorithm != MergeName {
 			t.Errorf("rank %d: phases %v of %+v", r, names, all)
 		}
 		if last.Time+last.Dur > all.Time+all.Dur+0.01 {

@@ -16,8 +16,9 @@ import (
 const TuningVariable = "VOLLEY_COLLECTIVE_TUNING"
 
 // Tuning is what was measured on a machine: for each transport the model of its
-// costs, by which algorithms are weighed, and the algorithms that were found best, for calls that
-// the transport does not merge without one.
+// costs, by which algorithms are weighed, and the algorithms that were found best. Where a choice of an operation and
+// number of ranks is MergeName, the table also says from which length on the transport does it without an algorithm, if it
+// can; without such choices the transport says so.
 // All ranks of a Comm use the same; where they do not, a call in which they choose
 // differently ends in a Fault that names both choices. "volley bench
 // collective --tune FILE" makes one.
@@ -99,7 +100,7 @@ func (t *Tuning) check() error {
 		}
 		for _, c := range of.Choices {
 			op, err := algorithm.ParseOp(c.Op)
-			if err == nil {
+			if _, reduces := mergers[op]; err == nil && (c.Algorithm != MergeName || !reduces) {
 				_, err = algorithm.Named(c.Algorithm, op)
 			}
 			if err == nil && (c.Ranks < 1 || c.Bytes < 0) {
@@ -121,11 +122,25 @@ func (t *Tuning) model(transport string, otherwise algorithm.Model) algorithm.Mo
 	return t.Transports[transport].Model
 }
 
-// choice is the algorithm that the table has for a call, or nil.
-func (t *Tuning) choice(transport string, op algorithm.Op, ranks int, bytes int64) *algorithm.Algorithm {
+// merges says whether a call that the transport can merge is merged: where the table has timed merges, by what it has for the
+// call, else always.
+func (t *Tuning) merges(transport string, op algorithm.Op, ranks int, bytes int64) bool {
 	if t == nil {
-		return nil
+		return true
 	}
+	timed := false
+	for _, c := range t.Transports[transport].Choices {
+		timed = timed || c.Ranks == ranks && c.Op == op.String() && c.Algorithm == MergeName
+	}
+	if !timed {
+		return true
+	}
+	c := t.entry(transport, op, ranks, bytes)
+	return c != nil && c.Algorithm == MergeName
+}
+
+// entry is the choice that the table has for a call, or nil.
+func (t *Tuning) entry(transport string, op algorithm.Op, ranks int, bytes int64) *Choice {
 	var best, least *Choice
 	all := t.Transports[transport].Choices
 	for i := range all {
@@ -143,6 +158,15 @@ func (t *Tuning) choice(transport string, op algorithm.Op, ranks int, bytes int6
 	if best == nil {
 		best = least
 	}
+	return best
+}
+
+// choice is the algorithm that the table has for a call, or nil.
+func (t *Tuning) choice(transport string, op algorithm.Op, ranks int, bytes int64) *algorithm.Algorithm {
+	if t == nil {
+		return nil
+	}
+	best := t.entry(transport, op, ranks, bytes)
 	if best == nil {
 		return nil
 	}

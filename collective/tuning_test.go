@@ -2,6 +2,7 @@ package collective
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -55,6 +56,60 @@ func TestTuning(t *testing.T) {
 	call := &algorithm.Call{Op: algorithm.AllReduce, Size: 4, Count: 1 << 18}
 	if a, why := comm.choose(call, 4, true); !a.Ordered || why != byTuned+notAlone {
 		t.Errorf("an operation that must keep the order goes by %s, because %s", a.Name, why)
+	}
+}
+
+// A table that has timed merges says from which length on there are any: where it has an algorithm the call goes by that one, and
+// calls come to the same either way.
+func TestTuningOfMerges(t *testing.T) {
+	table := func() *Tuning {
+		x := tuned()
+		of := x.Transports["inproc"]
+		of.Choices = append(of.Choices, Choice{"AllReduce", 4, 1 << 20, MergeName})
+		x.Transports["inproc"] = of
+		return x
+	}
+	var b bytes.Buffer
+	if _, err := table().WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadTuning(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comms := world(t, 4, Options{Tuning: read})
+	for _, c := range []struct {
+		op   algorithm.Op
+		n    int64
+		want string
+	}{
+		{algorithm.AllReduce, 1 << 17, "ring, because " + byTable}, {algorithm.AllReduce, 1 << 18, "merge, because "},
+		{algorithm.Reduce, 1 << 17, "merge, because "}, // of which the table has timed no merges
+	} {
+		if text := comms[0].Explain(c.op, Float32, c.n); !strings.Contains(text, c.want) || !comms[0].Merges(c.op, Float32, c.n) {
+			t.Errorf("%s of %d: want %s\n%s", c.op, c.n, c.want, text)
+		}
+	}
+	if comms[0].Merges(algorithm.AllReduce, Float32, 8) || comms[0].Merges(algorithm.AllGather, Float32, 1<<18) {
+		t.Error("what is short, or reduces nothing, is merged")
+	}
+	for i, n := range []int{1 << 17, 1 << 18} {
+		must(t, comms, func(c *Comm) error {
+			v := fill[int64](c.Rank(), int64(n/2))
+			return c.AllReduce(context.Background(), Of(v), Of(v), Sum)
+		})
+		if merged := comms[0].mover.header.Call.Algorithm == merging; merged != (i == 1) {
+			t.Errorf("%d elements are merged: %t", n, merged)
+		}
+	}
+	x := table()
+	x.Transports["inproc"].Choices[0] = Choice{"AllGather", 4, 0, MergeName}
+	b.Reset()
+	if _, err := x.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadTuning(&b); err == nil || !strings.Contains(err.Error(), `no algorithm "merge" for AllGather`) {
+		t.Errorf("an operation that nobody merges: %v", err)
 	}
 }
 

@@ -58,14 +58,23 @@ func (f *Figures) Predict(ctx context.Context, t Timing) (float64, error) {
 	return r.Seconds / float64(calls), nil
 }
 
+// untuned is a table that says nothing, lest the environment's does.
+var untuned = &collective.Tuning{Transports: map[string]collective.TransportTuning{"none": {Model: algorithm.Model{Alpha: 1, Beta: 1}}}}
+
 // Cases are collective operations to be timed: each algorithm of each operation that
-// moves vectors, at each of the lengths.
+// moves vectors, and reductions without one, at each of the lengths.
 func Cases(lengths []int64) []Timing {
 	var all []Timing
 	for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
 		for _, a := range algorithm.For(op) {
 			for _, n := range lengths {
 				all = append(all, Timing{Op: op.String(), Algorithm: a.Name, Bytes: n})
+			}
+		}
+		switch op {
+		case algorithm.AllReduce, algorithm.Reduce, algorithm.ReduceScatter:
+			for _, n := range lengths {
+				all = append(all, Timing{Op: op.String(), Algorithm: collective.MergeName, Bytes: n})
 			}
 		}
 	}
@@ -75,7 +84,7 @@ func Cases(lengths []int64) []Timing {
 // Time times the cases, of any algorithms, over endpoints that open opens, one for
 // every algorithm of an operation whose cases come one after another, since a transport
 // may learn from messages how it moves others; all ranks call it with the same cases. All
-// get the times.
+// get the times, but for those of reductions without an algorithm that the transport does not do.
 func Time(ctx context.Context, open func(ctx context.Context, name string) (transport.Endpoint, error), cases []Timing) (all []Timing, err error) {
 	var c *collective.Comm
 	defer func() {
@@ -83,13 +92,14 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 			err = errors.Join(err, c.Close())
 		}
 	}()
+	fresh := false
 	for i, t := range cases {
+		op, err := algorithm.ParseOp(t.Op)
+		if err != nil {
+			return nil, err
+		}
 		young := i == 0 || t.Op != cases[i-1].Op || t.Algorithm != cases[i-1].Algorithm
 		if young {
-			op, err := algorithm.ParseOp(t.Op)
-			if err != nil {
-				return nil, err
-			}
 			if c != nil {
 				// Nothing runs any more, and a Comm's watch takes time from the next one's calls.
 				if err := errors.Join(c.Barrier(ctx), c.Close()); err != nil {
@@ -101,14 +111,23 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 			if err != nil {
 				return nil, err
 			}
-			if c, err = collective.New(ends, collective.Options{Algorithms: map[algorithm.Op]string{op: t.Algorithm}}); err != nil {
+			o := collective.Options{Tuning: untuned}
+			if t.Algorithm != collective.MergeName {
+				o.Algorithms = map[algorithm.Op]string{op: t.Algorithm}
+			}
+			if c, err = collective.New(ends, o); err != nil {
 				return nil, err
 			}
+			fresh = true
+		}
+		if t.Algorithm == collective.MergeName && !c.Merges(op, collective.Float32, max(1, t.Bytes/4)) {
+			continue
 		}
 		t.Transport, t.Ranks = c.Transport(), c.Size()
-		if t.Seconds, t.Calls, err = timeOf(ctx, c, t, young); err != nil {
+		if t.Seconds, t.Calls, err = timeOf(ctx, c, t, fresh); err != nil {
 			return nil, err
 		}
+		fresh = false
 		t.Rounds = []float64{t.Seconds}
 		all = append(all, t)
 	}

@@ -147,10 +147,13 @@ type Prediction struct {
 // much.
 func (p *Prediction) Error() float64 { return p.Predicted/p.Seconds - 1 }
 
-// Predictions predicts all times of a Machine.
+// Predictions predicts all times of a Machine but those of reductions without an algorithm.
 func (m *Machine) Predictions(ctx context.Context) ([]Prediction, error) {
 	var all []Prediction
 	for _, t := range m.Times {
+		if t.Algorithm == collective.MergeName {
+			continue // what has no schedule is not simulated
+		}
 		s, err := m.Figures.Predict(ctx, t)
 		if err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", t.Algorithm, t.Op, err)

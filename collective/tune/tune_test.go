@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/simulate"
 	"github.com/volley-go/volley/collective/transport/inproc"
@@ -170,11 +171,31 @@ func TestTable(t *testing.T) {
 	if len(c) != 2 || c[0].Algorithm != "direct" || c[0].Bytes != 8 || c[1].Algorithm != "ring" || c[1].Bytes != 4096 || c[1].Ranks != 2 {
 		t.Errorf("%+v", c)
 	}
-	want := 0
+	want := 2 * 3 // reductions without an algorithm
 	for op := algorithm.Broadcast; op <= algorithm.AllToAll; op++ {
 		want += 2 * len(algorithm.For(op))
 	}
 	if n := len(Cases([]int64{8, 64})); n != want {
 		t.Errorf("%d cases, not %d", n, want)
+	}
+}
+
+// Reductions without an algorithm are timed where the transport does them, are in the table, and are not predicted.
+func TestTimesOfMerges(t *testing.T) {
+	cases := []Timing{{Op: "AllReduce", Algorithm: "ring", Bytes: 1 << 20}}
+	for _, n := range []int64{64, 1 << 20} {
+		cases = append(cases, Timing{Op: "AllReduce", Algorithm: collective.MergeName, Bytes: n})
+	}
+	m := Join(measured(t, 2, cases), nil)
+	if len(m.Times) != 2 || m.Times[1].Algorithm != collective.MergeName || m.Times[1].Bytes != 1<<20 || m.Times[1].Seconds <= 0 {
+		t.Fatalf("%+v", m.Times)
+	}
+	found, err := m.Predictions(context.Background())
+	if err != nil || len(found) != 1 || found[0].Algorithm != "ring" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	m.Times[0].Seconds = 2 * m.Times[1].Seconds
+	if of := Table("here", m).Transports["inproc"].Choices; len(of) != 1 || of[0].Algorithm != collective.MergeName {
+		t.Errorf("the table has %+v", of)
 	}
 }
