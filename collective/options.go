@@ -38,7 +38,8 @@ type Options struct {
 	Checksum bool
 	// Wire is Float16 or BFloat16 to send float32 vectors of reductions in half the
 	// bytes: every rank's contribution and every partial result is rounded. 0 sends
-	// them as they are.
+	// them as they are, and so do reductions that a device's kernels or NCCL do (package
+	// ondevice), whatever it is.
 	Wire Type
 	// Timeline records what operations spend their time on; nil records nothing, unless
 	// the environment's VOLLEY_TIMELINE is set: then a Comm made by New writes that name
