@@ -75,14 +75,14 @@ func (c *Comm) bytes(call *algorithm.Call, width int64) int64 {
 func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) float64 {
 	m := c.options.Tuning.model(c.Transport(), c.model)
 	m.Pulled = c.model.Pulled
-	return a.Cost(m, call.Op, call.Size, float64(c.bytes(call, width)), float64(c.options.Chunk))
+	return a.CostOf(m, call, float64(c.bytes(call, width)), float64(c.options.Chunk))
 }
 
 // Explain says which algorithm an operation over a vector of n elements would use and
 // why, how a transport that says so carries messages here, whether a tuning table decided it, and what the model makes of the others, a
 // line each.
 func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
-	call := &algorithm.Call{Op: op, Size: c.Size(), Count: n}
+	call := &algorithm.Call{Op: op, Size: c.Size(), Count: n, Deterministic: c.options.Deterministic, Nodes: c.nodes}
 	if op >= algorithm.ReduceScatter {
 		call.Count = n / int64(c.Size())
 	}
@@ -98,6 +98,9 @@ func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	}
 	if d, ok := c.ends.(transport.Describer); ok {
 		fmt.Fprintln(&b, d.Describe())
+	}
+	if c.nodes != nil {
+		fmt.Fprintln(&b, c.describeNodes())
 	}
 	if t := c.options.Tuning; t != nil {
 		fmt.Fprintf(&b, "tuning: %s\n", t.Source)

@@ -18,6 +18,7 @@ type Comm struct {
 	eager   int64 // bytes of payloads that need no flush
 	options Options
 	model   algorithm.Model
+	nodes   *algorithm.Machines // the ranks' machines; nil where all are on one
 	turns   turns
 	now     progress
 	watch   *watch
@@ -99,6 +100,10 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	if err := options.reportStalls(name, ends.Rank(), ends.Size()); err != nil {
 		return nil, err
 	}
+	nodes, err := nodesOf(ends) // before it is wrapped
+	if err != nil {
+		return nil, err
+	}
 	var merger transport.Merger // also where a timeline is kept, which may be of some ranks only
 	if options.Checksum {
 		ends = transport.Checked(ends)
@@ -111,7 +116,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 		track = options.Timeline.Track(name, ends.Name(), ends.Rank(), n)
 		ends = &traced{Endpoint: ends, track: track}
 	}
-	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: models[ends.Name()], steps: make([]uint32, 2*n)}
+	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: models[ends.Name()], nodes: nodes, steps: make([]uint32, 2*n)}
 	c.sent, c.taken = c.steps[:n], c.steps[n:]
 	c.pairs = [2][]atomic.Uint64{make([]atomic.Uint64, n), make([]atomic.Uint64, n)}
 	if c.model == (algorithm.Model{}) {

@@ -111,6 +111,7 @@ func (c *Comm) request(op algorithm.Op, in, out Vector, reduce Op, root int, cou
 	// The rest of a call that was not used yet is zero.
 	call := &r.call
 	call.Op, call.Rank, call.Size, call.Root, call.Counts, call.Deterministic = op, c.Rank(), c.Size(), root, counts, c.options.Deterministic
+	call.Nodes = c.nodes
 	if reduce.fold != nil && reduce.of(r.typ()) == nil {
 		return nil, device.Errorf(device.ErrUnsupported, "", op.String(), "%s of %s", reduce.name, r.typ())
 	}

@@ -33,6 +33,27 @@ func (m *Machines) Len() int { return len(m.members) }
 // rank.
 func (m *Machines) Of(rank int) int { return m.of[rank] }
 
+// Most is how many ranks are on the machine that has most.
+func (m *Machines) Most() int {
+	most := 0
+	for _, ranks := range m.members {
+		most = max(most, len(ranks))
+	}
+	return most
+}
+
+// leaving is how many ranks of one machine, at most, are followed by a rank of another.
+func (m *Machines) leaving() int {
+	count, most := make([]int, m.Len()), 0
+	for r, i := range m.of {
+		if m.of[(r+1)%len(m.of)] != i {
+			count[i]++
+			most = max(most, count[i])
+		}
+	}
+	return most
+}
+
 // Ranks are the ranks of a machine, rising; not to be changed.
 func (m *Machines) Ranks(machine int) []int { return m.members[machine] }
 

@@ -146,6 +146,14 @@ func (e *endpoint) named(rank int, err error) error {
 	return err
 }
 
+// Machines are those of the endpoint under it.
+func (e *endpoint) Machines() []int {
+	if m, ok := e.Endpoint.(transport.Machines); ok {
+		return m.Machines()
+	}
+	return nil
+}
+
 // Notes are those of the endpoint that get through.
 func (e *endpoint) Notes() <-chan transport.Note { return e.notes }
 

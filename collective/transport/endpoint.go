@@ -180,6 +180,14 @@ type Describer interface {
 	Describe() string
 }
 
+// Machines is an Endpoint whose ranks may be on several machines.
+type Machines interface {
+	// Machines says which machine each rank is on: numbers that are equal for ranks of one
+	// machine. All ranks of a group are told the same, or schedules that go by it would wait
+	// for each other for ever. nil: all are on one.
+	Machines() []int
+}
+
 // Absent is a member of a split that has not come and cannot any more.
 type Absent struct {
 	Rank int   // among the ranks that are split

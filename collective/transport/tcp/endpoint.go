@@ -36,6 +36,19 @@ func (e *endpoint) Size() int                    { return len(e.peers) }
 func (e *endpoint) Name() string                 { return "tcp" }
 func (e *endpoint) Notes() <-chan transport.Note { return e.notes.Notes() }
 
+// Machines numbers those of the cards, which all ranks have, by their first rank.
+func (e *endpoint) Machines() []int {
+	number, of := map[string]int{}, make([]int, len(e.cards))
+	for r := range e.cards {
+		name := e.cards[r].Machine
+		if _, seen := number[name]; !seen {
+			number[name] = len(number)
+		}
+		of[r] = number[name]
+	}
+	return of
+}
+
 // peer finds a rank.
 func (e *endpoint) peer(rank int) (*peer, error) {
 	if rank < 0 || rank >= len(e.peers) {

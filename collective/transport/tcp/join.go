@@ -51,7 +51,7 @@ func join(ctx context.Context, w rendezvous.World, o Options) (*endpoint, error)
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.join(ctx, w, addrs, o.Connections)
+	e, err := s.join(ctx, w, addrs, o)
 	if err != nil {
 		s.leave()
 		return nil, err
@@ -72,8 +72,9 @@ func addresses(ctx context.Context, meeting, interfaces string) ([]netip.Addr, e
 }
 
 // join meets the world at its address and connects with it.
-func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr, links int) (*endpoint, error) {
-	own := card{Machine: machine(), Links: links, Secret: s.guard.Mark()}
+func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr, o Options) (*endpoint, error) {
+	links := o.Connections
+	own := card{Machine: o.Machine, Links: links, Secret: s.guard.Mark()}
 	port := s.ln.Addr().(*net.TCPAddr).AddrPort().Port()
 	for _, a := range addrs {
 		own.Addresses = append(own.Addresses, netip.AddrPortFrom(a, port).String())

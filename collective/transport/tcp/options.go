@@ -23,6 +23,10 @@ type Options struct {
 	// else NCCL_SOCKET_IFNAME, else GLOO_SOCKET_IFNAME, else the interface that leads
 	// to rank 0 and then all others but loopback and docker.
 	Interfaces string
+	// Machine names the machine that this rank is on: ranks of one name are taken to share
+	// it, and hierarchical algorithms keep messages on it. Empty takes VOLLEY_MACHINE, else
+	// the host's name and boot, by which containers of one host are machines of their own.
+	Machine string
 }
 
 const (
@@ -49,6 +53,12 @@ func (o *Options) complete() error {
 		if o.Interfaces == "" {
 			o.Interfaces = os.Getenv(name)
 		}
+	}
+	if o.Machine == "" {
+		o.Machine = os.Getenv("VOLLEY_MACHINE")
+	}
+	if o.Machine == "" {
+		o.Machine = machine()
 	}
 	return nil
 }
