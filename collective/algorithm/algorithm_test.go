@@ -31,10 +31,6 @@ func TestSchedules(t *testing.T) {
 // variants are calls of one operation, without Rank.
 func variants(op Op, size int) []Call {
 	var all []Call
-	nodes := make([]int, size)
-	for r := range nodes {
-		nodes[r] = r * 3 / max(size, 3)
-	}
 	uneven := make([]int64, size)
 	for r := range uneven {
 		uneven[r] = int64((r*5 + 2) % 4)
@@ -45,6 +41,7 @@ func variants(op Op, size int) []Call {
 			roots = []int{0, size / 2, size - 1}
 		}
 		for _, root := range roots {
+			from := len(all)
 			c := Call{Op: op, Size: size, Root: root, Count: count, Chunk: 4}
 			all = append(all, c)
 			switch op {
@@ -61,9 +58,15 @@ func variants(op Op, size int) []Call {
 				c.InPlace = true
 				all = append(all, c)
 			}
-			if op == AllReduce || op == Broadcast {
-				c.Nodes = NewMachines(nodes)
-				all = append(all, c)
+			// Each of these, whatever ranks share a machine.
+			for _, c := range all[from:] {
+				if op != AllReduce && op != Broadcast && !c.Deterministic || count == 5 {
+					continue
+				}
+				for _, nodes := range placements(size) {
+					c.Nodes = nodes
+					all = append(all, c)
+				}
 			}
 		}
 	}
@@ -71,7 +74,25 @@ func variants(op Op, size int) []Call {
 	case ReduceScatter, AllGather, Gather, Scatter, AllToAll:
 		all = append(all, Call{Op: op, Size: size, Counts: uneven, Root: size / 2})
 	}
+	if op == ReduceScatter {
+		all = append(all, Call{Op: op, Size: size, Counts: uneven, Deterministic: true})
+		for _, nodes := range placements(size) {
+			all = append(all, Call{Op: op, Size: size, Counts: uneven, Deterministic: true, Nodes: nodes})
+		}
+	}
 	return all
+}
+
+// placements are ranks on machines: in runs, in turns, and unevenly out of order.
+func placements(size int) []*Machines {
+	all := make([][]int, 3)
+	for i := range all {
+		all[i] = make([]int, size)
+	}
+	for r := range size {
+		all[0][r], all[1][r], all[2][r] = r*3/max(size, 3), r%2, (size-r)*(size-r)%5
+	}
+	return []*Machines{NewMachines(all[0]), NewMachines(all[1]), NewMachines(all[2])}
 }
 
 func check(t *testing.T, a *Algorithm, c Call) {
