@@ -79,7 +79,7 @@ func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) f
 }
 
 // Explain says which algorithm an operation over a vector of n elements would use and
-// why, how a transport that says so carries messages here, whether a tuning table decided it, and what the model makes of the others, a
+// why, what Deterministic changes about it, how a transport that says so carries messages here, on how many machines the ranks are, whether a tuning table decided it, and what the model makes of the others, a
 // line each.
 func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	call := &algorithm.Call{Op: op, Size: c.Size(), Count: n, Deterministic: c.options.Deterministic, Nodes: c.nodes}
@@ -95,6 +95,9 @@ func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 		fmt.Fprintf(&b, "%s, because the vector is long and ranks read and write each other's memory; %s for reductions of the user's\n", MergeName, chosen.Name)
 	case chosen != nil:
 		fmt.Fprintf(&b, "%s, because %s\n", chosen.Name, why)
+	}
+	if chosen != nil && chosen.InCanonicalOrder(call) {
+		fmt.Fprintf(&b, "%s exchanges contributions directly where it reduces, because Options.Deterministic asks for one order\n", chosen.Name)
 	}
 	if d, ok := c.ends.(transport.Describer); ok {
 		fmt.Fprintln(&b, d.Describe())

@@ -22,6 +22,7 @@ import (
 const (
 	transportVariable = "VOLLEY_TRANSPORT"
 	secretVariable    = "VOLLEY_SECRET_FILE"
+	machineVariable   = "VOLLEY_MACHINE"
 )
 
 // Init makes the Comm of all ranks that a launcher has started: torchrun, volley
@@ -33,10 +34,11 @@ const (
 //
 // Ranks that find themselves on one machine talk through shared memory, others over
 // TCP. VOLLEY_TRANSPORT=shm or tcp decides instead, and VOLLEY_SOCKET_CONNECTIONS how many
-// connections TCP has between two ranks, from 2 (the default) to 17. VOLLEY_SECRET_FILE names a file with
-// at least 16 random bytes that all ranks have and nobody else: with it the meeting
-// and everything over TCP is encrypted, and nobody joins who does not know it. Ranks over
-// MPI (mpi://) are not joined here: MPI has an end that the program must call.
+// connections TCP has between two ranks, from 2 (the default) to 17. VOLLEY_MACHINE names a rank's
+// machine to those over TCP, whose hierarchical algorithms go by it. VOLLEY_SECRET_FILE
+// names a file with at least 16 random bytes that all ranks have and nobody else: with it
+// the meeting and everything over TCP is encrypted, and nobody joins who does not know it.
+// Ranks over MPI (mpi://) are not joined here: MPI has an end that the program must call.
 func Init(ctx context.Context, options ...Options) (*Comm, error) {
 	return initialize(ctx, os.Getenv, options)
 }
@@ -119,7 +121,7 @@ func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string)
 			return nil, fmt.Errorf("%s is shm, but the ranks have no memory that all of them can reach", transportVariable)
 		}
 	}
-	return tcp.Join(ctx, w, tcp.Options{Secret: known})
+	return tcp.Join(ctx, w, tcp.Options{Secret: known, Machine: getenv(machineVariable)})
 }
 
 // longestSecret bounds what is read of a file that may be a device, in bytes.

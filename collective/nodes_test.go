@@ -205,3 +205,65 @@ func TestMachinesOfGroups(t *testing.T) {
 		return check(large, err, "cadab")
 	})
 }
+
+// A Comm chooses by its machines, all ranks alike, and Explain tells of them.
+func TestChoosesByMachines(t *testing.T) {
+	const names = "abababab"
+	comms := over(t, onMachines(t, names, nil), Options{})
+	const n = 1 << 18
+	must(t, comms, func(c *Comm) error {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = 1
+		}
+		if err := c.AllReduce(t.Context(), Of(v), Of(v), Sum); err != nil {
+			return err
+		}
+		if v[0] != 8 || v[n-1] != 8 {
+			return fmt.Errorf("sums %v and %v of 8 ranks", v[0], v[n-1])
+		}
+		if ops := c.Stats().Operations; len(ops) != 1 || ops[0].Algorithm != "hierarchical" {
+			return fmt.Errorf("the AllReduce went by %+v", ops)
+		}
+		for _, want := range []string{"hierarchical, because " + byModel, "the ranks are on 2 machines, at most 4 on one\n", "\n* hierarchical"} {
+			if text := c.Explain(algorithm.AllReduce, Float32, n); !strings.Contains(text, want) {
+				return fmt.Errorf("want %q:\n%s", want, text)
+			}
+		}
+		return nil
+	})
+}
+
+// Explain of a deterministic reduction says what its algorithm does.
+func TestExplainsDeterministic(t *testing.T) {
+	for name, direct := range map[string]bool{"ring": true, "doubletree": true, "direct": false, "doubling": false} {
+		text := world(t, 4, deterministically(algorithm.AllReduce, name, 0))[0].Explain(algorithm.AllReduce, Float32, 1000)
+		if strings.Contains(text, name+" exchanges contributions directly where it reduces") != direct {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+	if text := world(t, 4, Options{})[0].Explain(algorithm.AllReduce, Float32, 1000); strings.Contains(text, "directly") || strings.Contains(text, "machines") {
+		t.Errorf("any order, one machine:\n%s", text)
+	}
+}
+
+// Init tells the ranks' machines that the environment names.
+func TestInitMachines(t *testing.T) {
+	place := "file://" + filepath.Join(t.TempDir(), "meeting")
+	ends := meet(t, 3, func(ctx context.Context, r int) (transport.Endpoint, error) {
+		c, err := InitFrom(ctx, func(name string) string {
+			return map[string]string{"RANK": fmt.Sprint(r), "WORLD_SIZE": "3", "VOLLEY_ADDRESS": place, machineVariable: fmt.Sprint(r / 2)}[name]
+		})
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(func() { c.Close() })
+		if got := machinesOf(c, "ab"); got != "aab" {
+			return nil, fmt.Errorf("machines %s", got)
+		}
+		return c.ends, nil
+	})
+	if len(ends) != 3 {
+		t.Error(len(ends))
+	}
+}

@@ -33,7 +33,7 @@ type program struct {
 	merges  bool              // the endpoint does it where the reduction is none of the user's
 }
 
-// shape tells calls apart whose programs differ. Calls with counts have none.
+// shape tells calls of a Comm apart whose programs differ. Calls with counts have none.
 type shape struct {
 	op            algorithm.Op
 	root          int

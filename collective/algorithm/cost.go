@@ -19,8 +19,8 @@ type Model struct {
 // Cost estimates the seconds of an operation among p ranks whose whole vector (of
 // all blocks together, where the operation has blocks) is of n bytes; chunk is the
 // bytes of a pipeline's piece. It is +Inf for an operation that the algorithm
-// cannot do. The formulas are those of the sources that the schedules name; those
-// of calls with Deterministic are not told apart.
+// cannot do. The formulas are those of the sources that the schedules name, for one
+// machine and any order of reduction: see CostOf.
 func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
 	if op >= numOps || a.Plans[op] == nil {
 		return math.Inf(1)

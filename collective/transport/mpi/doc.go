@@ -10,6 +10,9 @@
 // bounds its senders. The limit it is designed for is what the library carries, less
 // a copy in the processor's cache on either side.
 //
+// Its ranks count as on one machine (transport.Machines), wherever they are: the library
+// goes by machines itself where that helps a message.
+//
 // No call into the library waits: sends, probes for matching messages and receives are
 // begun and tested, first in quick succession, then with growing pauses. All calls are
 // made one at a time (MPI_THREAD_SERIALIZED), those of a goroutine that minds

@@ -19,6 +19,9 @@
 // once, since the sender may need its processor. The limit for long messages is what a
 // plain socket carries.
 //
+// Ranks say on which machine they are when they meet, so that all know that of all
+// (transport.Machines): by the host's name and boot, or as they are told.
+//
 // A rank that leaves says goodbye among its notes, ends that direction, and waits a
 // moment until all others have ended theirs: a socket that is closed before answers what
 // still comes with a reset, which would look like the rank's death. A note that cannot be

@@ -196,3 +196,15 @@ func TestReachable(t *testing.T) {
 		t.Errorf("the same: %v", got)
 	}
 }
+
+// A rank's machine is what it says, else what the environment says, else the system's.
+func TestMachineNames(t *testing.T) {
+	t.Setenv("VOLLEY_MACHINE", "")
+	for _, c := range [][3]string{{"", "", machine()}, {"", "rack 7", "rack 7"}, {"own", "rack 7", "own"}} {
+		t.Setenv("VOLLEY_MACHINE", c[1])
+		o := Options{Machine: c[0]}
+		if err := o.complete(); err != nil || o.Machine != c[2] {
+			t.Errorf("%q with %q in the environment is %q: %v", c[0], c[1], o.Machine, err)
+		}
+	}
+}
