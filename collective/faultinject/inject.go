@@ -45,6 +45,9 @@ type Event struct {
 	Kind   Kind
 	Delay  time.Duration // of Delay
 	Others []int         // of Partition
+	// Look is 0, or says when it is met if that message is a merge: the Look-th time that it turns to another
+	// rank, or Combining. See WrapMerging.
+	Look int
 }
 
 // ErrKilled is what a killed rank's endpoint returns, and what the others' notes of
@@ -57,6 +60,7 @@ type Injector struct {
 	events []Event
 	ends   []*endpoint // by rank; nil where the rank is another process
 	thawed atomic.Bool
+	merges bool // as WrapMerging says
 
 	mu     sync.Mutex
 	parted map[[2]int]bool
@@ -65,7 +69,11 @@ type Injector struct {
 // Wrap puts events between endpoints and those who use them. The endpoints are all
 // of one group, in the order of ranks. Splits of them are not wrapped.
 func Wrap(ends []transport.Endpoint, events ...Event) ([]transport.Endpoint, *Injector) {
-	in := &Injector{events: events, ends: make([]*endpoint, len(ends)), parted: map[[2]int]bool{}}
+	return wrapAll(&Injector{}, ends, events)
+}
+
+func wrapAll(in *Injector, ends []transport.Endpoint, events []Event) ([]transport.Endpoint, *Injector) {
+	in.events, in.ends, in.parted = events, make([]*endpoint, len(ends)), map[[2]int]bool{}
 	wrapped := make([]transport.Endpoint, len(ends))
 	for r, e := range ends {
 		in.ends[r] = in.wrap(e)
@@ -170,7 +178,7 @@ func (e *endpoint) Signal(to int, text []byte) error {
 
 // Post meets the events that are due.
 func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
-	times, corrupt := e.meet()
+	times, corrupt := e.meet(e.posted.Add(1)-1, 0)
 	if corrupt {
 		payload = slices.Clone(payload)
 		if len(payload) > 0 {
@@ -193,13 +201,12 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	return nil
 }
 
-// meet meets the events of the next message, and says how often it is posted, and whether another one is in
+// meet meets the events of a look of message n, and says how often it is posted, and whether another one is in
 // its place.
-func (e *endpoint) meet() (times int, corrupt bool) {
-	n := e.posted.Add(1) - 1
+func (e *endpoint) meet(n int64, look int) (times int, corrupt bool) {
 	times = 1
 	for _, v := range e.in.events {
-		if v.Rank != e.Rank() || v.N != n {
+		if v.Rank != e.Rank() || v.N != n || v.Look != look {
 			continue
 		}
 		switch v.Kind {
