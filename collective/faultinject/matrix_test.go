@@ -172,6 +172,7 @@ func lost(events []Event) (dead []int) {
 // whose part was done before may be without one: its results were checked.
 func judge(errs []error, dead []int, events []Event, messages func(rank int) int64) error {
 	var first *collective.Fault
+	harmless := !slices.ContainsFunc(events, func(e Event) bool { return e.Kind != Delay })
 	for r, err := range errs {
 		var f *collective.Fault
 		if slices.Contains(dead, r) || !errors.As(err, &f) || f.Cause != collective.Lost {
@@ -190,6 +191,12 @@ func judge(errs []error, dead []int, events []Event, messages func(rank int) int
 		var f *collective.Fault
 		if !errors.As(err, &f) {
 			return fmt.Errorf("rank %d: %w", r, err)
+		}
+		if harmless {
+			if f.Cause == collective.Timeout { // a busy machine's, since delays are much shorter
+				err = errors.Join(errLate, err)
+			}
+			return fmt.Errorf("rank %d: a delay is no fault: %w", r, err)
 		}
 		if first == nil {
 			first = f

@@ -120,15 +120,16 @@ func TestMergeFaults(t *testing.T) {
 		open  func() ([]transport.Endpoint, error)
 		block int // elements
 		turns int
+		slots int // cases at once: most of a case's time is waiting for a deadline, but for the race detector vectors are long
 		ops   []algorithm.Op
 	}
-	ways := []way{{"inproc", openInproc, 4100, 9, []algorithm.Op{algorithm.AllReduce, algorithm.Reduce, algorithm.ReduceScatter}}}
+	ways := []way{{"inproc", openInproc, 4100, 9, 48, []algorithm.Op{algorithm.AllReduce, algorithm.Reduce, algorithm.ReduceScatter}}}
 	if runtime.GOOS == "linux" { // where only all-reduces are merged
-		ways = append(ways, way{"shm", openShm, 33_000, 12, []algorithm.Op{algorithm.AllReduce}})
+		ways = append(ways, way{"shm", openShm, 33_000, 12, 12, []algorithm.Op{algorithm.AllReduce}})
 	}
-	slots := make(chan struct{}, 48) // most of a case's time is waiting for a deadline
 	var all sync.WaitGroup
 	for _, w := range ways {
+		slots := make(chan struct{}, w.slots)
 		for _, op := range w.ops {
 			for _, fault := range mergeFaults(w.turns) {
 				for _, inPlace := range []bool{false, true} {
@@ -339,7 +340,7 @@ func (m *merged) goOn(ctx context.Context, c *collective.Comm, err error, took t
 	}
 	small, err := c.Shrink(ctx)
 	if err != nil {
-		return fmt.Errorf("Shrink of rank %d: %w", c.Rank(), err)
+		return fmt.Errorf("Shrink of rank %d: %w", c.Rank(), orLate(err))
 	}
 	defer small.Close()
 	if small.Size() != size {
@@ -347,16 +348,24 @@ func (m *merged) goOn(ctx context.Context, c *collective.Comm, err error, took t
 	}
 	for round := range 2 {
 		if _, _, err := m.call(ctx, small, round, false); err != nil {
-			return fmt.Errorf("after Shrink: %w", err)
+			return fmt.Errorf("after Shrink: %w", orLate(err))
 		}
 	}
 	if err := small.Barrier(ctx); err != nil {
-		return fmt.Errorf("after Shrink: %w", err)
+		return fmt.Errorf("after Shrink: %w", orLate(err))
 	}
 	if took > most {
 		return fmt.Errorf("%w: its Fault came after %v: %w", errLate, took, f)
 	}
 	return nil
+}
+
+// orLate marks what a machine may do that is too busy for the deadline: where it is not, it comes again under a longer one.
+func orLate(err error) error {
+	if errors.Is(err, device.ErrLost) {
+		return fmt.Errorf("%w: %w", errLate, err)
+	}
+	return err
 }
 
 // judge: survivors have nothing, or one Fault by the cause that is wanted, which names the victim and no bystander.
@@ -370,10 +379,8 @@ func (m *merged) judge(errs []error) error {
 		switch {
 		case m.want == "" && err == nil:
 			continue
-		case m.want == "" && errors.As(err, &f) && f.Cause == collective.Lost:
-			return fmt.Errorf("%w, or rank %d fails: %w", errLate, r, err)
 		case m.want == "":
-			return fmt.Errorf("rank %d fails: %w", r, err)
+			return fmt.Errorf("rank %d fails: %w", r, orLate(err))
 		case !errors.As(err, &f):
 			return fmt.Errorf("rank %d: want a Fault by %s: %v", r, m.want, err)
 		case first == nil:

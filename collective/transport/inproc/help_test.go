@@ -193,3 +193,22 @@ func TestShareAlone(t *testing.T) {
 		t.Errorf("%d parts", calls)
 	}
 }
+
+// Who waits for a rank that has left is told at the first look that gives way: on a busy machine the others take long.
+func TestLeftIsSeenBeforeSleep(t *testing.T) {
+	w := newWorld(2)
+	l := &w.lanes[0][1]
+	l.crowd, w.board.processors = 3, 2
+	helped := false
+	j := &w.board.jobs[0] // work to help with, which every later look finds
+	j.length, j.part, j.do = 10, 1, func(int, int) { helped = true }
+	j.inside.Store(1)
+	w.board.open.Store(1)
+	w.left[0].Set(transport.ErrLeft)
+	if err := l.reader.wait(&l.slots[0].state, full, l, transport.NewStop()); !errors.Is(err, transport.ErrLeft) {
+		t.Errorf("the wait ends with %v", err)
+	}
+	if helped {
+		t.Error("it looked again before it was told")
+	}
+}

@@ -211,11 +211,15 @@ func (p *sleeper) wait(state *atomic.Uint32, want uint32, l *lane, stop *transpo
 		}
 	}
 	for range yieldLooks {
+		left := p.other.Err() // also here: where hundreds of goroutines run these looks take half a minute
 		if state.Load() == want {
 			return stop.Err()
 		}
 		if err := stop.Err(); err != nil {
 			return err
+		}
+		if left != nil {
+			return left
 		}
 		if b.wanted() {
 			b.help(state, want)
