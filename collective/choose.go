@@ -79,8 +79,9 @@ func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) f
 }
 
 // Explain says which algorithm an operation over a vector of n elements would use and
-// why, what Deterministic changes about it, how a transport that says so carries messages here, on how many machines the ranks are, whether a tuning table decided it, and what the model makes of the others, a
-// line each.
+// why, what Deterministic changes about it, how a transport that says so carries messages
+// here, on how many machines the ranks are, whether a tuning table decided it, and what the
+// model makes of the others, a line each.
 func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	call := &algorithm.Call{Op: op, Size: c.Size(), Count: n, Deterministic: c.options.Deterministic, Nodes: c.nodes}
 	if op >= algorithm.ReduceScatter {

@@ -121,7 +121,11 @@ func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string)
 			return nil, fmt.Errorf("%s is shm, but the ranks have no memory that all of them can reach", transportVariable)
 		}
 	}
-	return tcp.Join(ctx, w, tcp.Options{Secret: known, Machine: getenv(machineVariable)})
+	connections, err := tcp.Connections(getenv)
+	if err != nil {
+		return nil, err
+	}
+	return tcp.Join(ctx, w, tcp.Options{Secret: known, Machine: getenv(machineVariable), Connections: connections})
 }
 
 // longestSecret bounds what is read of a file that may be a device, in bytes.

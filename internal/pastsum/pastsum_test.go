@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -104,5 +105,50 @@ func TestNotAdded(t *testing.T) {
 		if Float32(args[0], args[1]) {
 			t.Errorf("%s are added", what)
 		}
+	}
+}
+
+// Two threads add vectors of 64 MiB past the caches, beside a copy that goes past them. MB/s are of what is read and stored.
+func BenchmarkSums(b *testing.B) {
+	const size, threads = 64 << 20, 2
+	type vectors struct{ sum, x, y []byte }
+	var all [threads]vectors
+	for i := range all {
+		for _, v := range []*[]byte{&all[i].sum, &all[i].x, &all[i].y} {
+			block, err := memory.Heap.Allocate(size)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer memory.Heap.Free(block)
+			for k := 0; k < size; k += 512 {
+				block.Bytes[k] = 1
+			}
+			*v = block.Bytes
+		}
+	}
+	if !has {
+		return
+	}
+	for _, way := range []struct {
+		name  string
+		bytes int64
+		run   func(v *vectors)
+	}{
+		{"copy", 2 * size, func(v *vectors) { pastcopy.Copy(v.sum, v.x) }},
+		{"past", 3 * size, func(v *vectors) { Float32([][]byte{v.sum}, [][]byte{v.x, v.y}) }},
+	} {
+		b.Run("way="+way.name, func(b *testing.B) {
+			b.SetBytes(threads * way.bytes)
+			for b.Loop() {
+				var both sync.WaitGroup
+				for i := range all {
+					both.Go(func() {
+						way.run(&all[i])
+						pastcopy.Fence()
+					})
+				}
+				both.Wait()
+			}
+		})
 	}
 }

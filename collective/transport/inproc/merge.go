@@ -171,7 +171,7 @@ func (g *merging) plan(r int) (from, to int) {
 		g.past = g.past && &g.outs[g.only][0] != &g.ins[g.only][g.apart] // in place its lines are in the caches already
 	}
 	g.direct = g.direct[:0]
-	if g.past && g.with.Past != nil && !g.inPlace() {
+	if g.past && size <= directMost && g.with.Past != nil && !g.inPlace() {
 		for _, out := range g.outs {
 			if len(out) > 0 {
 				g.direct = append(g.direct, out)
@@ -227,9 +227,6 @@ func (e *endpoint) mergePart(from, to int) {
 func (e *endpoint) mergeDirectly(from, to int) bool {
 	g := &e.merging
 	var into, of [directMost][]byte
-	if len(g.ins) > directMost {
-		return false
-	}
 	for ; from < to && e.stop.Err() == nil; from += directPiece {
 		end := min(from+directPiece, to)
 		for r, out := range g.direct {

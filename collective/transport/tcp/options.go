@@ -34,17 +34,27 @@ const (
 	connectionsVariable = "VOLLEY_SOCKET_CONNECTIONS"
 )
 
+// Connections is what VOLLEY_SOCKET_CONNECTIONS says, which getenv gives; 0 where it is not set.
+func Connections(getenv func(string) string) (int, error) {
+	told := getenv(connectionsVariable)
+	if told == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(told)
+	if err != nil || n < 2 || n > maxConnections {
+		return 0, fmt.Errorf("%s is %q: from 2 to %d connections between two ranks can be had", connectionsVariable, told, maxConnections)
+	}
+	return n, nil
+}
+
 // complete fills in the defaults.
 func (o *Options) complete() error {
-	if told := os.Getenv(connectionsVariable); o.Connections == 0 && told != "" {
-		n, err := strconv.Atoi(told)
-		if err != nil || n < 2 || n > maxConnections {
-			return fmt.Errorf("%s is %q: from 2 to %d connections between two ranks can be had", connectionsVariable, told, maxConnections)
-		}
-		o.Connections = n
-	}
 	if o.Connections == 0 {
-		o.Connections = 2
+		n, err := Connections(os.Getenv)
+		if err != nil {
+			return err
+		}
+		o.Connections = max(n, 2)
 	}
 	if o.Connections < 2 || o.Connections > maxConnections {
 		return fmt.Errorf("%d connections between two ranks: from 2 to %d can be had", o.Connections, maxConnections)
