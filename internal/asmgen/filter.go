@@ -53,12 +53,9 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	g.SHRQ(operand.U8(6), n)
 	g.LEAQ(operand.Mem{Base: dst, Index: room, Scale: uint8(size), Disp: -filterStep * size}, last) // the last place to begin at
 	top, none, end := g.label("top"), g.label("none"), g.label("end")
-	pairs, halves := g.GP64(), g.GP64() // of AVX2: what spreads bits, and what it spreads them to
+	pairs := g.GP64() // of AVX2: what spreads bits, or where places are
 	if !g.wide() {
-		spread := map[int][2]uint64{1: {0x0101010101010101, 0xff}, 2: {0x0001000100010001, 0xffff},
-			4: {0x0101010101010101, 0xff}, 8: {0x0001000100010001, 0xffff}}[size]
-		g.MOVQ(operand.U64(spread[0]), pairs)
-		g.MOVQ(operand.U64(0x0706050403020100), halves)
+		filterPlaces(g, size, pairs)
 	}
 	g.Label(top)
 	g.TESTQ(n, n)
@@ -75,7 +72,7 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	if g.wide() {
 		filterWide(g, size, dst, src, mask)
 	} else {
-		filterPairs(g, size, dst, src, word, pairs, halves)
+		filterPairs(g, size, dst, src, word, pairs)
 	}
 	g.Label(none)
 	g.advance(filterStep*size, src)
@@ -136,34 +133,75 @@ func filterWide(g *gen, size int, dst, src, mask reg.Register) {
 	}
 }
 
-// filterPairs spreads the bits of some rows to bytes or pairs of them and has
-// PEXT bring the kept ones together: the values themselves where they are that
-// small, else their places, for VPERMD.
-func filterPairs(g *gen, size int, dst, src, word, pairs, halves reg.Register) {
+// filterPlaces loads what filterPairs needs. Of wider values that are the places of the
+// kept ones among some rows, for each way to keep them: as 32-bit lanes of pairs, which
+// VPERMD takes as they are, for the 16 of four rows, and as bytes, 2 KiB, for the 256 of
+// eight. Making them (PDEP, PEXT, and a move between registers of both kinds for each
+// four rows) took twice as long, and is microcode on Zen 2.
+func filterPlaces(g *gen, size int, to reg.Register) {
+	if size <= 2 {
+		g.MOVQ(operand.U64(map[int]uint64{1: 0x0101010101010101, 2: 0x0001000100010001}[size]), to)
+		return
+	}
+	lanes := 32 / size
+	m := g.StaticGlobal(g.label("places"))
+	g.DataAttributes(readOnly)
+	for kept := range 1 << lanes {
+		next := 0
+		for lane := range lanes {
+			switch {
+			case kept>>lane&1 == 0:
+			case size == 8:
+				g.AddDatum(32*kept+8*next, operand.U64(uint64(2*lane)|uint64(2*lane+1)<<32))
+				next++
+			default:
+				g.AddDatum(8*kept+next, operand.U8(uint8(lane)))
+				next++
+			}
+		}
+		for ; next < lanes; next++ {
+			if size == 8 {
+				g.AddDatum(32*kept+8*next, operand.U64(0))
+			} else {
+				g.AddDatum(8*kept+next, operand.U8(0))
+			}
+		}
+	}
+	g.LEAQ(m, to)
+}
+
+// filterPairs brings the kept ones of some rows together. Small values go by PEXT, for
+// which the rows' bits are spread to bytes or pairs of them; wider ones by VPERMD, to
+// the places of a table.
+func filterPairs(g *gen, size int, dst, src, word, pairs reg.Register) {
 	lanes := map[int]int{1: 8, 2: 4, 4: 8, 8: 4}[size]
 	for row := 0; row < filterStep; row += lanes {
-		spread, wide, count := g.GP64(), g.GP64(), g.GP64()
-		low := uint32(1)<<lanes - 1
-		g.MOVL(word.(reg.GPVirtual).As32(), count.As32())
-		g.ANDL(operand.U32(low), count.As32())
-		g.PDEPQ(pairs, count, spread)
-		g.MOVQ(spread, wide) // times 2^k - 1
-		g.SHLQ(operand.U8(64/lanes), wide)
-		g.SUBQ(spread, wide)
-		g.POPCNTL(count.As32(), count.As32())
+		bits, count := g.GP64(), g.GP64()
+		g.MOVL(word.(reg.GPVirtual).As32(), bits.As32())
+		g.ANDL(operand.U32(uint32(1)<<lanes-1), bits.As32())
+		g.POPCNTL(bits.As32(), count.As32())
 		from := at(src, row*size)
-		if size <= 2 {
-			v := g.GP64()
+		switch size {
+		case 8:
+			v := g.YMM()
+			g.SHLL(operand.U8(5), bits.As32())
+			g.VMOVDQU(operand.Mem{Base: pairs, Index: bits, Scale: 1}, v)
+			g.VPERMD(from, v, v)
+			g.VMOVDQU(v, at(dst, 0))
+		case 4:
+			v := g.YMM()
+			g.VPMOVZXBD(operand.Mem{Base: pairs, Index: bits, Scale: 8}, v)
+			g.VPERMD(from, v, v)
+			g.VMOVDQU(v, at(dst, 0))
+		default:
+			wide, v := g.GP64(), g.GP64()
+			g.PDEPQ(pairs, bits, bits)
+			g.MOVQ(bits, wide) // times 2^k - 1
+			g.SHLQ(operand.U8(64/lanes), wide)
+			g.SUBQ(bits, wide)
 			g.MOVQ(from, v)
 			g.PEXTQ(wide, v, v)
 			g.MOVQ(v, at(dst, 0))
-		} else {
-			x, places, v := g.XMM(), g.YMM(), g.YMM()
-			g.PEXTQ(wide, halves, wide)
-			g.VMOVQ(wide, x)
-			g.VPMOVZXBD(x, places)
-			g.VPERMD(from, places, v)
-			g.VMOVDQU(v, at(dst, 0))
 		}
 		g.LEAQ(operand.Mem{Base: dst, Index: count, Scale: uint8(size)}, dst)
 		if row+lanes < filterStep {

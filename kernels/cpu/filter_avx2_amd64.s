@@ -17,7 +17,6 @@ TEXT ·filter8AVX2(SB), NOSPLIT, $0-88
 	SHRQ $0x06, BX
 	LEAQ -64(AX)(CX*1), CX
 	MOVQ $0x0101010101010101, R9
-	MOVQ $0x0706050403020100, R10
 
 top1:
 	TESTQ      BX, BX
@@ -28,101 +27,100 @@ top1:
 	TESTQ      R10, R10
 	JZ         none2
 	PREFETCHT1 2048(DX)
-	MOVL       R10, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x08, R13
+	SUBQ       R11, R13
 	MOVQ       (DX), R11
-	PEXTQ      R12, R11, R11
+	PEXTQ      R13, R11, R11
 	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*1), AX
-	SHRQ       $0x08, R10
-	MOVL       R10, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       8(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*1), AX
-	SHRQ       $0x08, R10
-	MOVL       R10, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       16(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*1), AX
-	SHRQ       $0x08, R10
-	MOVL       R10, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       24(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*1), AX
-	SHRQ       $0x08, R10
-	MOVL       R10, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       32(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*1), AX
-	SHRQ       $0x08, R10
-	MOVL       R10, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       40(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*1), AX
-	SHRQ       $0x08, R10
-	MOVL       R10, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       48(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*1), AX
-	SHRQ       $0x08, R10
-	MOVL       R10, R12
-	ANDL       $0x000000ff, R12
-	PDEPQ      R9, R12, R10
-	MOVQ       R10, R11
-	SHLQ       $0x08, R11
-	SUBQ       R10, R11
-	POPCNTL    R12, R12
-	MOVQ       56(DX), R10
-	PEXTQ      R11, R10, R10
-	MOVQ       R10, (AX)
 	LEAQ       (AX)(R12*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x08, R13
+	SUBQ       R11, R13
+	MOVQ       8(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x08, R13
+	SUBQ       R11, R13
+	MOVQ       16(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x08, R13
+	SUBQ       R11, R13
+	MOVQ       24(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x08, R13
+	SUBQ       R11, R13
+	MOVQ       32(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x08, R13
+	SUBQ       R11, R13
+	MOVQ       40(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*1), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x08, R13
+	SUBQ       R11, R13
+	MOVQ       48(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*1), AX
+	SHRQ       $0x08, R10
+	ANDL       $0x000000ff, R10
+	POPCNTL    R10, R11
+	PDEPQ      R9, R10, R10
+	MOVQ       R10, R12
+	SHLQ       $0x08, R12
+	SUBQ       R10, R12
+	MOVQ       56(DX), R10
+	PEXTQ      R12, R10, R10
+	MOVQ       R10, (AX)
+	LEAQ       (AX)(R11*1), AX
 
 none2:
 	ADDQ $0x00000040, DX
@@ -153,7 +151,6 @@ TEXT ·filter16AVX2(SB), NOSPLIT, $0-88
 	SHRQ $0x06, BX
 	LEAQ -128(AX)(CX*2), CX
 	MOVQ $0x0001000100010001, R9
-	MOVQ $0x0706050403020100, R10
 
 top4:
 	TESTQ      BX, BX
@@ -165,197 +162,196 @@ top4:
 	JZ         none5
 	PREFETCHT1 2048(DX)
 	PREFETCHT1 2112(DX)
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
 	MOVQ       (DX), R11
-	PEXTQ      R12, R11, R11
+	PEXTQ      R13, R11, R11
 	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       8(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       16(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       24(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       32(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       40(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       48(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       56(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       64(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       72(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       80(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       88(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       96(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       104(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	MOVQ       112(DX), R11
-	PEXTQ      R12, R11, R11
-	MOVQ       R11, (AX)
-	LEAQ       (AX)(R13*2), AX
-	SHRQ       $0x04, R10
-	MOVL       R10, R12
-	ANDL       $0x0000000f, R12
-	PDEPQ      R9, R12, R10
-	MOVQ       R10, R11
-	SHLQ       $0x10, R11
-	SUBQ       R10, R11
-	POPCNTL    R12, R12
-	MOVQ       120(DX), R10
-	PEXTQ      R11, R10, R10
-	MOVQ       R10, (AX)
 	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       8(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       16(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       24(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       32(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       40(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       48(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       56(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       64(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       72(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       80(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       88(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       96(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       104(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	PDEPQ      R9, R11, R11
+	MOVQ       R11, R13
+	SHLQ       $0x10, R13
+	SUBQ       R11, R13
+	MOVQ       112(DX), R11
+	PEXTQ      R13, R11, R11
+	MOVQ       R11, (AX)
+	LEAQ       (AX)(R12*2), AX
+	SHRQ       $0x04, R10
+	ANDL       $0x0000000f, R10
+	POPCNTL    R10, R11
+	PDEPQ      R9, R10, R10
+	MOVQ       R10, R12
+	SHLQ       $0x10, R12
+	SUBQ       R10, R12
+	MOVQ       120(DX), R10
+	PEXTQ      R12, R10, R10
+	MOVQ       R10, (AX)
+	LEAQ       (AX)(R11*2), AX
 
 none5:
 	ADDQ $0x00000080, DX
@@ -374,7 +370,7 @@ end6:
 	RET
 
 // func filter32AVX2(dst []uint32, src []uint32, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX2, BMI2, MMX+, POPCNT
+// Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·filter32AVX2(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -385,132 +381,82 @@ TEXT ·filter32AVX2(SB), NOSPLIT, $0-88
 	MOVQ AX, R8
 	SHRQ $0x06, BX
 	LEAQ -256(AX)(CX*4), CX
-	MOVQ $0x0101010101010101, R9
-	MOVQ $0x0706050403020100, R10
+	LEAQ places10<>+0(SB), R9
 
 top7:
 	TESTQ      BX, BX
 	JZ         end9
 	CMPQ       AX, CX
 	JGT        end9
-	MOVQ       (SI), R11
-	TESTQ      R11, R11
+	MOVQ       (SI), R10
+	TESTQ      R10, R10
 	JZ         none8
 	PREFETCHT1 2048(DX)
 	PREFETCHT1 2112(DX)
 	PREFETCHT1 2176(DX)
 	PREFETCHT1 2240(DX)
-	MOVL       R11, R14
-	ANDL       $0x000000ff, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x08, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	VPMOVZXBD  (R9)(R11*8), Y0
 	VPERMD     (DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*4), AX
-	SHRQ       $0x08, R11
-	MOVL       R11, R14
-	ANDL       $0x000000ff, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x08, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*4), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	VPMOVZXBD  (R9)(R11*8), Y0
 	VPERMD     32(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*4), AX
-	SHRQ       $0x08, R11
-	MOVL       R11, R14
-	ANDL       $0x000000ff, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x08, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*4), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	VPMOVZXBD  (R9)(R11*8), Y0
 	VPERMD     64(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*4), AX
-	SHRQ       $0x08, R11
-	MOVL       R11, R14
-	ANDL       $0x000000ff, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x08, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*4), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	VPMOVZXBD  (R9)(R11*8), Y0
 	VPERMD     96(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*4), AX
-	SHRQ       $0x08, R11
-	MOVL       R11, R14
-	ANDL       $0x000000ff, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x08, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*4), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	VPMOVZXBD  (R9)(R11*8), Y0
 	VPERMD     128(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*4), AX
-	SHRQ       $0x08, R11
-	MOVL       R11, R14
-	ANDL       $0x000000ff, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x08, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*4), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	VPMOVZXBD  (R9)(R11*8), Y0
 	VPERMD     160(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*4), AX
-	SHRQ       $0x08, R11
-	MOVL       R11, R14
-	ANDL       $0x000000ff, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x08, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*4), AX
+	SHRQ       $0x08, R10
+	MOVL       R10, R11
+	ANDL       $0x000000ff, R11
+	POPCNTL    R11, R12
+	VPMOVZXBD  (R9)(R11*8), Y0
 	VPERMD     192(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*4), AX
-	SHRQ       $0x08, R11
-	MOVL       R11, R13
-	ANDL       $0x000000ff, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x08, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	PEXTQ      R12, R10, R12
-	VMOVQ      R12, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*4), AX
+	SHRQ       $0x08, R10
+	ANDL       $0x000000ff, R10
+	POPCNTL    R10, R11
+	VPMOVZXBD  (R9)(R10*8), Y0
 	VPERMD     224(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R13*4), AX
+	LEAQ       (AX)(R11*4), AX
 
 none8:
 	ADDQ $0x00000100, DX
@@ -528,8 +474,2058 @@ end9:
 	VZEROUPPER
 	RET
 
+DATA places10<>+0(SB)/1, $0x00
+DATA places10<>+1(SB)/1, $0x00
+DATA places10<>+2(SB)/1, $0x00
+DATA places10<>+3(SB)/1, $0x00
+DATA places10<>+4(SB)/1, $0x00
+DATA places10<>+5(SB)/1, $0x00
+DATA places10<>+6(SB)/1, $0x00
+DATA places10<>+7(SB)/1, $0x00
+DATA places10<>+8(SB)/1, $0x00
+DATA places10<>+9(SB)/1, $0x00
+DATA places10<>+10(SB)/1, $0x00
+DATA places10<>+11(SB)/1, $0x00
+DATA places10<>+12(SB)/1, $0x00
+DATA places10<>+13(SB)/1, $0x00
+DATA places10<>+14(SB)/1, $0x00
+DATA places10<>+15(SB)/1, $0x00
+DATA places10<>+16(SB)/1, $0x01
+DATA places10<>+17(SB)/1, $0x00
+DATA places10<>+18(SB)/1, $0x00
+DATA places10<>+19(SB)/1, $0x00
+DATA places10<>+20(SB)/1, $0x00
+DATA places10<>+21(SB)/1, $0x00
+DATA places10<>+22(SB)/1, $0x00
+DATA places10<>+23(SB)/1, $0x00
+DATA places10<>+24(SB)/1, $0x00
+DATA places10<>+25(SB)/1, $0x01
+DATA places10<>+26(SB)/1, $0x00
+DATA places10<>+27(SB)/1, $0x00
+DATA places10<>+28(SB)/1, $0x00
+DATA places10<>+29(SB)/1, $0x00
+DATA places10<>+30(SB)/1, $0x00
+DATA places10<>+31(SB)/1, $0x00
+DATA places10<>+32(SB)/1, $0x02
+DATA places10<>+33(SB)/1, $0x00
+DATA places10<>+34(SB)/1, $0x00
+DATA places10<>+35(SB)/1, $0x00
+DATA places10<>+36(SB)/1, $0x00
+DATA places10<>+37(SB)/1, $0x00
+DATA places10<>+38(SB)/1, $0x00
+DATA places10<>+39(SB)/1, $0x00
+DATA places10<>+40(SB)/1, $0x00
+DATA places10<>+41(SB)/1, $0x02
+DATA places10<>+42(SB)/1, $0x00
+DATA places10<>+43(SB)/1, $0x00
+DATA places10<>+44(SB)/1, $0x00
+DATA places10<>+45(SB)/1, $0x00
+DATA places10<>+46(SB)/1, $0x00
+DATA places10<>+47(SB)/1, $0x00
+DATA places10<>+48(SB)/1, $0x01
+DATA places10<>+49(SB)/1, $0x02
+DATA places10<>+50(SB)/1, $0x00
+DATA places10<>+51(SB)/1, $0x00
+DATA places10<>+52(SB)/1, $0x00
+DATA places10<>+53(SB)/1, $0x00
+DATA places10<>+54(SB)/1, $0x00
+DATA places10<>+55(SB)/1, $0x00
+DATA places10<>+56(SB)/1, $0x00
+DATA places10<>+57(SB)/1, $0x01
+DATA places10<>+58(SB)/1, $0x02
+DATA places10<>+59(SB)/1, $0x00
+DATA places10<>+60(SB)/1, $0x00
+DATA places10<>+61(SB)/1, $0x00
+DATA places10<>+62(SB)/1, $0x00
+DATA places10<>+63(SB)/1, $0x00
+DATA places10<>+64(SB)/1, $0x03
+DATA places10<>+65(SB)/1, $0x00
+DATA places10<>+66(SB)/1, $0x00
+DATA places10<>+67(SB)/1, $0x00
+DATA places10<>+68(SB)/1, $0x00
+DATA places10<>+69(SB)/1, $0x00
+DATA places10<>+70(SB)/1, $0x00
+DATA places10<>+71(SB)/1, $0x00
+DATA places10<>+72(SB)/1, $0x00
+DATA places10<>+73(SB)/1, $0x03
+DATA places10<>+74(SB)/1, $0x00
+DATA places10<>+75(SB)/1, $0x00
+DATA places10<>+76(SB)/1, $0x00
+DATA places10<>+77(SB)/1, $0x00
+DATA places10<>+78(SB)/1, $0x00
+DATA places10<>+79(SB)/1, $0x00
+DATA places10<>+80(SB)/1, $0x01
+DATA places10<>+81(SB)/1, $0x03
+DATA places10<>+82(SB)/1, $0x00
+DATA places10<>+83(SB)/1, $0x00
+DATA places10<>+84(SB)/1, $0x00
+DATA places10<>+85(SB)/1, $0x00
+DATA places10<>+86(SB)/1, $0x00
+DATA places10<>+87(SB)/1, $0x00
+DATA places10<>+88(SB)/1, $0x00
+DATA places10<>+89(SB)/1, $0x01
+DATA places10<>+90(SB)/1, $0x03
+DATA places10<>+91(SB)/1, $0x00
+DATA places10<>+92(SB)/1, $0x00
+DATA places10<>+93(SB)/1, $0x00
+DATA places10<>+94(SB)/1, $0x00
+DATA places10<>+95(SB)/1, $0x00
+DATA places10<>+96(SB)/1, $0x02
+DATA places10<>+97(SB)/1, $0x03
+DATA places10<>+98(SB)/1, $0x00
+DATA places10<>+99(SB)/1, $0x00
+DATA places10<>+100(SB)/1, $0x00
+DATA places10<>+101(SB)/1, $0x00
+DATA places10<>+102(SB)/1, $0x00
+DATA places10<>+103(SB)/1, $0x00
+DATA places10<>+104(SB)/1, $0x00
+DATA places10<>+105(SB)/1, $0x02
+DATA places10<>+106(SB)/1, $0x03
+DATA places10<>+107(SB)/1, $0x00
+DATA places10<>+108(SB)/1, $0x00
+DATA places10<>+109(SB)/1, $0x00
+DATA places10<>+110(SB)/1, $0x00
+DATA places10<>+111(SB)/1, $0x00
+DATA places10<>+112(SB)/1, $0x01
+DATA places10<>+113(SB)/1, $0x02
+DATA places10<>+114(SB)/1, $0x03
+DATA places10<>+115(SB)/1, $0x00
+DATA places10<>+116(SB)/1, $0x00
+DATA places10<>+117(SB)/1, $0x00
+DATA places10<>+118(SB)/1, $0x00
+DATA places10<>+119(SB)/1, $0x00
+DATA places10<>+120(SB)/1, $0x00
+DATA places10<>+121(SB)/1, $0x01
+DATA places10<>+122(SB)/1, $0x02
+DATA places10<>+123(SB)/1, $0x03
+DATA places10<>+124(SB)/1, $0x00
+DATA places10<>+125(SB)/1, $0x00
+DATA places10<>+126(SB)/1, $0x00
+DATA places10<>+127(SB)/1, $0x00
+DATA places10<>+128(SB)/1, $0x04
+DATA places10<>+129(SB)/1, $0x00
+DATA places10<>+130(SB)/1, $0x00
+DATA places10<>+131(SB)/1, $0x00
+DATA places10<>+132(SB)/1, $0x00
+DATA places10<>+133(SB)/1, $0x00
+DATA places10<>+134(SB)/1, $0x00
+DATA places10<>+135(SB)/1, $0x00
+DATA places10<>+136(SB)/1, $0x00
+DATA places10<>+137(SB)/1, $0x04
+DATA places10<>+138(SB)/1, $0x00
+DATA places10<>+139(SB)/1, $0x00
+DATA places10<>+140(SB)/1, $0x00
+DATA places10<>+141(SB)/1, $0x00
+DATA places10<>+142(SB)/1, $0x00
+DATA places10<>+143(SB)/1, $0x00
+DATA places10<>+144(SB)/1, $0x01
+DATA places10<>+145(SB)/1, $0x04
+DATA places10<>+146(SB)/1, $0x00
+DATA places10<>+147(SB)/1, $0x00
+DATA places10<>+148(SB)/1, $0x00
+DATA places10<>+149(SB)/1, $0x00
+DATA places10<>+150(SB)/1, $0x00
+DATA places10<>+151(SB)/1, $0x00
+DATA places10<>+152(SB)/1, $0x00
+DATA places10<>+153(SB)/1, $0x01
+DATA places10<>+154(SB)/1, $0x04
+DATA places10<>+155(SB)/1, $0x00
+DATA places10<>+156(SB)/1, $0x00
+DATA places10<>+157(SB)/1, $0x00
+DATA places10<>+158(SB)/1, $0x00
+DATA places10<>+159(SB)/1, $0x00
+DATA places10<>+160(SB)/1, $0x02
+DATA places10<>+161(SB)/1, $0x04
+DATA places10<>+162(SB)/1, $0x00
+DATA places10<>+163(SB)/1, $0x00
+DATA places10<>+164(SB)/1, $0x00
+DATA places10<>+165(SB)/1, $0x00
+DATA places10<>+166(SB)/1, $0x00
+DATA places10<>+167(SB)/1, $0x00
+DATA places10<>+168(SB)/1, $0x00
+DATA places10<>+169(SB)/1, $0x02
+DATA places10<>+170(SB)/1, $0x04
+DATA places10<>+171(SB)/1, $0x00
+DATA places10<>+172(SB)/1, $0x00
+DATA places10<>+173(SB)/1, $0x00
+DATA places10<>+174(SB)/1, $0x00
+DATA places10<>+175(SB)/1, $0x00
+DATA places10<>+176(SB)/1, $0x01
+DATA places10<>+177(SB)/1, $0x02
+DATA places10<>+178(SB)/1, $0x04
+DATA places10<>+179(SB)/1, $0x00
+DATA places10<>+180(SB)/1, $0x00
+DATA places10<>+181(SB)/1, $0x00
+DATA places10<>+182(SB)/1, $0x00
+DATA places10<>+183(SB)/1, $0x00
+DATA places10<>+184(SB)/1, $0x00
+DATA places10<>+185(SB)/1, $0x01
+DATA places10<>+186(SB)/1, $0x02
+DATA places10<>+187(SB)/1, $0x04
+DATA places10<>+188(SB)/1, $0x00
+DATA places10<>+189(SB)/1, $0x00
+DATA places10<>+190(SB)/1, $0x00
+DATA places10<>+191(SB)/1, $0x00
+DATA places10<>+192(SB)/1, $0x03
+DATA places10<>+193(SB)/1, $0x04
+DATA places10<>+194(SB)/1, $0x00
+DATA places10<>+195(SB)/1, $0x00
+DATA places10<>+196(SB)/1, $0x00
+DATA places10<>+197(SB)/1, $0x00
+DATA places10<>+198(SB)/1, $0x00
+DATA places10<>+199(SB)/1, $0x00
+DATA places10<>+200(SB)/1, $0x00
+DATA places10<>+201(SB)/1, $0x03
+DATA places10<>+202(SB)/1, $0x04
+DATA places10<>+203(SB)/1, $0x00
+DATA places10<>+204(SB)/1, $0x00
+DATA places10<>+205(SB)/1, $0x00
+DATA places10<>+206(SB)/1, $0x00
+DATA places10<>+207(SB)/1, $0x00
+DATA places10<>+208(SB)/1, $0x01
+DATA places10<>+209(SB)/1, $0x03
+DATA places10<>+210(SB)/1, $0x04
+DATA places10<>+211(SB)/1, $0x00
+DATA places10<>+212(SB)/1, $0x00
+DATA places10<>+213(SB)/1, $0x00
+DATA places10<>+214(SB)/1, $0x00
+DATA places10<>+215(SB)/1, $0x00
+DATA places10<>+216(SB)/1, $0x00
+DATA places10<>+217(SB)/1, $0x01
+DATA places10<>+218(SB)/1, $0x03
+DATA places10<>+219(SB)/1, $0x04
+DATA places10<>+220(SB)/1, $0x00
+DATA places10<>+221(SB)/1, $0x00
+DATA places10<>+222(SB)/1, $0x00
+DATA places10<>+223(SB)/1, $0x00
+DATA places10<>+224(SB)/1, $0x02
+DATA places10<>+225(SB)/1, $0x03
+DATA places10<>+226(SB)/1, $0x04
+DATA places10<>+227(SB)/1, $0x00
+DATA places10<>+228(SB)/1, $0x00
+DATA places10<>+229(SB)/1, $0x00
+DATA places10<>+230(SB)/1, $0x00
+DATA places10<>+231(SB)/1, $0x00
+DATA places10<>+232(SB)/1, $0x00
+DATA places10<>+233(SB)/1, $0x02
+DATA places10<>+234(SB)/1, $0x03
+DATA places10<>+235(SB)/1, $0x04
+DATA places10<>+236(SB)/1, $0x00
+DATA places10<>+237(SB)/1, $0x00
+DATA places10<>+238(SB)/1, $0x00
+DATA places10<>+239(SB)/1, $0x00
+DATA places10<>+240(SB)/1, $0x01
+DATA places10<>+241(SB)/1, $0x02
+DATA places10<>+242(SB)/1, $0x03
+DATA places10<>+243(SB)/1, $0x04
+DATA places10<>+244(SB)/1, $0x00
+DATA places10<>+245(SB)/1, $0x00
+DATA places10<>+246(SB)/1, $0x00
+DATA places10<>+247(SB)/1, $0x00
+DATA places10<>+248(SB)/1, $0x00
+DATA places10<>+249(SB)/1, $0x01
+DATA places10<>+250(SB)/1, $0x02
+DATA places10<>+251(SB)/1, $0x03
+DATA places10<>+252(SB)/1, $0x04
+DATA places10<>+253(SB)/1, $0x00
+DATA places10<>+254(SB)/1, $0x00
+DATA places10<>+255(SB)/1, $0x00
+DATA places10<>+256(SB)/1, $0x05
+DATA places10<>+257(SB)/1, $0x00
+DATA places10<>+258(SB)/1, $0x00
+DATA places10<>+259(SB)/1, $0x00
+DATA places10<>+260(SB)/1, $0x00
+DATA places10<>+261(SB)/1, $0x00
+DATA places10<>+262(SB)/1, $0x00
+DATA places10<>+263(SB)/1, $0x00
+DATA places10<>+264(SB)/1, $0x00
+DATA places10<>+265(SB)/1, $0x05
+DATA places10<>+266(SB)/1, $0x00
+DATA places10<>+267(SB)/1, $0x00
+DATA places10<>+268(SB)/1, $0x00
+DATA places10<>+269(SB)/1, $0x00
+DATA places10<>+270(SB)/1, $0x00
+DATA places10<>+271(SB)/1, $0x00
+DATA places10<>+272(SB)/1, $0x01
+DATA places10<>+273(SB)/1, $0x05
+DATA places10<>+274(SB)/1, $0x00
+DATA places10<>+275(SB)/1, $0x00
+DATA places10<>+276(SB)/1, $0x00
+DATA places10<>+277(SB)/1, $0x00
+DATA places10<>+278(SB)/1, $0x00
+DATA places10<>+279(SB)/1, $0x00
+DATA places10<>+280(SB)/1, $0x00
+DATA places10<>+281(SB)/1, $0x01
+DATA places10<>+282(SB)/1, $0x05
+DATA places10<>+283(SB)/1, $0x00
+DATA places10<>+284(SB)/1, $0x00
+DATA places10<>+285(SB)/1, $0x00
+DATA places10<>+286(SB)/1, $0x00
+DATA places10<>+287(SB)/1, $0x00
+DATA places10<>+288(SB)/1, $0x02
+DATA places10<>+289(SB)/1, $0x05
+DATA places10<>+290(SB)/1, $0x00
+DATA places10<>+291(SB)/1, $0x00
+DATA places10<>+292(SB)/1, $0x00
+DATA places10<>+293(SB)/1, $0x00
+DATA places10<>+294(SB)/1, $0x00
+DATA places10<>+295(SB)/1, $0x00
+DATA places10<>+296(SB)/1, $0x00
+DATA places10<>+297(SB)/1, $0x02
+DATA places10<>+298(SB)/1, $0x05
+DATA places10<>+299(SB)/1, $0x00
+DATA places10<>+300(SB)/1, $0x00
+DATA places10<>+301(SB)/1, $0x00
+DATA places10<>+302(SB)/1, $0x00
+DATA places10<>+303(SB)/1, $0x00
+DATA places10<>+304(SB)/1, $0x01
+DATA places10<>+305(SB)/1, $0x02
+DATA places10<>+306(SB)/1, $0x05
+DATA places10<>+307(SB)/1, $0x00
+DATA places10<>+308(SB)/1, $0x00
+DATA places10<>+309(SB)/1, $0x00
+DATA places10<>+310(SB)/1, $0x00
+DATA places10<>+311(SB)/1, $0x00
+DATA places10<>+312(SB)/1, $0x00
+DATA places10<>+313(SB)/1, $0x01
+DATA places10<>+314(SB)/1, $0x02
+DATA places10<>+315(SB)/1, $0x05
+DATA places10<>+316(SB)/1, $0x00
+DATA places10<>+317(SB)/1, $0x00
+DATA places10<>+318(SB)/1, $0x00
+DATA places10<>+319(SB)/1, $0x00
+DATA places10<>+320(SB)/1, $0x03
+DATA places10<>+321(SB)/1, $0x05
+DATA places10<>+322(SB)/1, $0x00
+DATA places10<>+323(SB)/1, $0x00
+DATA places10<>+324(SB)/1, $0x00
+DATA places10<>+325(SB)/1, $0x00
+DATA places10<>+326(SB)/1, $0x00
+DATA places10<>+327(SB)/1, $0x00
+DATA places10<>+328(SB)/1, $0x00
+DATA places10<>+329(SB)/1, $0x03
+DATA places10<>+330(SB)/1, $0x05
+DATA places10<>+331(SB)/1, $0x00
+DATA places10<>+332(SB)/1, $0x00
+DATA places10<>+333(SB)/1, $0x00
+DATA places10<>+334(SB)/1, $0x00
+DATA places10<>+335(SB)/1, $0x00
+DATA places10<>+336(SB)/1, $0x01
+DATA places10<>+337(SB)/1, $0x03
+DATA places10<>+338(SB)/1, $0x05
+DATA places10<>+339(SB)/1, $0x00
+DATA places10<>+340(SB)/1, $0x00
+DATA places10<>+341(SB)/1, $0x00
+DATA places10<>+342(SB)/1, $0x00
+DATA places10<>+343(SB)/1, $0x00
+DATA places10<>+344(SB)/1, $0x00
+DATA places10<>+345(SB)/1, $0x01
+DATA places10<>+346(SB)/1, $0x03
+DATA places10<>+347(SB)/1, $0x05
+DATA places10<>+348(SB)/1, $0x00
+DATA places10<>+349(SB)/1, $0x00
+DATA places10<>+350(SB)/1, $0x00
+DATA places10<>+351(SB)/1, $0x00
+DATA places10<>+352(SB)/1, $0x02
+DATA places10<>+353(SB)/1, $0x03
+DATA places10<>+354(SB)/1, $0x05
+DATA places10<>+355(SB)/1, $0x00
+DATA places10<>+356(SB)/1, $0x00
+DATA places10<>+357(SB)/1, $0x00
+DATA places10<>+358(SB)/1, $0x00
+DATA places10<>+359(SB)/1, $0x00
+DATA places10<>+360(SB)/1, $0x00
+DATA places10<>+361(SB)/1, $0x02
+DATA places10<>+362(SB)/1, $0x03
+DATA places10<>+363(SB)/1, $0x05
+DATA places10<>+364(SB)/1, $0x00
+DATA places10<>+365(SB)/1, $0x00
+DATA places10<>+366(SB)/1, $0x00
+DATA places10<>+367(SB)/1, $0x00
+DATA places10<>+368(SB)/1, $0x01
+DATA places10<>+369(SB)/1, $0x02
+DATA places10<>+370(SB)/1, $0x03
+DATA places10<>+371(SB)/1, $0x05
+DATA places10<>+372(SB)/1, $0x00
+DATA places10<>+373(SB)/1, $0x00
+DATA places10<>+374(SB)/1, $0x00
+DATA places10<>+375(SB)/1, $0x00
+DATA places10<>+376(SB)/1, $0x00
+DATA places10<>+377(SB)/1, $0x01
+DATA places10<>+378(SB)/1, $0x02
+DATA places10<>+379(SB)/1, $0x03
+DATA places10<>+380(SB)/1, $0x05
+DATA places10<>+381(SB)/1, $0x00
+DATA places10<>+382(SB)/1, $0x00
+DATA places10<>+383(SB)/1, $0x00
+DATA places10<>+384(SB)/1, $0x04
+DATA places10<>+385(SB)/1, $0x05
+DATA places10<>+386(SB)/1, $0x00
+DATA places10<>+387(SB)/1, $0x00
+DATA places10<>+388(SB)/1, $0x00
+DATA places10<>+389(SB)/1, $0x00
+DATA places10<>+390(SB)/1, $0x00
+DATA places10<>+391(SB)/1, $0x00
+DATA places10<>+392(SB)/1, $0x00
+DATA places10<>+393(SB)/1, $0x04
+DATA places10<>+394(SB)/1, $0x05
+DATA places10<>+395(SB)/1, $0x00
+DATA places10<>+396(SB)/1, $0x00
+DATA places10<>+397(SB)/1, $0x00
+DATA places10<>+398(SB)/1, $0x00
+DATA places10<>+399(SB)/1, $0x00
+DATA places10<>+400(SB)/1, $0x01
+DATA places10<>+401(SB)/1, $0x04
+DATA places10<>+402(SB)/1, $0x05
+DATA places10<>+403(SB)/1, $0x00
+DATA places10<>+404(SB)/1, $0x00
+DATA places10<>+405(SB)/1, $0x00
+DATA places10<>+406(SB)/1, $0x00
+DATA places10<>+407(SB)/1, $0x00
+DATA places10<>+408(SB)/1, $0x00
+DATA places10<>+409(SB)/1, $0x01
+DATA places10<>+410(SB)/1, $0x04
+DATA places10<>+411(SB)/1, $0x05
+DATA places10<>+412(SB)/1, $0x00
+DATA places10<>+413(SB)/1, $0x00
+DATA places10<>+414(SB)/1, $0x00
+DATA places10<>+415(SB)/1, $0x00
+DATA places10<>+416(SB)/1, $0x02
+DATA places10<>+417(SB)/1, $0x04
+DATA places10<>+418(SB)/1, $0x05
+DATA places10<>+419(SB)/1, $0x00
+DATA places10<>+420(SB)/1, $0x00
+DATA places10<>+421(SB)/1, $0x00
+DATA places10<>+422(SB)/1, $0x00
+DATA places10<>+423(SB)/1, $0x00
+DATA places10<>+424(SB)/1, $0x00
+DATA places10<>+425(SB)/1, $0x02
+DATA places10<>+426(SB)/1, $0x04
+DATA places10<>+427(SB)/1, $0x05
+DATA places10<>+428(SB)/1, $0x00
+DATA places10<>+429(SB)/1, $0x00
+DATA places10<>+430(SB)/1, $0x00
+DATA places10<>+431(SB)/1, $0x00
+DATA places10<>+432(SB)/1, $0x01
+DATA places10<>+433(SB)/1, $0x02
+DATA places10<>+434(SB)/1, $0x04
+DATA places10<>+435(SB)/1, $0x05
+DATA places10<>+436(SB)/1, $0x00
+DATA places10<>+437(SB)/1, $0x00
+DATA places10<>+438(SB)/1, $0x00
+DATA places10<>+439(SB)/1, $0x00
+DATA places10<>+440(SB)/1, $0x00
+DATA places10<>+441(SB)/1, $0x01
+DATA places10<>+442(SB)/1, $0x02
+DATA places10<>+443(SB)/1, $0x04
+DATA places10<>+444(SB)/1, $0x05
+DATA places10<>+445(SB)/1, $0x00
+DATA places10<>+446(SB)/1, $0x00
+DATA places10<>+447(SB)/1, $0x00
+DATA places10<>+448(SB)/1, $0x03
+DATA places10<>+449(SB)/1, $0x04
+DATA places10<>+450(SB)/1, $0x05
+DATA places10<>+451(SB)/1, $0x00
+DATA places10<>+452(SB)/1, $0x00
+DATA places10<>+453(SB)/1, $0x00
+DATA places10<>+454(SB)/1, $0x00
+DATA places10<>+455(SB)/1, $0x00
+DATA places10<>+456(SB)/1, $0x00
+DATA places10<>+457(SB)/1, $0x03
+DATA places10<>+458(SB)/1, $0x04
+DATA places10<>+459(SB)/1, $0x05
+DATA places10<>+460(SB)/1, $0x00
+DATA places10<>+461(SB)/1, $0x00
+DATA places10<>+462(SB)/1, $0x00
+DATA places10<>+463(SB)/1, $0x00
+DATA places10<>+464(SB)/1, $0x01
+DATA places10<>+465(SB)/1, $0x03
+DATA places10<>+466(SB)/1, $0x04
+DATA places10<>+467(SB)/1, $0x05
+DATA places10<>+468(SB)/1, $0x00
+DATA places10<>+469(SB)/1, $0x00
+DATA places10<>+470(SB)/1, $0x00
+DATA places10<>+471(SB)/1, $0x00
+DATA places10<>+472(SB)/1, $0x00
+DATA places10<>+473(SB)/1, $0x01
+DATA places10<>+474(SB)/1, $0x03
+DATA places10<>+475(SB)/1, $0x04
+DATA places10<>+476(SB)/1, $0x05
+DATA places10<>+477(SB)/1, $0x00
+DATA places10<>+478(SB)/1, $0x00
+DATA places10<>+479(SB)/1, $0x00
+DATA places10<>+480(SB)/1, $0x02
+DATA places10<>+481(SB)/1, $0x03
+DATA places10<>+482(SB)/1, $0x04
+DATA places10<>+483(SB)/1, $0x05
+DATA places10<>+484(SB)/1, $0x00
+DATA places10<>+485(SB)/1, $0x00
+DATA places10<>+486(SB)/1, $0x00
+DATA places10<>+487(SB)/1, $0x00
+DATA places10<>+488(SB)/1, $0x00
+DATA places10<>+489(SB)/1, $0x02
+DATA places10<>+490(SB)/1, $0x03
+DATA places10<>+491(SB)/1, $0x04
+DATA places10<>+492(SB)/1, $0x05
+DATA places10<>+493(SB)/1, $0x00
+DATA places10<>+494(SB)/1, $0x00
+DATA places10<>+495(SB)/1, $0x00
+DATA places10<>+496(SB)/1, $0x01
+DATA places10<>+497(SB)/1, $0x02
+DATA places10<>+498(SB)/1, $0x03
+DATA places10<>+499(SB)/1, $0x04
+DATA places10<>+500(SB)/1, $0x05
+DATA places10<>+501(SB)/1, $0x00
+DATA places10<>+502(SB)/1, $0x00
+DATA places10<>+503(SB)/1, $0x00
+DATA places10<>+504(SB)/1, $0x00
+DATA places10<>+505(SB)/1, $0x01
+DATA places10<>+506(SB)/1, $0x02
+DATA places10<>+507(SB)/1, $0x03
+DATA places10<>+508(SB)/1, $0x04
+DATA places10<>+509(SB)/1, $0x05
+DATA places10<>+510(SB)/1, $0x00
+DATA places10<>+511(SB)/1, $0x00
+DATA places10<>+512(SB)/1, $0x06
+DATA places10<>+513(SB)/1, $0x00
+DATA places10<>+514(SB)/1, $0x00
+DATA places10<>+515(SB)/1, $0x00
+DATA places10<>+516(SB)/1, $0x00
+DATA places10<>+517(SB)/1, $0x00
+DATA places10<>+518(SB)/1, $0x00
+DATA places10<>+519(SB)/1, $0x00
+DATA places10<>+520(SB)/1, $0x00
+DATA places10<>+521(SB)/1, $0x06
+DATA places10<>+522(SB)/1, $0x00
+DATA places10<>+523(SB)/1, $0x00
+DATA places10<>+524(SB)/1, $0x00
+DATA places10<>+525(SB)/1, $0x00
+DATA places10<>+526(SB)/1, $0x00
+DATA places10<>+527(SB)/1, $0x00
+DATA places10<>+528(SB)/1, $0x01
+DATA places10<>+529(SB)/1, $0x06
+DATA places10<>+530(SB)/1, $0x00
+DATA places10<>+531(SB)/1, $0x00
+DATA places10<>+532(SB)/1, $0x00
+DATA places10<>+533(SB)/1, $0x00
+DATA places10<>+534(SB)/1, $0x00
+DATA places10<>+535(SB)/1, $0x00
+DATA places10<>+536(SB)/1, $0x00
+DATA places10<>+537(SB)/1, $0x01
+DATA places10<>+538(SB)/1, $0x06
+DATA places10<>+539(SB)/1, $0x00
+DATA places10<>+540(SB)/1, $0x00
+DATA places10<>+541(SB)/1, $0x00
+DATA places10<>+542(SB)/1, $0x00
+DATA places10<>+543(SB)/1, $0x00
+DATA places10<>+544(SB)/1, $0x02
+DATA places10<>+545(SB)/1, $0x06
+DATA places10<>+546(SB)/1, $0x00
+DATA places10<>+547(SB)/1, $0x00
+DATA places10<>+548(SB)/1, $0x00
+DATA places10<>+549(SB)/1, $0x00
+DATA places10<>+550(SB)/1, $0x00
+DATA places10<>+551(SB)/1, $0x00
+DATA places10<>+552(SB)/1, $0x00
+DATA places10<>+553(SB)/1, $0x02
+DATA places10<>+554(SB)/1, $0x06
+DATA places10<>+555(SB)/1, $0x00
+DATA places10<>+556(SB)/1, $0x00
+DATA places10<>+557(SB)/1, $0x00
+DATA places10<>+558(SB)/1, $0x00
+DATA places10<>+559(SB)/1, $0x00
+DATA places10<>+560(SB)/1, $0x01
+DATA places10<>+561(SB)/1, $0x02
+DATA places10<>+562(SB)/1, $0x06
+DATA places10<>+563(SB)/1, $0x00
+DATA places10<>+564(SB)/1, $0x00
+DATA places10<>+565(SB)/1, $0x00
+DATA places10<>+566(SB)/1, $0x00
+DATA places10<>+567(SB)/1, $0x00
+DATA places10<>+568(SB)/1, $0x00
+DATA places10<>+569(SB)/1, $0x01
+DATA places10<>+570(SB)/1, $0x02
+DATA places10<>+571(SB)/1, $0x06
+DATA places10<>+572(SB)/1, $0x00
+DATA places10<>+573(SB)/1, $0x00
+DATA places10<>+574(SB)/1, $0x00
+DATA places10<>+575(SB)/1, $0x00
+DATA places10<>+576(SB)/1, $0x03
+DATA places10<>+577(SB)/1, $0x06
+DATA places10<>+578(SB)/1, $0x00
+DATA places10<>+579(SB)/1, $0x00
+DATA places10<>+580(SB)/1, $0x00
+DATA places10<>+581(SB)/1, $0x00
+DATA places10<>+582(SB)/1, $0x00
+DATA places10<>+583(SB)/1, $0x00
+DATA places10<>+584(SB)/1, $0x00
+DATA places10<>+585(SB)/1, $0x03
+DATA places10<>+586(SB)/1, $0x06
+DATA places10<>+587(SB)/1, $0x00
+DATA places10<>+588(SB)/1, $0x00
+DATA places10<>+589(SB)/1, $0x00
+DATA places10<>+590(SB)/1, $0x00
+DATA places10<>+591(SB)/1, $0x00
+DATA places10<>+592(SB)/1, $0x01
+DATA places10<>+593(SB)/1, $0x03
+DATA places10<>+594(SB)/1, $0x06
+DATA places10<>+595(SB)/1, $0x00
+DATA places10<>+596(SB)/1, $0x00
+DATA places10<>+597(SB)/1, $0x00
+DATA places10<>+598(SB)/1, $0x00
+DATA places10<>+599(SB)/1, $0x00
+DATA places10<>+600(SB)/1, $0x00
+DATA places10<>+601(SB)/1, $0x01
+DATA places10<>+602(SB)/1, $0x03
+DATA places10<>+603(SB)/1, $0x06
+DATA places10<>+604(SB)/1, $0x00
+DATA places10<>+605(SB)/1, $0x00
+DATA places10<>+606(SB)/1, $0x00
+DATA places10<>+607(SB)/1, $0x00
+DATA places10<>+608(SB)/1, $0x02
+DATA places10<>+609(SB)/1, $0x03
+DATA places10<>+610(SB)/1, $0x06
+DATA places10<>+611(SB)/1, $0x00
+DATA places10<>+612(SB)/1, $0x00
+DATA places10<>+613(SB)/1, $0x00
+DATA places10<>+614(SB)/1, $0x00
+DATA places10<>+615(SB)/1, $0x00
+DATA places10<>+616(SB)/1, $0x00
+DATA places10<>+617(SB)/1, $0x02
+DATA places10<>+618(SB)/1, $0x03
+DATA places10<>+619(SB)/1, $0x06
+DATA places10<>+620(SB)/1, $0x00
+DATA places10<>+621(SB)/1, $0x00
+DATA places10<>+622(SB)/1, $0x00
+DATA places10<>+623(SB)/1, $0x00
+DATA places10<>+624(SB)/1, $0x01
+DATA places10<>+625(SB)/1, $0x02
+DATA places10<>+626(SB)/1, $0x03
+DATA places10<>+627(SB)/1, $0x06
+DATA places10<>+628(SB)/1, $0x00
+DATA places10<>+629(SB)/1, $0x00
+DATA places10<>+630(SB)/1, $0x00
+DATA places10<>+631(SB)/1, $0x00
+DATA places10<>+632(SB)/1, $0x00
+DATA places10<>+633(SB)/1, $0x01
+DATA places10<>+634(SB)/1, $0x02
+DATA places10<>+635(SB)/1, $0x03
+DATA places10<>+636(SB)/1, $0x06
+DATA places10<>+637(SB)/1, $0x00
+DATA places10<>+638(SB)/1, $0x00
+DATA places10<>+639(SB)/1, $0x00
+DATA places10<>+640(SB)/1, $0x04
+DATA places10<>+641(SB)/1, $0x06
+DATA places10<>+642(SB)/1, $0x00
+DATA places10<>+643(SB)/1, $0x00
+DATA places10<>+644(SB)/1, $0x00
+DATA places10<>+645(SB)/1, $0x00
+DATA places10<>+646(SB)/1, $0x00
+DATA places10<>+647(SB)/1, $0x00
+DATA places10<>+648(SB)/1, $0x00
+DATA places10<>+649(SB)/1, $0x04
+DATA places10<>+650(SB)/1, $0x06
+DATA places10<>+651(SB)/1, $0x00
+DATA places10<>+652(SB)/1, $0x00
+DATA places10<>+653(SB)/1, $0x00
+DATA places10<>+654(SB)/1, $0x00
+DATA places10<>+655(SB)/1, $0x00
+DATA places10<>+656(SB)/1, $0x01
+DATA places10<>+657(SB)/1, $0x04
+DATA places10<>+658(SB)/1, $0x06
+DATA places10<>+659(SB)/1, $0x00
+DATA places10<>+660(SB)/1, $0x00
+DATA places10<>+661(SB)/1, $0x00
+DATA places10<>+662(SB)/1, $0x00
+DATA places10<>+663(SB)/1, $0x00
+DATA places10<>+664(SB)/1, $0x00
+DATA places10<>+665(SB)/1, $0x01
+DATA places10<>+666(SB)/1, $0x04
+DATA places10<>+667(SB)/1, $0x06
+DATA places10<>+668(SB)/1, $0x00
+DATA places10<>+669(SB)/1, $0x00
+DATA places10<>+670(SB)/1, $0x00
+DATA places10<>+671(SB)/1, $0x00
+DATA places10<>+672(SB)/1, $0x02
+DATA places10<>+673(SB)/1, $0x04
+DATA places10<>+674(SB)/1, $0x06
+DATA places10<>+675(SB)/1, $0x00
+DATA places10<>+676(SB)/1, $0x00
+DATA places10<>+677(SB)/1, $0x00
+DATA places10<>+678(SB)/1, $0x00
+DATA places10<>+679(SB)/1, $0x00
+DATA places10<>+680(SB)/1, $0x00
+DATA places10<>+681(SB)/1, $0x02
+DATA places10<>+682(SB)/1, $0x04
+DATA places10<>+683(SB)/1, $0x06
+DATA places10<>+684(SB)/1, $0x00
+DATA places10<>+685(SB)/1, $0x00
+DATA places10<>+686(SB)/1, $0x00
+DATA places10<>+687(SB)/1, $0x00
+DATA places10<>+688(SB)/1, $0x01
+DATA places10<>+689(SB)/1, $0x02
+DATA places10<>+690(SB)/1, $0x04
+DATA places10<>+691(SB)/1, $0x06
+DATA places10<>+692(SB)/1, $0x00
+DATA places10<>+693(SB)/1, $0x00
+DATA places10<>+694(SB)/1, $0x00
+DATA places10<>+695(SB)/1, $0x00
+DATA places10<>+696(SB)/1, $0x00
+DATA places10<>+697(SB)/1, $0x01
+DATA places10<>+698(SB)/1, $0x02
+DATA places10<>+699(SB)/1, $0x04
+DATA places10<>+700(SB)/1, $0x06
+DATA places10<>+701(SB)/1, $0x00
+DATA places10<>+702(SB)/1, $0x00
+DATA places10<>+703(SB)/1, $0x00
+DATA places10<>+704(SB)/1, $0x03
+DATA places10<>+705(SB)/1, $0x04
+DATA places10<>+706(SB)/1, $0x06
+DATA places10<>+707(SB)/1, $0x00
+DATA places10<>+708(SB)/1, $0x00
+DATA places10<>+709(SB)/1, $0x00
+DATA places10<>+710(SB)/1, $0x00
+DATA places10<>+711(SB)/1, $0x00
+DATA places10<>+712(SB)/1, $0x00
+DATA places10<>+713(SB)/1, $0x03
+DATA places10<>+714(SB)/1, $0x04
+DATA places10<>+715(SB)/1, $0x06
+DATA places10<>+716(SB)/1, $0x00
+DATA places10<>+717(SB)/1, $0x00
+DATA places10<>+718(SB)/1, $0x00
+DATA places10<>+719(SB)/1, $0x00
+DATA places10<>+720(SB)/1, $0x01
+DATA places10<>+721(SB)/1, $0x03
+DATA places10<>+722(SB)/1, $0x04
+DATA places10<>+723(SB)/1, $0x06
+DATA places10<>+724(SB)/1, $0x00
+DATA places10<>+725(SB)/1, $0x00
+DATA places10<>+726(SB)/1, $0x00
+DATA places10<>+727(SB)/1, $0x00
+DATA places10<>+728(SB)/1, $0x00
+DATA places10<>+729(SB)/1, $0x01
+DATA places10<>+730(SB)/1, $0x03
+DATA places10<>+731(SB)/1, $0x04
+DATA places10<>+732(SB)/1, $0x06
+DATA places10<>+733(SB)/1, $0x00
+DATA places10<>+734(SB)/1, $0x00
+DATA places10<>+735(SB)/1, $0x00
+DATA places10<>+736(SB)/1, $0x02
+DATA places10<>+737(SB)/1, $0x03
+DATA places10<>+738(SB)/1, $0x04
+DATA places10<>+739(SB)/1, $0x06
+DATA places10<>+740(SB)/1, $0x00
+DATA places10<>+741(SB)/1, $0x00
+DATA places10<>+742(SB)/1, $0x00
+DATA places10<>+743(SB)/1, $0x00
+DATA places10<>+744(SB)/1, $0x00
+DATA places10<>+745(SB)/1, $0x02
+DATA places10<>+746(SB)/1, $0x03
+DATA places10<>+747(SB)/1, $0x04
+DATA places10<>+748(SB)/1, $0x06
+DATA places10<>+749(SB)/1, $0x00
+DATA places10<>+750(SB)/1, $0x00
+DATA places10<>+751(SB)/1, $0x00
+DATA places10<>+752(SB)/1, $0x01
+DATA places10<>+753(SB)/1, $0x02
+DATA places10<>+754(SB)/1, $0x03
+DATA places10<>+755(SB)/1, $0x04
+DATA places10<>+756(SB)/1, $0x06
+DATA places10<>+757(SB)/1, $0x00
+DATA places10<>+758(SB)/1, $0x00
+DATA places10<>+759(SB)/1, $0x00
+DATA places10<>+760(SB)/1, $0x00
+DATA places10<>+761(SB)/1, $0x01
+DATA places10<>+762(SB)/1, $0x02
+DATA places10<>+763(SB)/1, $0x03
+DATA places10<>+764(SB)/1, $0x04
+DATA places10<>+765(SB)/1, $0x06
+DATA places10<>+766(SB)/1, $0x00
+DATA places10<>+767(SB)/1, $0x00
+DATA places10<>+768(SB)/1, $0x05
+DATA places10<>+769(SB)/1, $0x06
+DATA places10<>+770(SB)/1, $0x00
+DATA places10<>+771(SB)/1, $0x00
+DATA places10<>+772(SB)/1, $0x00
+DATA places10<>+773(SB)/1, $0x00
+DATA places10<>+774(SB)/1, $0x00
+DATA places10<>+775(SB)/1, $0x00
+DATA places10<>+776(SB)/1, $0x00
+DATA places10<>+777(SB)/1, $0x05
+DATA places10<>+778(SB)/1, $0x06
+DATA places10<>+779(SB)/1, $0x00
+DATA places10<>+780(SB)/1, $0x00
+DATA places10<>+781(SB)/1, $0x00
+DATA places10<>+782(SB)/1, $0x00
+DATA places10<>+783(SB)/1, $0x00
+DATA places10<>+784(SB)/1, $0x01
+DATA places10<>+785(SB)/1, $0x05
+DATA places10<>+786(SB)/1, $0x06
+DATA places10<>+787(SB)/1, $0x00
+DATA places10<>+788(SB)/1, $0x00
+DATA places10<>+789(SB)/1, $0x00
+DATA places10<>+790(SB)/1, $0x00
+DATA places10<>+791(SB)/1, $0x00
+DATA places10<>+792(SB)/1, $0x00
+DATA places10<>+793(SB)/1, $0x01
+DATA places10<>+794(SB)/1, $0x05
+DATA places10<>+795(SB)/1, $0x06
+DATA places10<>+796(SB)/1, $0x00
+DATA places10<>+797(SB)/1, $0x00
+DATA places10<>+798(SB)/1, $0x00
+DATA places10<>+799(SB)/1, $0x00
+DATA places10<>+800(SB)/1, $0x02
+DATA places10<>+801(SB)/1, $0x05
+DATA places10<>+802(SB)/1, $0x06
+DATA places10<>+803(SB)/1, $0x00
+DATA places10<>+804(SB)/1, $0x00
+DATA places10<>+805(SB)/1, $0x00
+DATA places10<>+806(SB)/1, $0x00
+DATA places10<>+807(SB)/1, $0x00
+DATA places10<>+808(SB)/1, $0x00
+DATA places10<>+809(SB)/1, $0x02
+DATA places10<>+810(SB)/1, $0x05
+DATA places10<>+811(SB)/1, $0x06
+DATA places10<>+812(SB)/1, $0x00
+DATA places10<>+813(SB)/1, $0x00
+DATA places10<>+814(SB)/1, $0x00
+DATA places10<>+815(SB)/1, $0x00
+DATA places10<>+816(SB)/1, $0x01
+DATA places10<>+817(SB)/1, $0x02
+DATA places10<>+818(SB)/1, $0x05
+DATA places10<>+819(SB)/1, $0x06
+DATA places10<>+820(SB)/1, $0x00
+DATA places10<>+821(SB)/1, $0x00
+DATA places10<>+822(SB)/1, $0x00
+DATA places10<>+823(SB)/1, $0x00
+DATA places10<>+824(SB)/1, $0x00
+DATA places10<>+825(SB)/1, $0x01
+DATA places10<>+826(SB)/1, $0x02
+DATA places10<>+827(SB)/1, $0x05
+DATA places10<>+828(SB)/1, $0x06
+DATA places10<>+829(SB)/1, $0x00
+DATA places10<>+830(SB)/1, $0x00
+DATA places10<>+831(SB)/1, $0x00
+DATA places10<>+832(SB)/1, $0x03
+DATA places10<>+833(SB)/1, $0x05
+DATA places10<>+834(SB)/1, $0x06
+DATA places10<>+835(SB)/1, $0x00
+DATA places10<>+836(SB)/1, $0x00
+DATA places10<>+837(SB)/1, $0x00
+DATA places10<>+838(SB)/1, $0x00
+DATA places10<>+839(SB)/1, $0x00
+DATA places10<>+840(SB)/1, $0x00
+DATA places10<>+841(SB)/1, $0x03
+DATA places10<>+842(SB)/1, $0x05
+DATA places10<>+843(SB)/1, $0x06
+DATA places10<>+844(SB)/1, $0x00
+DATA places10<>+845(SB)/1, $0x00
+DATA places10<>+846(SB)/1, $0x00
+DATA places10<>+847(SB)/1, $0x00
+DATA places10<>+848(SB)/1, $0x01
+DATA places10<>+849(SB)/1, $0x03
+DATA places10<>+850(SB)/1, $0x05
+DATA places10<>+851(SB)/1, $0x06
+DATA places10<>+852(SB)/1, $0x00
+DATA places10<>+853(SB)/1, $0x00
+DATA places10<>+854(SB)/1, $0x00
+DATA places10<>+855(SB)/1, $0x00
+DATA places10<>+856(SB)/1, $0x00
+DATA places10<>+857(SB)/1, $0x01
+DATA places10<>+858(SB)/1, $0x03
+DATA places10<>+859(SB)/1, $0x05
+DATA places10<>+860(SB)/1, $0x06
+DATA places10<>+861(SB)/1, $0x00
+DATA places10<>+862(SB)/1, $0x00
+DATA places10<>+863(SB)/1, $0x00
+DATA places10<>+864(SB)/1, $0x02
+DATA places10<>+865(SB)/1, $0x03
+DATA places10<>+866(SB)/1, $0x05
+DATA places10<>+867(SB)/1, $0x06
+DATA places10<>+868(SB)/1, $0x00
+DATA places10<>+869(SB)/1, $0x00
+DATA places10<>+870(SB)/1, $0x00
+DATA places10<>+871(SB)/1, $0x00
+DATA places10<>+872(SB)/1, $0x00
+DATA places10<>+873(SB)/1, $0x02
+DATA places10<>+874(SB)/1, $0x03
+DATA places10<>+875(SB)/1, $0x05
+DATA places10<>+876(SB)/1, $0x06
+DATA places10<>+877(SB)/1, $0x00
+DATA places10<>+878(SB)/1, $0x00
+DATA places10<>+879(SB)/1, $0x00
+DATA places10<>+880(SB)/1, $0x01
+DATA places10<>+881(SB)/1, $0x02
+DATA places10<>+882(SB)/1, $0x03
+DATA places10<>+883(SB)/1, $0x05
+DATA places10<>+884(SB)/1, $0x06
+DATA places10<>+885(SB)/1, $0x00
+DATA places10<>+886(SB)/1, $0x00
+DATA places10<>+887(SB)/1, $0x00
+DATA places10<>+888(SB)/1, $0x00
+DATA places10<>+889(SB)/1, $0x01
+DATA places10<>+890(SB)/1, $0x02
+DATA places10<>+891(SB)/1, $0x03
+DATA places10<>+892(SB)/1, $0x05
+DATA places10<>+893(SB)/1, $0x06
+DATA places10<>+894(SB)/1, $0x00
+DATA places10<>+895(SB)/1, $0x00
+DATA places10<>+896(SB)/1, $0x04
+DATA places10<>+897(SB)/1, $0x05
+DATA places10<>+898(SB)/1, $0x06
+DATA places10<>+899(SB)/1, $0x00
+DATA places10<>+900(SB)/1, $0x00
+DATA places10<>+901(SB)/1, $0x00
+DATA places10<>+902(SB)/1, $0x00
+DATA places10<>+903(SB)/1, $0x00
+DATA places10<>+904(SB)/1, $0x00
+DATA places10<>+905(SB)/1, $0x04
+DATA places10<>+906(SB)/1, $0x05
+DATA places10<>+907(SB)/1, $0x06
+DATA places10<>+908(SB)/1, $0x00
+DATA places10<>+909(SB)/1, $0x00
+DATA places10<>+910(SB)/1, $0x00
+DATA places10<>+911(SB)/1, $0x00
+DATA places10<>+912(SB)/1, $0x01
+DATA places10<>+913(SB)/1, $0x04
+DATA places10<>+914(SB)/1, $0x05
+DATA places10<>+915(SB)/1, $0x06
+DATA places10<>+916(SB)/1, $0x00
+DATA places10<>+917(SB)/1, $0x00
+DATA places10<>+918(SB)/1, $0x00
+DATA places10<>+919(SB)/1, $0x00
+DATA places10<>+920(SB)/1, $0x00
+DATA places10<>+921(SB)/1, $0x01
+DATA places10<>+922(SB)/1, $0x04
+DATA places10<>+923(SB)/1, $0x05
+DATA places10<>+924(SB)/1, $0x06
+DATA places10<>+925(SB)/1, $0x00
+DATA places10<>+926(SB)/1, $0x00
+DATA places10<>+927(SB)/1, $0x00
+DATA places10<>+928(SB)/1, $0x02
+DATA places10<>+929(SB)/1, $0x04
+DATA places10<>+930(SB)/1, $0x05
+DATA places10<>+931(SB)/1, $0x06
+DATA places10<>+932(SB)/1, $0x00
+DATA places10<>+933(SB)/1, $0x00
+DATA places10<>+934(SB)/1, $0x00
+DATA places10<>+935(SB)/1, $0x00
+DATA places10<>+936(SB)/1, $0x00
+DATA places10<>+937(SB)/1, $0x02
+DATA places10<>+938(SB)/1, $0x04
+DATA places10<>+939(SB)/1, $0x05
+DATA places10<>+940(SB)/1, $0x06
+DATA places10<>+941(SB)/1, $0x00
+DATA places10<>+942(SB)/1, $0x00
+DATA places10<>+943(SB)/1, $0x00
+DATA places10<>+944(SB)/1, $0x01
+DATA places10<>+945(SB)/1, $0x02
+DATA places10<>+946(SB)/1, $0x04
+DATA places10<>+947(SB)/1, $0x05
+DATA places10<>+948(SB)/1, $0x06
+DATA places10<>+949(SB)/1, $0x00
+DATA places10<>+950(SB)/1, $0x00
+DATA places10<>+951(SB)/1, $0x00
+DATA places10<>+952(SB)/1, $0x00
+DATA places10<>+953(SB)/1, $0x01
+DATA places10<>+954(SB)/1, $0x02
+DATA places10<>+955(SB)/1, $0x04
+DATA places10<>+956(SB)/1, $0x05
+DATA places10<>+957(SB)/1, $0x06
+DATA places10<>+958(SB)/1, $0x00
+DATA places10<>+959(SB)/1, $0x00
+DATA places10<>+960(SB)/1, $0x03
+DATA places10<>+961(SB)/1, $0x04
+DATA places10<>+962(SB)/1, $0x05
+DATA places10<>+963(SB)/1, $0x06
+DATA places10<>+964(SB)/1, $0x00
+DATA places10<>+965(SB)/1, $0x00
+DATA places10<>+966(SB)/1, $0x00
+DATA places10<>+967(SB)/1, $0x00
+DATA places10<>+968(SB)/1, $0x00
+DATA places10<>+969(SB)/1, $0x03
+DATA places10<>+970(SB)/1, $0x04
+DATA places10<>+971(SB)/1, $0x05
+DATA places10<>+972(SB)/1, $0x06
+DATA places10<>+973(SB)/1, $0x00
+DATA places10<>+974(SB)/1, $0x00
+DATA places10<>+975(SB)/1, $0x00
+DATA places10<>+976(SB)/1, $0x01
+DATA places10<>+977(SB)/1, $0x03
+DATA places10<>+978(SB)/1, $0x04
+DATA places10<>+979(SB)/1, $0x05
+DATA places10<>+980(SB)/1, $0x06
+DATA places10<>+981(SB)/1, $0x00
+DATA places10<>+982(SB)/1, $0x00
+DATA places10<>+983(SB)/1, $0x00
+DATA places10<>+984(SB)/1, $0x00
+DATA places10<>+985(SB)/1, $0x01
+DATA places10<>+986(SB)/1, $0x03
+DATA places10<>+987(SB)/1, $0x04
+DATA places10<>+988(SB)/1, $0x05
+DATA places10<>+989(SB)/1, $0x06
+DATA places10<>+990(SB)/1, $0x00
+DATA places10<>+991(SB)/1, $0x00
+DATA places10<>+992(SB)/1, $0x02
+DATA places10<>+993(SB)/1, $0x03
+DATA places10<>+994(SB)/1, $0x04
+DATA places10<>+995(SB)/1, $0x05
+DATA places10<>+996(SB)/1, $0x06
+DATA places10<>+997(SB)/1, $0x00
+DATA places10<>+998(SB)/1, $0x00
+DATA places10<>+999(SB)/1, $0x00
+DATA places10<>+1000(SB)/1, $0x00
+DATA places10<>+1001(SB)/1, $0x02
+DATA places10<>+1002(SB)/1, $0x03
+DATA places10<>+1003(SB)/1, $0x04
+DATA places10<>+1004(SB)/1, $0x05
+DATA places10<>+1005(SB)/1, $0x06
+DATA places10<>+1006(SB)/1, $0x00
+DATA places10<>+1007(SB)/1, $0x00
+DATA places10<>+1008(SB)/1, $0x01
+DATA places10<>+1009(SB)/1, $0x02
+DATA places10<>+1010(SB)/1, $0x03
+DATA places10<>+1011(SB)/1, $0x04
+DATA places10<>+1012(SB)/1, $0x05
+DATA places10<>+1013(SB)/1, $0x06
+DATA places10<>+1014(SB)/1, $0x00
+DATA places10<>+1015(SB)/1, $0x00
+DATA places10<>+1016(SB)/1, $0x00
+DATA places10<>+1017(SB)/1, $0x01
+DATA places10<>+1018(SB)/1, $0x02
+DATA places10<>+1019(SB)/1, $0x03
+DATA places10<>+1020(SB)/1, $0x04
+DATA places10<>+1021(SB)/1, $0x05
+DATA places10<>+1022(SB)/1, $0x06
+DATA places10<>+1023(SB)/1, $0x00
+DATA places10<>+1024(SB)/1, $0x07
+DATA places10<>+1025(SB)/1, $0x00
+DATA places10<>+1026(SB)/1, $0x00
+DATA places10<>+1027(SB)/1, $0x00
+DATA places10<>+1028(SB)/1, $0x00
+DATA places10<>+1029(SB)/1, $0x00
+DATA places10<>+1030(SB)/1, $0x00
+DATA places10<>+1031(SB)/1, $0x00
+DATA places10<>+1032(SB)/1, $0x00
+DATA places10<>+1033(SB)/1, $0x07
+DATA places10<>+1034(SB)/1, $0x00
+DATA places10<>+1035(SB)/1, $0x00
+DATA places10<>+1036(SB)/1, $0x00
+DATA places10<>+1037(SB)/1, $0x00
+DATA places10<>+1038(SB)/1, $0x00
+DATA places10<>+1039(SB)/1, $0x00
+DATA places10<>+1040(SB)/1, $0x01
+DATA places10<>+1041(SB)/1, $0x07
+DATA places10<>+1042(SB)/1, $0x00
+DATA places10<>+1043(SB)/1, $0x00
+DATA places10<>+1044(SB)/1, $0x00
+DATA places10<>+1045(SB)/1, $0x00
+DATA places10<>+1046(SB)/1, $0x00
+DATA places10<>+1047(SB)/1, $0x00
+DATA places10<>+1048(SB)/1, $0x00
+DATA places10<>+1049(SB)/1, $0x01
+DATA places10<>+1050(SB)/1, $0x07
+DATA places10<>+1051(SB)/1, $0x00
+DATA places10<>+1052(SB)/1, $0x00
+DATA places10<>+1053(SB)/1, $0x00
+DATA places10<>+1054(SB)/1, $0x00
+DATA places10<>+1055(SB)/1, $0x00
+DATA places10<>+1056(SB)/1, $0x02
+DATA places10<>+1057(SB)/1, $0x07
+DATA places10<>+1058(SB)/1, $0x00
+DATA places10<>+1059(SB)/1, $0x00
+DATA places10<>+1060(SB)/1, $0x00
+DATA places10<>+1061(SB)/1, $0x00
+DATA places10<>+1062(SB)/1, $0x00
+DATA places10<>+1063(SB)/1, $0x00
+DATA places10<>+1064(SB)/1, $0x00
+DATA places10<>+1065(SB)/1, $0x02
+DATA places10<>+1066(SB)/1, $0x07
+DATA places10<>+1067(SB)/1, $0x00
+DATA places10<>+1068(SB)/1, $0x00
+DATA places10<>+1069(SB)/1, $0x00
+DATA places10<>+1070(SB)/1, $0x00
+DATA places10<>+1071(SB)/1, $0x00
+DATA places10<>+1072(SB)/1, $0x01
+DATA places10<>+1073(SB)/1, $0x02
+DATA places10<>+1074(SB)/1, $0x07
+DATA places10<>+1075(SB)/1, $0x00
+DATA places10<>+1076(SB)/1, $0x00
+DATA places10<>+1077(SB)/1, $0x00
+DATA places10<>+1078(SB)/1, $0x00
+DATA places10<>+1079(SB)/1, $0x00
+DATA places10<>+1080(SB)/1, $0x00
+DATA places10<>+1081(SB)/1, $0x01
+DATA places10<>+1082(SB)/1, $0x02
+DATA places10<>+1083(SB)/1, $0x07
+DATA places10<>+1084(SB)/1, $0x00
+DATA places10<>+1085(SB)/1, $0x00
+DATA places10<>+1086(SB)/1, $0x00
+DATA places10<>+1087(SB)/1, $0x00
+DATA places10<>+1088(SB)/1, $0x03
+DATA places10<>+1089(SB)/1, $0x07
+DATA places10<>+1090(SB)/1, $0x00
+DATA places10<>+1091(SB)/1, $0x00
+DATA places10<>+1092(SB)/1, $0x00
+DATA places10<>+1093(SB)/1, $0x00
+DATA places10<>+1094(SB)/1, $0x00
+DATA places10<>+1095(SB)/1, $0x00
+DATA places10<>+1096(SB)/1, $0x00
+DATA places10<>+1097(SB)/1, $0x03
+DATA places10<>+1098(SB)/1, $0x07
+DATA places10<>+1099(SB)/1, $0x00
+DATA places10<>+1100(SB)/1, $0x00
+DATA places10<>+1101(SB)/1, $0x00
+DATA places10<>+1102(SB)/1, $0x00
+DATA places10<>+1103(SB)/1, $0x00
+DATA places10<>+1104(SB)/1, $0x01
+DATA places10<>+1105(SB)/1, $0x03
+DATA places10<>+1106(SB)/1, $0x07
+DATA places10<>+1107(SB)/1, $0x00
+DATA places10<>+1108(SB)/1, $0x00
+DATA places10<>+1109(SB)/1, $0x00
+DATA places10<>+1110(SB)/1, $0x00
+DATA places10<>+1111(SB)/1, $0x00
+DATA places10<>+1112(SB)/1, $0x00
+DATA places10<>+1113(SB)/1, $0x01
+DATA places10<>+1114(SB)/1, $0x03
+DATA places10<>+1115(SB)/1, $0x07
+DATA places10<>+1116(SB)/1, $0x00
+DATA places10<>+1117(SB)/1, $0x00
+DATA places10<>+1118(SB)/1, $0x00
+DATA places10<>+1119(SB)/1, $0x00
+DATA places10<>+1120(SB)/1, $0x02
+DATA places10<>+1121(SB)/1, $0x03
+DATA places10<>+1122(SB)/1, $0x07
+DATA places10<>+1123(SB)/1, $0x00
+DATA places10<>+1124(SB)/1, $0x00
+DATA places10<>+1125(SB)/1, $0x00
+DATA places10<>+1126(SB)/1, $0x00
+DATA places10<>+1127(SB)/1, $0x00
+DATA places10<>+1128(SB)/1, $0x00
+DATA places10<>+1129(SB)/1, $0x02
+DATA places10<>+1130(SB)/1, $0x03
+DATA places10<>+1131(SB)/1, $0x07
+DATA places10<>+1132(SB)/1, $0x00
+DATA places10<>+1133(SB)/1, $0x00
+DATA places10<>+1134(SB)/1, $0x00
+DATA places10<>+1135(SB)/1, $0x00
+DATA places10<>+1136(SB)/1, $0x01
+DATA places10<>+1137(SB)/1, $0x02
+DATA places10<>+1138(SB)/1, $0x03
+DATA places10<>+1139(SB)/1, $0x07
+DATA places10<>+1140(SB)/1, $0x00
+DATA places10<>+1141(SB)/1, $0x00
+DATA places10<>+1142(SB)/1, $0x00
+DATA places10<>+1143(SB)/1, $0x00
+DATA places10<>+1144(SB)/1, $0x00
+DATA places10<>+1145(SB)/1, $0x01
+DATA places10<>+1146(SB)/1, $0x02
+DATA places10<>+1147(SB)/1, $0x03
+DATA places10<>+1148(SB)/1, $0x07
+DATA places10<>+1149(SB)/1, $0x00
+DATA places10<>+1150(SB)/1, $0x00
+DATA places10<>+1151(SB)/1, $0x00
+DATA places10<>+1152(SB)/1, $0x04
+DATA places10<>+1153(SB)/1, $0x07
+DATA places10<>+1154(SB)/1, $0x00
+DATA places10<>+1155(SB)/1, $0x00
+DATA places10<>+1156(SB)/1, $0x00
+DATA places10<>+1157(SB)/1, $0x00
+DATA places10<>+1158(SB)/1, $0x00
+DATA places10<>+1159(SB)/1, $0x00
+DATA places10<>+1160(SB)/1, $0x00
+DATA places10<>+1161(SB)/1, $0x04
+DATA places10<>+1162(SB)/1, $0x07
+DATA places10<>+1163(SB)/1, $0x00
+DATA places10<>+1164(SB)/1, $0x00
+DATA places10<>+1165(SB)/1, $0x00
+DATA places10<>+1166(SB)/1, $0x00
+DATA places10<>+1167(SB)/1, $0x00
+DATA places10<>+1168(SB)/1, $0x01
+DATA places10<>+1169(SB)/1, $0x04
+DATA places10<>+1170(SB)/1, $0x07
+DATA places10<>+1171(SB)/1, $0x00
+DATA places10<>+1172(SB)/1, $0x00
+DATA places10<>+1173(SB)/1, $0x00
+DATA places10<>+1174(SB)/1, $0x00
+DATA places10<>+1175(SB)/1, $0x00
+DATA places10<>+1176(SB)/1, $0x00
+DATA places10<>+1177(SB)/1, $0x01
+DATA places10<>+1178(SB)/1, $0x04
+DATA places10<>+1179(SB)/1, $0x07
+DATA places10<>+1180(SB)/1, $0x00
+DATA places10<>+1181(SB)/1, $0x00
+DATA places10<>+1182(SB)/1, $0x00
+DATA places10<>+1183(SB)/1, $0x00
+DATA places10<>+1184(SB)/1, $0x02
+DATA places10<>+1185(SB)/1, $0x04
+DATA places10<>+1186(SB)/1, $0x07
+DATA places10<>+1187(SB)/1, $0x00
+DATA places10<>+1188(SB)/1, $0x00
+DATA places10<>+1189(SB)/1, $0x00
+DATA places10<>+1190(SB)/1, $0x00
+DATA places10<>+1191(SB)/1, $0x00
+DATA places10<>+1192(SB)/1, $0x00
+DATA places10<>+1193(SB)/1, $0x02
+DATA places10<>+1194(SB)/1, $0x04
+DATA places10<>+1195(SB)/1, $0x07
+DATA places10<>+1196(SB)/1, $0x00
+DATA places10<>+1197(SB)/1, $0x00
+DATA places10<>+1198(SB)/1, $0x00
+DATA places10<>+1199(SB)/1, $0x00
+DATA places10<>+1200(SB)/1, $0x01
+DATA places10<>+1201(SB)/1, $0x02
+DATA places10<>+1202(SB)/1, $0x04
+DATA places10<>+1203(SB)/1, $0x07
+DATA places10<>+1204(SB)/1, $0x00
+DATA places10<>+1205(SB)/1, $0x00
+DATA places10<>+1206(SB)/1, $0x00
+DATA places10<>+1207(SB)/1, $0x00
+DATA places10<>+1208(SB)/1, $0x00
+DATA places10<>+1209(SB)/1, $0x01
+DATA places10<>+1210(SB)/1, $0x02
+DATA places10<>+1211(SB)/1, $0x04
+DATA places10<>+1212(SB)/1, $0x07
+DATA places10<>+1213(SB)/1, $0x00
+DATA places10<>+1214(SB)/1, $0x00
+DATA places10<>+1215(SB)/1, $0x00
+DATA places10<>+1216(SB)/1, $0x03
+DATA places10<>+1217(SB)/1, $0x04
+DATA places10<>+1218(SB)/1, $0x07
+DATA places10<>+1219(SB)/1, $0x00
+DATA places10<>+1220(SB)/1, $0x00
+DATA places10<>+1221(SB)/1, $0x00
+DATA places10<>+1222(SB)/1, $0x00
+DATA places10<>+1223(SB)/1, $0x00
+DATA places10<>+1224(SB)/1, $0x00
+DATA places10<>+1225(SB)/1, $0x03
+DATA places10<>+1226(SB)/1, $0x04
+DATA places10<>+1227(SB)/1, $0x07
+DATA places10<>+1228(SB)/1, $0x00
+DATA places10<>+1229(SB)/1, $0x00
+DATA places10<>+1230(SB)/1, $0x00
+DATA places10<>+1231(SB)/1, $0x00
+DATA places10<>+1232(SB)/1, $0x01
+DATA places10<>+1233(SB)/1, $0x03
+DATA places10<>+1234(SB)/1, $0x04
+DATA places10<>+1235(SB)/1, $0x07
+DATA places10<>+1236(SB)/1, $0x00
+DATA places10<>+1237(SB)/1, $0x00
+DATA places10<>+1238(SB)/1, $0x00
+DATA places10<>+1239(SB)/1, $0x00
+DATA places10<>+1240(SB)/1, $0x00
+DATA places10<>+1241(SB)/1, $0x01
+DATA places10<>+1242(SB)/1, $0x03
+DATA places10<>+1243(SB)/1, $0x04
+DATA places10<>+1244(SB)/1, $0x07
+DATA places10<>+1245(SB)/1, $0x00
+DATA places10<>+1246(SB)/1, $0x00
+DATA places10<>+1247(SB)/1, $0x00
+DATA places10<>+1248(SB)/1, $0x02
+DATA places10<>+1249(SB)/1, $0x03
+DATA places10<>+1250(SB)/1, $0x04
+DATA places10<>+1251(SB)/1, $0x07
+DATA places10<>+1252(SB)/1, $0x00
+DATA places10<>+1253(SB)/1, $0x00
+DATA places10<>+1254(SB)/1, $0x00
+DATA places10<>+1255(SB)/1, $0x00
+DATA places10<>+1256(SB)/1, $0x00
+DATA places10<>+1257(SB)/1, $0x02
+DATA places10<>+1258(SB)/1, $0x03
+DATA places10<>+1259(SB)/1, $0x04
+DATA places10<>+1260(SB)/1, $0x07
+DATA places10<>+1261(SB)/1, $0x00
+DATA places10<>+1262(SB)/1, $0x00
+DATA places10<>+1263(SB)/1, $0x00
+DATA places10<>+1264(SB)/1, $0x01
+DATA places10<>+1265(SB)/1, $0x02
+DATA places10<>+1266(SB)/1, $0x03
+DATA places10<>+1267(SB)/1, $0x04
+DATA places10<>+1268(SB)/1, $0x07
+DATA places10<>+1269(SB)/1, $0x00
+DATA places10<>+1270(SB)/1, $0x00
+DATA places10<>+1271(SB)/1, $0x00
+DATA places10<>+1272(SB)/1, $0x00
+DATA places10<>+1273(SB)/1, $0x01
+DATA places10<>+1274(SB)/1, $0x02
+DATA places10<>+1275(SB)/1, $0x03
+DATA places10<>+1276(SB)/1, $0x04
+DATA places10<>+1277(SB)/1, $0x07
+DATA places10<>+1278(SB)/1, $0x00
+DATA places10<>+1279(SB)/1, $0x00
+DATA places10<>+1280(SB)/1, $0x05
+DATA places10<>+1281(SB)/1, $0x07
+DATA places10<>+1282(SB)/1, $0x00
+DATA places10<>+1283(SB)/1, $0x00
+DATA places10<>+1284(SB)/1, $0x00
+DATA places10<>+1285(SB)/1, $0x00
+DATA places10<>+1286(SB)/1, $0x00
+DATA places10<>+1287(SB)/1, $0x00
+DATA places10<>+1288(SB)/1, $0x00
+DATA places10<>+1289(SB)/1, $0x05
+DATA places10<>+1290(SB)/1, $0x07
+DATA places10<>+1291(SB)/1, $0x00
+DATA places10<>+1292(SB)/1, $0x00
+DATA places10<>+1293(SB)/1, $0x00
+DATA places10<>+1294(SB)/1, $0x00
+DATA places10<>+1295(SB)/1, $0x00
+DATA places10<>+1296(SB)/1, $0x01
+DATA places10<>+1297(SB)/1, $0x05
+DATA places10<>+1298(SB)/1, $0x07
+DATA places10<>+1299(SB)/1, $0x00
+DATA places10<>+1300(SB)/1, $0x00
+DATA places10<>+1301(SB)/1, $0x00
+DATA places10<>+1302(SB)/1, $0x00
+DATA places10<>+1303(SB)/1, $0x00
+DATA places10<>+1304(SB)/1, $0x00
+DATA places10<>+1305(SB)/1, $0x01
+DATA places10<>+1306(SB)/1, $0x05
+DATA places10<>+1307(SB)/1, $0x07
+DATA places10<>+1308(SB)/1, $0x00
+DATA places10<>+1309(SB)/1, $0x00
+DATA places10<>+1310(SB)/1, $0x00
+DATA places10<>+1311(SB)/1, $0x00
+DATA places10<>+1312(SB)/1, $0x02
+DATA places10<>+1313(SB)/1, $0x05
+DATA places10<>+1314(SB)/1, $0x07
+DATA places10<>+1315(SB)/1, $0x00
+DATA places10<>+1316(SB)/1, $0x00
+DATA places10<>+1317(SB)/1, $0x00
+DATA places10<>+1318(SB)/1, $0x00
+DATA places10<>+1319(SB)/1, $0x00
+DATA places10<>+1320(SB)/1, $0x00
+DATA places10<>+1321(SB)/1, $0x02
+DATA places10<>+1322(SB)/1, $0x05
+DATA places10<>+1323(SB)/1, $0x07
+DATA places10<>+1324(SB)/1, $0x00
+DATA places10<>+1325(SB)/1, $0x00
+DATA places10<>+1326(SB)/1, $0x00
+DATA places10<>+1327(SB)/1, $0x00
+DATA places10<>+1328(SB)/1, $0x01
+DATA places10<>+1329(SB)/1, $0x02
+DATA places10<>+1330(SB)/1, $0x05
+DATA places10<>+1331(SB)/1, $0x07
+DATA places10<>+1332(SB)/1, $0x00
+DATA places10<>+1333(SB)/1, $0x00
+DATA places10<>+1334(SB)/1, $0x00
+DATA places10<>+1335(SB)/1, $0x00
+DATA places10<>+1336(SB)/1, $0x00
+DATA places10<>+1337(SB)/1, $0x01
+DATA places10<>+1338(SB)/1, $0x02
+DATA places10<>+1339(SB)/1, $0x05
+DATA places10<>+1340(SB)/1, $0x07
+DATA places10<>+1341(SB)/1, $0x00
+DATA places10<>+1342(SB)/1, $0x00
+DATA places10<>+1343(SB)/1, $0x00
+DATA places10<>+1344(SB)/1, $0x03
+DATA places10<>+1345(SB)/1, $0x05
+DATA places10<>+1346(SB)/1, $0x07
+DATA places10<>+1347(SB)/1, $0x00
+DATA places10<>+1348(SB)/1, $0x00
+DATA places10<>+1349(SB)/1, $0x00
+DATA places10<>+1350(SB)/1, $0x00
+DATA places10<>+1351(SB)/1, $0x00
+DATA places10<>+1352(SB)/1, $0x00
+DATA places10<>+1353(SB)/1, $0x03
+DATA places10<>+1354(SB)/1, $0x05
+DATA places10<>+1355(SB)/1, $0x07
+DATA places10<>+1356(SB)/1, $0x00
+DATA places10<>+1357(SB)/1, $0x00
+DATA places10<>+1358(SB)/1, $0x00
+DATA places10<>+1359(SB)/1, $0x00
+DATA places10<>+1360(SB)/1, $0x01
+DATA places10<>+1361(SB)/1, $0x03
+DATA places10<>+1362(SB)/1, $0x05
+DATA places10<>+1363(SB)/1, $0x07
+DATA places10<>+1364(SB)/1, $0x00
+DATA places10<>+1365(SB)/1, $0x00
+DATA places10<>+1366(SB)/1, $0x00
+DATA places10<>+1367(SB)/1, $0x00
+DATA places10<>+1368(SB)/1, $0x00
+DATA places10<>+1369(SB)/1, $0x01
+DATA places10<>+1370(SB)/1, $0x03
+DATA places10<>+1371(SB)/1, $0x05
+DATA places10<>+1372(SB)/1, $0x07
+DATA places10<>+1373(SB)/1, $0x00
+DATA places10<>+1374(SB)/1, $0x00
+DATA places10<>+1375(SB)/1, $0x00
+DATA places10<>+1376(SB)/1, $0x02
+DATA places10<>+1377(SB)/1, $0x03
+DATA places10<>+1378(SB)/1, $0x05
+DATA places10<>+1379(SB)/1, $0x07
+DATA places10<>+1380(SB)/1, $0x00
+DATA places10<>+1381(SB)/1, $0x00
+DATA places10<>+1382(SB)/1, $0x00
+DATA places10<>+1383(SB)/1, $0x00
+DATA places10<>+1384(SB)/1, $0x00
+DATA places10<>+1385(SB)/1, $0x02
+DATA places10<>+1386(SB)/1, $0x03
+DATA places10<>+1387(SB)/1, $0x05
+DATA places10<>+1388(SB)/1, $0x07
+DATA places10<>+1389(SB)/1, $0x00
+DATA places10<>+1390(SB)/1, $0x00
+DATA places10<>+1391(SB)/1, $0x00
+DATA places10<>+1392(SB)/1, $0x01
+DATA places10<>+1393(SB)/1, $0x02
+DATA places10<>+1394(SB)/1, $0x03
+DATA places10<>+1395(SB)/1, $0x05
+DATA places10<>+1396(SB)/1, $0x07
+DATA places10<>+1397(SB)/1, $0x00
+DATA places10<>+1398(SB)/1, $0x00
+DATA places10<>+1399(SB)/1, $0x00
+DATA places10<>+1400(SB)/1, $0x00
+DATA places10<>+1401(SB)/1, $0x01
+DATA places10<>+1402(SB)/1, $0x02
+DATA places10<>+1403(SB)/1, $0x03
+DATA places10<>+1404(SB)/1, $0x05
+DATA places10<>+1405(SB)/1, $0x07
+DATA places10<>+1406(SB)/1, $0x00
+DATA places10<>+1407(SB)/1, $0x00
+DATA places10<>+1408(SB)/1, $0x04
+DATA places10<>+1409(SB)/1, $0x05
+DATA places10<>+1410(SB)/1, $0x07
+DATA places10<>+1411(SB)/1, $0x00
+DATA places10<>+1412(SB)/1, $0x00
+DATA places10<>+1413(SB)/1, $0x00
+DATA places10<>+1414(SB)/1, $0x00
+DATA places10<>+1415(SB)/1, $0x00
+DATA places10<>+1416(SB)/1, $0x00
+DATA places10<>+1417(SB)/1, $0x04
+DATA places10<>+1418(SB)/1, $0x05
+DATA places10<>+1419(SB)/1, $0x07
+DATA places10<>+1420(SB)/1, $0x00
+DATA places10<>+1421(SB)/1, $0x00
+DATA places10<>+1422(SB)/1, $0x00
+DATA places10<>+1423(SB)/1, $0x00
+DATA places10<>+1424(SB)/1, $0x01
+DATA places10<>+1425(SB)/1, $0x04
+DATA places10<>+1426(SB)/1, $0x05
+DATA places10<>+1427(SB)/1, $0x07
+DATA places10<>+1428(SB)/1, $0x00
+DATA places10<>+1429(SB)/1, $0x00
+DATA places10<>+1430(SB)/1, $0x00
+DATA places10<>+1431(SB)/1, $0x00
+DATA places10<>+1432(SB)/1, $0x00
+DATA places10<>+1433(SB)/1, $0x01
+DATA places10<>+1434(SB)/1, $0x04
+DATA places10<>+1435(SB)/1, $0x05
+DATA places10<>+1436(SB)/1, $0x07
+DATA places10<>+1437(SB)/1, $0x00
+DATA places10<>+1438(SB)/1, $0x00
+DATA places10<>+1439(SB)/1, $0x00
+DATA places10<>+1440(SB)/1, $0x02
+DATA places10<>+1441(SB)/1, $0x04
+DATA places10<>+1442(SB)/1, $0x05
+DATA places10<>+1443(SB)/1, $0x07
+DATA places10<>+1444(SB)/1, $0x00
+DATA places10<>+1445(SB)/1, $0x00
+DATA places10<>+1446(SB)/1, $0x00
+DATA places10<>+1447(SB)/1, $0x00
+DATA places10<>+1448(SB)/1, $0x00
+DATA places10<>+1449(SB)/1, $0x02
+DATA places10<>+1450(SB)/1, $0x04
+DATA places10<>+1451(SB)/1, $0x05
+DATA places10<>+1452(SB)/1, $0x07
+DATA places10<>+1453(SB)/1, $0x00
+DATA places10<>+1454(SB)/1, $0x00
+DATA places10<>+1455(SB)/1, $0x00
+DATA places10<>+1456(SB)/1, $0x01
+DATA places10<>+1457(SB)/1, $0x02
+DATA places10<>+1458(SB)/1, $0x04
+DATA places10<>+1459(SB)/1, $0x05
+DATA places10<>+1460(SB)/1, $0x07
+DATA places10<>+1461(SB)/1, $0x00
+DATA places10<>+1462(SB)/1, $0x00
+DATA places10<>+1463(SB)/1, $0x00
+DATA places10<>+1464(SB)/1, $0x00
+DATA places10<>+1465(SB)/1, $0x01
+DATA places10<>+1466(SB)/1, $0x02
+DATA places10<>+1467(SB)/1, $0x04
+DATA places10<>+1468(SB)/1, $0x05
+DATA places10<>+1469(SB)/1, $0x07
+DATA places10<>+1470(SB)/1, $0x00
+DATA places10<>+1471(SB)/1, $0x00
+DATA places10<>+1472(SB)/1, $0x03
+DATA places10<>+1473(SB)/1, $0x04
+DATA places10<>+1474(SB)/1, $0x05
+DATA places10<>+1475(SB)/1, $0x07
+DATA places10<>+1476(SB)/1, $0x00
+DATA places10<>+1477(SB)/1, $0x00
+DATA places10<>+1478(SB)/1, $0x00
+DATA places10<>+1479(SB)/1, $0x00
+DATA places10<>+1480(SB)/1, $0x00
+DATA places10<>+1481(SB)/1, $0x03
+DATA places10<>+1482(SB)/1, $0x04
+DATA places10<>+1483(SB)/1, $0x05
+DATA places10<>+1484(SB)/1, $0x07
+DATA places10<>+1485(SB)/1, $0x00
+DATA places10<>+1486(SB)/1, $0x00
+DATA places10<>+1487(SB)/1, $0x00
+DATA places10<>+1488(SB)/1, $0x01
+DATA places10<>+1489(SB)/1, $0x03
+DATA places10<>+1490(SB)/1, $0x04
+DATA places10<>+1491(SB)/1, $0x05
+DATA places10<>+1492(SB)/1, $0x07
+DATA places10<>+1493(SB)/1, $0x00
+DATA places10<>+1494(SB)/1, $0x00
+DATA places10<>+1495(SB)/1, $0x00
+DATA places10<>+1496(SB)/1, $0x00
+DATA places10<>+1497(SB)/1, $0x01
+DATA places10<>+1498(SB)/1, $0x03
+DATA places10<>+1499(SB)/1, $0x04
+DATA places10<>+1500(SB)/1, $0x05
+DATA places10<>+1501(SB)/1, $0x07
+DATA places10<>+1502(SB)/1, $0x00
+DATA places10<>+1503(SB)/1, $0x00
+DATA places10<>+1504(SB)/1, $0x02
+DATA places10<>+1505(SB)/1, $0x03
+DATA places10<>+1506(SB)/1, $0x04
+DATA places10<>+1507(SB)/1, $0x05
+DATA places10<>+1508(SB)/1, $0x07
+DATA places10<>+1509(SB)/1, $0x00
+DATA places10<>+1510(SB)/1, $0x00
+DATA places10<>+1511(SB)/1, $0x00
+DATA places10<>+1512(SB)/1, $0x00
+DATA places10<>+1513(SB)/1, $0x02
+DATA places10<>+1514(SB)/1, $0x03
+DATA places10<>+1515(SB)/1, $0x04
+DATA places10<>+1516(SB)/1, $0x05
+DATA places10<>+1517(SB)/1, $0x07
+DATA places10<>+1518(SB)/1, $0x00
+DATA places10<>+1519(SB)/1, $0x00
+DATA places10<>+1520(SB)/1, $0x01
+DATA places10<>+1521(SB)/1, $0x02
+DATA places10<>+1522(SB)/1, $0x03
+DATA places10<>+1523(SB)/1, $0x04
+DATA places10<>+1524(SB)/1, $0x05
+DATA places10<>+1525(SB)/1, $0x07
+DATA places10<>+1526(SB)/1, $0x00
+DATA places10<>+1527(SB)/1, $0x00
+DATA places10<>+1528(SB)/1, $0x00
+DATA places10<>+1529(SB)/1, $0x01
+DATA places10<>+1530(SB)/1, $0x02
+DATA places10<>+1531(SB)/1, $0x03
+DATA places10<>+1532(SB)/1, $0x04
+DATA places10<>+1533(SB)/1, $0x05
+DATA places10<>+1534(SB)/1, $0x07
+DATA places10<>+1535(SB)/1, $0x00
+DATA places10<>+1536(SB)/1, $0x06
+DATA places10<>+1537(SB)/1, $0x07
+DATA places10<>+1538(SB)/1, $0x00
+DATA places10<>+1539(SB)/1, $0x00
+DATA places10<>+1540(SB)/1, $0x00
+DATA places10<>+1541(SB)/1, $0x00
+DATA places10<>+1542(SB)/1, $0x00
+DATA places10<>+1543(SB)/1, $0x00
+DATA places10<>+1544(SB)/1, $0x00
+DATA places10<>+1545(SB)/1, $0x06
+DATA places10<>+1546(SB)/1, $0x07
+DATA places10<>+1547(SB)/1, $0x00
+DATA places10<>+1548(SB)/1, $0x00
+DATA places10<>+1549(SB)/1, $0x00
+DATA places10<>+1550(SB)/1, $0x00
+DATA places10<>+1551(SB)/1, $0x00
+DATA places10<>+1552(SB)/1, $0x01
+DATA places10<>+1553(SB)/1, $0x06
+DATA places10<>+1554(SB)/1, $0x07
+DATA places10<>+1555(SB)/1, $0x00
+DATA places10<>+1556(SB)/1, $0x00
+DATA places10<>+1557(SB)/1, $0x00
+DATA places10<>+1558(SB)/1, $0x00
+DATA places10<>+1559(SB)/1, $0x00
+DATA places10<>+1560(SB)/1, $0x00
+DATA places10<>+1561(SB)/1, $0x01
+DATA places10<>+1562(SB)/1, $0x06
+DATA places10<>+1563(SB)/1, $0x07
+DATA places10<>+1564(SB)/1, $0x00
+DATA places10<>+1565(SB)/1, $0x00
+DATA places10<>+1566(SB)/1, $0x00
+DATA places10<>+1567(SB)/1, $0x00
+DATA places10<>+1568(SB)/1, $0x02
+DATA places10<>+1569(SB)/1, $0x06
+DATA places10<>+1570(SB)/1, $0x07
+DATA places10<>+1571(SB)/1, $0x00
+DATA places10<>+1572(SB)/1, $0x00
+DATA places10<>+1573(SB)/1, $0x00
+DATA places10<>+1574(SB)/1, $0x00
+DATA places10<>+1575(SB)/1, $0x00
+DATA places10<>+1576(SB)/1, $0x00
+DATA places10<>+1577(SB)/1, $0x02
+DATA places10<>+1578(SB)/1, $0x06
+DATA places10<>+1579(SB)/1, $0x07
+DATA places10<>+1580(SB)/1, $0x00
+DATA places10<>+1581(SB)/1, $0x00
+DATA places10<>+1582(SB)/1, $0x00
+DATA places10<>+1583(SB)/1, $0x00
+DATA places10<>+1584(SB)/1, $0x01
+DATA places10<>+1585(SB)/1, $0x02
+DATA places10<>+1586(SB)/1, $0x06
+DATA places10<>+1587(SB)/1, $0x07
+DATA places10<>+1588(SB)/1, $0x00
+DATA places10<>+1589(SB)/1, $0x00
+DATA places10<>+1590(SB)/1, $0x00
+DATA places10<>+1591(SB)/1, $0x00
+DATA places10<>+1592(SB)/1, $0x00
+DATA places10<>+1593(SB)/1, $0x01
+DATA places10<>+1594(SB)/1, $0x02
+DATA places10<>+1595(SB)/1, $0x06
+DATA places10<>+1596(SB)/1, $0x07
+DATA places10<>+1597(SB)/1, $0x00
+DATA places10<>+1598(SB)/1, $0x00
+DATA places10<>+1599(SB)/1, $0x00
+DATA places10<>+1600(SB)/1, $0x03
+DATA places10<>+1601(SB)/1, $0x06
+DATA places10<>+1602(SB)/1, $0x07
+DATA places10<>+1603(SB)/1, $0x00
+DATA places10<>+1604(SB)/1, $0x00
+DATA places10<>+1605(SB)/1, $0x00
+DATA places10<>+1606(SB)/1, $0x00
+DATA places10<>+1607(SB)/1, $0x00
+DATA places10<>+1608(SB)/1, $0x00
+DATA places10<>+1609(SB)/1, $0x03
+DATA places10<>+1610(SB)/1, $0x06
+DATA places10<>+1611(SB)/1, $0x07
+DATA places10<>+1612(SB)/1, $0x00
+DATA places10<>+1613(SB)/1, $0x00
+DATA places10<>+1614(SB)/1, $0x00
+DATA places10<>+1615(SB)/1, $0x00
+DATA places10<>+1616(SB)/1, $0x01
+DATA places10<>+1617(SB)/1, $0x03
+DATA places10<>+1618(SB)/1, $0x06
+DATA places10<>+1619(SB)/1, $0x07
+DATA places10<>+1620(SB)/1, $0x00
+DATA places10<>+1621(SB)/1, $0x00
+DATA places10<>+1622(SB)/1, $0x00
+DATA places10<>+1623(SB)/1, $0x00
+DATA places10<>+1624(SB)/1, $0x00
+DATA places10<>+1625(SB)/1, $0x01
+DATA places10<>+1626(SB)/1, $0x03
+DATA places10<>+1627(SB)/1, $0x06
+DATA places10<>+1628(SB)/1, $0x07
+DATA places10<>+1629(SB)/1, $0x00
+DATA places10<>+1630(SB)/1, $0x00
+DATA places10<>+1631(SB)/1, $0x00
+DATA places10<>+1632(SB)/1, $0x02
+DATA places10<>+1633(SB)/1, $0x03
+DATA places10<>+1634(SB)/1, $0x06
+DATA places10<>+1635(SB)/1, $0x07
+DATA places10<>+1636(SB)/1, $0x00
+DATA places10<>+1637(SB)/1, $0x00
+DATA places10<>+1638(SB)/1, $0x00
+DATA places10<>+1639(SB)/1, $0x00
+DATA places10<>+1640(SB)/1, $0x00
+DATA places10<>+1641(SB)/1, $0x02
+DATA places10<>+1642(SB)/1, $0x03
+DATA places10<>+1643(SB)/1, $0x06
+DATA places10<>+1644(SB)/1, $0x07
+DATA places10<>+1645(SB)/1, $0x00
+DATA places10<>+1646(SB)/1, $0x00
+DATA places10<>+1647(SB)/1, $0x00
+DATA places10<>+1648(SB)/1, $0x01
+DATA places10<>+1649(SB)/1, $0x02
+DATA places10<>+1650(SB)/1, $0x03
+DATA places10<>+1651(SB)/1, $0x06
+DATA places10<>+1652(SB)/1, $0x07
+DATA places10<>+1653(SB)/1, $0x00
+DATA places10<>+1654(SB)/1, $0x00
+DATA places10<>+1655(SB)/1, $0x00
+DATA places10<>+1656(SB)/1, $0x00
+DATA places10<>+1657(SB)/1, $0x01
+DATA places10<>+1658(SB)/1, $0x02
+DATA places10<>+1659(SB)/1, $0x03
+DATA places10<>+1660(SB)/1, $0x06
+DATA places10<>+1661(SB)/1, $0x07
+DATA places10<>+1662(SB)/1, $0x00
+DATA places10<>+1663(SB)/1, $0x00
+DATA places10<>+1664(SB)/1, $0x04
+DATA places10<>+1665(SB)/1, $0x06
+DATA places10<>+1666(SB)/1, $0x07
+DATA places10<>+1667(SB)/1, $0x00
+DATA places10<>+1668(SB)/1, $0x00
+DATA places10<>+1669(SB)/1, $0x00
+DATA places10<>+1670(SB)/1, $0x00
+DATA places10<>+1671(SB)/1, $0x00
+DATA places10<>+1672(SB)/1, $0x00
+DATA places10<>+1673(SB)/1, $0x04
+DATA places10<>+1674(SB)/1, $0x06
+DATA places10<>+1675(SB)/1, $0x07
+DATA places10<>+1676(SB)/1, $0x00
+DATA places10<>+1677(SB)/1, $0x00
+DATA places10<>+1678(SB)/1, $0x00
+DATA places10<>+1679(SB)/1, $0x00
+DATA places10<>+1680(SB)/1, $0x01
+DATA places10<>+1681(SB)/1, $0x04
+DATA places10<>+1682(SB)/1, $0x06
+DATA places10<>+1683(SB)/1, $0x07
+DATA places10<>+1684(SB)/1, $0x00
+DATA places10<>+1685(SB)/1, $0x00
+DATA places10<>+1686(SB)/1, $0x00
+DATA places10<>+1687(SB)/1, $0x00
+DATA places10<>+1688(SB)/1, $0x00
+DATA places10<>+1689(SB)/1, $0x01
+DATA places10<>+1690(SB)/1, $0x04
+DATA places10<>+1691(SB)/1, $0x06
+DATA places10<>+1692(SB)/1, $0x07
+DATA places10<>+1693(SB)/1, $0x00
+DATA places10<>+1694(SB)/1, $0x00
+DATA places10<>+1695(SB)/1, $0x00
+DATA places10<>+1696(SB)/1, $0x02
+DATA places10<>+1697(SB)/1, $0x04
+DATA places10<>+1698(SB)/1, $0x06
+DATA places10<>+1699(SB)/1, $0x07
+DATA places10<>+1700(SB)/1, $0x00
+DATA places10<>+1701(SB)/1, $0x00
+DATA places10<>+1702(SB)/1, $0x00
+DATA places10<>+1703(SB)/1, $0x00
+DATA places10<>+1704(SB)/1, $0x00
+DATA places10<>+1705(SB)/1, $0x02
+DATA places10<>+1706(SB)/1, $0x04
+DATA places10<>+1707(SB)/1, $0x06
+DATA places10<>+1708(SB)/1, $0x07
+DATA places10<>+1709(SB)/1, $0x00
+DATA places10<>+1710(SB)/1, $0x00
+DATA places10<>+1711(SB)/1, $0x00
+DATA places10<>+1712(SB)/1, $0x01
+DATA places10<>+1713(SB)/1, $0x02
+DATA places10<>+1714(SB)/1, $0x04
+DATA places10<>+1715(SB)/1, $0x06
+DATA places10<>+1716(SB)/1, $0x07
+DATA places10<>+1717(SB)/1, $0x00
+DATA places10<>+1718(SB)/1, $0x00
+DATA places10<>+1719(SB)/1, $0x00
+DATA places10<>+1720(SB)/1, $0x00
+DATA places10<>+1721(SB)/1, $0x01
+DATA places10<>+1722(SB)/1, $0x02
+DATA places10<>+1723(SB)/1, $0x04
+DATA places10<>+1724(SB)/1, $0x06
+DATA places10<>+1725(SB)/1, $0x07
+DATA places10<>+1726(SB)/1, $0x00
+DATA places10<>+1727(SB)/1, $0x00
+DATA places10<>+1728(SB)/1, $0x03
+DATA places10<>+1729(SB)/1, $0x04
+DATA places10<>+1730(SB)/1, $0x06
+DATA places10<>+1731(SB)/1, $0x07
+DATA places10<>+1732(SB)/1, $0x00
+DATA places10<>+1733(SB)/1, $0x00
+DATA places10<>+1734(SB)/1, $0x00
+DATA places10<>+1735(SB)/1, $0x00
+DATA places10<>+1736(SB)/1, $0x00
+DATA places10<>+1737(SB)/1, $0x03
+DATA places10<>+1738(SB)/1, $0x04
+DATA places10<>+1739(SB)/1, $0x06
+DATA places10<>+1740(SB)/1, $0x07
+DATA places10<>+1741(SB)/1, $0x00
+DATA places10<>+1742(SB)/1, $0x00
+DATA places10<>+1743(SB)/1, $0x00
+DATA places10<>+1744(SB)/1, $0x01
+DATA places10<>+1745(SB)/1, $0x03
+DATA places10<>+1746(SB)/1, $0x04
+DATA places10<>+1747(SB)/1, $0x06
+DATA places10<>+1748(SB)/1, $0x07
+DATA places10<>+1749(SB)/1, $0x00
+DATA places10<>+1750(SB)/1, $0x00
+DATA places10<>+1751(SB)/1, $0x00
+DATA places10<>+1752(SB)/1, $0x00
+DATA places10<>+1753(SB)/1, $0x01
+DATA places10<>+1754(SB)/1, $0x03
+DATA places10<>+1755(SB)/1, $0x04
+DATA places10<>+1756(SB)/1, $0x06
+DATA places10<>+1757(SB)/1, $0x07
+DATA places10<>+1758(SB)/1, $0x00
+DATA places10<>+1759(SB)/1, $0x00
+DATA places10<>+1760(SB)/1, $0x02
+DATA places10<>+1761(SB)/1, $0x03
+DATA places10<>+1762(SB)/1, $0x04
+DATA places10<>+1763(SB)/1, $0x06
+DATA places10<>+1764(SB)/1, $0x07
+DATA places10<>+1765(SB)/1, $0x00
+DATA places10<>+1766(SB)/1, $0x00
+DATA places10<>+1767(SB)/1, $0x00
+DATA places10<>+1768(SB)/1, $0x00
+DATA places10<>+1769(SB)/1, $0x02
+DATA places10<>+1770(SB)/1, $0x03
+DATA places10<>+1771(SB)/1, $0x04
+DATA places10<>+1772(SB)/1, $0x06
+DATA places10<>+1773(SB)/1, $0x07
+DATA places10<>+1774(SB)/1, $0x00
+DATA places10<>+1775(SB)/1, $0x00
+DATA places10<>+1776(SB)/1, $0x01
+DATA places10<>+1777(SB)/1, $0x02
+DATA places10<>+1778(SB)/1, $0x03
+DATA places10<>+1779(SB)/1, $0x04
+DATA places10<>+1780(SB)/1, $0x06
+DATA places10<>+1781(SB)/1, $0x07
+DATA places10<>+1782(SB)/1, $0x00
+DATA places10<>+1783(SB)/1, $0x00
+DATA places10<>+1784(SB)/1, $0x00
+DATA places10<>+1785(SB)/1, $0x01
+DATA places10<>+1786(SB)/1, $0x02
+DATA places10<>+1787(SB)/1, $0x03
+DATA places10<>+1788(SB)/1, $0x04
+DATA places10<>+1789(SB)/1, $0x06
+DATA places10<>+1790(SB)/1, $0x07
+DATA places10<>+1791(SB)/1, $0x00
+DATA places10<>+1792(SB)/1, $0x05
+DATA places10<>+1793(SB)/1, $0x06
+DATA places10<>+1794(SB)/1, $0x07
+DATA places10<>+1795(SB)/1, $0x00
+DATA places10<>+1796(SB)/1, $0x00
+DATA places10<>+1797(SB)/1, $0x00
+DATA places10<>+1798(SB)/1, $0x00
+DATA places10<>+1799(SB)/1, $0x00
+DATA places10<>+1800(SB)/1, $0x00
+DATA places10<>+1801(SB)/1, $0x05
+DATA places10<>+1802(SB)/1, $0x06
+DATA places10<>+1803(SB)/1, $0x07
+DATA places10<>+1804(SB)/1, $0x00
+DATA places10<>+1805(SB)/1, $0x00
+DATA places10<>+1806(SB)/1, $0x00
+DATA places10<>+1807(SB)/1, $0x00
+DATA places10<>+1808(SB)/1, $0x01
+DATA places10<>+1809(SB)/1, $0x05
+DATA places10<>+1810(SB)/1, $0x06
+DATA places10<>+1811(SB)/1, $0x07
+DATA places10<>+1812(SB)/1, $0x00
+DATA places10<>+1813(SB)/1, $0x00
+DATA places10<>+1814(SB)/1, $0x00
+DATA places10<>+1815(SB)/1, $0x00
+DATA places10<>+1816(SB)/1, $0x00
+DATA places10<>+1817(SB)/1, $0x01
+DATA places10<>+1818(SB)/1, $0x05
+DATA places10<>+1819(SB)/1, $0x06
+DATA places10<>+1820(SB)/1, $0x07
+DATA places10<>+1821(SB)/1, $0x00
+DATA places10<>+1822(SB)/1, $0x00
+DATA places10<>+1823(SB)/1, $0x00
+DATA places10<>+1824(SB)/1, $0x02
+DATA places10<>+1825(SB)/1, $0x05
+DATA places10<>+1826(SB)/1, $0x06
+DATA places10<>+1827(SB)/1, $0x07
+DATA places10<>+1828(SB)/1, $0x00
+DATA places10<>+1829(SB)/1, $0x00
+DATA places10<>+1830(SB)/1, $0x00
+DATA places10<>+1831(SB)/1, $0x00
+DATA places10<>+1832(SB)/1, $0x00
+DATA places10<>+1833(SB)/1, $0x02
+DATA places10<>+1834(SB)/1, $0x05
+DATA places10<>+1835(SB)/1, $0x06
+DATA places10<>+1836(SB)/1, $0x07
+DATA places10<>+1837(SB)/1, $0x00
+DATA places10<>+1838(SB)/1, $0x00
+DATA places10<>+1839(SB)/1, $0x00
+DATA places10<>+1840(SB)/1, $0x01
+DATA places10<>+1841(SB)/1, $0x02
+DATA places10<>+1842(SB)/1, $0x05
+DATA places10<>+1843(SB)/1, $0x06
+DATA places10<>+1844(SB)/1, $0x07
+DATA places10<>+1845(SB)/1, $0x00
+DATA places10<>+1846(SB)/1, $0x00
+DATA places10<>+1847(SB)/1, $0x00
+DATA places10<>+1848(SB)/1, $0x00
+DATA places10<>+1849(SB)/1, $0x01
+DATA places10<>+1850(SB)/1, $0x02
+DATA places10<>+1851(SB)/1, $0x05
+DATA places10<>+1852(SB)/1, $0x06
+DATA places10<>+1853(SB)/1, $0x07
+DATA places10<>+1854(SB)/1, $0x00
+DATA places10<>+1855(SB)/1, $0x00
+DATA places10<>+1856(SB)/1, $0x03
+DATA places10<>+1857(SB)/1, $0x05
+DATA places10<>+1858(SB)/1, $0x06
+DATA places10<>+1859(SB)/1, $0x07
+DATA places10<>+1860(SB)/1, $0x00
+DATA places10<>+1861(SB)/1, $0x00
+DATA places10<>+1862(SB)/1, $0x00
+DATA places10<>+1863(SB)/1, $0x00
+DATA places10<>+1864(SB)/1, $0x00
+DATA places10<>+1865(SB)/1, $0x03
+DATA places10<>+1866(SB)/1, $0x05
+DATA places10<>+1867(SB)/1, $0x06
+DATA places10<>+1868(SB)/1, $0x07
+DATA places10<>+1869(SB)/1, $0x00
+DATA places10<>+1870(SB)/1, $0x00
+DATA places10<>+1871(SB)/1, $0x00
+DATA places10<>+1872(SB)/1, $0x01
+DATA places10<>+1873(SB)/1, $0x03
+DATA places10<>+1874(SB)/1, $0x05
+DATA places10<>+1875(SB)/1, $0x06
+DATA places10<>+1876(SB)/1, $0x07
+DATA places10<>+1877(SB)/1, $0x00
+DATA places10<>+1878(SB)/1, $0x00
+DATA places10<>+1879(SB)/1, $0x00
+DATA places10<>+1880(SB)/1, $0x00
+DATA places10<>+1881(SB)/1, $0x01
+DATA places10<>+1882(SB)/1, $0x03
+DATA places10<>+1883(SB)/1, $0x05
+DATA places10<>+1884(SB)/1, $0x06
+DATA places10<>+1885(SB)/1, $0x07
+DATA places10<>+1886(SB)/1, $0x00
+DATA places10<>+1887(SB)/1, $0x00
+DATA places10<>+1888(SB)/1, $0x02
+DATA places10<>+1889(SB)/1, $0x03
+DATA places10<>+1890(SB)/1, $0x05
+DATA places10<>+1891(SB)/1, $0x06
+DATA places10<>+1892(SB)/1, $0x07
+DATA places10<>+1893(SB)/1, $0x00
+DATA places10<>+1894(SB)/1, $0x00
+DATA places10<>+1895(SB)/1, $0x00
+DATA places10<>+1896(SB)/1, $0x00
+DATA places10<>+1897(SB)/1, $0x02
+DATA places10<>+1898(SB)/1, $0x03
+DATA places10<>+1899(SB)/1, $0x05
+DATA places10<>+1900(SB)/1, $0x06
+DATA places10<>+1901(SB)/1, $0x07
+DATA places10<>+1902(SB)/1, $0x00
+DATA places10<>+1903(SB)/1, $0x00
+DATA places10<>+1904(SB)/1, $0x01
+DATA places10<>+1905(SB)/1, $0x02
+DATA places10<>+1906(SB)/1, $0x03
+DATA places10<>+1907(SB)/1, $0x05
+DATA places10<>+1908(SB)/1, $0x06
+DATA places10<>+1909(SB)/1, $0x07
+DATA places10<>+1910(SB)/1, $0x00
+DATA places10<>+1911(SB)/1, $0x00
+DATA places10<>+1912(SB)/1, $0x00
+DATA places10<>+1913(SB)/1, $0x01
+DATA places10<>+1914(SB)/1, $0x02
+DATA places10<>+1915(SB)/1, $0x03
+DATA places10<>+1916(SB)/1, $0x05
+DATA places10<>+1917(SB)/1, $0x06
+DATA places10<>+1918(SB)/1, $0x07
+DATA places10<>+1919(SB)/1, $0x00
+DATA places10<>+1920(SB)/1, $0x04
+DATA places10<>+1921(SB)/1, $0x05
+DATA places10<>+1922(SB)/1, $0x06
+DATA places10<>+1923(SB)/1, $0x07
+DATA places10<>+1924(SB)/1, $0x00
+DATA places10<>+1925(SB)/1, $0x00
+DATA places10<>+1926(SB)/1, $0x00
+DATA places10<>+1927(SB)/1, $0x00
+DATA places10<>+1928(SB)/1, $0x00
+DATA places10<>+1929(SB)/1, $0x04
+DATA places10<>+1930(SB)/1, $0x05
+DATA places10<>+1931(SB)/1, $0x06
+DATA places10<>+1932(SB)/1, $0x07
+DATA places10<>+1933(SB)/1, $0x00
+DATA places10<>+1934(SB)/1, $0x00
+DATA places10<>+1935(SB)/1, $0x00
+DATA places10<>+1936(SB)/1, $0x01
+DATA places10<>+1937(SB)/1, $0x04
+DATA places10<>+1938(SB)/1, $0x05
+DATA places10<>+1939(SB)/1, $0x06
+DATA places10<>+1940(SB)/1, $0x07
+DATA places10<>+1941(SB)/1, $0x00
+DATA places10<>+1942(SB)/1, $0x00
+DATA places10<>+1943(SB)/1, $0x00
+DATA places10<>+1944(SB)/1, $0x00
+DATA places10<>+1945(SB)/1, $0x01
+DATA places10<>+1946(SB)/1, $0x04
+DATA places10<>+1947(SB)/1, $0x05
+DATA places10<>+1948(SB)/1, $0x06
+DATA places10<>+1949(SB)/1, $0x07
+DATA places10<>+1950(SB)/1, $0x00
+DATA places10<>+1951(SB)/1, $0x00
+DATA places10<>+1952(SB)/1, $0x02
+DATA places10<>+1953(SB)/1, $0x04
+DATA places10<>+1954(SB)/1, $0x05
+DATA places10<>+1955(SB)/1, $0x06
+DATA places10<>+1956(SB)/1, $0x07
+DATA places10<>+1957(SB)/1, $0x00
+DATA places10<>+1958(SB)/1, $0x00
+DATA places10<>+1959(SB)/1, $0x00
+DATA places10<>+1960(SB)/1, $0x00
+DATA places10<>+1961(SB)/1, $0x02
+DATA places10<>+1962(SB)/1, $0x04
+DATA places10<>+1963(SB)/1, $0x05
+DATA places10<>+1964(SB)/1, $0x06
+DATA places10<>+1965(SB)/1, $0x07
+DATA places10<>+1966(SB)/1, $0x00
+DATA places10<>+1967(SB)/1, $0x00
+DATA places10<>+1968(SB)/1, $0x01
+DATA places10<>+1969(SB)/1, $0x02
+DATA places10<>+1970(SB)/1, $0x04
+DATA places10<>+1971(SB)/1, $0x05
+DATA places10<>+1972(SB)/1, $0x06
+DATA places10<>+1973(SB)/1, $0x07
+DATA places10<>+1974(SB)/1, $0x00
+DATA places10<>+1975(SB)/1, $0x00
+DATA places10<>+1976(SB)/1, $0x00
+DATA places10<>+1977(SB)/1, $0x01
+DATA places10<>+1978(SB)/1, $0x02
+DATA places10<>+1979(SB)/1, $0x04
+DATA places10<>+1980(SB)/1, $0x05
+DATA places10<>+1981(SB)/1, $0x06
+DATA places10<>+1982(SB)/1, $0x07
+DATA places10<>+1983(SB)/1, $0x00
+DATA places10<>+1984(SB)/1, $0x03
+DATA places10<>+1985(SB)/1, $0x04
+DATA places10<>+1986(SB)/1, $0x05
+DATA places10<>+1987(SB)/1, $0x06
+DATA places10<>+1988(SB)/1, $0x07
+DATA places10<>+1989(SB)/1, $0x00
+DATA places10<>+1990(SB)/1, $0x00
+DATA places10<>+1991(SB)/1, $0x00
+DATA places10<>+1992(SB)/1, $0x00
+DATA places10<>+1993(SB)/1, $0x03
+DATA places10<>+1994(SB)/1, $0x04
+DATA places10<>+1995(SB)/1, $0x05
+DATA places10<>+1996(SB)/1, $0x06
+DATA places10<>+1997(SB)/1, $0x07
+DATA places10<>+1998(SB)/1, $0x00
+DATA places10<>+1999(SB)/1, $0x00
+DATA places10<>+2000(SB)/1, $0x01
+DATA places10<>+2001(SB)/1, $0x03
+DATA places10<>+2002(SB)/1, $0x04
+DATA places10<>+2003(SB)/1, $0x05
+DATA places10<>+2004(SB)/1, $0x06
+DATA places10<>+2005(SB)/1, $0x07
+DATA places10<>+2006(SB)/1, $0x00
+DATA places10<>+2007(SB)/1, $0x00
+DATA places10<>+2008(SB)/1, $0x00
+DATA places10<>+2009(SB)/1, $0x01
+DATA places10<>+2010(SB)/1, $0x03
+DATA places10<>+2011(SB)/1, $0x04
+DATA places10<>+2012(SB)/1, $0x05
+DATA places10<>+2013(SB)/1, $0x06
+DATA places10<>+2014(SB)/1, $0x07
+DATA places10<>+2015(SB)/1, $0x00
+DATA places10<>+2016(SB)/1, $0x02
+DATA places10<>+2017(SB)/1, $0x03
+DATA places10<>+2018(SB)/1, $0x04
+DATA places10<>+2019(SB)/1, $0x05
+DATA places10<>+2020(SB)/1, $0x06
+DATA places10<>+2021(SB)/1, $0x07
+DATA places10<>+2022(SB)/1, $0x00
+DATA places10<>+2023(SB)/1, $0x00
+DATA places10<>+2024(SB)/1, $0x00
+DATA places10<>+2025(SB)/1, $0x02
+DATA places10<>+2026(SB)/1, $0x03
+DATA places10<>+2027(SB)/1, $0x04
+DATA places10<>+2028(SB)/1, $0x05
+DATA places10<>+2029(SB)/1, $0x06
+DATA places10<>+2030(SB)/1, $0x07
+DATA places10<>+2031(SB)/1, $0x00
+DATA places10<>+2032(SB)/1, $0x01
+DATA places10<>+2033(SB)/1, $0x02
+DATA places10<>+2034(SB)/1, $0x03
+DATA places10<>+2035(SB)/1, $0x04
+DATA places10<>+2036(SB)/1, $0x05
+DATA places10<>+2037(SB)/1, $0x06
+DATA places10<>+2038(SB)/1, $0x07
+DATA places10<>+2039(SB)/1, $0x00
+DATA places10<>+2040(SB)/1, $0x00
+DATA places10<>+2041(SB)/1, $0x01
+DATA places10<>+2042(SB)/1, $0x02
+DATA places10<>+2043(SB)/1, $0x03
+DATA places10<>+2044(SB)/1, $0x04
+DATA places10<>+2045(SB)/1, $0x05
+DATA places10<>+2046(SB)/1, $0x06
+DATA places10<>+2047(SB)/1, $0x07
+GLOBL places10<>(SB), RODATA|NOPTR, $2048
+
 // func filter64AVX2(dst []uint64, src []uint64, mask []byte) (rows int, kept int)
-// Requires: AVX, AVX2, BMI2, MMX+, POPCNT
+// Requires: AVX, AVX2, MMX+, POPCNT
 TEXT ·filter64AVX2(SB), NOSPLIT, $0-88
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -540,17 +2536,16 @@ TEXT ·filter64AVX2(SB), NOSPLIT, $0-88
 	MOVQ AX, R8
 	SHRQ $0x06, BX
 	LEAQ -512(AX)(CX*8), CX
-	MOVQ $0x0001000100010001, R9
-	MOVQ $0x0706050403020100, R10
+	LEAQ places14<>+0(SB), R9
 
-top10:
+top11:
 	TESTQ      BX, BX
-	JZ         end12
+	JZ         end13
 	CMPQ       AX, CX
-	JGT        end12
-	MOVQ       (SI), R11
-	TESTQ      R11, R11
-	JZ         none11
+	JGT        end13
+	MOVQ       (SI), R10
+	TESTQ      R10, R10
+	JZ         none12
 	PREFETCHT1 2048(DX)
 	PREFETCHT1 2112(DX)
 	PREFETCHT1 2176(DX)
@@ -559,237 +2554,156 @@ top10:
 	PREFETCHT1 2368(DX)
 	PREFETCHT1 2432(DX)
 	PREFETCHT1 2496(DX)
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     (DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     32(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     64(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     96(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     128(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     160(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     192(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     224(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     256(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     288(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     320(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     352(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     384(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     416(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R14
-	ANDL       $0x0000000f, R14
-	PDEPQ      R9, R14, R12
-	MOVQ       R12, R13
-	SHLQ       $0x10, R13
-	SUBQ       R12, R13
-	POPCNTL    R14, R14
-	PEXTQ      R13, R10, R13
-	VMOVQ      R13, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	MOVL       R10, R11
+	ANDL       $0x0000000f, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
 	VPERMD     448(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R14*8), AX
-	SHRQ       $0x04, R11
-	MOVL       R11, R13
-	ANDL       $0x0000000f, R13
-	PDEPQ      R9, R13, R11
-	MOVQ       R11, R12
-	SHLQ       $0x10, R12
-	SUBQ       R11, R12
-	POPCNTL    R13, R13
-	PEXTQ      R12, R10, R12
-	VMOVQ      R12, X0
-	VPMOVZXBD  X0, Y0
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x04, R10
+	ANDL       $0x0000000f, R10
+	POPCNTL    R10, R11
+	SHLL       $0x05, R10
+	VMOVDQU    (R9)(R10*1), Y0
 	VPERMD     480(DX), Y0, Y0
 	VMOVDQU    Y0, (AX)
-	LEAQ       (AX)(R13*8), AX
+	LEAQ       (AX)(R11*8), AX
 
-none11:
+none12:
 	ADDQ $0x00000200, DX
 	ADDQ $0x00000008, SI
 	DECQ BX
-	JMP  top10
+	JMP  top11
 
-end12:
+end13:
 	SUBQ DI, DX
 	SHRQ $0x03, DX
 	MOVQ DX, rows+72(FP)
@@ -799,6 +2713,72 @@ end12:
 	VZEROUPPER
 	RET
 
+DATA places14<>+0(SB)/8, $0x0000000000000000
+DATA places14<>+8(SB)/8, $0x0000000000000000
+DATA places14<>+16(SB)/8, $0x0000000000000000
+DATA places14<>+24(SB)/8, $0x0000000000000000
+DATA places14<>+32(SB)/8, $0x0000000100000000
+DATA places14<>+40(SB)/8, $0x0000000000000000
+DATA places14<>+48(SB)/8, $0x0000000000000000
+DATA places14<>+56(SB)/8, $0x0000000000000000
+DATA places14<>+64(SB)/8, $0x0000000300000002
+DATA places14<>+72(SB)/8, $0x0000000000000000
+DATA places14<>+80(SB)/8, $0x0000000000000000
+DATA places14<>+88(SB)/8, $0x0000000000000000
+DATA places14<>+96(SB)/8, $0x0000000100000000
+DATA places14<>+104(SB)/8, $0x0000000300000002
+DATA places14<>+112(SB)/8, $0x0000000000000000
+DATA places14<>+120(SB)/8, $0x0000000000000000
+DATA places14<>+128(SB)/8, $0x0000000500000004
+DATA places14<>+136(SB)/8, $0x0000000000000000
+DATA places14<>+144(SB)/8, $0x0000000000000000
+DATA places14<>+152(SB)/8, $0x0000000000000000
+DATA places14<>+160(SB)/8, $0x0000000100000000
+DATA places14<>+168(SB)/8, $0x0000000500000004
+DATA places14<>+176(SB)/8, $0x0000000000000000
+DATA places14<>+184(SB)/8, $0x0000000000000000
+DATA places14<>+192(SB)/8, $0x0000000300000002
+DATA places14<>+200(SB)/8, $0x0000000500000004
+DATA places14<>+208(SB)/8, $0x0000000000000000
+DATA places14<>+216(SB)/8, $0x0000000000000000
+DATA places14<>+224(SB)/8, $0x0000000100000000
+DATA places14<>+232(SB)/8, $0x0000000300000002
+DATA places14<>+240(SB)/8, $0x0000000500000004
+DATA places14<>+248(SB)/8, $0x0000000000000000
+DATA places14<>+256(SB)/8, $0x0000000700000006
+DATA places14<>+264(SB)/8, $0x0000000000000000
+DATA places14<>+272(SB)/8, $0x0000000000000000
+DATA places14<>+280(SB)/8, $0x0000000000000000
+DATA places14<>+288(SB)/8, $0x0000000100000000
+DATA places14<>+296(SB)/8, $0x0000000700000006
+DATA places14<>+304(SB)/8, $0x0000000000000000
+DATA places14<>+312(SB)/8, $0x0000000000000000
+DATA places14<>+320(SB)/8, $0x0000000300000002
+DATA places14<>+328(SB)/8, $0x0000000700000006
+DATA places14<>+336(SB)/8, $0x0000000000000000
+DATA places14<>+344(SB)/8, $0x0000000000000000
+DATA places14<>+352(SB)/8, $0x0000000100000000
+DATA places14<>+360(SB)/8, $0x0000000300000002
+DATA places14<>+368(SB)/8, $0x0000000700000006
+DATA places14<>+376(SB)/8, $0x0000000000000000
+DATA places14<>+384(SB)/8, $0x0000000500000004
+DATA places14<>+392(SB)/8, $0x0000000700000006
+DATA places14<>+400(SB)/8, $0x0000000000000000
+DATA places14<>+408(SB)/8, $0x0000000000000000
+DATA places14<>+416(SB)/8, $0x0000000100000000
+DATA places14<>+424(SB)/8, $0x0000000500000004
+DATA places14<>+432(SB)/8, $0x0000000700000006
+DATA places14<>+440(SB)/8, $0x0000000000000000
+DATA places14<>+448(SB)/8, $0x0000000300000002
+DATA places14<>+456(SB)/8, $0x0000000500000004
+DATA places14<>+464(SB)/8, $0x0000000700000006
+DATA places14<>+472(SB)/8, $0x0000000000000000
+DATA places14<>+480(SB)/8, $0x0000000100000000
+DATA places14<>+488(SB)/8, $0x0000000300000002
+DATA places14<>+496(SB)/8, $0x0000000500000004
+DATA places14<>+504(SB)/8, $0x0000000700000006
+GLOBL places14<>(SB), RODATA|NOPTR, $512
+
 // func compressWordsAVX2(v []uint64, mask []uint64)
 // Requires: BMI2
 TEXT ·compressWordsAVX2(SB), NOSPLIT, $0-48
@@ -806,16 +2786,16 @@ TEXT ·compressWordsAVX2(SB), NOSPLIT, $0-48
 	MOVQ  v_len+8(FP), CX
 	MOVQ  mask_base+24(FP), DX
 	TESTQ CX, CX
-	JZ    end14
+	JZ    end16
 
-loop13:
+loop15:
 	MOVQ  (AX), BX
 	PEXTQ (DX), BX, BX
 	MOVQ  BX, (AX)
 	ADDQ  $0x00000008, AX
 	ADDQ  $0x00000008, DX
 	DECQ  CX
-	JNZ   loop13
+	JNZ   loop15
 
-end14:
+end16:
 	RET
