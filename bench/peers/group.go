@@ -34,6 +34,7 @@ var groupings = []problem{
 	},
 	groupBy("groupby_zipf", func(n int64) arrow.Array { return int64s(zipf(0, n)) }),
 	groupBy("groupby_sparse", func(n int64) arrow.Array { return int64s(spread(draws(0, n, groups))) }),
+	groupBy("groupby_skew", func(n int64) arrow.Array { return int64s(spread(zipf(0, n))) }),
 }
 
 // groupBy is the sum and the number of rows by one key.

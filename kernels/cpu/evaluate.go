@@ -26,7 +26,7 @@ const evalRows = 4096
 const evalBits = morsel / evalRows
 
 // errRefused is that of a program in which some row may have no value.
-var errRefused = errors.New("a row may be refused")
+const errRefused = detour("cpu: a row may be refused")
 
 // evaluate is the CPU's EvaluateFunc: it turns the program into a list of loops
 // over addresses, and takes every morsel through them in blocks of evalRows. It

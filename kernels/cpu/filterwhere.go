@@ -23,7 +23,7 @@ const (
 
 // errMoreKept stops filterWhere where more rows are kept than there is room
 // for.
-var errMoreKept = errors.New("more rows are kept than a sample of them told")
+const errMoreKept = detour("cpu: more rows are kept than a sample of them told")
 
 // placeFunc writes the kept ones of rows [from, to), whose number and mask are
 // given, at a place of the result.

@@ -5,22 +5,25 @@ import "math"
 // sampleRows is how many rows are looked at to guess how many groups there are.
 const sampleRows = 1 << 13
 
-// estimateGroups guesses the number of distinct words among n rows. It looks
-// at rows spread over all of them, at places that depend on n alone, and takes
-// the number of equally frequent groups that would show as many distinct ones
-// in a sample of that size. Words that are an eighth of the sample or more, such as
-// null, say nothing of how frequent others are, and do not count among these. A guess
-// that is wrong costs time, never a result.
-func estimateGroups(src source, n int64, card uint64) int64 {
+// wordSample is what a sample of rows has: its distinct words and how often each was
+// seen, in a hash table whose free places count nothing.
+type wordSample struct {
+	words          []uint64
+	counts         []uint16
+	rows           int64 // that there are
+	distinct, seen int64
+}
+
+// sampleWords looks at rows spread over all of n, at places that depend on n alone.
+func sampleWords(src source, n int64) *wordSample {
+	s := &wordSample{rows: n}
 	r := min(n, sampleRows)
 	if r == 0 {
-		return 0
+		return s
 	}
 	b := new(batch)
 	var rows [batchRows]uint32
-	table := make([]uint64, 4*sampleRows)
-	counts := make([]uint16, len(table))
-	distinct, seen := int64(0), int64(0)
+	s.words, s.counts = make([]uint64, 4*sampleRows), make([]uint16, 4*sampleRows)
 	for from := int64(0); from < r; from += batchRows {
 		k := min(batchRows, r-from)
 		for j := range k {
@@ -31,23 +34,39 @@ func estimateGroups(src source, n int64, card uint64) int64 {
 		if src.fill(b) {
 			b.compact()
 		}
-		seen += int64(b.n)
+		s.seen += int64(b.n)
 		for _, w := range b.words[:b.n] {
-			i := mix(w) % uint64(len(table))
-			for counts[i] != 0 && table[i] != w {
-				i = (i + 1) % uint64(len(table))
+			i := mix(w) % uint64(len(s.words))
+			for s.counts[i] != 0 && s.words[i] != w {
+				i = (i + 1) % uint64(len(s.words))
 			}
-			if table[i] = w; counts[i] == 0 {
-				distinct++
+			if s.words[i] = w; s.counts[i] == 0 {
+				s.distinct++
 			}
-			counts[i]++
+			s.counts[i]++
 		}
 	}
-	if r == n || distinct < 2 {
+	return s
+}
+
+// estimateGroups guesses the number of distinct words among n rows. It takes the number
+// of equally frequent groups that would show as many distinct ones in a sample of that
+// size. Words that are an eighth of the sample or more, such as null, say nothing of how
+// frequent others are, and do not count among these. A guess that is wrong costs time,
+// never a result.
+func estimateGroups(src source, n int64, card uint64) int64 {
+	s := sampleWords(src, n)
+	return s.groups(card, max(s.seen/8, 2))
+}
+
+// groups is the guess where words seen often times say nothing of others.
+func (s *wordSample) groups(card uint64, often int64) int64 {
+	distinct, seen := s.distinct, s.seen
+	if s.rows <= sampleRows || distinct < 2 {
 		return distinct
 	}
-	frequent, often := int64(0), max(seen/8, 2)
-	for _, k := range counts {
+	frequent := int64(0)
+	for _, k := range s.counts {
 		if k := int64(k); k >= often {
 			frequent++
 			seen -= k
@@ -56,8 +75,8 @@ func estimateGroups(src source, n int64, card uint64) int64 {
 	if distinct -= frequent; distinct < 2 {
 		return distinct + frequent
 	}
-	most := n
-	if card != 0 && card < uint64(n) {
+	most := s.rows
+	if card != 0 && card < uint64(most) {
 		most = int64(card)
 	}
 	if distinct >= seen-seen/1000 {

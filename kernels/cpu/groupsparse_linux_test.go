@@ -26,10 +26,17 @@ func BenchmarkGroupSparse(b *testing.B) {
 		values[i] = r.Float64()
 	}
 	v := fixedColumn(b, arrow.PrimitiveTypes.Float64, values)
-	for _, groups := range []int64{20_000, 100_000, 1_000_000} {
+	zipf := rand.NewZipf(r, 1.1, 1, 999_999)
+	for _, groups := range []int64{20_000, 100_000, 1_000_000, 0} { // 0: by Zipf's law
 		keys := make([]int64, rows)
 		for i := range keys {
-			keys[i] = int64(mix(uint64(r.Int64N(groups)) * 0x9e3779b97f4a7c15))
+			var word uint64
+			if groups > 0 {
+				word = uint64(r.Int64N(groups))
+			} else {
+				word = zipf.Uint64()
+			}
+			keys[i] = int64(mix(word * 0x9e3779b97f4a7c15))
 		}
 		k := fixedColumn(b, arrow.PrimitiveTypes.Int64, keys)
 		for _, order := range []string{"any", "first"} {

@@ -55,6 +55,7 @@ type tallying[S float64 | int64] struct {
 	at     int64 // the bit of row 0 in valid
 	out    *tallyOut[S]
 	rooms  stash[*tallyBatch[S]]
+	hot    *sifting[S] // leaves out the rows of hot keys, if there are any
 }
 
 // tallyBatch is a run of rows on its way into tallies.

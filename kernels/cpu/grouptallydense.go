@@ -11,7 +11,7 @@ import (
 const mostTallies = 1 << 20
 
 // errRange says that a word is not among the places of an array.
-var errRange = errors.New("cpu: a key beyond the range of keys")
+const errRange = detour("cpu: a key beyond the range of keys")
 
 // fewPlaces says that an array has a place for each word of a range, and that
 // its chunks' arrays are together small against the rows: two chunks of three rows a
@@ -159,6 +159,9 @@ func (t *tallying[S]) eachChunkTo(first, last, chunks int64, begin func(c int, b
 			}
 			n := int(min(batchRows, to-from))
 			words, sums, incs := t.load(b, from, n)
+			if t.hot != nil {
+				words, sums, incs = t.hot.sift(c, b, words, sums, incs)
+			}
 			if err := fold(b, words, sums, incs); err != nil {
 				return err
 			}

@@ -44,6 +44,10 @@ func (t *tallying[S]) numbers(b *tallyBatch[S]) []uint32 {
 	if !t.firsts {
 		return nil
 	}
+	return b.rowNumbers()
+}
+
+func (b *tallyBatch[S]) rowNumbers() []uint32 {
 	if b.rows != nil {
 		return b.rows
 	}

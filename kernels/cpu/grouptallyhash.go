@@ -11,7 +11,7 @@ import (
 const mostSlots = 1 << 14
 
 // errFull says that there are more groups than a table was made for.
-var errFull = errors.New("cpu: more groups than expected")
+const errFull = detour("cpu: more groups than expected")
 
 // tallySlot is a slot of a hash table, free while it counts no rows.
 type tallySlot[S float64 | int64] struct {
@@ -161,20 +161,21 @@ func (h *tallyTable[S]) eachHome(r, parts int, f func(s *tallySlot[S])) {
 
 // hashed tallies in hash tables, or in parts of them where there are many groups.
 func (t *tallying[S]) hashed() (done bool, err error) {
-	guess := estimateGroups(t.ks, t.n, t.ks.card)
+	sample := sampleWords(t.ks, t.n)
+	guess, hot := t.sampled(sample)
 	size := slotsFor(guess)
 	spare := t.valid == nil || t.ks.card != 0 && t.ks.card <= noValue // the top bit
 	if size > mostSlots && t.firsts && 8*guess > t.n {
 		return false, nil // first rows are all over the rows, and groups take more memory than numbers
 	}
 	if size > mostSlots && spare {
-		if skip, ok := t.sieves(guess); ok {
+		if skip, ok := t.sieves(guess); ok && hot == nil {
 			if err := t.hashRanges(guess, skip); !errors.Is(err, errFull) {
 				return err == nil, err
 			}
 			guess = max(4*guess, t.n/8)
 		}
-		return t.hashParts(guess)
+		return t.hashParts(guess, hot)
 	}
 	if size > 1<<18 {
 		return false, nil
@@ -199,7 +200,7 @@ func (t *tallying[S]) hashed() (done bool, err error) {
 		if !spare || t.firsts {
 			return false, nil
 		}
-		return t.hashParts(max(4*guess, t.n/8))
+		return t.hashParts(max(4*guess, t.n/8), hot)
 	}
 	if err != nil {
 		return false, err

@@ -33,7 +33,7 @@ func (p *tallyParts[S]) split(from, to int64) error {
 	if err := p.count(from, to); err != nil {
 		return err
 	}
-	return p.write(from, to, 0, p.parts)
+	return p.hot.adding(p.chunks, func() error { return p.write(from, to, 0, p.parts) })
 }
 
 // count finds how many rows each part has.
@@ -284,8 +284,8 @@ func tallySkip(groups int64) uint {
 
 // hashParts cuts words by the first bits of their hashes. Each part has a table
 // of its own that stays from round to round. Where values have nulls, bit 63 of
-// words has to be to spare.
-func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
+// words has to be to spare. Rows of hot keys, if there are any, are not cut.
+func (t *tallying[S]) hashParts(guess int64, hot *hotKeys) (done bool, err error) {
 	skip := tallySkip(guess)
 	p := &tallyParts[S]{tallying: t, parts: 1 << skip, back: 64 - skip, up: t.spare()}
 	tables := make([]tallyTable[S], p.parts)
@@ -296,29 +296,46 @@ func (t *tallying[S]) hashParts(guess int64) (done bool, err error) {
 	}
 	step = max(step, 4*guess)
 	step = (t.n-1)/((t.n-1)/step+1) + 1 // rounds of one size
+	if hot != nil {
+		t.hot = &sifting[S]{a: t.a, keys: hot, base: t.base, firsts: t.firsts}
+	}
 	for from := int64(0); from < t.n; from += step {
-		if err := p.split(from, min(from+step, t.n)); err != nil {
-			return false, err
-		}
-		err = tasks(t.ctx, p.parts, func(_, part int) error {
-			h, records := &tables[part], p.of(part)
-			if h.slots.b == nil {
-				if err := h.reset(t.a, slotsFor(min(int64(len(records)), guess>>skip*9/8))); err != nil {
-					return err
-				}
-			}
-			return t.foldPart(h, records, skip, p.ends[part]-len(records))
-		})
-		if err == nil && t.firsts {
-			err = p.findFirsts(tables, &rows, from, min(from+step, t.n))
-		}
-		if err != nil {
+		if err := p.fold(tables, &rows, guess, skip, from, min(from+step, t.n)); err != nil {
 			return false, err
 		}
 	}
 	p.free()
 	t.a.drop(rows.b)
+	if hot != nil {
+		if err := p.putHot(tables, skip); err != nil {
+			return false, err
+		}
+	}
 	return true, t.putTables(tables, skip, p.up)
+}
+
+// fold adds a round of rows to the tables of their parts.
+func (p *tallyParts[S]) fold(tables []tallyTable[S], rows *vec[uint32], guess int64, skip uint, from, to int64) error {
+	if err := p.split(from, to); err != nil {
+		return err
+	}
+	err := tasks(p.ctx, p.parts, func(_, part int) error {
+		h, records := &tables[part], p.of(part)
+		if h.slots.b == nil {
+			if err := h.reset(p.a, slotsFor(min(int64(len(records)), guess>>skip*9/8))); err != nil {
+				return err
+			}
+		}
+		return p.foldPart(h, records, skip, p.ends[part]-len(records))
+	})
+	if err != nil || !p.firsts {
+		return err
+	}
+	if p.hot != nil {
+		p.hot.numbers = true
+		defer func() { p.hot.numbers = false }()
+	}
+	return p.findFirsts(tables, rows, from, to)
 }
 
 // foldPart adds the records of a part, which begin at place at of all, to its table.

@@ -27,7 +27,7 @@ const (
 const nullTop = 0x40 << 56
 
 // errLong says that there is a text longer than that.
-var errLong = errors.New("cpu: a text too long to be a word")
+const errLong = detour("cpu: a text too long to be a word")
 
 // textSlot is a slot of a hash table of short texts: low is the first eight
 // bytes, high the rest and, in its last byte, the length.

@@ -63,7 +63,7 @@ type closeJoin struct {
 }
 
 // errNotClose says that a right key comes twice, or closeNone is carried.
-var errNotClose = errors.New("a key comes twice")
+const errNotClose = detour("cpu: a key comes twice")
 
 // joinClose joins sides whose right keys are close to each other and come once. It gives
 // nil where they are not. Whether it takes less time is the caller's to ask, of joinsDistinct.
@@ -240,30 +240,25 @@ func (x *closeJoin) cutLeft(ctx context.Context) (err error) {
 }
 
 // match writes what is carried over the left words. It says for how many there is
-// something. Whatever else fails is told before errNotClose: no worker's want of memory
-// may pass for a join that goes another way.
+// something.
 func (x *closeJoin) match(ctx context.Context) (int64, error) {
 	scratch := x.a.scratch()
 	defer scratch.free()
 	arrays := perWorker[vec[uint64]]{make: func() (vec[uint64], error) { return newVec[uint64](scratch, 1<<x.shift) }}
 	var found atomic.Int64
-	var notClose atomic.Bool
 	err := tasks(ctx, x.parts, func(worker, part int) error {
 		array, err := arrays.of(worker)
 		if err == nil {
 			err = device.Canceled(ctx, "cpu", "")
 		}
-		if err != nil || notClose.Load() {
+		if err != nil {
 			return err
 		}
 		left := x.words.s[x.begins[part]:x.ends.s[(x.chunks-1)*x.parts+part]]
 		if len(left) == 0 {
 			return nil
 		}
-		if err := fillClose(ctx, array.s, x.right.part(part)); errors.Is(err, errNotClose) {
-			notClose.Store(true)
-			return nil
-		} else if err != nil {
+		if err := fillClose(ctx, array.s, x.right.part(part)); err != nil {
 			return err
 		}
 		for len(left) > 0 {
@@ -275,9 +270,6 @@ func (x *closeJoin) match(ctx context.Context) (int64, error) {
 		}
 		return nil
 	})
-	if err == nil && notClose.Load() {
-		err = errNotClose
-	}
 	return found.Load(), err
 }
 

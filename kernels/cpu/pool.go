@@ -93,16 +93,15 @@ func each(ctx context.Context, n, workers int, d dealer, looks bool, f func(work
 	if n == 0 {
 		return device.Canceled(ctx, "cpu", "")
 	}
-	var first atomic.Pointer[error]
+	var first failure
 	work := func(worker int) {
 		defer d.begin(worker)()
 		defer func() {
 			if p := recover(); p != nil {
-				err := error(device.Errorf(nil, "cpu", "", "internal error: %v\n%s", p, debug.Stack()))
-				first.CompareAndSwap(nil, &err)
+				first.is(device.Errorf(nil, "cpu", "", "internal error: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		for first.Load() == nil {
+		for first.err() == nil {
 			i := d.take(worker, n)
 			if i >= n {
 				return
@@ -112,7 +111,7 @@ func each(ctx context.Context, n, workers int, d dealer, looks bool, f func(work
 				err = f(worker, i)
 			}
 			if err != nil {
-				first.CompareAndSwap(nil, &err)
+				first.is(err)
 				return
 			}
 		}
@@ -124,8 +123,38 @@ func each(ctx context.Context, n, workers int, d dealer, looks bool, f func(work
 	}
 	work(0)
 	others.wait()
-	if err := first.Load(); err != nil {
-		return *err
+	return first.err()
+}
+
+// detour is an error after which a call goes another way. It gives way to what else a
+// worker failed of: want of memory may not pass for a call that goes another way.
+type detour string
+
+func (d detour) Error() string { return string(d) }
+
+// failure is the first error of several workers that is no detour, or else the first.
+type failure struct{ first atomic.Pointer[error] }
+
+func (f *failure) err() error {
+	if p := f.first.Load(); p != nil {
+		return *p
 	}
 	return nil
+}
+
+func (f *failure) is(err error) {
+	for {
+		old := f.first.Load()
+		if old != nil {
+			if _, ok := (*old).(detour); !ok {
+				return
+			}
+			if _, ok := err.(detour); ok {
+				return
+			}
+		}
+		if f.first.CompareAndSwap(old, &err) {
+			return
+		}
+	}
 }

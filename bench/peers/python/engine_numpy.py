@@ -98,7 +98,7 @@ def operation(op, c):
     if op == "groupby_two":
         wide = int(c["k2"].max()) + 1
         return {"bincount": lambda: dense_two(c["k1"], c["k2"], v, wide)}
-    if op == "groupby_sparse":
+    if op in ("groupby_sparse", "groupby_skew"):
         return {"unique": lambda: grouped(k, v)}
     if op.startswith("groupby_"):
         return {"bincount": lambda: dense(k, v)}

@@ -2,7 +2,7 @@
 
 GROUPS = {
     op: "SELECT k, sum(v) AS sum, count(*) AS count FROM {t} GROUP BY k"
-    for op in "groupby_100 groupby_1e5 groupby_unique groupby_str groupby_sorted groupby_zipf groupby_sparse".split()
+    for op in "groupby_100 groupby_1e5 groupby_unique groupby_str groupby_sorted groupby_zipf groupby_sparse groupby_skew".split()
 }
 JOINS = {op: "SELECT {l}.k, {l}.v, {r}.w FROM {l} JOIN {r} ON {l}.k = {r}.k" for op in "join_1e5 join_unique join_sparse join_str join_cylon".split()}
 
