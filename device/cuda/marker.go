@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -64,9 +65,15 @@ func (p *events) destroy(drv *driver) {
 	p.all, p.free = nil, nil
 }
 
-// spin is how long waiting asks again and again before it sleeps: a sleeper is
-// woken about that much late.
-const spin = 30 * time.Microsecond
+// spin is how long waiting asks again and again before it sleeps. A sleeper is
+// woken some 50 µs late, as long as many a kernel takes; where there are
+// processors to spare one of them may ask for longer than most calls last.
+var spin = func() time.Duration {
+	if runtime.NumCPU() < 8 {
+		return 30 * time.Microsecond
+	}
+	return 2 * time.Millisecond
+}()
 
 // await waits until the GPU has reached an event.
 func (d *Device) await(e handle) code {

@@ -12,6 +12,8 @@ typedef double f64;
 
 // The 1 asks for no more than one block on a multiprocessor: without it the compiler spills registers to have more.
 #define KERNEL(n) extern "C" __global__ void __launch_bounds__(n, 1)
+// For a kernel that waits for memory more than for its registers: at least so many blocks on a multiprocessor.
+#define KERNEL_BLOCKS(n, blocks) extern "C" __global__ void __launch_bounds__(n, blocks)
 #define KERNEL2(x, y) extern "C" __global__ void __launch_bounds__((x) * (y), 1)
 #define FN static __device__ __forceinline__
 #define GLOBAL

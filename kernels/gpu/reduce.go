@@ -136,6 +136,9 @@ func (r *reduction) exact() *big.Int {
 	if r.valid == 0 {
 		return sum
 	}
+	if r.col.Type().ID() == arrow.BOOL {
+		return sum.SetInt64(r.trues())
+	}
 	part := new(big.Int)
 	for w := r.partials("reduce_sum", 3, r.args()...); len(w) >= 3; w = w[3:] {
 		part.SetInt64(int64(w[2]))

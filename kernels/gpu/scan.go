@@ -19,8 +19,8 @@ func (e *Engine) scan(ctx context.Context, s device.Stream, op kernels.ScanOp, c
 	n := col.Len()
 	k := kindOf(col.Type())
 	out := c.result(int64(memory.Width(col.Type())) * n)
-	integer := k != kindF32 && k != kindF64 && k != kindWide
-	if integer && op == kernels.CumulativeSum && !o.Checked {
+	floating := k == kindF32 || k == kindF64
+	if op == kernels.CumulativeSum && k != kindWide && (floating || !o.Checked) {
 		c.scanSum(out, k, col, o)
 	} else {
 		c.scanTiles(out, k, op, col, o)
@@ -42,14 +42,20 @@ func (c *call) scanValidity(col *memory.Column, o kernels.ScanOptions) *memory.B
 	return out
 }
 
-// scanSum is the running sum of integers, in one pass.
+// scanSum is the running sum of integers and floats, in one pass. Floats never
+// overflow, so that checking them changes nothing.
 func (c *call) scanSum(out *memory.Buffer, k kind, col *memory.Column, o kernels.ScanOptions) {
+	const children, levels = 64, 4 // of scansum.cl
 	tiles := groupsFor(col.Len(), scanTile)
 	if tiles == 0 {
 		return
 	}
-	status, sums, prefixes, ticket := c.zeroed(4*tiles), c.temp(8*tiles), c.temp(8*tiles), c.zeroed(4)
-	c.launch("scansum", "scan_sum", tiles, int32(k), c.data(col), c.validity(col), col.Len(), flag(o.Exclusive), out, status, sums, prefixes, ticket)
+	nodes := int64(0)
+	for level, n := 0, tiles; level < levels; level, n = level+1, groupsFor(n, children) {
+		nodes += n
+	}
+	sums, ticket := c.zeroed(16*nodes), c.zeroed(4)
+	c.launch("scansum", "scan_sum", tiles, int32(k), c.data(col), c.validity(col), col.Len(), flag(o.Exclusive), out, sums, ticket)
 }
 
 func flag(yes bool) int32 {

@@ -22,6 +22,7 @@ typedef double f64;
 #else
 #define KERNEL(n) __attribute__((reqd_work_group_size(n, 1, 1))) kernel void
 #endif
+#define KERNEL_BLOCKS(n, blocks) KERNEL(n)
 #define KERNEL2(x, y) __attribute__((reqd_work_group_size(x, y, 1))) kernel void // has no warps
 #define FN static inline
 #define GLOBAL global

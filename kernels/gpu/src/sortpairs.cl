@@ -81,7 +81,7 @@ FN u64 bin_look_back(GLOBAL u64 *state, i64 tile, u64 sum) {
 
 // One pass by the digit at shift. bases[base0 + d] is the number of keys with smaller digits; state is a word for each tile and bin, and one
 // for the ticket, all 0. Without rows the rows are 0, 1, 2 and so on; without keys_out the keys are not kept.
-KERNEL(GROUP) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBAL T *keys_out, GLOBAL U *rows_out, i64 n, i32 shift, i32 given,
+KERNEL_BLOCKS(GROUP, 3) K(radix_scatter)(GLOBAL const T *keys, GLOBAL const U *rows, GLOBAL T *keys_out, GLOBAL U *rows_out, i64 n, i32 shift, i32 given,
                                i32 keep, GLOBAL const u64 *bases, i64 base0, GLOBAL u64 *state) {
   SHARED u32 scratch[GROUP];
   SHARED u64 to[BINS]; // where a bin's first key of this tile goes, less its slot
