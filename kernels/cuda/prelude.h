@@ -9,6 +9,8 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
+typedef float4 f32x4;
+typedef double2 f64x2;
 
 // The 1 asks for no more than one block on a multiprocessor: without it the compiler spills registers to have more.
 #define KERNEL(n) extern "C" __global__ void __launch_bounds__(n, 1)
@@ -21,6 +23,7 @@ typedef double f64;
 #define LOCAL
 #define CONSTANT static __device__ const
 #define RESTRICT __restrict__
+#define UNROLL _Pragma("unroll")
 #define TID ((i32)threadIdx.x)
 #define BID ((i64)blockIdx.x)
 #define BDIM ((i32)blockDim.x)

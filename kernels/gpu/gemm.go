@@ -11,12 +11,15 @@ import (
 
 const (
 	// splitDepth is the least depth of a product that is worth groups of its own.
-	splitDepth = 512
+	splitDepth = 256
+	// splitStep divides where a split begins, so that gemm reads in vectors.
+	splitStep = 16
 	// thinMost is how many rows and columns C may have to be computed by
 	// gemm_thin where the depth is at least thinDepth. With more, tiles of gemm
 	// that are partly empty cost less than reading A and B several times.
 	thinMost, thinDepth = 16, 1024
-	thinSide            = 4 // THIN of gemm.cl
+	thinSide            = 4   // THIN of gemm.cl
+	tileSide            = 128 // TILE_M and TILE_N
 )
 
 // gemm is the GPU's GEMMFunc. Products are fused with their additions and added
@@ -43,11 +46,7 @@ func (e *Engine) gemm(ctx context.Context, s device.Stream, transA, transB bool,
 		c.thin(out.Type, x, y, z, depth, alpha, beta)
 		return c.err
 	}
-	side := int64(64)
-	if out.Type.ID() == arrow.FLOAT32 {
-		side = 128
-	}
-	tiles := groupsFor(m, side) * groupsFor(n, side)
+	tiles := groupsFor(m, tileSide) * groupsFor(n, tileSide)
 	splits, split := c.splits(tiles, depth)
 	var parts *memory.Buffer
 	if splits > 1 {
@@ -78,7 +77,7 @@ func (c *call) thin(t arrow.DataType, x, y, z matrixView, depth int64, alpha, be
 func (c *call) splits(groups, depth int64) (splits, split int64) {
 	want := 2 * int64(max(c.e.dev.Info().Units, 1))
 	splits = min(max(want/max(groups, 1), 1), max(depth/splitDepth, 1), 1<<15)
-	split = max((depth+splits-1)/splits, 1)
+	split = max(groupsFor(depth, splits*splitStep)*splitStep, 1)
 	return max((depth+split-1)/split, 1), split
 }
 

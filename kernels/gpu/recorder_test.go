@@ -46,7 +46,7 @@ func (m *recordedModule) Function(entry string) (device.Function, error) {
 
 // entryNames are the names in a text: of KERNEL itself, and of macros that
 // hold one, which are defined with the parameter `name`.
-var entryNames = regexp.MustCompile(`(?m)^\s*(?:KERNEL2?\([^)]*\) (?:K\((\w+)\)|(\w+))\(|([A-Z_]+)\((\w+)[,)])`)
+var entryNames = regexp.MustCompile(`(?m)^\s*(?:KERNEL(?:2|_BLOCKS)?\([^)]*\) (?:K\((\w+)\)|(\w+))\(|([A-Z_]+)\((\w+)[,)])`)
 
 // entriesOf are the entries of a module as the device has built it: of the
 // names in its text those that it has, since variants leave some out.

@@ -30,6 +30,17 @@ func (s *Suite) matrix(t arrow.DataType, rows, cols int64, wild bool) (kernels.M
 	return m, s.FromScalars(t, v...)
 }
 
+// evenMatrix is a matrix whose rows all begin at multiples of 16 bytes, which
+// devices read and write another way.
+func (s *Suite) evenMatrix(t arrow.DataType, rows, cols int64) (kernels.Matrix, *memory.Column) {
+	m := kernels.Matrix{Type: t, Rows: rows, Cols: cols, Offset: 4 * int64(s.Rand.IntN(2)), Stride: (cols+3)/4*4 + 4*int64(s.Rand.IntN(2))}
+	v := make([]kernels.Scalar, m.Offset+rows*m.Stride)
+	for i := range v {
+		v[i] = kernels.Float(t, s.Rand.NormFloat64())
+	}
+	return m, s.FromScalars(t, v...)
+}
+
 // wildMost is the greatest number in wild matrices for backends whose sums have
 // a shape of their own, in which other sums overflow.
 const wildMost = 1 << 20
@@ -65,7 +76,7 @@ var gemmShapes = [][3]int64{ // m, n, k
 var scales = [][2]float64{{1, 0}, {1, 1}, {-0.5, 2}, {0, 0.5}, {0, 0}, {2, 0}, {0.1, -0.3}} // alpha, beta
 
 func gemm(s *Suite) {
-	shapes := append(gemmShapes, [3]int64{5, 5, 70_000}, [3]int64{140, 2, 4000}, [3]int64{260, 300, 70})
+	shapes := append(gemmShapes, [3]int64{5, 5, 70_000}, [3]int64{140, 2, 4000}, [3]int64{260, 300, 70}, [3]int64{128, 256, 40}, [3]int64{256, 128, 44}, [3]int64{132, 128, 1100})
 	for i, shape := range shapes {
 		if s.extent == Least && shape[0]*shape[1]*shape[2] > leastProducts {
 			continue
@@ -93,6 +104,9 @@ func (s *Suite) gemmCase(t arrow.DataType, shape [3]int64, transA, transB bool, 
 	build := func(rows, cols int64, trans bool) (kernels.Matrix, *memory.Column) {
 		if trans {
 			rows, cols = cols, rows
+		}
+		if m%4 == 0 && n%4 == 0 && k%4 == 0 {
+			return s.evenMatrix(t, rows, cols)
 		}
 		return s.matrix(t, rows, cols, wild)
 	}

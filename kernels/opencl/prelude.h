@@ -16,6 +16,8 @@ typedef long i64;
 typedef ulong u64;
 typedef float f32;
 typedef double f64;
+typedef float4 f32x4;
+typedef double2 f64x2;
 
 #ifdef SUB_GROUPS
 #define KERNEL(n) __attribute__((reqd_work_group_size(n, 1, 1))) __attribute__((intel_reqd_sub_group_size(32))) kernel void
@@ -30,6 +32,7 @@ typedef double f64;
 #define LOCAL local   // in the type of a pointer to it
 #define CONSTANT constant
 #define RESTRICT restrict
+#define UNROLL // before a loop: the compiler knows best
 #define TID ((i32)get_local_id(0))
 #define BID ((i64)get_group_id(0))
 #define BDIM ((i32)get_local_size(0))
