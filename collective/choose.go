@@ -48,7 +48,7 @@ func (c *Comm) choose(call *algorithm.Call, width int64, inOrder bool) (best *al
 			best, least = a, cost
 		}
 	}
-	if tuning.model(c.Transport(), algorithm.Model{}) != (algorithm.Model{}) {
+	if _, tuned := tuning.figures(c.Transport(), c.model); tuned {
 		return best, byTuned + refused
 	}
 	return best, byModel + refused
@@ -73,14 +73,13 @@ func (c *Comm) bytes(call *algorithm.Call, width int64) int64 {
 
 // cost is the model's estimate in seconds.
 func (c *Comm) cost(a *algorithm.Algorithm, call *algorithm.Call, width int64) float64 {
-	m := c.options.Tuning.model(c.Transport(), c.model)
-	m.Pulled = c.model.Pulled
+	m, _ := c.options.Tuning.figures(c.Transport(), c.model)
 	return a.CostOf(m, call, float64(c.bytes(call, width)), float64(c.options.Chunk))
 }
 
 // Explain says which algorithm an operation over a vector of n elements would use and
 // why, what Deterministic changes about it, how a transport that says so carries messages
-// here, on how many machines the ranks are, whether a tuning table decided it, and what the
+// here, and why in another way than it might, on how many machines the ranks are, whether a tuning table decided it, and what the
 // model makes of the others, a line each.
 func (c *Comm) Explain(op algorithm.Op, t Type, n int64) string {
 	call := &algorithm.Call{Op: op, Size: c.Size(), Count: n, Deterministic: c.options.Deterministic, Nodes: c.nodes}

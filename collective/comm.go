@@ -9,6 +9,7 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/timeline"
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/mixed"
 	"github.com/volley-go/volley/device"
 )
 
@@ -116,12 +117,9 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 		track = options.Timeline.Track(name, ends.Name(), ends.Rank(), n)
 		ends = &traced{Endpoint: ends, track: track}
 	}
-	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: models[ends.Name()], nodes: nodes, steps: make([]uint32, 2*n)}
+	c := &Comm{ends: ends, name: name, track: track, options: options.filled(), model: modelOf(ends.Name()), nodes: nodes, steps: make([]uint32, 2*n)}
 	c.sent, c.taken = c.steps[:n], c.steps[n:]
 	c.pairs = [2][]atomic.Uint64{make([]atomic.Uint64, n), make([]atomic.Uint64, n)}
-	if c.model == (algorithm.Model{}) {
-		c.model = models["tcp"]
-	}
 	c.combine, c.localPart = c.mover.combine, c.mover.local
 	c.merger, c.merge.On = merger, c.now.on
 	c.sharer, _ = ends.(transport.Sharer)
@@ -147,13 +145,27 @@ var models = map[string]algorithm.Model{
 	"tcp":    {Alpha: 15e-6, Beta: 1 / 3e9, Gamma: 1 / 12e9},
 }
 
+// modelOf are those of a transport; of two, TCP's between machines and shared memory's within them.
+func modelOf(transport string) algorithm.Model {
+	if transport == mixed.Name {
+		within, across := models["shm"], models["tcp"]
+		across.Within = &within
+		return across
+	}
+	if m, ok := models[transport]; ok {
+		return m
+	}
+	return models["tcp"]
+}
+
 // Rank is this rank's number, from 0.
 func (c *Comm) Rank() int { return c.ends.Rank() }
 
 // Size is the number of ranks.
 func (c *Comm) Size() int { return c.ends.Size() }
 
-// Transport names what carries the messages: "inproc", "shm", "tcp".
+// Transport names what carries the messages: "inproc", "shm", "tcp", "mpi", or "shm+tcp" where that is shared memory
+// between ranks of one machine and TCP between machines.
 func (c *Comm) Transport() string { return c.ends.Name() }
 
 // Close leaves the group. An operation that runs ends with an error, on this rank

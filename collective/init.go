@@ -11,6 +11,7 @@ import (
 
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/mixed"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/secret"
 	"github.com/volley-go/volley/collective/transport/shm"
@@ -32,12 +33,15 @@ const (
 // Options.Timeout, are named in the error, which is an ErrUnavailable. After Options.Stall the waiting
 // is reported as that of operations is.
 //
-// Ranks that find themselves on one machine talk through shared memory, others over
-// TCP. VOLLEY_TRANSPORT=shm or tcp decides instead, and VOLLEY_SOCKET_CONNECTIONS how many
+// Ranks that find themselves on one machine talk through shared memory, those of different
+// machines over TCP (package collective/transport/mixed): Transport says "shm" where all are on one, "tcp" where no
+// two are, else "shm+tcp", and Explain why ranks of one machine do without its memory, if they do.
+// VOLLEY_TRANSPORT=shm or tcp has one way alone instead, and VOLLEY_SOCKET_CONNECTIONS how many
 // connections TCP has between two ranks, from 2 (the default) to 17. VOLLEY_MACHINE names a rank's
-// machine to those over TCP, whose hierarchical algorithms go by it. VOLLEY_SECRET_FILE
+// machine: ranks of different names go over TCP, and hierarchical algorithms go by it. VOLLEY_SECRET_FILE
 // names a file with at least 16 random bytes that all ranks have and nobody else: with it
-// the meeting and everything over TCP is encrypted, and nobody joins who does not know it.
+// the meeting and everything over TCP is encrypted, nobody joins who does not know it, and
+// shared memory is for ranks that met so.
 // Ranks over MPI (mpi://) are not joined here: MPI has an end that the program must call.
 func Init(ctx context.Context, options ...Options) (*Comm, error) {
 	return initialize(ctx, os.Getenv, options)
@@ -125,7 +129,11 @@ func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string)
 	if err != nil {
 		return nil, err
 	}
-	return tcp.Join(ctx, w, tcp.Options{Secret: known, Machine: getenv(machineVariable), Connections: connections})
+	o := tcp.Options{Secret: known, Machine: getenv(machineVariable), Connections: connections}
+	if carrier == "tcp" {
+		return tcp.Join(ctx, w, o)
+	}
+	return mixed.Join(ctx, w, o)
 }
 
 // longestSecret bounds what is read of a file that may be a device, in bytes.

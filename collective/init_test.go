@@ -52,8 +52,9 @@ func TestInit(t *testing.T) {
 	}{
 		"one machine":      {map[string]string{"LOCAL_WORLD_SIZE": "3"}, local},
 		"told tcp":         {map[string]string{"LOCAL_WORLD_SIZE": "3", transportVariable: "tcp"}, "tcp"},
-		"machines unknown": {map[string]string{}, "tcp"},
-		"with a secret":    {map[string]string{secretVariable: file}, "tcp"},
+		"machines unknown": {map[string]string{}, local},
+		"with a secret":    {map[string]string{secretVariable: file}, local},
+		"a secret and tcp": {map[string]string{secretVariable: file, transportVariable: "tcp"}, "tcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -141,6 +142,7 @@ func TestInitDisagrees(t *testing.T) {
 		"a secret on one":     {[2]map[string]string{{secretVariable: secrets[0]}, {}}, [2]string{"rank 0 has one secret, rank 1 no secret", "rank 1 has no secret, rank 0 another secret"}},
 		"another secret":      {[2]map[string]string{{secretVariable: secrets[0]}, {secretVariable: secrets[1]}}, [2]string{"rank 1 another secret", "rank 0 another secret"}},
 		"a transport on one":  {[2]map[string]string{{transportVariable: "tcp"}, {transportVariable: "shm"}}, [2]string{"VOLLEY_TRANSPORT and LOCAL_WORLD_SIZE", "rank 0 over TCP"}},
+		"tcp alone on one":    {[2]map[string]string{{transportVariable: "tcp"}, {}}, [2]string{"rank 0 uses TCP alone, rank 1 shared memory beside TCP: VOLLEY_TRANSPORT", "rank 1 uses shared memory beside TCP, rank 0 TCP alone"}},
 		"a local size on one": {[2]map[string]string{{}, {"LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "1"}}, [2]string{"VOLLEY_TRANSPORT and LOCAL_WORLD_SIZE", "rank 0 over TCP"}},
 	} {
 		if runtime.GOOS != "linux" && strings.Contains(c.want[1], "over TCP") {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/mixed"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/tcp"
 )
@@ -258,8 +260,12 @@ func TestInitMachines(t *testing.T) {
 			return nil, err
 		}
 		t.Cleanup(func() { c.Close() })
-		if got := machinesOf(c, "ab"); got != "aab" {
-			return nil, fmt.Errorf("machines %s", got)
+		want := "tcp"
+		if runtime.GOOS == "linux" {
+			want = mixed.Name
+		}
+		if got := machinesOf(c, "ab"); got != "aab" || c.Transport() != want {
+			return nil, fmt.Errorf("machines %s over %s", got, c.Transport())
 		}
 		return c.ends, nil
 	})

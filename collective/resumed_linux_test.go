@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/mixed"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/shm"
 	"github.com/volley-go/volley/collective/transport/tcp"
@@ -39,6 +40,9 @@ func (k *resumed) join(ctx context.Context) (transport.Endpoint, error) {
 		return shm.Join(ctx, k.Name, k.Rank, k.Size)
 	}
 	w := rendezvous.World{Rank: k.Rank, Size: k.Size, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Node: rendezvous.Unknown, Address: "file://" + k.Name}
+	if k.Carrier == mixed.Name {
+		return mixed.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0", Machine: fmt.Sprint(k.Rank % 2)})
+	}
 	return tcp.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0"})
 }
 
@@ -217,6 +221,7 @@ func TestResumedProcess(t *testing.T) {
 	for _, k := range []resumed{
 		{Carrier: "shm", Keep: true}, {Carrier: "shm"}, {Carrier: "shm", Exit: true}, {Carrier: "shm", Idle: true},
 		{Carrier: "tcp", Keep: true}, {Carrier: "tcp"}, {Carrier: "tcp", Exit: true}, {Carrier: "tcp", Idle: true},
+		{Carrier: mixed.Name, Keep: true}, {Carrier: mixed.Name}, {Carrier: mixed.Name, Exit: true}, {Carrier: mixed.Name, Idle: true},
 	} {
 		t.Run(fmt.Sprintf("%s/keep=%v/exit=%v/idle=%v", k.Carrier, k.Keep, k.Exit, k.Idle), func(t *testing.T) {
 			t.Parallel()
@@ -253,7 +258,7 @@ func (all runningGroup) stopAndResume(stopped int) error {
 // A rank is killed, and another one is struck while the survivors shrink: those that are
 // left come to one Comm, and a rank that is resumed learns that it is not in it.
 func TestStruckInShrink(t *testing.T) {
-	for _, carrier := range []string{"shm", "tcp"} {
+	for _, carrier := range []string{"shm", "tcp", mixed.Name} {
 		for _, blow := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 			t.Run(fmt.Sprintf("%s/%v", carrier, blow), func(t *testing.T) {
 				t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/mixed"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/shm"
 	"github.com/volley-go/volley/collective/transport/tcp"
@@ -26,7 +28,7 @@ func available() map[string]func(t testing.TB, n int) []transport.Endpoint {
 		"tcp":    openTCP,
 	}
 	if runtime.GOOS == "linux" {
-		all["shm"] = openShm
+		all["shm"], all["mixed"] = openShm, openMixed
 	}
 	return all
 }
@@ -36,6 +38,20 @@ var groups atomic.Int64
 func openShm(t testing.TB, n int) []transport.Endpoint {
 	name := fmt.Sprint(t.Name(), time.Now().UnixNano(), groups.Add(1))
 	return meet(t, n, func(ctx context.Context, r int) (transport.Endpoint, error) { return shm.Join(ctx, name, r, n) })
+}
+
+// openMixed has two machines, on which the ranks take turns.
+func openMixed(t testing.TB, n int) []transport.Endpoint {
+	return mixedOn(t, strings.Repeat("ab", n)[:n])
+}
+
+// mixedOn opens the endpoints of ranks on the machines named by the letters.
+func mixedOn(t testing.TB, machines string) []transport.Endpoint {
+	place := "file://" + filepath.Join(t.TempDir(), "meeting")
+	return meet(t, len(machines), func(ctx context.Context, r int) (transport.Endpoint, error) {
+		w := rendezvous.World{Rank: r, Size: len(machines), LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Node: rendezvous.Unknown, Address: place}
+		return mixed.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0", Machine: machines[r : r+1]})
+	})
 }
 
 func openTCP(t testing.TB, n int) []transport.Endpoint {

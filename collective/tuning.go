@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/volley-go/volley/collective/algorithm"
+	"github.com/volley-go/volley/collective/transport/mixed"
 	"github.com/volley-go/volley/device"
 )
 
@@ -16,7 +17,8 @@ import (
 const TuningVariable = "VOLLEY_COLLECTIVE_TUNING"
 
 // Tuning is what was measured on a machine: for each transport the model of its
-// costs, by which algorithms are weighed, and the algorithms that were found best. Where a choice of an operation and
+// costs, by which algorithms are weighed, and the algorithms that were found best. "shm+tcp", where it has no entry of its
+// own, is weighed by the models of "tcp" between machines and "shm" within them; choices it has only of its own. Where a choice of an operation and
 // number of ranks is MergeName, the table also says from which length on the transport does it without an algorithm, if it
 // can; without such choices the transport says so.
 // All ranks of a Comm use the same; where they do not, a call in which they choose
@@ -114,12 +116,30 @@ func (t *Tuning) check() error {
 	return nil
 }
 
-// model is that of a transport.
-func (t *Tuning) model(transport string, otherwise algorithm.Model) algorithm.Model {
-	if t == nil || t.Transports[transport].Model == (algorithm.Model{}) {
-		return otherwise
+// measured is the model that the table has of a transport.
+func (t *Tuning) measured(transport string) (m algorithm.Model, ok bool) {
+	if t != nil {
+		m = t.Transports[transport].Model
 	}
-	return t.Transports[transport].Model
+	return m, m != (algorithm.Model{})
+}
+
+// figures are the model of a transport, whose rough figures stand where nothing was measured, and whether something was.
+// Of one that is two, and was not measured itself, they are those of each.
+func (t *Tuning) figures(transport string, rough algorithm.Model) (m algorithm.Model, tuned bool) {
+	m, tuned = t.measured(transport)
+	if !tuned && transport == mixed.Name {
+		m, tuned = t.measured("tcp")
+	}
+	if !tuned {
+		m = rough
+	}
+	m.Pulled, m.Within = rough.Pulled, rough.Within
+	if m.Within != nil {
+		within, too := t.figures("shm", *m.Within)
+		m.Within, tuned = &within, tuned || too
+	}
+	return m, tuned
 }
 
 // merges says whether a call that the transport can merge is merged: where the table has timed merges, by what it has for the

@@ -33,7 +33,7 @@ typedef struct volley_comm_options {
 VOLLEY_API int32_t volley_comm_init(const volley_comm_options* options, volley_token* token, volley_comm** out);
 VOLLEY_API int32_t volley_comm_rank(const volley_comm* comm, int64_t* out);
 VOLLEY_API int32_t volley_comm_size(const volley_comm* comm, int64_t* out);
-/* What carries the messages: "inproc", "shm", "tcp". */
+/* What carries the messages: "inproc", "shm", "tcp", or "shm+tcp": shared memory within machines, TCP between them. */
 VOLLEY_API int32_t volley_comm_transport(const volley_comm* comm, char** out);
 /* A group of all ranks of one color, ordered by key and then by rank; NULL for a rank whose color is negative. */
 VOLLEY_API int32_t volley_comm_split(const volley_comm* comm, int64_t color, int64_t key, volley_token* token, volley_comm** out);

@@ -14,6 +14,9 @@ type Model struct {
 	// Pulled says that receivers move payloads themselves, out of the sender's memory: all those of
 	// one rank at the same time. It is the transport's, not a machine's.
 	Pulled bool `json:"-"`
+	// Within is the model of messages between ranks of one machine, where they go another way than
+	// those between machines, which the rest of this one is of; nil where they go the same.
+	Within *Model `json:"-"`
 }
 
 // Cost estimates the seconds of an operation among p ranks whose whole vector (of

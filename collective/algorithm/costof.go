@@ -54,15 +54,19 @@ func (a *Algorithm) sharing(c *Call, nodes *Machines) int {
 
 // acrossMachines is the cost of a hierarchical schedule: its inner schedules among the ranks of
 // the largest machine, and the outer one among the machines, of each of which one rank sends.
-// A message within a machine is charged as one between two: the transport is the same.
+// A message within a machine is charged as one between two, unless the model has another for it.
 func acrossMachines(m Model, op Op, nodes *Machines, n, chunk float64) float64 {
+	inner := m
+	if m.Within != nil {
+		inner = *m.Within
+	}
 	tree := &Algorithm{Name: "binomial", Plans: [numOps]func(*Call) Plan{Broadcast: binomialBroadcast, Reduce: binomialReduce}}
-	within := tree.Cost(m, Broadcast, nodes.Most(), n, chunk)
+	within := tree.Cost(inner, Broadcast, nodes.Most(), n, chunk)
 	if op == Broadcast {
 		return within + tree.Cost(m, Broadcast, nodes.Len(), n, chunk)
 	}
 	across := &Algorithm{Name: "butterfly", Plans: [numOps]func(*Call) Plan{AllReduce: butterflyAllReduce}}
-	return within + tree.Cost(m, Reduce, nodes.Most(), n, chunk) + across.Cost(m, AllReduce, nodes.Len(), n, chunk)
+	return within + tree.Cost(inner, Reduce, nodes.Most(), n, chunk) + across.Cost(m, AllReduce, nodes.Len(), n, chunk)
 }
 
 // costInOrder is Cost where the canonical order may be asked for.

@@ -79,6 +79,14 @@ func TestCostsOfOrder(t *testing.T) {
 	}
 }
 
+func hierarchicalOf(t *testing.T) *Algorithm {
+	a, err := Named("hierarchical", AllReduce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 // Where ranks are on several machines, those that take turns go hierarchically for all but
 // short vectors; those that stand in runs have a ring for long ones, which leaves each machine
 // once; and with a machine for every rank all is as on one.
@@ -115,6 +123,25 @@ func TestCostsOfMachines(t *testing.T) {
 	} {
 		if got := best(c.of, c.op, c.n); got != c.want {
 			t.Errorf("%s of %v bytes on machines %v: %s is the cheapest, want %s", c.op, c.n, c.of, got, c.want)
+		}
+	}
+	// What stays on a machine may cost less than what leaves it: long vectors then go
+	// hierarchically where ranks take turns, at the cost of both models.
+	within := Model{Alpha: 0.5e-6, Beta: 1. / 8e9, Gamma: 1. / 12e9}
+	both := m
+	both.Within = &within
+	h := hierarchicalOf(t)
+	for op, want := range map[Op]float64{
+		Broadcast: 2*(within.Alpha+within.Beta*1e6) + m.Alpha + m.Beta*1e6,
+		AllReduce: 4*(within.Alpha+within.Beta*1e6) + 2*within.Gamma*1e6 + 2*m.Alpha + (m.Beta+m.Gamma/2)*1e6,
+	} {
+		c := &Call{Op: op, Size: size, Nodes: NewMachines(turns)}
+		if got := h.CostOf(both, c, 1e6, chunk); math.Abs(got-want) > 1e-12 || got >= h.CostOf(m, c, 1e6, chunk) {
+			t.Errorf("a hierarchical %s costs %v where a machine's ranks have a way of their own, want %v", op, got, want)
+		}
+		c.Nodes = nil
+		if got, want := h.CostOf(both, c, 1e6, chunk), h.CostOf(m, c, 1e6, chunk); got != want {
+			t.Errorf("a hierarchical %s on one machine costs %v, want %v", op, got, want)
 		}
 	}
 	for _, a := range All {

@@ -90,6 +90,7 @@ func TestGrow(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" {
 		all["shm"] = [2]collective.Meeting{overMemory(), overMemory()}
+		all["mixed"] = [2]collective.Meeting{overBoth(filepath.Join(dir, "both")), overBoth(filepath.Join(dir, "both again"))}
 	}
 	for name, meetings := range all {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,10 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
+	"github.com/volley-go/volley/collective/transport/mixed"
+	"github.com/volley-go/volley/collective/transport/rendezvous"
 	"github.com/volley-go/volley/collective/transport/shm"
+	"github.com/volley-go/volley/collective/transport/tcp"
 )
 
 const (
@@ -57,7 +60,7 @@ func TestFaultMatrix(t *testing.T) {
 func transports(dir string) map[string]func() ([]transport.Endpoint, error) {
 	all := map[string]func() ([]transport.Endpoint, error){"inproc": openInproc, "tcp": openTCP(dir, nil)}
 	if runtime.GOOS == "linux" {
-		all["shm"] = openShm
+		all["shm"], all["mixed"] = openShm, openMixed(dir)
 	}
 	return all
 }
@@ -77,6 +80,20 @@ func openShm() ([]transport.Endpoint, error) {
 func openTCP(dir string, secret []byte) func() ([]transport.Endpoint, error) {
 	return func() ([]transport.Endpoint, error) {
 		return meet(ranks, overTCP(filepath.Join(dir, fmt.Sprint("meeting", groups.Add(1))), secret))
+	}
+}
+
+// openMixed opens a group on two machines, on which the ranks take turns.
+func openMixed(dir string) func() ([]transport.Endpoint, error) {
+	return func() ([]transport.Endpoint, error) {
+		return meet(ranks, overBoth(filepath.Join(dir, fmt.Sprint("mixed", groups.Add(1)))))
+	}
+}
+
+func overBoth(path string) collective.Meeting {
+	return func(ctx context.Context, rank, size int) (transport.Endpoint, error) {
+		w := rendezvous.World{Rank: rank, Size: size, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Address: "file://" + path}
+		return mixed.Join(ctx, w, tcp.Options{Interfaces: "=lo,=lo0", Machine: fmt.Sprint(rank % 2)})
 	}
 }
 

@@ -42,7 +42,7 @@ func TestSoak(t *testing.T) {
 			}
 			events[k] = e
 		}
-		carrier := []string{"inproc", "inproc", "shm", "tcp"}[r.IntN(4)]
+		carrier := []string{"inproc", "inproc", "shm", "tcp", "mixed"}[r.IntN(5)]
 		open := over[carrier]
 		if open == nil {
 			carrier, open = "inproc", openInproc

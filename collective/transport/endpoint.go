@@ -59,7 +59,7 @@ type Endpoint interface {
 	Rank() int
 	// Size is how many ends there are.
 	Size() int
-	// Name says which transport this is: "inproc", "shm", "tcp", "mpi".
+	// Name says which transport this is: "inproc", "shm", "tcp", "mpi", "shm+tcp".
 	Name() string
 	// Post hands a message over. The payload must not change before Flush returned.
 	// It may wait for room on the lane, never for the receiver to ask for this
@@ -82,8 +82,8 @@ type Endpoint interface {
 	// payloads may change or be freed: what has not been received whole by then is never
 	// received.
 	Interrupt(err error)
-	// Split makes an endpoint of the same transport for some of the ranks, numbered in
-	// the order given, which is the same on all of them; so is the name, which no other
+	// Split makes an endpoint of the same transport, or of one of those that it is made of,
+	// for some of the ranks, numbered in the order given, which is the same on all of them; so is the name, which no other
 	// split of these ranks has. It meets the others, so all of them call it; ranks that
 	// are not listed do not. Where the transport knows that a member cannot come any more
 	// the error is an *Absent.

@@ -191,7 +191,7 @@ class Comm(Handle):
 
     @property
     def transport(self) -> str:
-        """What carries the messages: inproc, shm or tcp."""
+        """What carries the messages: inproc, shm, tcp, or shm+tcp (shared memory within machines, TCP between them)."""
         return take_text("volley_comm_transport", self)
 
     def fault(self) -> tuple[str, list[int]] | None:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -102,6 +103,9 @@ func attach(file, name string, size int) (*segment, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); ok && int(of.Uid) != os.Getuid() {
+		return nil, fmt.Errorf("%s is another user's, %d", file, of.Uid)
 	}
 	if info.Size() != int64(segmentLen(size)) {
 		return nil, fmt.Errorf("%s is of a group of another size than %d", file, size)

@@ -20,6 +20,7 @@ type card struct {
 	Addresses []string `json:"addresses"` // host:port, the best first
 	Links     int      `json:"links"`
 	Secret    string   `json:"secret,omitempty"` // the guard's mark
+	Reach     string   `json:"reach,omitempty"`
 }
 
 // gathering is a group whose connections are being made: the higher rank of a pair

@@ -74,7 +74,7 @@ func addresses(ctx context.Context, meeting, interfaces string) ([]netip.Addr, e
 // join meets the world at its address and connects with it.
 func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr, o Options) (*endpoint, error) {
 	links := o.Connections
-	own := card{Machine: o.Machine, Links: links, Secret: s.guard.Mark()}
+	own := card{Machine: o.Machine, Links: links, Secret: s.guard.Mark(), Reach: o.Reach}
 	port := s.ln.Addr().(*net.TCPAddr).AddrPort().Port()
 	for _, a := range addrs {
 		own.Addresses = append(own.Addresses, netip.AddrPortFrom(a, port).String())
@@ -95,6 +95,9 @@ func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr,
 		if cards[r].Secret != own.Secret {
 			return nil, fmt.Errorf("rank %d has %s, rank %d %s: all need the same one (VOLLEY_SECRET_FILE)", w.Rank, own.secret("one"), r, cards[r].secret("another"))
 		}
+		if (cards[r].Reach == "") != (own.Reach == "") {
+			return nil, fmt.Errorf("rank %d uses %s, rank %d %s: VOLLEY_TRANSPORT must say the same on all ranks", w.Rank, own.ways(), r, cards[r].ways())
+		}
 		if cards[r].Links != links {
 			return nil, fmt.Errorf("rank %d has %d connections with each other rank, rank %d has %d", w.Rank, links, r, cards[r].Links)
 		}
@@ -113,6 +116,14 @@ func (c *card) secret(which string) string {
 		return "no secret"
 	}
 	return which + " secret"
+}
+
+// ways says for people how the rank reaches others.
+func (c *card) ways() string {
+	if c.Reach == "" {
+		return "TCP alone"
+	}
+	return "shared memory beside TCP"
 }
 
 // machine is a name that ranks share which share a loopback device.

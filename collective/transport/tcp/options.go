@@ -27,6 +27,10 @@ type Options struct {
 	// it, and hierarchical algorithms keep messages on it. Empty takes VOLLEY_MACHINE, else
 	// the host's name and boot, by which containers of one host are machines of their own.
 	Machine string
+	// Reach is equal on ranks of one machine that have another way to each other than TCP,
+	// as shm.Reach says it; empty where ranks use TCP alone, which all must or none. The
+	// endpoint's Near tells who reaches whom.
+	Reach string
 }
 
 const (
