@@ -223,6 +223,8 @@ def main():
     p.add_argument("--rows", type=float)
     p.add_argument("--runs", type=int)
     p.add_argument("--rounds", type=int)
+    p.add_argument("--ops", default="", help="operations of columnar, all when empty")
+    p.add_argument("--limit", type=float, help="seconds for all")
     p.add_argument("--out")
     p.add_argument("engines", nargs="*")
     a = p.parse_args()
@@ -231,6 +233,8 @@ def main():
         load(a.probe)
         return
     a.rows = int(a.rows)
+    end = time.monotonic() + a.limit
+    groups = [g for g in GROUPS if g[0] != "columnar" or not a.ops or g[2] in a.ops.split(",")]
     engines = [load(name) for name in a.engines]
     with open(a.out, "w") as out:
 
@@ -239,7 +243,9 @@ def main():
             out.flush()
 
         for turn in range(a.rounds):
-            for group in GROUPS:
+            for group in groups:
+                if time.monotonic() > end:
+                    sys.exit(f"--limit of {a.limit:g} s is over before {' '.join(group)}")
                 seen = {}
                 for r in ours(a, group):
                     write(r, turn)

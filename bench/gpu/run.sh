@@ -2,19 +2,19 @@
 # Runs on the machine with the card, from the unpacked bundle of scripts/gpu-check; see docs/gpu-check.md. It needs bash and a CUDA driver; with
 # python3 and CuPy or PyTorch it times those beside volley. What is not there is said and goes into the results. Installs nothing.
 #
-# usage: run.sh [--device cuda:0] [--rows 1e8] [--runs 5] [--rounds 3] [--only conformance,sanitizer,bench,peers] [--out results]
+# usage: run.sh [--device cuda:0] [--rows 1e8] [--runs 5] [--rounds 3] [--only conformance,sanitizer,bench,peers] [--ops sum,sort] [--limit 3600] [--out results]
 # Exit status: 0 when every part that could run passed, 1 when one failed, 2 for a wrong command line. Targets missed do not change it.
 set -uo pipefail
 unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 bundle=$PWD
 
-device=cuda:0 rows=1e8 runs=5 rounds=3 only=conformance,sanitizer,bench,peers out=results
+device=cuda:0 rows=1e8 runs=5 rounds=3 only=conformance,sanitizer,bench,peers ops= limit=3600 out=results
 # Set by `gpu-check --dry-run` alone: tests to run, OpenCL devices that stand in for NVIDIA's, and NumPy for CuPy.
 tests=${GPU_CHECK_TESTS:-} opencl=${GPU_CHECK_OPENCL:-NVIDIA} stand_in=${GPU_CHECK_STAND_IN:-}
 while [ $# -gt 0 ]; do
 	case $1 in
-	--device | --rows | --runs | --rounds | --only | --out)
+	--device | --rows | --runs | --rounds | --only | --ops | --limit | --out)
 		[ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
 		declare "${1#--}=$2"
 		shift 2
@@ -28,6 +28,7 @@ done
 for part in ${only//,/ }; do
 	[[ $part =~ ^(conformance|sanitizer|bench|peers)$ ]] || { echo "run.sh: --only: there is no part $part" >&2; exit 2; }
 done
+[[ $limit =~ ^[0-9]+$ ]] || { echo "run.sh: --limit is $limit, a number of seconds is needed" >&2; exit 2; }
 [[ $device == cuda:* ]] || { echo "run.sh: --device is $device, a CUDA device such as cuda:0 is needed" >&2; exit 2; }
 
 # The tests would build an emulator where no driver is named, and a device must be there.
@@ -97,7 +98,7 @@ in_package() { (cd "$bundle/tests/$1" && "${@:2}"); }
 tested() {
 	local printed status=0
 	printed=$(mktemp)
-	in_package "$1" ./run.test -test.timeout 60m -test.v -test.run "$2" >"$printed" 2>&1 || status=$?
+	in_package "$1" ./run.test -test.timeout "${limit}s" -test.v -test.run "$2" >"$printed" 2>&1 || status=$?
 	cat "$printed"
 	grep -q '^--- PASS' "$printed" || status=1
 	rm "$printed"
@@ -138,7 +139,7 @@ sanitizer() {
 			continue
 		fi
 		VOLLEY_KERNELTEST=tiny step "sanitizer-$tool" in_package kernels/cuda "$program" --tool "$tool" --error-exitcode 9 \
-			./run.test -test.timeout 120m -test.run "${tests:-^TestConformance$}"
+			./run.test -test.timeout "${limit}s" -test.run "${tests:-^TestConformance$}"
 	done
 }
 
@@ -154,7 +155,8 @@ link() {
 	[[ $width =~ ^[0-9]+$ ]] && echo "$((lane * width / 1000)).$(printf %03d $((lane * width % 1000)))"
 }
 
-suite() { ./volley bench "$1" --device "$device" --rows "$rows" --runs "$runs" --json "${@:2}" >>"$folder/bench.jsonl"; }
+# suite NAME OPTIONS...: records of one suite, all of them or those of --ops.
+suite() { timeout "$limit" ./volley bench "$1" --device "$device" --rows "$rows" --runs "$runs" --json "${@:2}" >>"$folder/bench.jsonl"; }
 
 benches() {
 	forget 'bench-|link|cublas'
@@ -163,7 +165,7 @@ benches() {
 	carries=$(link)
 	[ -n "$carries" ] || missing link "nvidia-smi does not tell the generation and width of the PCI Express link"
 	# One at a time, so that a failure of one leaves the others.
-	step bench-columnar suite columnar
+	step bench-columnar suite columnar ${ops:+--ops "$ops"}
 	step bench-gemm suite gemm
 	step bench-transfer suite transfer --link "${carries:-0}"
 	grep -q '"engine":"cublas"' "$folder/bench.jsonl" || missing cublas "$(grep -h 'cublas is left out' "$folder/logs/bench-gemm.log" | sed -n 1p)"
@@ -187,7 +189,7 @@ peers() {
 	done
 	if [ ${#engines[@]} -gt 0 ]; then
 		step peers python3 peers.py --volley ./volley --device "$device" --rows "$rows" --runs "$runs" --rounds "$rounds" \
-			--out "$folder/peers.jsonl" "${engines[@]}"
+			--ops "$ops" --limit "$limit" --out "$folder/peers.jsonl" "${engines[@]}"
 	fi
 }
 

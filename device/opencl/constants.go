@@ -33,6 +33,7 @@ const (
 	deviceExtensions        = 0x1030
 	deviceHostUnifiedMemory = 0x1035
 	deviceNativeWidthInt    = 0x1038
+	deviceSingleFPConfig    = 0x101b
 	deviceDoubleFPConfig    = 0x1032
 	deviceSVMCapabilities   = 0x1053
 	deviceMaxNumSubGroups   = 0x105C
@@ -67,3 +68,6 @@ const (
 	eventExecutionStatus = 0x11D3
 	profilingCommandEnd  = 0x1283
 )
+
+// fpCorrectlyRoundedDivideSqrt is a bit of what deviceSingleFPConfig tells.
+const fpCorrectlyRoundedDivideSqrt = 1 << 7

@@ -29,6 +29,10 @@ func (p *processor) describe() string {
 	if p.warps() {
 		p.standard = "-cl-std=CL3.0" // what kernels ask of sub-groups is of that language
 	}
+	if p.kind&deviceTypeCPU == 0 && p.number(deviceSingleFPConfig)&fpCorrectlyRoundedDivideSqrt != 0 {
+		// NVIDIA's compiler makes an approximate quotient of two float32 even of one in float64 that is rounded.
+		p.standard += " -cl-fp32-correctly-rounded-divide-sqrt"
+	}
 	p.info = device.Info{
 		Vendor:      p.text(deviceVendor),
 		Model:       p.text(deviceName),
