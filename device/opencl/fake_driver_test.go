@@ -73,11 +73,12 @@ func (f *fakeCL) driver() *driver {
 		createProgramWithBinary: func(_, _ handle, image []byte) (handle, status) {
 			return f.make("createProgramWithBinary", func() any { f.loads++; return &fakeProgram{string(image)} })
 		},
-		buildProgram: func(handle, handle, string) status {
+		buildProgram: func(_, _ handle, options string) status {
 			if f.building != nil {
 				<-f.building
 			}
 			return f.call("buildProgram", func() status {
+				f.options = options
 				if f.buildLog != "" {
 					return buildProgramFailure
 				}

@@ -28,6 +28,7 @@ type fakeCL struct {
 	refuse    func(call string) status   // of calls by the names of driver's fields; may be nil
 	builds    int                        // from source
 	loads     int                        // of binaries
+	options   string                     // of the last build
 }
 
 type fakePlatform struct {
@@ -39,6 +40,7 @@ type fakeDevice struct {
 	kind    uint64
 	name    string
 	version string
+	singles uint64          // what it can do with float32
 	without map[uint32]bool // queries that fail
 }
 
@@ -243,6 +245,8 @@ func (f *fakeCL) deviceInfo(dev handle, key uint32) ([]byte, status) {
 		return []byte(d.version + "\x00"), success
 	case deviceVendor, driverVersion, deviceExtensions:
 		return []byte("fake\x00"), success
+	case deviceSingleFPConfig:
+		return word(d.singles)
 	case deviceGlobalMemSize:
 		return word(uint64(f.capacity))
 	case deviceMaxMemAllocSize:

@@ -405,3 +405,29 @@ func waitFor(t *testing.T, reached func() bool) {
 		}
 	}
 }
+
+// TestQuotients asks for right quotients of float32 where a GPU can and would
+// not give them unasked.
+func TestQuotients(t *testing.T) {
+	const asked = "-cl-fp32-correctly-rounded-divide-sqrt"
+	for _, c := range []struct {
+		device fakeDevice
+		want   bool
+	}{
+		{fakeDevice{kind: deviceTypeGPU, singles: fpCorrectlyRoundedDivideSqrt | 2}, true},
+		{fakeDevice{kind: deviceTypeGPU, singles: 2}, false},
+		{fakeDevice{kind: deviceTypeCPU, singles: fpCorrectlyRoundedDivideSqrt | 2}, false},
+	} {
+		f := newFake()
+		c.device.name, c.device.version = "one", "OpenCL 1.2"
+		f.platforms[0].devices = []fakeDevice{c.device}
+		d := f.open(t, f.system(t), 0)
+		m, err := d.LoadModule(t.Context(), suiteKernels)
+		must(t, err)
+		must(t, m.Close())
+		must(t, d.Close())
+		if got := strings.Contains(f.options, asked); got != c.want {
+			t.Errorf("%+v: options %q", c.device, f.options)
+		}
+	}
+}
