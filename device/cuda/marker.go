@@ -67,9 +67,10 @@ func (p *events) destroy(drv *driver) {
 
 // spin is how long waiting asks again and again before it sleeps. A sleeper is
 // woken some 50 µs late, as long as many a kernel takes; where there are
-// processors to spare one of them may ask for longer than most calls last.
+// processors to spare one of them may ask for longer than most calls last. Those
+// that this process may use count: GOMAXPROCS follows its affinity and its cgroup.
 var spin = func() time.Duration {
-	if runtime.NumCPU() < 8 {
+	if runtime.GOMAXPROCS(0) < 8 {
 		return 30 * time.Microsecond
 	}
 	return 2 * time.Millisecond

@@ -12,6 +12,13 @@ import (
 // scanTile is the number of rows that one group of scan.cl and scansum.cl takes.
 const scanTile = 2048
 
+// The tree of tiles of scansum.cl, and how many it holds: 3.4e10 rows.
+const (
+	scanSumChildren = 64
+	scanSumLevels   = 4
+	scanSumTiles    = scanSumChildren * scanSumChildren * scanSumChildren * scanSumChildren
+)
+
 // scan is the GPU's ScanFunc.
 func (e *Engine) scan(ctx context.Context, s device.Stream, op kernels.ScanOp, col *memory.Column, o kernels.ScanOptions) (_ *memory.Column, err error) {
 	c := e.begin(ctx, s)
@@ -20,7 +27,8 @@ func (e *Engine) scan(ctx context.Context, s device.Stream, op kernels.ScanOp, c
 	k := kindOf(col.Type())
 	out := c.result(int64(memory.Width(col.Type())) * n)
 	floating := k == kindF32 || k == kindF64
-	if op == kernels.CumulativeSum && k != kindWide && (floating || !o.Checked) {
+	onePass := op == kernels.CumulativeSum && k != kindWide && (floating || !o.Checked)
+	if onePass && groupsFor(n, scanTile) <= scanSumTiles {
 		c.scanSum(out, k, col, o)
 	} else {
 		c.scanTiles(out, k, op, col, o)
@@ -45,13 +53,12 @@ func (c *call) scanValidity(col *memory.Column, o kernels.ScanOptions) *memory.B
 // scanSum is the running sum of integers and floats, in one pass. Floats never
 // overflow, so that checking them changes nothing.
 func (c *call) scanSum(out *memory.Buffer, k kind, col *memory.Column, o kernels.ScanOptions) {
-	const children, levels = 64, 4 // of scansum.cl
 	tiles := groupsFor(col.Len(), scanTile)
 	if tiles == 0 {
 		return
 	}
 	nodes := int64(0)
-	for level, n := 0, tiles; level < levels; level, n = level+1, groupsFor(n, children) {
+	for level, n := 0, tiles; level < scanSumLevels; level, n = level+1, groupsFor(n, scanSumChildren) {
 		nodes += n
 	}
 	sums, ticket := c.zeroed(16*nodes), c.zeroed(4)
