@@ -57,11 +57,24 @@ func (c *core) build(ctx context.Context, src device.Source) (handle, error) {
 	}
 }
 
+// pocl is the name of PoCL's platform.
+const pocl = "Portable Computing Language"
+
+// store is the cache of programs of a device. PoCL has one of its own, and compiles
+// an entry when it is first launched, for the size of its groups; asked for a program's
+// binary, it would compile all entries for groups of any size as well.
+func (p *processor) store() *cache {
+	if p.platformText == pocl {
+		return &cache{}
+	}
+	return openCache()
+}
+
 // compile takes a program from the cache or builds it and keeps it there. What
 // the cache has may be of no use after all, as for a driver that was changed
 // without a change of its version: then it is built like any other.
 func (c *core) compile(name, text, options string) (handle, error) {
-	p, store := c.proc, openCache()
+	p, store := c.proc, c.proc.store()
 	key := cacheKey(p.platformText, p.info.Vendor, p.info.Model, p.info.Driver, options, text)
 	if image := store.read(key); image != nil {
 		if program := c.load(image, options); program != 0 {
@@ -85,6 +98,9 @@ func (c *core) compile(name, text, options string) (handle, error) {
 		}
 		c.drv.releaseProgram(program)
 		return 0, c.buildFailed(name, st, log)
+	}
+	if store.folder == "" {
+		return program, nil
 	}
 	if image, st := c.drv.getProgramBinary(program); st == success && len(image) > 0 {
 		_ = store.write(key, image) // the program is there with or without it

@@ -89,6 +89,7 @@ func (f *fakeCL) driver() *driver {
 		getProgramBinary: func(program handle) ([]byte, status) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
+			f.binaries++
 			if f.noCode {
 				return nil, -30
 			}

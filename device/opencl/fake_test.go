@@ -28,6 +28,7 @@ type fakeCL struct {
 	refuse    func(call string) status   // of calls by the names of driver's fields; may be nil
 	builds    int                        // from source
 	loads     int                        // of binaries
+	binaries  int                        // asked for
 	options   string                     // of the last build
 }
 

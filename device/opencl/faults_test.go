@@ -333,6 +333,26 @@ func TestProgramCache(t *testing.T) {
 	load(defined, 3, 2)
 }
 
+// TestNoBinaryOfPoCL has PoCL's own cache keep programs: a program's binary costs as
+// much there as all its entries.
+func TestNoBinaryOfPoCL(t *testing.T) {
+	t.Setenv("VOLLEY_CACHE", t.TempDir())
+	for name, loads := range map[string]int{"fake": 1, pocl: 0} {
+		f := newFake()
+		f.platforms[0].name = name
+		d := f.open(t, f.system(t), 0)
+		for range 2 {
+			m, err := d.LoadModule(t.Context(), suiteKernels)
+			must(t, err)
+			must(t, m.Close())
+		}
+		if f.loads != loads || f.builds != 2-loads || f.binaries != loads {
+			t.Errorf("%s: %d builds, %d loads, %d binaries", name, f.builds, f.loads, f.binaries)
+		}
+		must(t, d.Close())
+	}
+}
+
 // TestCanceledBetweenLaunches ends a device's context: what was launched and
 // has not begun does not run.
 func TestCanceledBetweenLaunches(t *testing.T) {
