@@ -4,7 +4,7 @@
 # be told of within the deadline. On Open MPI also the death of a rank, which the others must survive.
 # Ranks that have nothing but Open MPI's PMIx server, OMPI_* taken away, must meet through that, and give up on a rank that does not come; so must ranks
 # of several machines that nothing else tells where, also of MPICH's launcher through its PMI server, and those of that launcher on one machine.
-# Then every operation by every algorithm meets every fault of package faultinject, on both libraries.
+# Then every operation by every algorithm, with counts, between two ranks and in groups meets every fault of package faultinject, on both libraries.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
 
@@ -87,5 +87,5 @@ done
 VOLLEY_PMIX_TEST=absent ranks 3 survives "PMIx alone, a rank that does not come" "${open[@]}" self,vader -np 3 "$dir/only"
 export VOLLEY_FAULTINJECT_TEST=faults
 program=$dir/faults
-ranks 4 agrees "Open MPI, operations by algorithms by faults" "${open[@]}" self,vader -np 4
-VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/libmpi_abi.so.1 ranks 4 agrees "MPICH, operations by algorithms by faults" "${mpich[@]}" -n 4
+ranks 4 agrees "Open MPI, operations by faults" "${open[@]}" self,vader -np 4
+VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/libmpi_abi.so.1 ranks 4 agrees "MPICH, operations by faults" "${mpich[@]}" -n 4

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective"
-	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
@@ -191,6 +190,7 @@ func TestGrowAlone(t *testing.T) {
 
 // A Grow whose context has no deadline ends by Options.Timeout, and reports before who has not come; so does an Enter.
 func TestGrowWithoutDeadline(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	meet := overTCP(filepath.Join(t.TempDir(), "meeting"), nil)
 	reports := make(chan collective.Stall, 10)
 	// They give up one after the other, so that each has a known number of others there.
@@ -248,16 +248,16 @@ func TestGrowWithoutDeadline(t *testing.T) {
 func TestSecret(t *testing.T) {
 	open := openTCP(t.TempDir(), bytes.Repeat([]byte("secret"), 6))
 	var all sync.WaitGroup
-	for _, op := range []algorithm.Op{algorithm.AllReduce, algorithm.AllToAll} {
-		for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
-			for _, n := range []int64{0, 2} {
-				all.Go(func() {
-					e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
-					if err := patiently(open, op, algorithm.For(op)[0].Name, []Event{e}); err != nil {
-						t.Errorf("%s, %s at message %d: %v", op, kind, n, err)
-					}
-				})
-			}
+	for _, s := range operations() {
+		if s.name != "AllReduce by butterfly" && s.name != "AllToAll by bruck" {
+			continue
+		}
+		for _, e := range faults(s.messages) {
+			all.Go(func() {
+				if err := patiently(open, s, []Event{e}); err != nil {
+					t.Errorf("%s, %s at message %d: %v", s.name, e.Kind, e.N, err)
+				}
+			})
 		}
 	}
 	all.Wait()

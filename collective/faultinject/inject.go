@@ -77,7 +77,7 @@ func wrapAll(in *Injector, ends []transport.Endpoint, events []Event) ([]transpo
 	wrapped := make([]transport.Endpoint, len(ends))
 	for r, e := range ends {
 		in.ends[r] = in.wrap(e)
-		wrapped[r] = in.ends[r]
+		wrapped[r] = in.ends[r].dressed()
 	}
 	for _, w := range in.ends {
 		go w.hand()
@@ -93,7 +93,7 @@ func WrapOne(end transport.Endpoint, events ...Event) (transport.Endpoint, *Inje
 	w := in.wrap(end)
 	in.ends[end.Rank()] = w
 	go w.hand()
-	return w, in
+	return w.dressed(), in
 }
 
 func (in *Injector) wrap(e transport.Endpoint) *endpoint {
@@ -184,7 +184,9 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 		if len(payload) > 0 {
 			payload[len(payload)/2] ^= 0x10
 		} else {
-			h.Len++
+			other := *h
+			other.Step ^= 0x10 // not its length, which transports take from the payload
+			h = &other
 		}
 	}
 	if err := e.gone(); err != nil {
@@ -243,9 +245,11 @@ func (e *endpoint) gone() error {
 	return e.stop.Err()
 }
 
-// Flush of a frozen rank waits.
+// Flush of a frozen rank waits. Where it was interrupted, what was posted is taken back, as without faults.
 func (e *endpoint) Flush(to int) error {
 	if err := e.gone(); err != nil {
+		e.Endpoint.Interrupt(err)
+		_ = e.Endpoint.Flush(to) // the interruption
 		return err
 	}
 	return e.named(to, e.Endpoint.Flush(to))

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/volley-go/volley/collective"
-	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/mpi"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
@@ -52,23 +52,18 @@ func overMPI(ctx context.Context) error {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	cases := 0
-	for op := algorithm.Barrier; op <= algorithm.AllToAll; op++ {
-		for _, a := range algorithm.For(op) {
-			for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
-				for _, n := range []int64{0, 2} {
-					slots <- struct{}{}
-					cases++
-					all.Go(func() {
-						defer func() { <-slots }()
-						e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
-						if cerr := launchedCase(ctx, ends, op, a.Name, e); cerr != nil {
-							mu.Lock()
-							defer mu.Unlock()
-							err = errors.Join(err, fmt.Errorf("mpi: rank %d: %s by %s, %s at message %d: %w", ends.Rank(), op, a.Name, kind, n, cerr))
-						}
-					})
+	for _, s := range slices.Concat(transfers(), startedTogether(), vForms(), operations()) {
+		for _, e := range faults(s.messages) {
+			slots <- struct{}{}
+			cases++
+			all.Go(func() {
+				defer func() { <-slots }()
+				if cerr := launchedCase(ctx, ends, s, e); cerr != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					err = errors.Join(err, fmt.Errorf("mpi: rank %d: %s, %s at message %d: %w", ends.Rank(), s.name, e.Kind, e.N, cerr))
 				}
-			}
+			})
 		}
 	}
 	all.Wait()
@@ -91,10 +86,11 @@ func overMPI(ctx context.Context) error {
 
 // launchedCase is patiently for ranks in processes: what they saw is gathered, so that all
 // of them judge alike and try again together.
-func launchedCase(ctx context.Context, ends transport.Endpoint, op algorithm.Op, name string, e Event) error {
+func launchedCase(ctx context.Context, ends transport.Endpoint, s subject, e Event) error {
 	everyone := []int{0, 1, 2, 3}
+	var left error // what this rank alone has found when it left a trial
 	for deadline := time.Second; ; deadline *= 4 {
-		label := fmt.Sprint(op, name, e.Kind, e.N, deadline)
+		label := fmt.Sprint(s.name, e.Kind, e.N, deadline)
 		var groups [2]transport.Endpoint
 		for i := range groups {
 			var err error
@@ -106,9 +102,11 @@ func launchedCase(ctx context.Context, ends transport.Endpoint, op algorithm.Op,
 		if err != nil {
 			return err
 		}
-		err = errors.Join(launchedTrial(ctx, control, groups[0], op, name, e, deadline), control.Close())
+		err, own := launchedTrial(ctx, control, groups[0], s, e, deadline)
+		left = errors.Join(left, own)
+		err = errors.Join(err, control.Close())
 		if !errors.Is(err, errLate) || 8*deadline > limit {
-			return err
+			return errors.Join(err, left)
 		}
 	}
 }
@@ -123,20 +121,22 @@ type outcome struct {
 // outcomeLen is the bytes of one, as they are gathered.
 const outcomeLen = 2048
 
-// launchedTrial runs three rounds of an operation under an event and judges what all ranks
-// saw.
-func launchedTrial(ctx context.Context, control *collective.Comm, plain transport.Endpoint, op algorithm.Op, name string, e Event, deadline time.Duration) error {
+// launchedTrial runs a subject's rounds under an event and judges what all ranks saw; left is what this one alone has found.
+func launchedTrial(ctx context.Context, control *collective.Comm, plain transport.Endpoint, s subject, e Event, deadline time.Duration) (err, left error) {
 	end, in := WrapOne(plain, e)
-	c, err := collective.New(end, collective.Options{Heartbeat: deadline / 10, Deadline: deadline, Timeout: 2 * deadline, Checksum: true, Chunk: 1024,
-		Algorithms: map[algorithm.Op]string{op: name}})
+	c, err := collective.New(end, s.options([]Event{e}, deadline))
 	if err != nil {
-		return err
+		return err, nil
 	}
 	defer c.Close()
+	call, leave, err := s.enter(c)
+	if err != nil {
+		return err, nil
+	}
 	done := make(chan error, 1)
 	go func() {
-		for round := range 3 {
-			if err := call(c, op, round); err != nil {
+		for round := range rounds {
+			if err := call(round); err != nil {
 				done <- err
 				return
 			}
@@ -149,7 +149,7 @@ func launchedTrial(ctx context.Context, control *collective.Comm, plain transpor
 		select {
 		case err = <-done:
 		case <-time.After(limit):
-			err = errors.New("the operation hangs")
+			err = errHangs
 		}
 		if !errors.As(err, &saw.Fault) && err != nil {
 			saw.Other = err.Error()
@@ -162,7 +162,10 @@ func launchedTrial(ctx context.Context, control *collective.Comm, plain transpor
 		<-done
 	}
 	if err != nil {
-		return err
+		return err, nil
+	}
+	if saw.Other != errHangs.Error() {
+		left = leave()
 	}
 	errs := make([]error, ranks)
 	for r, o := range all {
@@ -173,8 +176,10 @@ func launchedTrial(ctx context.Context, control *collective.Comm, plain transpor
 			errs[r] = errors.New(o.Other)
 		}
 	}
-	return judge(errs, dead, []Event{e}, func(rank int) int64 { return all[rank].Messages })
+	return judge(errs, dead, []Event{e}, func(rank int) int64 { return all[rank].Messages }), left
 }
+
+var errHangs = errors.New("the operation hangs")
 
 // gathered are all ranks' outcomes.
 func gathered(ctx context.Context, c *collective.Comm, own outcome) (all [ranks]outcome, err error) {

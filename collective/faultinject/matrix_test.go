@@ -3,8 +3,10 @@ package faultinject
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -27,32 +29,110 @@ const (
 	limit = 60 * time.Second
 )
 
-// The whole matrix: every operation by every algorithm over every transport meets
-// every fault, early and
-// late. Nobody hangs; either the fault changed nothing, and then all results are
+var only = flag.String("subjects", "", "the subjects of TestFaultMatrix whose names match this expression")
+
+// subject is what all ranks of a group do in rounds while a fault befalls one of them.
+type subject struct {
+	name     string // the operation, and by what algorithm or in what form
+	by       map[algorithm.Op]string
+	messages []int64  // those of the victim that faults befall: an early one and a later one
+	over     []string // the transports that it is for; nil: all
+	weight   int      // slots that a case takes; 0 is one
+	chunk    int      // bytes of a pipeline's piece; 0 is 1 KiB, so that short vectors have several
+	// enter makes a rank's calls ready. call makes those of a round and checks the results; leave, when all ranks have made
+	// their last call, looks at what must not have changed since, and gives back what was taken.
+	enter func(c *collective.Comm) (call func(round int) error, leave func() error, err error)
+}
+
+// The whole matrix: every operation by every algorithm, in every form and on everything that it is made for, over every
+// transport meets every fault, early and late. Nobody hangs; either the fault changed nothing, and then all results are
 // right, or all survivors have one and the same Fault.
 func TestFaultMatrix(t *testing.T) {
-	slots := make(chan struct{}, 48) // most of a case's time is waiting for a deadline
-	var all sync.WaitGroup
-	for name, open := range transports(t.TempDir()) {
-		for op := algorithm.Barrier; op <= algorithm.AllToAll; op++ {
-			for _, a := range algorithm.For(op) {
-				for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
-					for _, n := range []int64{0, 2} {
-						slots <- struct{}{}
-						all.Go(func() {
-							defer func() { <-slots }()
-							e := Event{Rank: 1, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}}
-							if err := patiently(open, op, a.Name, []Event{e}); err != nil {
-								t.Errorf("%s: %s by %s, %s at message %d: %v", name, op, a.Name, kind, n, err)
-							}
-						})
-					}
-				}
+	p, named := newPool(96), regexp.MustCompile(*only)
+	over := transports(t.TempDir())
+	for _, s := range subjects() {
+		if !named.MatchString(s.name) {
+			continue
+		}
+		for name, open := range over {
+			if s.over == nil || slices.Contains(s.over, name) {
+				p.faults(t, name, open, s)
 			}
 		}
 	}
-	all.Wait()
+	p.all.Wait()
+	t.Logf("%d cases", p.cases)
+}
+
+// subjects are all of them, those first whose cases take long.
+func subjects() []subject {
+	return slices.Concat(longMessages(), byTurns(onColumns()), byTurns(onDevices()), startedTogether(), transfers(), vForms(), operations())
+}
+
+// byTurns are subjects each over two of the transports: what is built on a Comm sees the transport through it alone.
+func byTurns(all []subject) []subject {
+	for i := range all {
+		all[i].over = [][]string{{"inproc", "tcp"}, {"shm", "mixed"}}[i%2]
+	}
+	return all
+}
+
+// Without a fault all is right, and the victim posts the messages that faults befall.
+func TestSubjects(t *testing.T) {
+	for _, s := range subjects() {
+		posted, err := trial(inproc.New(ranks), s, []Event{{Rank: victim, N: 1, Kind: Delay}}, limit)
+		if err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		if last := slices.Max(s.messages); posted <= last {
+			t.Errorf("%s: %d messages, of which none is number %d", s.name, posted, last)
+		}
+	}
+}
+
+// pool runs cases at once: most of a case's time is waiting for a deadline.
+type pool struct {
+	slots chan struct{}
+	all   sync.WaitGroup
+	cases int
+}
+
+func newPool(slots int) *pool { return &pool{slots: make(chan struct{}, slots)} }
+
+// add runs a case when there are slots for it. One goroutine adds, so no two wait for each other's slots.
+func (p *pool) add(weight int, f func()) {
+	weight = max(1, weight)
+	for range weight {
+		p.slots <- struct{}{}
+	}
+	p.cases++
+	p.all.Go(func() {
+		f()
+		for range weight {
+			<-p.slots
+		}
+	})
+}
+
+// faults are all faults that a subject meets over a transport.
+func (p *pool) faults(t *testing.T, name string, open func() ([]transport.Endpoint, error), s subject) {
+	for _, e := range faults(s.messages) {
+		p.add(s.weight, func() {
+			if err := patiently(open, s, []Event{e}); err != nil {
+				t.Errorf("%s: %s, %s at message %d: %v", name, s.name, e.Kind, e.N, err)
+			}
+		})
+	}
+}
+
+// faults are those of the victim at these messages.
+func faults(messages []int64) (all []Event) {
+	for _, kind := range []Kind{Kill, Freeze, Drop, Delay, Duplicate, Corrupt, Partition} {
+		for _, n := range messages {
+			all = append(all, Event{Rank: victim, N: n, Kind: kind, Delay: 30 * time.Millisecond, Others: []int{0, 2, 3}})
+		}
+	}
+	return all
 }
 
 // transports open the endpoints of a group in this process; those that meet at a file
@@ -116,11 +196,11 @@ var errLate = errors.New("a rank was late")
 
 // patiently tries under longer and longer deadlines: on a busy machine a rank may get
 // no processor for a second, and is then lost like one that stopped.
-func patiently(open func() ([]transport.Endpoint, error), op algorithm.Op, name string, events []Event) error {
+func patiently(open func() ([]transport.Endpoint, error), s subject, events []Event) error {
 	for deadline := time.Second; ; deadline *= 4 {
 		ends, err := open()
 		if err == nil {
-			err = trial(ends, op, name, events, deadline)
+			_, err = trial(ends, s, events, deadline)
 		}
 		if !errors.Is(err, errLate) || 8*deadline > limit {
 			return err
@@ -128,16 +208,27 @@ func patiently(open func() ([]transport.Endpoint, error), op algorithm.Op, name 
 	}
 }
 
-// trial runs three rounds of an operation under events and judges the outcome.
-func trial(plain []transport.Endpoint, op algorithm.Op, name string, events []Event, deadline time.Duration) error {
-	o := collective.Options{Heartbeat: deadline / 10, Deadline: deadline, Timeout: 2 * deadline, Checksum: true, Chunk: 1024,
-		Algorithms: map[algorithm.Op]string{op: name}}
+// options are those of a case. Messages are summed where one is corrupted, and else by turns: sums hide what the transport
+// does with long ones.
+func (s subject) options(events []Event, deadline time.Duration) collective.Options {
+	sums := events[0].N%4 == 0 || slices.ContainsFunc(events, func(e Event) bool { return e.Kind == Corrupt })
+	o := collective.Options{Heartbeat: deadline / 6, Deadline: deadline, Timeout: 3 * deadline / 2, Checksum: sums, Chunk: s.chunk, Algorithms: s.by}
+	if o.Chunk == 0 {
+		o.Chunk = 1024
+	}
+	return o
+}
+
+// rounds is how often a rank makes a subject's calls.
+const rounds = 3
+
+// trial runs a subject's rounds under events and judges the outcome. posted is how many messages the victim has posted.
+func trial(plain []transport.Endpoint, s subject, events []Event, deadline time.Duration) (posted int64, err error) {
 	ends, in := Wrap(plain, events...)
 	comms := make([]*collective.Comm, ranks)
 	for r := range comms {
-		var err error
-		if comms[r], err = collective.New(ends[r], o); err != nil {
-			return err
+		if comms[r], err = collective.New(ends[r], s.options(events, deadline)); err != nil {
+			return 0, err
 		}
 	}
 	defer func() {
@@ -146,14 +237,18 @@ func trial(plain []transport.Endpoint, op algorithm.Op, name string, events []Ev
 			_ = c.Close()
 		}
 	}()
+	calls, leaves := make([]func(int) error, ranks), make([]func() error, ranks)
+	for r, c := range comms {
+		if calls[r], leaves[r], err = s.enter(c); err != nil {
+			return 0, err
+		}
+	}
 	errs := make([]error, ranks)
 	ended := make(chan int, ranks)
-	for r, c := range comms {
+	for r, call := range calls {
 		go func() {
-			for round := range 3 {
-				if errs[r] = call(c, op, round); errs[r] != nil {
-					break
-				}
+			for round := 0; round < rounds && errs[r] == nil; round++ {
+				errs[r] = call(round)
 			}
 			ended <- r
 		}()
@@ -163,13 +258,19 @@ func trial(plain []transport.Endpoint, op algorithm.Op, name string, events []Ev
 		select {
 		case <-ended:
 		case <-time.After(limit):
-			return errors.New("the survivors hang")
+			return 0, errors.New("the survivors hang")
 		}
 		if missing == len(dead)+1 {
 			in.Thaw() // so that frozen ranks end too
 		}
 	}
-	return judge(errs, dead, events, in.Messages)
+	err = judge(errs, dead, events, in.Messages)
+	for r, leave := range leaves {
+		if lerr := leave(); lerr != nil {
+			err = errors.Join(err, fmt.Errorf("rank %d: %w", r, lerr))
+		}
+	}
+	return in.Messages(victim), err
 }
 
 // lost are the ranks whose outcome does not count.
@@ -236,79 +337,4 @@ func judge(errs []error, dead []int, events []Event, messages func(rank int) int
 		}
 	}
 	return nil
-}
-
-// call makes one call and checks its result.
-func call(c *collective.Comm, op algorithm.Op, round int) error {
-	const n = 600
-	ctx := context.Background()
-	root := round % ranks
-	vector := func(r, length int) []int32 {
-		v := make([]int32, length)
-		for i := range v {
-			v[i] = int32(r*1000 + i + round)
-		}
-		return v
-	}
-	in, whole := vector(c.Rank(), n), vector(c.Rank(), n*ranks)
-	var got, want []int32
-	var err error
-	sum := func(i int) int32 {
-		var s int32
-		for r := range ranks {
-			s += int32(r*1000 + i + round)
-		}
-		return s
-	}
-	switch op {
-	case algorithm.Barrier:
-		err = c.Barrier(ctx)
-	case algorithm.Broadcast:
-		got, want = make([]int32, n), vector(root, n)
-		err = c.Broadcast(ctx, collective.Of(in), collective.Of(got), root)
-	case algorithm.Reduce, algorithm.AllReduce:
-		got, want = make([]int32, n), make([]int32, n)
-		if op == algorithm.Reduce {
-			err = c.Reduce(ctx, collective.Of(in), collective.Of(got), collective.Sum, root)
-		} else {
-			err = c.AllReduce(ctx, collective.Of(in), collective.Of(got), collective.Sum)
-		}
-		for i := range want {
-			if op == algorithm.AllReduce || c.Rank() == root {
-				want[i] = sum(i)
-			}
-		}
-	case algorithm.ReduceScatter:
-		got, want = make([]int32, n), make([]int32, n)
-		err = c.ReduceScatter(ctx, collective.Of(whole), collective.Of(got), collective.Sum)
-		for i := range want {
-			want[i] = sum(c.Rank()*n + i)
-		}
-	case algorithm.AllGather, algorithm.Gather:
-		got = make([]int32, n*ranks)
-		if op == algorithm.AllGather {
-			err = c.AllGather(ctx, collective.Of(in), collective.Of(got))
-		} else {
-			err = c.Gather(ctx, collective.Of(in), collective.Of(got), root)
-		}
-		for r := range ranks {
-			want = append(want, vector(r, n)...)
-		}
-		if op == algorithm.Gather && c.Rank() != root {
-			want = make([]int32, n*ranks)
-		}
-	case algorithm.Scatter:
-		got, want = make([]int32, n), vector(root, n*ranks)[c.Rank()*n:(c.Rank()+1)*n]
-		err = c.Scatter(ctx, collective.Of(whole), collective.Of(got), root)
-	case algorithm.AllToAll:
-		got = make([]int32, n*ranks)
-		err = c.AllToAll(ctx, collective.Of(whole), collective.Of(got))
-		for r := range ranks {
-			want = append(want, vector(r, n*ranks)[c.Rank()*n:(c.Rank()+1)*n]...)
-		}
-	}
-	if err == nil && !slices.Equal(got, want) {
-		return errors.New("the result is wrong")
-	}
-	return err
 }

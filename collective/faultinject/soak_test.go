@@ -3,11 +3,10 @@ package faultinject
 import (
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/volley-go/volley/collective/algorithm"
 )
 
 var (
@@ -21,6 +20,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	slots := make(chan struct{}, 64)
 	over := transports(t.TempDir())
+	can := slices.Concat(operations(), vForms(), transfers(), startedTogether(), onColumns(), onDevices())
 	var all sync.WaitGroup
 	n := *schedules
 	if testing.Short() {
@@ -28,9 +28,7 @@ func TestSoak(t *testing.T) {
 	}
 	for i := range n {
 		r := rand.New(rand.NewPCG(*seed, uint64(i)))
-		op := algorithm.Op(r.IntN(int(algorithm.AllToAll) + 1))
-		can := algorithm.For(op)
-		name := can[r.IntN(len(can))].Name
+		s := can[r.IntN(len(can))]
 		events := make([]Event, 1+r.IntN(3))
 		for k := range events {
 			e := Event{Rank: r.IntN(ranks), N: int64(r.IntN(3)*3 + k), // two corruptions of one message may undo each other
@@ -50,8 +48,8 @@ func TestSoak(t *testing.T) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if err := patiently(open, op, name, events); err != nil {
-				t.Errorf("-seed %d, schedule %d: %s: %s by %s under %+v: %v", *seed, i, carrier, op, name, events, err)
+			if err := patiently(open, s, events); err != nil {
+				t.Errorf("-seed %d, schedule %d: %s: %s under %+v: %v", *seed, i, carrier, s.name, events, err)
 			}
 		})
 	}

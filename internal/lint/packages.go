@@ -86,6 +86,8 @@ var Packages = []Package{
 	{Path: "collective/columns", May: join(bytesAndDevices, []string{"internal/float16", "collective", "collective/internal/queue"}), Tests: join(theCPU, []string{"collective/transport/..."})},
 	{Path: "collective/ondevice", May: join(columns, []string{"device/cuda", "collective/transport/nccl", "collective", "collective/internal/queue"}),
 		Tests: join(theCPU, []string{"internal/dl", "kernels/cuda", "collective/...", "collective/transport/..."})},
+	{Path: "collective/faultinject", May: []string{"collective/transport"},
+		Tests: join(columns, theCPU, []string{"collective", "collective/algorithm", "collective/columns", "collective/ondevice", "collective/transport/..."})},
 	{Path: "collective/metrics", May: []string{"collective"}, Tests: []string{"collective/algorithm", "collective/transport/..."}},
 	{Path: "collective/simulate", May: []string{"device", "collective/algorithm", "collective"},
 		Tests: []string{"collective/...", "collective/transport/..."}},

@@ -33,7 +33,8 @@
 // a call, when a connection breaks. And MPI need not report a failure: an error that
 // it returns is heard at once, silence after the Comm's Deadline.
 // So the death of a process is tried under Open MPI alone; everything else that can go
-// wrong is (package faultinject, every operation by every algorithm) under both.
+// wrong is under both (package faultinject: every operation by every algorithm, with
+// counts, messages between two ranks, groups).
 // After a failure Finalize returns with its context, since MPI_Finalize would wait
 // for the dead.
 package mpi
