@@ -9,7 +9,7 @@ help: ## List the targets
 run: ## A query and a regression over a million flights on every device, checked and drawn, into out/flights (ARGS="--device cpu")
 	@bash scripts/run.sh bench flights --out out/flights $(ARGS)
 
-test: ## Everything: house rules, vet, staticcheck, builds for every system, tests, race detector, the main job
+test: ## Everything: house rules, vet, staticcheck, types on every system, tests, race detector, the main job
 	@bash scripts/test.sh
 
 gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, check, or generate to make the PTX)

@@ -24,6 +24,7 @@ var (
 var Packages = []Package{
 	// Tools of the house: they know nothing of what stands below.
 	{Path: "internal/lint"},
+	{Path: "internal/typecheck"},
 	{Path: "internal/dl"},
 	{Path: "internal/fma"},
 	{Path: "internal/float16"},
