@@ -1,6 +1,5 @@
 # Sourced after lib.sh, compiler.sh, packages.sh and opencl_tests.sh. The CUDA backend without a GPU: on the emulated
-# driver of internal/cuemu, in several orders of threads and blocks (the natural one is among the tests of all packages); and the PTX, made
-# again and assembled for each GPU.
+# driver of internal/cuemu, in several orders of threads and blocks; and the PTX, made again and assembled for each GPU.
 # Installs g++ with apt-get, and fetches NVRTC and ptxas from PyPI into the ignored folder .cuda/ (60 MB).
 
 # on_emulator SEED COMMAND...: the command on the emulated driver, whose log must stay empty.
@@ -34,10 +33,10 @@ emulator_sections() {
 		eval "$variables"
 		on_emulator 1 go test -count=1 -timeout 20m ./kernels/cuda
 	)
-	section "CUDA on the emulated driver: two devices"
+	section "CUDA on the emulated driver: two devices, in the natural order"
 	(
 		eval "$variables"
-		on_emulator 3 env CUEMU_DEVICES=2 VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m -run '^TestConformance$/.*/(Elementwise|Movement|Joins)' ./kernels/cuda
+		on_emulator 0 env CUEMU_DEVICES=2 VOLLEY_KERNELTEST=tiny go test -count=1 -timeout 20m -run '^TestConformance$/.*/(Elementwise|Movement|Joins)' ./kernels/cuda
 	)
 	section "CUDA on the emulated driver: tables, files and expressions"
 	(

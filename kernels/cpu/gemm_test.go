@@ -74,6 +74,9 @@ func TestGEMMByTiersAndThreads(t *testing.T) {
 	for i, shape := range bigProducts {
 		m, n, k := shape[0], shape[1], shape[2]
 		for form := range 4 {
+			if raceDetector && form != i%4 { // goroutines meet alike in all
+				continue
+			}
 			typ := []arrow.DataType{arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64}[(i+form/2)%2]
 			transA, transB := form&1 != 0, (form+i)&2 != 0
 			a, b, c := randomMatrix(t, r, typ, m, k), randomMatrix(t, r, typ, k, n), randomMatrix(t, r, typ, m, n)

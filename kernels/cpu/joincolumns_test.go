@@ -68,12 +68,12 @@ func joinedSides(ctx context.Context, t *testing.T, left, right []int64, o kerne
 // often on both sides and so stop a worker in the middle, and of one key.
 func TestJoinColumnsShapes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	many, counts := 100_000, []int{1, 2, 7}
+	many, crowd, counts, piece := 100_000, 2500, []int{1, 2, 7}, int64(1<<22)
 	if testing.Short() || raceDetector {
 		many = 20_000
 	}
 	if raceDetector { // it asks whether workers meet
-		counts = counts[2:]
+		crowd, counts, piece = crowd/2, counts[2:], piece/4
 	}
 	spread := func(i int) int64 { return int64(mix(uint64(i))) }
 	for name, shape := range map[string]struct {
@@ -85,8 +85,8 @@ func TestJoinColumnsShapes(t *testing.T) {
 		"dense":       {many, many / 2, func(_, i int) int64 { return int64(i) }, 1},
 		"none":        {many, many, func(side, i int) int64 { return spread(2*i + side) }, 0},
 		"often":       {many, 200, func(_, i int) int64 { return spread(i % 20) }, 1},
-		"one key":     {2500, 2000, func(_, i int) int64 { return 7 }, 3},
-		"most of one": {3000, 3000, func(_, i int) int64 { return spread(i * (i % 3 / 2)) }, 2},
+		"one key":     {crowd, crowd * 4 / 5, func(_, i int) int64 { return 7 }, 3},
+		"most of one": {crowd * 6 / 5, crowd * 6 / 5, func(_, i int) int64 { return spread(i * (i % 3 / 2)) }, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			left, right := make([]int64, shape.left), make([]int64, shape.right)
@@ -105,7 +105,7 @@ func TestJoinColumnsShapes(t *testing.T) {
 			var first, sorted []uint64
 			for _, threads := range counts {
 				runtime.GOMAXPROCS(threads)
-				pairs, batches, err := joinedSides(t.Context(), t, left, right, kernels.JoinOptions{AnyOrder: true}, int64(threads)<<22)
+				pairs, batches, err := joinedSides(t.Context(), t, left, right, kernels.JoinOptions{AnyOrder: true}, int64(threads)*piece)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -19,7 +19,11 @@ func TestJoinOneRegion(t *testing.T) {
 			words = append(words, w)
 		}
 	}
-	for name, rows := range map[string]int{"once": keys, "twice": 2 * keys} {
+	sizes := map[string]int{"once": keys, "twice": 2 * keys}
+	if raceDetector { // one goroutine looks for keys that are all in one place
+		delete(sizes, "once")
+	}
+	for name, rows := range sizes {
 		t.Run(name, func(t *testing.T) {
 			column := makeColumn(t, arrow.PrimitiveTypes.Int64, rows, func(i int) kernels.Scalar { return kernels.Int64(words[i%keys]) })
 			ctx := context.Background()
