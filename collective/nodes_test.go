@@ -52,9 +52,13 @@ func (e *crossing) Post(to int, h *transport.Header, payload []byte) error {
 	return e.Endpoint.Post(to, h, payload)
 }
 
-// hierarchically names the algorithm of both operations that it can do.
+// hierarchically names the algorithm of all operations.
 func hierarchically() Options {
-	return Options{Algorithms: map[algorithm.Op]string{algorithm.AllReduce: "hierarchical", algorithm.Broadcast: "hierarchical"}}
+	o := Options{Algorithms: map[algorithm.Op]string{}}
+	for op := algorithm.Barrier; op <= algorithm.AllToAll; op++ {
+		o.Algorithms[op] = "hierarchical"
+	}
+	return o
 }
 
 // machinesOf are the machines of a Comm's ranks, as the letters that the ranks said.
@@ -72,13 +76,15 @@ func machinesOf(c *Comm, letters string) string {
 // Comms over TCP know their ranks' machines, all ranks the same ones, and what they do
 // hierarchically sends less from machine to machine than where nobody knows.
 func TestMachines(t *testing.T) {
+	all := []algorithm.Op{algorithm.AllReduce, algorithm.Broadcast, algorithm.ReduceScatter, algorithm.AllGather, algorithm.Reduce, algorithm.Gather,
+		algorithm.Scatter, algorithm.AllToAll}
 	// Whether there are fewer bytes of AllReduce and of Broadcast: a tree over ranks, or over
-	// those behind the root, may happen to be one over machines.
-	for names, fewer := range map[string][2]bool{"abab": {true, false}, "aabb": {true, true}, "abcab": {true, true}, "abbca": {true, true}} {
+	// those behind the root, may happen to be one over machines. Of ReduceScatter and AllGather there always are.
+	for names, fewer := range map[string][]bool{"abab": {true, false, true, true}, "aabb": {true, true, true, true}, "abcab": {true, true, true, true}, "abbca": {true, true, true, true}} {
 		t.Run(names, func(t *testing.T) {
 			ends := onMachines(t, names, nil)
 			of := ends[0].(transport.Machines).Machines()
-			var sent [2][2][2]int64 // by knowing, operation, and messages or bytes
+			var sent [2][9][2]int64 // by knowing, operation, and messages or bytes
 			for knowing := range 2 {
 				var messages, bytes atomic.Int64
 				counted := split(t, ends, fmt.Sprint("knowing ", knowing))
@@ -94,7 +100,7 @@ func TestMachines(t *testing.T) {
 						t.Fatalf("rank %d: %s, want %s", c.Rank(), machinesOf(c, "abc"), want)
 					}
 				}
-				for i, op := range []algorithm.Op{algorithm.AllReduce, algorithm.Broadcast} {
+				for i, op := range all {
 					for _, n := range []int64{0, 1, 7, 1000, 50021} {
 						messages.Store(0)
 						bytes.Store(0)
@@ -104,8 +110,8 @@ func TestMachines(t *testing.T) {
 					sent[knowing][i] = [2]int64{messages.Load(), bytes.Load()}
 				}
 			}
-			for i, op := range []algorithm.Op{algorithm.AllReduce, algorithm.Broadcast} {
-				if was, is := sent[0][i], sent[1][i]; is[1] > was[1] || fewer[i] && is[1] >= was[1] {
+			for i, op := range all {
+				if was, is := sent[0][i], sent[1][i]; is[1] > was[1] || i < len(fewer) && fewer[i] && is[1] >= was[1] {
 					t.Errorf("%s sends %d bytes in %d messages between machines, %d in %d where nobody knows of them", op, is[1], is[0], was[1], was[0])
 				}
 			}

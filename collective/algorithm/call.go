@@ -108,12 +108,12 @@ func (c *Call) InputLen() int64 {
 	case Reduce, AllReduce:
 		return c.Count
 	case ReduceScatter, AllToAll:
-		return c.offset(c.Size-1) + c.block(c.Size-1)
+		return c.all()
 	case AllGather, Gather:
 		return c.block(c.Rank)
 	case Scatter:
 		if c.Rank == c.Root {
-			return c.offset(c.Size-1) + c.block(c.Size-1)
+			return c.all()
 		}
 	}
 	return 0
@@ -131,10 +131,10 @@ func (c *Call) OutputLen() int64 {
 	case ReduceScatter, Scatter:
 		return c.block(c.Rank)
 	case AllGather:
-		return c.offset(c.Size-1) + c.block(c.Size-1)
+		return c.all()
 	case Gather:
 		if c.Rank == c.Root {
-			return c.offset(c.Size-1) + c.block(c.Size-1)
+			return c.all()
 		}
 	case AllToAll:
 		if c.Counts == nil {

@@ -127,11 +127,22 @@ func (a *Algorithm) Cost(m Model, op Op, p int, n, chunk float64) float64 {
 			return rounds(2*k, 2*k*piece, k*piece)
 		}
 		return rounds(k, k*piece, 0)
-	case "hierarchical":
-		if op == AllReduce {
+	case "hierarchical": // on one machine: a level too many
+		switch op {
+		case Barrier:
+			return rounds(3*levels, 0, 0)
+		case Broadcast:
+			return rounds(levels+1, (levels+1)*n, 0)
+		case Reduce:
+			return rounds(levels+1, (levels+1)*n, levels*n)
+		case AllReduce:
 			return rounds(4*levels, (levels+2)*n, (levels+1)*n)
+		case Gather, Scatter:
+			return rounds(levels+1, part+n/2, 0)
+		case ReduceScatter:
+			return rounds(q, part, part)
 		}
-		return rounds(levels+1, (levels+1)*n, 0)
+		return rounds(q+1, part, 0)
 	}
 	return math.Inf(1)
 }

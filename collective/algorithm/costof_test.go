@@ -89,7 +89,7 @@ func hierarchicalOf(t *testing.T) *Algorithm {
 
 // Where ranks are on several machines, those that take turns go hierarchically for all but
 // short vectors; those that stand in runs have a ring for long ones, which leaves each machine
-// once; and with a machine for every rank all is as on one.
+// once; what blocks need of machines is the same; and with a machine for every rank all is as on one.
 func TestCostsOfMachines(t *testing.T) {
 	m := Model{Alpha: 15e-6, Beta: 1. / 3e9, Gamma: 1. / 12e9}
 	const chunk, size = 1 << 18, 8
@@ -97,10 +97,17 @@ func TestCostsOfMachines(t *testing.T) {
 	for r := range size {
 		turns[r], runs[r], alone[r] = r%2, r/4, r
 	}
+	uneven := []int{0, 0, 0, 0, 0, 1, 1, 2}
+	floats := func(op Op, n float64) int64 { // in a vector or block
+		if op >= ReduceScatter {
+			n /= size
+		}
+		return int64(n / 4)
+	}
 	best := func(of []int, op Op, n float64) string {
 		name, least := "", math.Inf(1)
 		for _, a := range For(op) {
-			if cost := a.CostOf(m, &Call{Op: op, Size: size, Nodes: NewMachines(of)}, n, chunk); cost < least {
+			if cost := a.CostOf(m, &Call{Op: op, Size: size, Count: floats(op, n), Nodes: NewMachines(of)}, n, chunk); cost < least {
 				name, least = a.Name, cost
 			}
 		}
@@ -120,6 +127,22 @@ func TestCostsOfMachines(t *testing.T) {
 		{runs, AllReduce, 1 << 16, "hierarchical"},
 		{runs, AllReduce, 1 << 24, "ring"},
 		{runs, Broadcast, 1 << 24, "chain"},
+		{turns, AllGather, 8, "hierarchical"},
+		{uneven, AllGather, 8, "doubling"},
+		{turns, AllGather, 1 << 20, "hierarchical"},
+		{runs, AllGather, 1 << 24, "ring"},
+		{turns, ReduceScatter, 1 << 16, "hierarchical"},
+		{runs, ReduceScatter, 1 << 20, "ring"},
+		{uneven, ReduceScatter, 1 << 24, "ring"},
+		{turns, AllToAll, 8, "bruck"},
+		{runs, AllToAll, 1 << 24, "hierarchical"},
+		{uneven, AllToAll, 1 << 24, "linear"},
+		{turns, Reduce, 1 << 24, "hierarchical"},
+		{runs, Reduce, 1 << 24, "chain"},
+		{runs, Gather, 1 << 16, "hierarchical"},
+		{runs, Scatter, 1 << 24, "linear"},
+		{uneven, Scatter, 8, "binomial"},
+		{runs, Barrier, 1, "doubling"},
 	} {
 		if got := best(c.of, c.op, c.n); got != c.want {
 			t.Errorf("%s of %v bytes on machines %v: %s is the cheapest, want %s", c.op, c.n, c.of, got, c.want)
@@ -133,9 +156,12 @@ func TestCostsOfMachines(t *testing.T) {
 	h := hierarchicalOf(t)
 	for op, want := range map[Op]float64{
 		Broadcast: 2*(within.Alpha+within.Beta*1e6) + m.Alpha + m.Beta*1e6,
-		AllReduce: 4*(within.Alpha+within.Beta*1e6) + 2*within.Gamma*1e6 + 2*m.Alpha + (m.Beta+m.Gamma/2)*1e6,
+		AllReduce: 6*within.Alpha + (3./2*within.Beta+3./4*within.Gamma)*1e6 + 2*m.Alpha + (m.Beta+m.Gamma/2)*1e6,
+		AllGather: 3*within.Alpha + (3./4+1./4)*within.Beta*1e6 + m.Alpha + m.Beta/2*1e6,
+		Gather:    2*within.Alpha + (3./8+1./8+1./4)*within.Beta*1e6 + m.Alpha + m.Beta/2*1e6,
+		Barrier:   4*within.Alpha + m.Alpha,
 	} {
-		c := &Call{Op: op, Size: size, Nodes: NewMachines(turns)}
+		c := &Call{Op: op, Size: size, Count: floats(op, 1e6), Nodes: NewMachines(turns)}
 		if got := h.CostOf(both, c, 1e6, chunk); math.Abs(got-want) > 1e-12 || got >= h.CostOf(m, c, 1e6, chunk) {
 			t.Errorf("a hierarchical %s costs %v where a machine's ranks have a way of their own, want %v", op, got, want)
 		}

@@ -1,9 +1,11 @@
 package algorithm
 
-// The hierarchical schedules stay on a machine as long as they can: the ranks of
-// one machine meet first, one of each machine (its lowest) meets the others, and
-// then each machine's ranks get what came. Where all are on one machine, they are
-// the inner schedule alone.
+// The hierarchical schedules stay on a machine as long as they can, and send every
+// byte from machine to machine once: the ranks of one machine meet first, one of each
+// machine (its lowest) meets the others, and then each machine's ranks get what came.
+// Where there is much to send and all machines have as many ranks, all of these meet
+// others instead, each those in the same place on their machines, and has its share.
+// Where all are on one machine, they are the inner schedule alone.
 
 // group is some ranks of a call, numbered anew.
 type group struct {
@@ -40,6 +42,35 @@ func groups(c *Call, root int) (local, leaders group) {
 	return local, leaders
 }
 
+// localGroup are the ranks of this rank's machine.
+func localGroup(c *Call) group {
+	local, _ := groups(c, -1)
+	return local
+}
+
+// lane are the ranks in this one's place on their machines, of which all have as many ranks.
+func lane(c *Call, m *Machines) group {
+	place := m.place[c.Rank]
+	return group{m.Len(), m.of[c.Rank], func(machine int) int { return m.members[machine][place] }}
+}
+
+// among is a call of some ranks. Block i is those of ranks of(i) together, each of them how many
+// there are of all; 0 where it is not the same of all.
+func (c *Call) among(op Op, g group, root, each int, of func(i int) []int) *Call {
+	part := &Call{Op: op, Rank: g.own, Size: g.size, Root: root}
+	if c.Counts == nil && each > 0 {
+		part.Count = int64(each) * c.Count
+		return part
+	}
+	part.Counts = make([]int64, g.size)
+	for i := range part.Counts {
+		for _, r := range of(i) {
+			part.Counts[i] += c.block(r)
+		}
+	}
+	return part
+}
+
 // embed runs the plan of a call among ranks, whose arrays are those windows of
 // this schedule's.
 func (f *flow) embed(p Plan, ranks func(int) int, spaces [3]Range) {
@@ -51,10 +82,12 @@ func (f *flow) embed(p Plan, ranks func(int) int, spaces [3]Range) {
 	}
 	for r := range p.Rounds {
 		for _, l := range r.Local {
-			f.Local = append(f.Local, Local{move(l.Into), move(l.A), move(l.B), l.Fold})
+			if into, a := move(l.Into), move(l.A); l.Fold || into != a {
+				f.Local = append(f.Local, Local{into, a, move(l.B), l.Fold})
+			}
 		}
 		for _, l := range r.Late {
-			f.Late = append(f.Late, Local{move(l.Into), move(l.A), move(l.B), l.Fold})
+			f.copyLate(move(l.Into), move(l.A))
 		}
 		for _, s := range r.Sends {
 			f.send(ranks(s.To), move(s.From))
@@ -66,54 +99,4 @@ func (f *flow) embed(p Plan, ranks func(int) int, spaces [3]Range) {
 			return
 		}
 	}
-}
-
-// hierarchicalAllReduce: Reduce to the leader, butterfly of the leaders, Broadcast.
-// Deterministic calls use the direct schedule: machines are no groups of the
-// canonical tree.
-func hierarchicalAllReduce(c *Call) Plan {
-	if c.Deterministic {
-		return treeOfDirect(c)
-	}
-	local, leaders := groups(c, -1)
-	reduce := &Call{Op: Reduce, Rank: local.own, Size: local.size, Count: c.Count, Chunk: c.Chunk}
-	across := &Call{Op: AllReduce, Rank: leaders.own, Size: leaders.size, Count: c.Count, Chunk: c.Chunk, InPlace: true}
-	spread := &Call{Op: Broadcast, Rank: local.own, Size: local.size, Count: c.Count, Chunk: c.Chunk, InPlace: true}
-	first, last := binomialReduce(reduce), binomialBroadcast(spread)
-	var middle Plan
-	if leaders.own >= 0 {
-		middle = butterflyAllReduce(across)
-	} else {
-		middle = none
-	}
-	scratch := max(first.Scratch, middle.Scratch, last.Scratch)
-	return plan(scratch, func(f *flow) {
-		in, out := Range{Input, 0, c.Count}, Range{Output, 0, c.Count}
-		s := Range{Scratch, 0, scratch}
-		f.embed(first, local.rank, [3]Range{in, out, s})
-		f.embed(middle, leaders.rank, [3]Range{out, out, s})
-		f.embed(last, local.rank, [3]Range{out, out, s})
-	})
-}
-
-// hierarchicalBroadcast: the root's machine is served by the root, the others by
-// their leaders.
-func hierarchicalBroadcast(c *Call) Plan {
-	local, leaders := groups(c, c.Root)
-	machine, first := 0, 0 // of the root; and where its machine's ranks get it from
-	if m := c.machines(); m == nil {
-		first = c.Root
-	} else if machine = m.of[c.Root]; m.of[c.Rank] == machine {
-		first = m.place[c.Root]
-	}
-	outer := none
-	if leaders.own >= 0 {
-		outer = binomialBroadcast(&Call{Op: Broadcast, Rank: leaders.own, Size: leaders.size, Root: machine, Count: c.Count})
-	}
-	inner := binomialBroadcast(&Call{Op: Broadcast, Rank: local.own, Size: local.size, Root: first, Count: c.Count, InPlace: true})
-	return plan(0, func(f *flow) {
-		in, out := Range{Input, 0, c.Count}, Range{Output, 0, c.Count}
-		f.embed(outer, leaders.rank, [3]Range{in, out, {}})
-		f.embed(inner, local.rank, [3]Range{out, out, {}})
-	})
 }

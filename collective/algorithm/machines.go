@@ -6,6 +6,11 @@ type Machines struct {
 	of      []int   // the machine of a rank
 	place   []int   // a rank's place among the ranks of its machine
 	members [][]int // the ranks of a machine, rising
+	each    int     // how many ranks every machine has; 0 where not all have as many
+	runs    bool    // each machine's ranks follow each other
+	// All ranks: those of a machine after those of the one before; and, where all machines have as many, those in the
+	// first place on their machine, those in the second...
+	byMachine, byPlace []int
 }
 
 // NewMachines makes Machines of the machine that each rank is on: any numbers that
@@ -22,6 +27,20 @@ func NewMachines(of []int) *Machines {
 		}
 		m.of[r], m.place[r] = i, len(m.members[i])
 		m.members[i] = append(m.members[i], r)
+	}
+	m.each, m.runs = len(of), true
+	for _, ranks := range m.members {
+		m.byMachine = append(m.byMachine, ranks...)
+		m.runs = m.runs && ranks[len(ranks)-1]-ranks[0] == len(ranks)-1
+		m.each = min(m.each, len(ranks))
+	}
+	if m.each*m.Len() != len(of) {
+		m.each = 0
+	}
+	for place := range m.each {
+		for _, ranks := range m.members {
+			m.byPlace = append(m.byPlace, ranks[place])
+		}
 	}
 	return m
 }

@@ -34,7 +34,9 @@ func table() []*Algorithm {
 		{Name: "pairwise", Plans: plans{AllReduce: pairwiseAllReduce, ReduceScatter: pairwiseReduceScatter, AllGather: pairwiseAllGather, AllToAll: pairwiseAllToAll}},
 		{Name: "tree", Ordered: true, Plans: plans{Broadcast: treeBroadcast, AllReduce: treeAllReduce}},
 		{Name: "doubletree", Plans: plans{Broadcast: doubleTreeBroadcast, AllReduce: doubleTreeAllReduce}},
-		{Name: "hierarchical", Plans: plans{Broadcast: hierarchicalBroadcast, AllReduce: hierarchicalAllReduce}},
+		{Name: "hierarchical", Plans: plans{Barrier: hierarchicalBarrier, Broadcast: hierarchicalBroadcast, Reduce: hierarchicalReduce,
+			AllReduce: hierarchicalAllReduce, ReduceScatter: hierarchicalReduceScatter, AllGather: hierarchicalAllGather, Gather: hierarchicalGather,
+			Scatter: hierarchicalScatter, AllToAll: hierarchicalAllToAll}},
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all

@@ -22,7 +22,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s does nothing", name)
 		}
 	}
-	if _, err := Named("round-robin", Barrier); err == nil || !strings.Contains(err.Error(), `no algorithm "pairwise" for Barrier: there are doubling, linear`) {
+	if _, err := Named("round-robin", Barrier); err == nil || !strings.Contains(err.Error(), `no algorithm "pairwise" for Barrier: there are doubling, hierarchical, linear`) {
 		t.Errorf("a barrier by turns: %v", err)
 	}
 }
