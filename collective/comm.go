@@ -71,14 +71,14 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 		return nil, err
 	}
 	if options.Timeline != nil {
-		return newComm(ends, options, "world")
+		return newComm(ends, options, "world", time.Now())
 	}
 	own, err := fromEnvironment(ends.Rank())
 	if err != nil {
 		return nil, &device.Error{Call: "collective.New", Kind: device.ErrUnavailable, Text: timelineVariable, Cause: err}
 	}
 	options.Timeline = own
-	c, err := newComm(ends, options, "world")
+	c, err := newComm(ends, options, "world", time.Now())
 	if err != nil {
 		if own != nil {
 			err = errors.Join(err, own.Close())
@@ -89,7 +89,8 @@ func New(ends transport.Endpoint, options Options) (*Comm, error) {
 	return c, nil
 }
 
-func newComm(ends transport.Endpoint, options Options, name string) (*Comm, error) {
+// newComm makes a Comm of ranks that met at a time: one that is stopped between the two is silent since then.
+func newComm(ends transport.Endpoint, options Options, name string, since time.Time) (*Comm, error) {
 	for op, name := range options.Algorithms {
 		if _, err := algorithm.Named(name, op); err != nil {
 			return nil, &device.Error{Call: "collective.New", Kind: device.ErrUnsupported, Cause: err}
@@ -132,7 +133,7 @@ func newComm(ends transport.Endpoint, options Options, name string) (*Comm, erro
 	c.named = map[string]int{}
 	c.turns.init()
 	enter(c)
-	c.watch = newWatch(c)
+	c.watch = newWatch(c, since)
 	go c.watch.run()
 	return c, nil
 }

@@ -70,6 +70,7 @@ type seat struct {
 
 type outcome struct {
 	group *group
+	at    time.Time // when all had the group
 	err   error
 }
 
@@ -268,7 +269,7 @@ func (n *council) last() *message {
 func (n *council) give() {
 	if n.seat != nil {
 		n.cancel()
-		n.seat.result <- outcome{group: n.group}
+		n.seat.result <- outcome{group: n.group, at: n.w.ran}
 		n.seat, n.given = nil, true
 	}
 }

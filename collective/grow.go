@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/device"
@@ -64,7 +65,7 @@ func admit(ctx context.Context, rank, size, first int, meet Meeting, options Opt
 	if ends.Rank() != rank || ends.Size() != size {
 		return nil, errors.Join(device.Errorf(device.ErrMismatch, "", "Grow", "the meeting makes rank %d of %d, not %d of %d", ends.Rank(), ends.Size(), rank, size), ends.Close())
 	}
-	c, err := newComm(ends, options, name)
+	c, err := newComm(ends, options, name, time.Now())
 	if err != nil {
 		return nil, errors.Join(err, ends.Close())
 	}

@@ -46,3 +46,25 @@ func TestLateRank(t *testing.T) {
 		})
 	}
 }
+
+// A rank that was stopped after the others of a group had it, and before it showed there that it lives, does not go on
+// alone when it finds that they have left.
+func TestLateFromTheBeginning(t *testing.T) {
+	ctx := context.Background()
+	ends := transports["inproc"](t, 2)
+	here, err := newComm(ends[0], quick, "group", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped, err := newComm(ends[1], quick, "group", time.Now().Add(-2*limit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopped.Close()
+	here.Close()
+	err = stopped.Barrier(ctx)
+	f := sameFault(t, []error{nil, err}, []int{1}, Lost, []int{1})
+	if s, err := stopped.Shrink(ctx); !errors.Is(err, device.ErrLost) || !errors.Is(err, f) {
+		t.Errorf("Shrink gives %v, %v", s, err)
+	}
+}

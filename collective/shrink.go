@@ -27,7 +27,7 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	if o.err != nil {
 		return nil, o.err
 	}
-	small, err := newComm(o.group.ends, c.options, c.name+"/"+o.group.name)
+	small, err := newComm(o.group.ends, c.options, c.name+"/"+o.group.name, o.at)
 	if err != nil {
 		return nil, errors.Join(err, o.group.ends.Close())
 	}

@@ -51,6 +51,7 @@ func (c *Comm) group(ctx context.Context, kind string, ranks []int, o Options) (
 	}
 	met, stop := c.whileThere(ctx, ranks)
 	ends, err := c.ends.Split(met, fmt.Sprintf("%s, %d", kind, n), ranks)
+	since := time.Now()
 	why := context.Cause(met)
 	stop()
 	w.call(func() { w.meetings.end(w, m, err == nil) }) // a watch that has ended tells nobody
@@ -63,7 +64,7 @@ func (c *Comm) group(ctx context.Context, kind string, ranks []int, o Options) (
 	c.mu.Lock()
 	c.named[kind] = n + 1
 	c.mu.Unlock()
-	return newComm(ends, o, fmt.Sprintf("%s/%s, %d", c.name, kind, n))
+	return newComm(ends, o, fmt.Sprintf("%s/%s, %d", c.name, kind, n), since)
 }
 
 // Split makes one Comm of all ranks with the same color, ordered by key and, where

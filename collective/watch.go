@@ -78,16 +78,15 @@ type message struct {
 // alive is the mark of a heartbeat.
 const alive = '.'
 
-func newWatch(c *Comm) *watch {
+func newWatch(c *Comm, since time.Time) *watch {
 	n := c.Size()
 	w := &watch{c: c, done: make(chan struct{}), quit: make(chan struct{}), trouble: make(chan *Fault, 1),
 		do: make(chan func()), over: make(chan struct{}), cut: make([]bool, n), stuck: make([]*stuck, n), meetings: meetings{came: make([]map[string]int, n)},
 		heard: make([]time.Time, n), come: make([]uint64, n), calls: make([]heardCalls, n), gone: make([]Cause, n), reports: make([]*message, n)}
-	now := time.Now()
 	for r := range w.heard {
-		w.heard[r] = now
+		w.heard[r] = since
 	}
-	w.ran, w.beaten = now, now
+	w.ran, w.beaten = since, since
 	w.council = council{w: w, out: make([]bool, n), views: make([]*message, n)}
 	return w
 }
