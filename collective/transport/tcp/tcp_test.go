@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"context"
+	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -17,12 +18,33 @@ const limit = 60 * time.Second
 
 var testSecret = []byte("known to the ranks of these tests")
 
+// meetings are the kinds of addresses that need no launcher.
+var meetings = []string{"file", "tcp"}
+
+// meetingAt is an address where nobody met yet.
+func meetingAt(t testing.TB, kind string) string {
+	t.Helper()
+	if kind == "file" {
+		return "file://" + filepath.Join(t.TempDir(), "meeting")
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return "tcp://" + ln.Addr().String()
+}
+
 // open makes the endpoints of n ranks in one process.
 func open(t testing.TB, n int, o Options) []*endpoint {
 	t.Helper()
+	return openAt(t, meetingAt(t, "file"), n, o)
+}
+
+func openAt(t testing.TB, address string, n int, o Options) []*endpoint {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	address := "file://" + filepath.Join(t.TempDir(), "meeting")
 	ends, errs := make([]*endpoint, n), make([]error, n)
 	var all sync.WaitGroup
 	for r := range n {
