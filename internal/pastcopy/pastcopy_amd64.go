@@ -15,5 +15,8 @@ func Lines(dst, src []byte) {
 	linesAVX2(dst, src[:len(dst)])
 }
 
+// Past says whether Copy does go past the caches here.
+func Past() bool { return has }
+
 // Fence waits until all that was stored is seen by all.
 func Fence() { fenceAVX2() }

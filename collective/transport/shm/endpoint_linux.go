@@ -61,6 +61,9 @@ type endpoint struct {
 	blocks    [][]byte // where the parts are that are combined
 	folding   [][]byte
 	addresses []uint64 // of the vectors
+	stageFrom int      // see stages
+	staging   bool     // results are taken from where ranks show them
+	rounds    uint32   // that were shown so
 }
 
 // ends are this rank's sides of the lanes to and from one other rank.
@@ -106,7 +109,7 @@ func newEndpoint(s *segment, name string, rank int) *endpoint {
 		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
 	e.depth, e.medium, e.cycle = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded), cycleFor(s.n, e.crowded)
 	e.adapts = !e.crowded
-	e.steady.collapse = hugePages()
+	e.steady.collapse, e.stageFrom = hugePages(), stageFrom()
 	for r := range e.lanes {
 		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)
 	}

@@ -11,7 +11,7 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c6579000b // "volley", layout 11
+	magic   = 0x766f6c6c6579000c // "volley", layout 12
 	depth   = 32                 // slots of a lane that are used, a power of two
 	deepest = 256                // slots that there are, for ranks that share processors
 	told    = 8                  // messages in slots that the reader takes before it says so
@@ -117,7 +117,8 @@ type lane struct {
 	taken    atomic.Uint32 // those that the reader has taken from there
 	alone    atomic.Uint32 // not 0: the reader had rather read all of a message itself
 	ringed   atomic.Uint32 // bits of the classes of lengths that it had rather have through the ring
-	_        [52]byte
+	staged   atomic.Uint32 // of a rank's lane to itself: rounds of merged vectors that it has shown
+	_        [48]byte
 	door     door
 	slots    [deepest]slot
 	notes    [noteMax]note

@@ -69,6 +69,7 @@ func (e *endpoint) merge(m *transport.Merge) error {
 	}
 	e.steady.use(m.In)
 	e.steady.use(m.Out)
+	e.staging = e.stages(m)
 	own, end := e.mergeBlock(n, e.rank)
 	// Whoever finds this rank's message finds its door open.
 	for i := 1; i < size; i++ {
@@ -93,9 +94,12 @@ func (e *endpoint) merge(m *transport.Merge) error {
 	if m.Combining != nil {
 		m.Combining(true)
 	}
+	if e.staging {
+		return e.mergeStaged(m)
+	}
 	for to := end; to > own; {
 		from := own + (to-own-1)/mergeStep*mergeStep
-		if err := e.mergeParts(m, from, to); err != nil {
+		if err := e.mergeParts(m, m.Out[from:to], from, to); err != nil {
 			return err
 		}
 		e.spread(m.Out[own:to], from-own)
@@ -105,15 +109,12 @@ func (e *endpoint) merge(m *transport.Merge) error {
 		m.Combining(false)
 	}
 	for r := range e.lanes {
-		at := &e.lanes[r]
-		if r == e.rank {
-			continue
+		if r != e.rank {
+			e.spreadNot(&e.lanes[r])
 		}
-		e.spreadNot(at)
-		if !at.in.slots[at.read&(e.depth-1)].claim.CompareAndSwap(claimed, taken) {
-			m.On(r)
-			return e.interrupted(r) // what was read may be anything
-		}
+	}
+	if err := e.tookAll(m); err != nil {
+		return err
 	}
 	for i := 1; i < size; i++ {
 		r := (e.rank + i) % size
@@ -123,8 +124,25 @@ func (e *endpoint) merge(m *transport.Merge) error {
 			return err
 		}
 	}
-	for i := 1; i < size; i++ {
-		r := (e.rank + i) % size
+	return e.givenBack(m)
+}
+
+// tookAll is an error where a rank has taken its vector back, since what was read may be anything then.
+func (e *endpoint) tookAll(m *transport.Merge) error {
+	for r := range e.lanes {
+		at := &e.lanes[r]
+		if r != e.rank && !at.in.slots[at.read&(e.depth-1)].claim.CompareAndSwap(claimed, taken) {
+			m.On(r)
+			return e.interrupted(r)
+		}
+	}
+	return nil
+}
+
+// givenBack waits until no other rank reads this one's vector any more.
+func (e *endpoint) givenBack(m *transport.Merge) error {
+	for i := 1; i < e.seg.n; i++ {
+		r := (e.rank + i) % e.seg.n
 		at := &e.lanes[r]
 		m.On(r)
 		if err := e.await(at, at.out, &at.out.done, at.posted); err != nil {
@@ -150,6 +168,7 @@ func (e *endpoint) lend(to int, h *transport.Header, in, block []byte) error {
 	s.manner = inPlace
 	s.claim.Store(offered)
 	s.begun().Store(uint64(partsOf(len(in))) << 32) // of the message itself nobody moves a part
+	*s.stages() = e.staging
 	*s.address(), *s.result() = uint64(addressOf(in)), uint64(addressOf(block))
 	e.hold(at, k, in)
 	at.posted++
@@ -178,12 +197,13 @@ func (e *endpoint) borrow(from int, h *transport.Header) error {
 		return e.interrupted(from)
 	}
 	e.addresses[from] = *s.address()
+	e.staging = e.staging && *s.stages()
 	return nil
 }
 
-// mergeParts combines bytes [from, to) of all ranks' vectors, in the order of the canonical tree over
+// mergeParts sets out to what bytes [from, to) of all ranks' vectors come to, in the order of the canonical tree over
 // ranks.
-func (e *endpoint) mergeParts(m *transport.Merge, from, to int) error {
+func (e *endpoint) mergeParts(m *transport.Merge, out []byte, from, to int) error {
 	room := e.merged[-addressOf(e.merged)&63:]
 	for r := range e.lanes {
 		if r == e.rank {
@@ -199,7 +219,7 @@ func (e *endpoint) mergeParts(m *transport.Merge, from, to int) error {
 		e.blocks[r] = into
 	}
 	for at := 0; at < to-from; at += mergePiece {
-		e.fold(m, m.Out[from:to], at, min(to-from, at+mergePiece))
+		e.fold(m, out, at, min(to-from, at+mergePiece))
 	}
 	return e.stop.Err()
 }
@@ -283,3 +303,6 @@ func (e *endpoint) settled(from int, into []byte) error {
 
 // result is of a vector that is merged: the address of its rank's block of the result.
 func (s *slot) result() *uint64 { return (*uint64)(unsafe.Pointer(&s.data[16])) }
+
+// stages is of a vector that is merged: its rank had rather take its result than have it written.
+func (s *slot) stages() *bool { return (*bool)(unsafe.Pointer(&s.data[24])) }

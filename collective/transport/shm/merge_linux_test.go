@@ -3,6 +3,7 @@ package shm
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os/exec"
 	"sync"
@@ -53,6 +54,51 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// ways are those that results go: written by others, or taken from where they are shown, if they lie apart.
+var ways = map[string]int{"written": math.MaxInt, "taken": 0}
+
+// eachWay has groups of n ranks merge by each way.
+func eachWay(t *testing.T, n int, test func(t *testing.T, all []*endpoint)) {
+	for name, from := range ways {
+		t.Run(name, func(t *testing.T) {
+			all := merging(t, n)
+			for _, e := range all {
+				e.stageFrom = from
+			}
+			if all != nil {
+				test(t, all)
+			}
+		})
+	}
+}
+
+// What ranks take from where it is shown is what would have been written: of any number of ranks, of rounds and
+// of bytes in the last one, beside vectors that are written, and with messages between.
+func TestMergeStaged(t *testing.T) {
+	for ranks := 2; ranks <= 5; ranks++ {
+		eachWay(t, ranks, func(t *testing.T, all []*endpoint) {
+			seq, shown := 0, uint32(0)
+			for _, n := range []int{ranks * mergeLeast, ranks*mergeLeast + 4, ranks * stageRound, ranks*stageRound + 4*ranks, 3*ranks*stageRound + 8*part + 20} {
+				for range 3 {
+					seq++
+					transporttest.MergeApart(t, all, transport.ToAll, seq, n)
+				}
+				last, _ := all[0].mergeBlock(n, ranks-1)
+				shown += 3 * uint32((n-last+stageRound-1)/stageRound)
+				seq++
+				transporttest.MergeAll(t, all, transport.ToAll, seq, n)
+				seq++
+				carry(t, all[0], all[1], seq, 5*part+3, nil)
+			}
+			for r, e := range all {
+				if all[0].stageFrom == 0 && e.rounds != shown || all[0].stageFrom > 0 && e.rounds != 0 {
+					t.Errorf("rank %d has shown %d rounds, not %d", r, e.rounds, shown)
+				}
+			}
+		})
+	}
+}
+
 // What a rank may not write into another's memory that one reads.
 func TestMergeIntoAShutDoor(t *testing.T) {
 	for shut := range reaches {
@@ -78,6 +124,7 @@ func lentToLast(t *testing.T, all []*endpoint, h *transport.Header, n int) []byt
 	last := len(all) - 1
 	for r, e := range all[:last] {
 		from, to := e.mergeBlock(n, r)
+		e.staging = e.stageFrom == 0
 		if err := e.lend(last, h, vectors[r], vectors[r][from:to]); err != nil {
 			t.Fatal(err)
 		}
@@ -87,11 +134,9 @@ func lentToLast(t *testing.T, all []*endpoint, h *transport.Header, n int) []byt
 
 // Where a rank's memory cannot be read, since its process has ended, that rank is to blame: not the one
 // that was waited for last.
-func TestMergeOfEndedProcess(t *testing.T) {
-	all := merging(t, 4)
-	if all == nil {
-		return
-	}
+func TestMergeOfEndedProcess(t *testing.T) { eachWay(t, 4, mergeOfEndedProcess) }
+
+func mergeOfEndedProcess(t *testing.T, all []*endpoint) {
 	ended := exec.Command("true")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
@@ -110,11 +155,9 @@ func TestMergeOfEndedProcess(t *testing.T) {
 
 // A vector that is taken back while it is read makes its rank the one to blame, whom the call then waits
 // for until it is interrupted.
-func TestMergeOfVectorTakenBack(t *testing.T) {
-	all := merging(t, 4)
-	if all == nil {
-		return
-	}
+func TestMergeOfVectorTakenBack(t *testing.T) { eachWay(t, 4, mergeOfVectorTakenBack) }
+
+func mergeOfVectorTakenBack(t *testing.T, all []*endpoint) {
 	const n, own, gone = 4 * mergeLeast, 3, 1
 	header := transport.Header{Seq: 1, Len: n}
 	in := lentToLast(t, all, &header, n)
@@ -139,10 +182,13 @@ func TestMergeOfVectorTakenBack(t *testing.T) {
 
 // Once the call of a rank that is interrupted has returned nothing is written into its result.
 func TestInterruptedMerge(t *testing.T) {
-	for i := range 40 {
+	for i := range 80 {
 		all := merging(t, 3)
 		if all == nil {
 			return
+		}
+		for _, e := range all {
+			e.stageFrom = ways[[]string{"written", "taken"}[i%2]]
 		}
 		const n = 3 * 8 * mergeStep
 		var ranks sync.WaitGroup

@@ -48,12 +48,23 @@ func Vectors(ranks, n int) (vectors [][]byte, want []byte) {
 // that is seq modulo their number has the result.
 func MergeAll[E transport.Merger](t *testing.T, all []E, to transport.Merged, seq, n int) {
 	t.Helper()
+	merge(t, all, to, seq, n, func(rank int) bool { return (rank+seq)%2 == 0 })
+}
+
+// MergeApart is MergeAll without vectors in place.
+func MergeApart[E transport.Merger](t *testing.T, all []E, to transport.Merged, seq, n int) {
+	t.Helper()
+	merge(t, all, to, seq, n, func(int) bool { return false })
+}
+
+func merge[E transport.Merger](t *testing.T, all []E, to transport.Merged, seq, n int, isInPlace func(rank int) bool) {
+	t.Helper()
 	root, block := seq%len(all), n/len(all)
 	vectors, want := Vectors(len(all), n)
 	var ranks sync.WaitGroup
 	for r, e := range all {
 		ranks.Go(func() {
-			in, inPlace := bytes.Clone(vectors[r]), (r+seq)%2 == 0
+			in, inPlace := bytes.Clone(vectors[r]), isInPlace(r)
 			out, want := in, want
 			switch {
 			case to == transport.ToRoot && r != root:
@@ -62,7 +73,7 @@ func MergeAll[E transport.Merger](t *testing.T, all []E, to transport.Merged, se
 				out, want = in[r*block:][:block], want[r*block:][:block]
 			}
 			if !inPlace {
-				out = make([]byte, len(want))
+				out = make([]byte, len(want)+12)[12:] // where no line begins
 			}
 			m := &transport.Merge{Header: &transport.Header{Seq: uint64(seq)}, To: to, Root: root, In: in, Out: out, Combine: Sum, On: func(int) {}}
 			if err := e.Merge(m); err != nil {
