@@ -10,7 +10,8 @@ import (
 // its vector. Every rank has a block of its own: it reads all ranks' parts of that, combines them, and
 // writes what they come to into all ranks' results, some parts at a time, which stay in its caches. So
 // of a vector's bytes each is read and written once, and ranks wait for each other at the begin and at the end
-// only. What is written goes through the doors of push_linux.go, whose rules about interruptions hold.
+// only. What is written goes through the doors of push_linux.go, whose rules about interruptions hold;
+// results of very long vectors go the way of stage_linux.go.
 const (
 	mergeLeast = 128 << 10 // bytes of a rank's block of the shortest vector that is merged
 	mergeStep  = 4 * part  // bytes of a block that are combined before they are written
