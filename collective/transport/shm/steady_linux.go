@@ -10,19 +10,21 @@ import (
 // The system looks up each page of another process before it copies from it, which for pages of 4 KiB takes
 // nearly as long as the copy where that stays in a cache. So memory that long messages are read from or written to in
 // place again and again is put into huge pages (MADV_COLLAPSE), where the system has them. Such a call copies what is
-// in the page, 0.7 to 1.3 ms: so it is made for memory in steady use only, and once a message at most.
+// in the page, 0.7 to 1.3 ms: so it is made for memory in steady use only, and once a message at most, or a few times
+// where that takes many milliseconds itself.
 const (
 	hugePage   = 2 << 20
 	steadyFrom = 16       // messages after which a page is asked for,
 	steadyThen = 8        // and how many times as many each time after that: it may be other memory by then
 	steadyLen  = 16 << 10 // bytes of the shortest message that counts
-	steadyMost = 256      // pages that are remembered
+	steadyEach = 16 << 20 // bytes of a message for which one page more is asked for
+	steadyMost = 2048     // pages that are remembered
 	refusals   = 16       // calls without a success, after which there are no more
 )
 
 // steady is the memory that messages in place are in.
 type steady struct {
-	pages    [steadyMost]steadyPage
+	pages    []steadyPage
 	collapse func(page uintptr) error // nil where none is asked for
 	refused  int
 	had      bool // a call succeeded
@@ -40,16 +42,19 @@ func (s *steady) use(b []byte) {
 	if s.collapse == nil || len(b) < steadyLen {
 		return
 	}
-	asked, from := false, addressOf(b)
+	if s.pages == nil {
+		s.pages = make([]steadyPage, steadyMost)
+	}
+	left, from := 1+len(b)/steadyEach, addressOf(b)
 	for page := from &^ (hugePage - 1); page < from+uintptr(len(b)); page += hugePage {
 		p := &s.pages[page/hugePage%steadyMost]
 		if p.page != page {
 			*p = steadyPage{page: page, next: steadyFrom}
 		}
-		if p.uses++; p.uses < p.next || asked {
+		if p.uses++; p.uses < p.next || left == 0 {
 			continue
 		}
-		asked = true
+		left--
 		p.next *= steadyThen
 		if s.collapse(page) == nil {
 			s.had = true

@@ -61,6 +61,28 @@ func TestSteadyAsksForPages(t *testing.T) {
 	}
 }
 
+// Of a long vector pages are asked for by its length.
+func TestSteadyAsksForPagesOfLongVectors(t *testing.T) {
+	const pages = 512
+	b, err := unix.Mmap(-1, 0, (pages+1)*hugePage, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Munmap(b) })
+	b = b[-addressOf(b)&(hugePage-1):][:pages*hugePage]
+	asked := map[uintptr]bool{}
+	s := steady{collapse: func(page uintptr) error { asked[page] = true; return nil }}
+	for range steadyFrom - 1 {
+		s.use(b)
+	}
+	for i, each := 0, 1+len(b)/steadyEach; len(asked) < pages; i++ {
+		s.use(b)
+		if want := min(pages, (i+1)*each); len(asked) != want {
+			t.Fatalf("%d pages were asked for with message %d, not %d", len(asked), steadyFrom+i, want)
+		}
+	}
+}
+
 // Vectors that are sent and received again and again come into huge pages, where the system puts memory there, and keep what they hold.
 func TestSteadyVectorsComeIntoHugePages(t *testing.T) {
 	probe := mapped4(t)
