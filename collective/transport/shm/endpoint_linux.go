@@ -52,6 +52,7 @@ type endpoint struct {
 	depth    uint32   // slots of a lane that are used
 	medium   int      // bytes of the longest message that always passes through the ring
 	cycle    int      // see cycleFor
+	under    int      // see underFor
 	adapts   bool     // longer ones may, by their reader's wish
 	lending  []int    // ranks that long messages are under way to, with parts that nobody has begun
 	closed   bool
@@ -108,7 +109,7 @@ func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
 		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
 	e.depth, e.medium, e.cycle = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded), cycleFor(s.n, e.crowded)
-	e.adapts = !e.crowded
+	e.under, e.adapts = underFor(e.crowded), !e.crowded
 	e.steady.collapse, e.stageFrom = hugePages(), stageFrom()
 	for r := range e.lanes {
 		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)

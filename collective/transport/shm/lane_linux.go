@@ -254,7 +254,7 @@ func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
 		if off+n > room {
 			skip, off = room-off, 0
 		}
-		if at.next+skip+n-tail <= room {
+		if under := at.next + skip + n - tail; under <= room && (under <= e.under || k-at.freed < 2*told) {
 			at.from[k&(e.depth-1)] = at.next
 			at.next += skip + n
 			return off, nil

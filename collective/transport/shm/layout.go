@@ -161,10 +161,11 @@ type chunkState struct {
 }
 
 // Where ranks share processors, the lanes of few ranks may have more in them: slots of all
-// lanes of a rank, and bytes of the rings of all ranks with one message in each.
+// lanes of a rank, and bytes of the rings of all ranks with one message in each; and bytes of a ring that are under way.
 const (
 	crowdSlots = 1024
 	crowdRings = 4 << 20
+	crowdUnder = 512 << 10
 )
 
 // depthFor is how many slots of a lane n ranks use. A rank that only sends gives its
@@ -186,6 +187,16 @@ func cycleFor(n int, crowded bool) int {
 		return 0
 	}
 	return min(room, crowdRings/(n*n))
+}
+
+// underFor is how many bytes of a lane's ring have messages under way, but for 2*told messages: eight, and those that
+// the reader has taken and not told of. Where ranks share processors a writer fills what there is before its reader runs; more
+// than this gains nothing, and costs a search for pages where memory is new.
+func underFor(crowded bool) int {
+	if !crowded {
+		return room
+	}
+	return crowdUnder
 }
 
 // mediumFor is the longest message that passes through the ring between n ranks whatever its reader wishes.

@@ -214,3 +214,68 @@ func TestMiddleMessagesOfAKilledRank(t *testing.T) {
 		}
 	}
 }
+
+// Where ranks share processors few bytes of a ring are under way, but eight messages always, whatever their lengths
+// and whatever messages in slots were taken before.
+func TestMessagesUnderWay(t *testing.T) {
+	ends := group(t, 2)
+	a, b := ends[0].Endpoint.(*endpoint), ends[1].Endpoint.(*endpoint)
+	t.Cleanup(func() { a.Close(); b.Close() })
+	a.under, a.medium, a.adapts = underFor(true), longest, false
+	seq := uint64(0)
+	post := func(n int) {
+		seq++
+		h := header(seq, n)
+		if err := returns(t, "Post", func() error { return a.Post(1, &h, long(n, int(seq))) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	took := uint64(0)
+	take := func(n int) {
+		took++
+		h, got := header(took, n), make([]byte, n)
+		if err := returns(t, "Recv", func() error { return b.Recv(0, &h, sinkOf(got)) }); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, long(n, int(took))) {
+			t.Errorf("message %d of %d bytes is another one", took, n)
+		}
+	}
+	for range told - 1 {
+		post(inline)
+	}
+	for range told - 1 {
+		take(inline)
+	}
+	lengths := []int{longest, longest, longest, longest, longest, longest, longest, 8 << 10}
+	for _, n := range lengths {
+		post(n)
+	}
+	for _, n := range lengths {
+		take(n)
+	}
+	const n = 16 << 10 // of which a ring has 144
+	posted := make(chan error, 1)
+	go func() {
+		for range 100 {
+			seq++
+			h := header(seq, n)
+			if err := a.Post(1, &h, long(n, int(seq))); err != nil {
+				posted <- err
+				return
+			}
+		}
+		posted <- nil
+	}()
+	select {
+	case err := <-posted:
+		t.Errorf("%d bytes are under way: %v", 100*n, err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	for range 100 {
+		take(n)
+	}
+	if err := <-posted; err != nil {
+		t.Fatal(err)
+	}
+}
