@@ -108,7 +108,7 @@ type ends struct {
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
 		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
-	e.depth, e.medium, e.cycle = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded), cycleFor(s.n, e.crowded)
+	e.depth, e.medium, e.cycle = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded), cycleFor(s.n)
 	e.under, e.adapts = underFor(e.crowded), !e.crowded
 	e.steady.collapse, e.stageFrom = hugePages(), stageFrom()
 	for r := range e.lanes {

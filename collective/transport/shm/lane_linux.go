@@ -243,7 +243,7 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
 	for {
 		at.freed = l.done.Load()
-		if at.freed == k && (n <= piece || at.next%room+n > e.cycle) {
+		if at.freed == k && (n <= piece || e.near(at) || at.next%room+n > e.cycle) {
 			at.next = 0
 		}
 		tail, off := at.next, at.next%room
@@ -263,6 +263,11 @@ func (e *endpoint) place(l *lane, at *ends, k uint32, n int) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// near says that the other rank, when either waited last, was on this one's processor.
+func (e *endpoint) near(at *ends) bool {
+	return e.crowded && at.peer.on.Load() == e.seg.rank(e.rank).on.Load()
 }
 
 func (e *endpoint) hold(at *ends, k uint32, payload []byte) {
