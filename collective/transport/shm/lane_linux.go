@@ -398,7 +398,7 @@ func (e *endpoint) take(from int, s *slot, l *lane, at *ends, sink *transport.Si
 		if !s.claim.CompareAndSwap(offered, claimed) {
 			return errRevoked
 		}
-		if sink.Combine == nil && at.expected == nil {
+		if at.expected == nil {
 			e.steady.use(sink.Into)
 		}
 		began := time.Now()

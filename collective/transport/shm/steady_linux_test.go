@@ -83,8 +83,15 @@ func TestSteadyAsksForPagesOfLongVectors(t *testing.T) {
 	}
 }
 
-// Vectors that are sent and received again and again come into huge pages, where the system puts memory there, and keep what they hold.
+// Vectors that are sent and received, or combined into, again and again come into huge pages, where the system puts memory there,
+// and keep what they hold.
 func TestSteadyVectorsComeIntoHugePages(t *testing.T) {
+	for _, combined := range []bool{false, true} {
+		testHugePages(t, combined)
+	}
+}
+
+func testHugePages(t *testing.T, combined bool) {
 	probe := mapped4(t)
 	probe[0] = 1
 	collapse := hugePages()
@@ -100,7 +107,7 @@ func TestSteadyVectorsComeIntoHugePages(t *testing.T) {
 	send := func(times int) {
 		for range times {
 			seq++
-			deliverTo(t, a, b, seq, from[:n], into[:n])
+			deliverTo(t, a, b, seq, from[:n], into[:n], combined)
 		}
 	}
 	send(2 * steadyFrom)
@@ -109,21 +116,25 @@ func TestSteadyVectorsComeIntoHugePages(t *testing.T) {
 		send(steadyFrom * steadyThen * steadyThen) // the system may have had none at that moment
 	}
 	if !slices.Equal(into[:n], long(n, 1)) || !slices.Equal(from[:n], long(n, 1)) {
-		t.Error("the vectors hold something else")
+		t.Errorf("combined %v: the vectors hold something else", combined)
 	}
 	if huge := least(); given && huge < n {
-		t.Errorf("%d KiB of a vector are in huge pages", huge>>10)
+		t.Errorf("combined %v: %d KiB of a vector are in huge pages", combined, huge>>10)
 	}
 }
 
-// deliverTo has a send a vector to b.
-func deliverTo(t *testing.T, a, b *endpoint, seq uint64, from, into []byte) {
+// deliverTo has a send a vector to b, which may combine it into its own.
+func deliverTo(t *testing.T, a, b *endpoint, seq uint64, from, into []byte, combined bool) {
 	t.Helper()
 	h := header(seq, len(from))
 	done := make(chan error)
 	go func() { done <- errors.Join(a.Post(1, &h, from), a.Flush(1)) }()
 	want := h
-	err := b.Recv(0, &want, sinkOf(into))
+	sink := sinkOf(into)
+	if combined {
+		sink.Combine = func(off int, part []byte) { copy(into[off:], part) }
+	}
+	err := b.Recv(0, &want, sink)
 	if err := errors.Join(err, <-done); err != nil {
 		t.Fatal(err)
 	}
