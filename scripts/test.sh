@@ -138,7 +138,7 @@ if c_compiler; then
 	# hundred processes that tests start and kill.
 	export GORACE=atexit_sleep_ms=10
 	skip='Loops$|^TestPlanted|^TestSuiteOnReference$/^Planted$|^TestSuiteOnRemoteDevice$/^Matrix$'
-	skip="$skip|^(TestGEMM|TestMillion|TestWholeFlights|TestSimulate|TestFaultMatrix|TestFaultMatrixOwnProcessors|TestLongMergeFaults|TestManyRanks|TestObjects|TestDiedMultiplying|TestSteady|TestHouse|TestSuiteOnFewTypes)$"
+	skip="$skip|^(TestGEMM|TestMillion|TestWholeFlights|TestSimulate|TestFaultMatrix|TestFaultMatrixOwnProcessors|TestLongMergeFaults|TestManyRanks|TestObjects|TestDiedMultiplying|TestSteady|TestHouse|TestPredictions|TestSuiteOnFewTypes)$"
 	watched="$(grep -v -e '/kernels/opencl$' -e '/kernels/cuda$' -e '/collective/algorithm$' -e '/table$' -e '/table/storage$' <<<"$ordered") ./cgo"
 	# Compiled first, by compilers that collect seldom (see the top): what is tested collects as programs do.
 	GOGC=400 CGO_ENABLED=1 go list -race -test -export -deps $watched ./table ./table/storage ./kernels/opencl >/dev/null

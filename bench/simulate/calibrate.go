@@ -163,30 +163,24 @@ func Rank(ctx context.Context, what string, w io.Writer) error {
 	return json.NewEncoder(w).Encode(r)
 }
 
-// steady is by how much the middle of the rounds may be above the least of them in a time that
-// a prediction can be held against.
-const steady = 1.3
-
-// Compared is predictions beside times, a line each with how much the times differ, and the
-// geometric mean of how far they are apart.
+// Compared is predictions beside times, a line each with how much the times differ, the
+// geometric mean of how far they are apart, and how far the times' own rounds are.
 func Compared(all []tune.Prediction) report.Grid {
 	g := report.Grid{Title: "Predicted and measured", Left: []bool{true, true, true},
-		Header: []string{"transport", "op", "algorithm", "ranks", "size", "predicted", "measured", "error", "middle round"}}
-	within, moving, sum := 0, 0, 0.0
+		Header: []string{"transport", "op", "algorithm", "ranks", "size", "predicted", "measured", "error", "over the least"}}
+	within, agree, sum := 0, 0.0, 0.0
 	for i := range all {
 		t := &all[i]
 		e := t.Error()
 		if math.Abs(e) <= 0.3 {
 			within++
 		}
-		if t.Spread() > steady {
-			moving++
-		}
+		agree += t.Agree()
 		sum += math.Abs(math.Log(t.Predicted / t.Seconds))
 		g.Add(t.Transport, t.Op, t.Algorithm, fmt.Sprint(t.Ranks), report.Bytes(t.Bytes), report.Seconds(t.Predicted), report.Seconds(t.Seconds), fmt.Sprintf("%+.0f %%", 100*e), fmt.Sprintf("%+.0f %%", 100*(t.Spread()-1)))
 	}
 	if n := len(all); n > 0 {
-		g.Note = fmt.Sprintf("%d of %d within 30 %%; geometric mean of the factor between them: %.2f. Measured is the least of all rounds; the middle one took over 30 %% more in %d.", within, n, math.Exp(sum/float64(n)), moving)
+		g.Note = fmt.Sprintf("%d of %d within 30 %%; geometric mean of the factor between them: %.2f. Measured is the middle of all rounds; of two rounds of a place one is within 30 %% of the other in %.0f of 100.", within, n, math.Exp(sum/float64(n)), 100*agree/float64(n))
 	}
 	return g
 }

@@ -55,13 +55,13 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 	return writeGrids(cmd.OutOrStdout(), []report.Grid{costs, benchsim.Compared(all)})
 }
 
-// machines measures the transports, or takes the least of what was measured.
+// machines measures the transports, or takes the middle of what was measured.
 func (f *simulateFlags) machines(cmd *cobra.Command) ([]*tune.Machine, error) {
-	if len(f.least) == 0 {
+	if len(f.recordings) == 0 {
 		return calibrateTransports(cmd.Context(), f.transports, progress.New(cmd.ErrOrStderr()))
 	}
 	of := map[string][]*tune.Machine{}
-	for _, file := range f.least {
+	for _, file := range f.recordings {
 		all, err := readMachines(file)
 		if err != nil {
 			return nil, err
@@ -76,9 +76,9 @@ func (f *simulateFlags) machines(cmd *cobra.Command) ([]*tune.Machine, error) {
 	var all []*tune.Machine
 	for _, name := range f.transports {
 		if len(of[name]) == 0 {
-			return nil, fmt.Errorf("%s: no figures of %s", strings.Join(f.least, ", "), name)
+			return nil, fmt.Errorf("%s: no figures of %s", strings.Join(f.recordings, ", "), name)
 		}
-		m, err := tune.Least(of[name]...)
+		m, err := tune.Middle(of[name]...)
 		if err != nil {
 			return nil, err
 		}

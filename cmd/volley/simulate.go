@@ -33,9 +33,9 @@ type simulateFlags struct {
 	deterministic, silent, asJSON bool
 	out, figures                  string
 
-	calibrate         bool
-	transports, least []string
-	save, tuning, who string
+	calibrate              bool
+	transports, recordings []string
+	save, tuning, who      string
 }
 
 func newSimulate(d deps) *cobra.Command {
@@ -90,7 +90,7 @@ takes what --save kept, --tuning writes a table for VOLLEY_COLLECTIVE_TUNING.`,
 	p.StringVar(&f.figures, "figures", "", "`file` of figures, of which the topology node is made")
 	p.BoolVar(&f.calibrate, "calibrate", false, "measure this machine's transports and hold predictions against times")
 	p.StringSliceVar(&f.transports, "transports", []string{"shm", "tcp"}, "--calibrate: shm, tcp, inproc")
-	p.StringSliceVar(&f.least, "least", nil, "--calibrate: `files` of --save, whose least figures and times are taken; nothing is measured")
+	p.StringSliceVar(&f.recordings, "recordings", nil, "--calibrate: `files` of --save, whose middle figures and times are taken; nothing is measured")
 	p.StringVar(&f.save, "save", "", "--calibrate: `file` for figures and times")
 	p.StringVar(&f.tuning, "tuning", "", "--calibrate: `file` for the tuning table")
 	p.StringVar(&f.who, "rank", "", "become a rank of --calibrate")

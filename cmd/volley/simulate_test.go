@@ -66,13 +66,13 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// --least measures nothing: it takes the least of recordings, which must be complete and of
+// --recordings measures nothing: it takes the middle of recordings, which must be complete and of
 // the transports that are asked for.
-func TestSimulateLeast(t *testing.T) {
+func TestSimulateRecordings(t *testing.T) {
 	d, dir := (&fakes{}).deps(), t.TempDir()
 	recorded, both := filepath.Join("..", "..", "collective", "tune", "testdata", "recorded.json"), filepath.Join(dir, "both.json")
-	r := call(t, context.Background(), d, "simulate", "--calibrate", "--transports", "tcp", "--least", recorded+","+recorded, "--save", both)
-	if r.status != 0 || !strings.Contains(r.stdout, " of 408 within 30 %") || !strings.Contains(r.stdout, "middle round") {
+	r := call(t, context.Background(), d, "simulate", "--calibrate", "--transports", "tcp", "--recordings", recorded+","+recorded, "--save", both)
+	if r.status != 0 || !strings.Contains(r.stdout, " of 480 within 30 %") || !strings.Contains(r.stdout, "over the least") {
 		t.Fatalf("%+v", r)
 	}
 	one, err := readMachines(recorded)
@@ -93,7 +93,7 @@ func TestSimulateLeast(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{part: "figures are missing", both: "no figures of shm", filepath.Join(dir, "none.json"): "none.json"} {
-		r := call(t, context.Background(), d, "simulate", "--calibrate", "--transports", "tcp,shm", "--least", file)
+		r := call(t, context.Background(), d, "simulate", "--calibrate", "--transports", "tcp,shm", "--recordings", file)
 		if r.status == 0 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %+v", file, r)
 		}

@@ -42,7 +42,7 @@ type Rate struct {
 	Two Curve `json:"two,omitempty"`
 	// OneOf and TwoOf, if they are more than 0, say that the Curves are by the bytes of a message,
 	// taken while so many vectors of its length were at work. Among more of them a byte takes
-	// Share times as much longer as one that is copied within a rank does.
+	// Share times as much longer as Network.Caches says.
 	OneOf float64 `json:"one_of,omitempty"`
 	TwoOf float64 `json:"two_of,omitempty"`
 	Share float64 `json:"share,omitempty"`
@@ -60,17 +60,16 @@ func (r *Rate) at(vectors float64) rate {
 	return rate{one, math.Max(0, r.Two.At(vectors)-one)}
 }
 
-// of is a Rate of a message of so many bytes where all vectors have so many, and a copy
-// takes what copies say.
-func (r *Rate) of(bytes, vectors float64, copies *Rate) rate {
+// of is a Rate of a message of so many bytes where all vectors have so many.
+func (r *Rate) of(bytes, vectors float64, caches *Rate) rate {
 	if r.OneOf == 0 {
 		return r.at(vectors)
 	}
-	one := r.One.At(bytes) + r.Share*math.Max(0, copies.One.At(vectors)-copies.One.At(r.OneOf*bytes))
+	one := r.One.At(bytes) + r.Share*math.Max(0, caches.One.At(vectors)-caches.One.At(r.OneOf*bytes))
 	if len(r.Two) == 0 {
 		return rate{one, 0}
 	}
-	two := r.Two.At(bytes) + r.Share*math.Max(0, copies.Two.At(vectors)-copies.Two.At(r.TwoOf*bytes))
+	two := r.Two.At(bytes) + r.Share*math.Max(0, caches.Two.At(vectors)-caches.Two.At(r.TwoOf*bytes))
 	return rate{one, math.Max(0, two-one)}
 }
 
@@ -94,8 +93,9 @@ type Costs struct {
 	SendByte Rate `json:"send_byte"`
 	RecvByte Rate `json:"recv_byte"`
 	// ShortByte, if it has figures, is what takes the place of both for messages of up to
-	// Eager bytes.
+	// Eager bytes; ShortTake, if it has, is the receiver's then.
 	ShortByte Rate `json:"short_byte"`
+	ShortTake Rate `json:"short_take"`
 	// FreshByte is what a byte of a message longer than Eager costs the receiver more that the
 	// sender has written in the same call: it is in the caches of the sender's processor alone.
 	FreshByte Rate `json:"fresh_byte"`
@@ -129,25 +129,29 @@ type Costs struct {
 // costs are Costs for one call.
 type costs struct {
 	*Costs
+	inside      bool    // a node
 	vectors     float64 // bytes of all of the node's
-	copies      *Rate
+	caches      *Rate
 	fold, fresh rate
 }
 
-func (c *Costs) at(vectors float64, copies *Rate) costs {
-	return costs{Costs: c, vectors: vectors, copies: copies, fold: c.Fold.at(vectors), fresh: c.FreshByte.at(vectors)}
+func (c *Costs) at(vectors float64, caches *Rate) costs {
+	return costs{Costs: c, vectors: vectors, caches: caches, fold: c.Fold.at(vectors), fresh: c.FreshByte.at(vectors)}
 }
 
 // work is a side's time a byte of a message: of the sender by SendByte, of the receiver by
 // RecvByte.
 func (c *costs) work(m *message, side *Rate) rate {
-	if int64(m.bytes) <= c.Eager && len(c.ShortByte.One) > 0 {
+	switch short := int64(m.bytes) <= c.Eager; {
+	case short && side == &c.RecvByte && len(c.ShortTake.One) > 0:
+		side = &c.ShortTake
+	case short && len(c.ShortByte.One) > 0:
 		side = &c.ShortByte
 	}
-	return side.of(m.bytes, c.vectors, c.copies)
+	return side.of(m.bytes, c.vectors, c.caches)
 }
 
 // hinders says that a byte takes longer while another processor works.
 func (c *costs) hinders() bool {
-	return len(c.SendByte.Two) > 0 || len(c.RecvByte.Two) > 0 || len(c.ShortByte.Two) > 0 || c.fold.more > 0 || c.fresh.more > 0
+	return len(c.SendByte.Two) > 0 || len(c.RecvByte.Two) > 0 || len(c.ShortByte.Two) > 0 || len(c.ShortTake.Two) > 0 || c.fold.more > 0 || c.fresh.more > 0
 }

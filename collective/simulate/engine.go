@@ -18,8 +18,9 @@ type engine struct {
 	width   float64
 	hinders bool // ranks of a node slow each other at bytes
 
-	inside, across costs
-	copies, folds  rate // within a rank
+	inside, near, across costs
+	vectors              float64 // bytes that the ranks of the root's node read or write
+	folds                rate    // within a rank
 
 	ranks    []rank
 	left     int // that are neither done nor dead
@@ -48,7 +49,7 @@ type queue struct {
 
 func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engine {
 	n := c.Network
-	vectors := 0.0 // bytes that the ranks of the root's node read or write
+	vectors := 0.0
 	for lo, r := call.Root/n.PerNode*n.PerNode, 0; r < n.PerNode && lo+r < call.Size; r++ {
 		of := call
 		of.Rank = lo + r
@@ -56,12 +57,17 @@ func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engin
 	}
 	e := &engine{
 		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),
-		inside: n.Inside.at(vectors, &n.Copy), across: n.Across.at(vectors, &n.Copy),
+		inside: n.Inside.at(vectors, &n.Caches), across: n.Across.at(vectors, &n.Caches), vectors: vectors, folds: n.Fold.at(vectors),
 		ranks: make([]rank, call.Size), left: call.Size,
 		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
 	}
-	e.copies, e.folds = n.Copy.at(vectors), n.Fold.at(vectors)
-	e.hinders = e.copies.more > 0 || e.folds.more > 0 || e.inside.hinders() || e.across.hinders()
+	e.hinders = len(n.Copy.Two) > 0 || e.folds.more > 0 || e.inside.hinders() || e.across.hinders()
+	e.inside.inside = true
+	e.near = e.inside
+	if n.Near != nil {
+		e.near = n.Near.at(vectors, &n.Caches)
+		e.near.inside = true
+	}
 	e.cores = newCores(n, call.Size)
 	if n.rails > 1 {
 		e.order = map[uint64]float64{}
@@ -123,14 +129,13 @@ func (e *engine) happen(v event) {
 	case freed:
 		e.serve(v.at, v.id)
 	case arrives:
-		m := &e.messages[v.id]
-		k := &e.ranks[m.to]
-		k.here = append(k.here, v.id)
-		if k.phase == receiving && int(k.taken) < len(k.round.Recvs) && int32(k.round.Recvs[k.taken].From) == m.from {
-			e.resume(m.to, v.at)
-		}
+		e.arrive(v.at, v.id)
 	case works:
-		if k := &e.ranks[v.id]; k.paused && k.clock == v.at {
+		switch k := &e.ranks[v.id]; {
+		case k.due:
+			k.due, k.to = false, k.from
+			e.walk(v.id)
+		case k.paused && k.clock == v.at:
 			k.paused = false
 			e.turn(v.id)
 		}
@@ -142,6 +147,23 @@ func (e *engine) happen(v event) {
 		if k.phase == flushing && k.held == 0 {
 			e.resume(v.id, v.at)
 		}
+	}
+}
+
+// arrive is a message at its receiver. Ranks whose messages come at the same time work on them at the same
+// time, so where they hinder each other each is at work before the first of them has taken its message.
+func (e *engine) arrive(at float64, i int32) {
+	m := &e.messages[i]
+	k := &e.ranks[m.to]
+	k.here = append(k.here, i)
+	switch {
+	case k.phase != receiving || int(k.taken) == len(k.round.Recvs) || int32(k.round.Recvs[k.taken].From) != m.from:
+	case e.cores != nil || !e.hinders || m.bytes == 0:
+		e.resume(m.to, at)
+	case !k.due:
+		k.due, k.clock = true, max(k.clock, at)
+		k.from, k.to = k.clock, math.Inf(1)
+		e.events.push(k.clock, works, m.to)
 	}
 }
 
@@ -167,10 +189,13 @@ func (e *engine) message() int32 {
 
 // between are the costs between two ranks.
 func (e *engine) between(a, b int32) *costs {
-	if int(a)/e.net.PerNode == int(b)/e.net.PerNode {
-		return &e.inside
+	switch {
+	case int(a)/e.net.PerNode != int(b)/e.net.PerNode:
+		return &e.across
+	case e.cores != nil && e.coreOf(a) == e.coreOf(b):
+		return &e.near
 	}
-	return &e.across
+	return &e.inside
 }
 
 func wrongLength(rank int, v *algorithm.Recv, m *message) error {

@@ -47,7 +47,7 @@ func (l *lane) enter(c *costs, m *message, at float64) float64 {
 // full says that a lane has no room for a message, which its sender waits for then.
 func (e *engine) full(r int32, s *algorithm.Send) bool {
 	c := e.between(r, int32(s.To))
-	if c.Depth == 0 || c != &e.inside {
+	if c.Depth == 0 || !c.inside {
 		return false
 	}
 	l, bytes := e.lane(r, int32(s.To)), int64(float64(s.From.Len)*e.width)
@@ -71,7 +71,7 @@ func (e *engine) empty(l *lane, at float64) {
 // taking is what the receiver of a message takes besides its bytes: less where that came with
 // one before it.
 func (e *engine) taking(c *costs, k *rank, r int32, m *message) float64 {
-	if c.Next == 0 || c != &e.inside {
+	if c.Next == 0 || !c.inside {
 		return c.Recv
 	}
 	l := e.lane(m.from, r)

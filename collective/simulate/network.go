@@ -25,9 +25,12 @@ type Network struct {
 	Looks bool `json:"looks"`
 
 	Copy   Rate  `json:"copy"`   // a byte copied within a rank
+	Caches Rate  `json:"caches"` // the same in pieces so short that only the caches matter which the vectors are in
 	Fold   Rate  `json:"fold"`   // a byte combined within a rank
 	Inside Costs `json:"inside"` // of a message between ranks of a node
 	Across Costs `json:"across"` // of a message between nodes
+	// Near, if it is not nil, is what takes the place of Inside between ranks of one processor.
+	Near *Costs `json:"near,omitempty"`
 
 	rails  int   // links out of a node, 0 where there are no links
 	stripe int64 // bytes from which a message takes all rails at once

@@ -42,6 +42,7 @@ type rank struct {
 	leaves float64
 	ready  bool
 	slept  bool    // it had left when its message came
+	due    bool    // its message has come, and it begins to work with those whose come at the same time
 	paused bool    // others come to what happens before its clock first
 	rest   float64 // what it had still to do when its processor was taken away
 	here   []int32 // messages that have arrived and were not taken, in order
@@ -167,7 +168,7 @@ func (e *engine) local(r int32, k *rank, steps []algorithm.Local) {
 		}
 		bytes := float64(l.Into.Len) * e.width
 		e.into = k.mem.read(e.into[:0], l.A)
-		x := e.copies
+		x := e.net.Copy.of(bytes, e.vectors, &e.net.Caches)
 		if l.Fold {
 			x = e.folds
 			e.a = append(e.a[:0], e.into...)
@@ -198,7 +199,7 @@ func (e *engine) post(r int32, k *rank, s *algorithm.Send) {
 	if m.waits = int64(m.bytes) > c.Eager; m.waits {
 		k.held++
 	}
-	if c == &e.inside {
+	if c.inside {
 		if int64(m.bytes) <= c.Whole {
 			leaves = k.clock + m.bytes*c.Flight.At(m.bytes)
 			m.tail = leaves
@@ -250,10 +251,10 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 	bytes := m.bytes - e.before(c, k, m, v, side)
 	e.work(r, k, fixed, bytes, side, folding, fresh)
 	k.clock = max(k.clock, m.tail+fixed*k.slow)
-	if m.waits && c == &e.inside {
+	if m.waits && c.inside {
 		e.events.push(k.clock, acked, m.from)
 	}
-	if c.Depth > 0 && c == &e.inside {
+	if c.Depth > 0 && c.inside {
 		e.events.push(k.clock, emptied, e.lane(m.from, r).id)
 	}
 	switch v.Side {
@@ -276,7 +277,7 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 // combined waits for the receiver, and a sender that others wait for too may be at work for them.
 func (e *engine) before(c *costs, k *rank, m *message, v *algorithm.Recv, side rate) float64 {
 	s := &e.ranks[m.from]
-	if !c.Helped || !m.waits || v.Side != algorithm.Plain || c != &e.inside || s.phase != flushing || s.held > 1 || side.one <= 0 {
+	if !c.Helped || !m.waits || v.Side != algorithm.Plain || !c.inside || s.phase != flushing || s.held > 1 || side.one <= 0 {
 		return 0
 	}
 	alone := k.clock - max(s.clock, k.began)

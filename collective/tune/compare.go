@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/volley-go/volley/collective"
@@ -24,20 +25,38 @@ type Timing struct {
 	Bytes     int64   `json:"bytes"`
 	Seconds   float64 `json:"seconds"`
 	Calls     int     `json:"calls"` // of a trial
-	// Rounds are the times of all rounds that were measured, rising; Seconds is the first.
+	// Rounds are the times of all rounds that were measured, rising; Seconds is the middle one.
 	Rounds []float64 `json:"rounds,omitempty"`
 }
 
 // what is timed.
 func (t *Timing) what() [5]any { return [5]any{t.Transport, t.Op, t.Algorithm, t.Ranks, t.Bytes} }
 
-// Spread is how many times as long as the least of the rounds the middle one took; 1 where
+// Spread is how many times as long as the least of the rounds the middle one took, 1 where
 // there was one.
 func (t *Timing) Spread() float64 {
 	if len(t.Rounds) == 0 || t.Seconds <= 0 {
 		return 1
 	}
-	return t.Rounds[(len(t.Rounds)-1)/2] / t.Seconds
+	return t.Seconds / t.Rounds[0]
+}
+
+// Agree is the share of pairs of rounds in which one is within 30 % of the other, 1 where there was one: no
+// prediction can be expected to be right more often.
+func (t *Timing) Agree() float64 {
+	agree, n := 0, 0
+	for i, a := range t.Rounds {
+		for _, b := range t.Rounds[i+1:] {
+			n++
+			if math.Abs(b/a-1) <= 0.3 {
+				agree++
+			}
+		}
+	}
+	if n == 0 {
+		return 1
+	}
+	return float64(agree) / float64(n)
 }
 
 // mostCalls is how many calls back to back a prediction has at most.
@@ -119,6 +138,9 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 				return nil, err
 			}
 			fresh = true
+			if err := warm(ctx, c, t); err != nil {
+				return nil, err
+			}
 		}
 		if t.Algorithm == collective.MergeName && !c.Merges(op, collective.Float32, max(1, t.Bytes/4)) {
 			continue
@@ -137,12 +159,53 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 // timeOf is the median time of a call, and how many calls a trial had; young says that the
 // Comm is new.
 func timeOf(ctx context.Context, c *collective.Comm, t Timing, young bool) (float64, int, error) {
+	run := caller(ctx, c, t)
+	all := trials{young: young}
+	for all.start(); !all.done; {
+		if err := c.Barrier(ctx); err != nil {
+			return 0, 0, err
+		}
+		start := clock()
+		for range all.calls {
+			if err := run(); err != nil {
+				return 0, 0, err
+			}
+		}
+		took := []int64{clock(), -start, int64(time.Since(all.begun))}
+		if err := c.AllReduce(ctx, collective.Of(took), collective.Of(took), collective.Max); err != nil {
+			return 0, 0, err
+		}
+		all.add(float64(took[0]+took[1])/1e9, float64(took[2])/1e9)
+	}
+	return median(all.took), all.calls, nil
+}
+
+// warm has a new group's messages go through memory that nobody had touched, which later ones find there: calls
+// with the longest messages that a transport carries in memory of its own, and with pieces of longer ones.
+func warm(ctx context.Context, c *collective.Comm, t Timing) error {
+	if t.Algorithm == collective.MergeName {
+		return nil // it has no messages
+	}
+	for _, n := range []int64{256 << 10, 1 << 20} {
+		t.Bytes = n
+		run := caller(ctx, c, t)
+		for range 2 * learning {
+			if err := run(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// caller is a call of a case, with vectors of its own.
+func caller(ctx context.Context, c *collective.Comm, t Timing) func() error {
 	n := max(1, t.Bytes/4)
 	block := max(1, n/int64(c.Size()))
 	a, b := make([]float32, max(n, block*int64(c.Size()))), make([]float32, max(n, block*int64(c.Size())))
 	whole := block * int64(c.Size())
 	touch(a, b)
-	run := func() error {
+	return func() error {
 		switch t.Op {
 		case "Broadcast":
 			return c.Broadcast(ctx, collective.Of(a[:n]), collective.Of(b[:n]), 0)
@@ -162,24 +225,6 @@ func timeOf(ctx context.Context, c *collective.Comm, t Timing, young bool) (floa
 			return c.AllToAll(ctx, collective.Of(a[:whole]), collective.Of(b[:whole]))
 		}
 	}
-	all := trials{young: young}
-	for all.start(); !all.done; {
-		if err := c.Barrier(ctx); err != nil {
-			return 0, 0, err
-		}
-		start := clock()
-		for range all.calls {
-			if err := run(); err != nil {
-				return 0, 0, err
-			}
-		}
-		took := []int64{clock(), -start, int64(time.Since(all.begun))}
-		if err := c.AllReduce(ctx, collective.Of(took), collective.Of(took), collective.Max); err != nil {
-			return 0, 0, err
-		}
-		all.add(float64(took[0]+took[1])/1e9, float64(took[2])/1e9)
-	}
-	return median(all.took), all.calls, nil
 }
 
 // Call measures what a collective call of one rank takes, less what the meter itself adds

@@ -30,13 +30,21 @@ type Crowd struct {
 	// have just written.
 	Apart      []simulate.Point `json:"apart"`
 	ShiftFresh []simulate.Point `json:"shift_fresh"`
-	Depth      int64            `json:"depth"` // as Figures.Depth
-	Room       int64            `json:"room"`  // as Figures.Room
+	// Messages that need no flush between two processors, and between ranks of one, where both sides are at work in turn.
+	FarTurn  Turn  `json:"far_turn"`
+	NearTurn Turn  `json:"near_turn"`
+	Depth    int64 `json:"depth"` // as Figures.Depth
+	Room     int64 `json:"room"`  // as Figures.Room
 }
 
 // curves are all that was measured by bytes.
 func (c *Crowd) curves() []*[]simulate.Point {
 	return []*[]simulate.Point{&c.Shift, &c.ShiftCombined, &c.Row, &c.Apart, &c.ShiftFresh}
+}
+
+// all are those of curves, and those of shorter messages only.
+func (c *Crowd) all() []*[]simulate.Point {
+	return append(c.curves(), &c.FarTurn.Sends, &c.FarTurn.Recvs, &c.NearTurn.Sends, &c.NearTurn.Recvs)
 }
 
 // crowd measures a Crowd.
@@ -85,6 +93,14 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 	if c.Depth, c.Room, err = m.fill(c.Eager); err != nil {
 		return err
 	}
+	for _, n := range Lengths {
+		if n > int(c.Eager) {
+			break
+		}
+		if err := errors.Join(m.inTurn(1, n, &c.FarTurn), m.inTurn(processors, n, &c.NearTurn)); err != nil {
+			return err
+		}
+	}
 	for _, n := range Lengths[:len(Lengths)-1] {
 		shift := func(combine bool) func() error {
 			return func() error { return m.pass((r+1)%size, (r+size-1)%size, n, combine) }
@@ -104,6 +120,7 @@ func (c *Crowd) repaired(send, recv float64) *Crowd {
 	g := *c
 	g.Shift, g.ShiftCombined, g.Row = rising(c.Shift), rising(c.ShiftCombined), rising(c.Row)
 	g.Apart, g.ShiftFresh = rising(c.Apart), rising(c.ShiftFresh)
+	g.FarTurn, g.NearTurn = c.FarTurn.repaired(), c.NearTurn.repaired()
 	for i := range g.Shift {
 		g.Shift[i].Seconds = min(g.Shift[i].Seconds, g.ShiftCombined[i].Seconds)
 	}

@@ -6,7 +6,7 @@
 // back, messages both ways at once, many in a row, a message that is combined on
 // arrival, one that its sender has just written, one that finds its receiver at work, how many a lane holds, copies and sums
 // without messages; and with more ranks than processors (Crowd) messages between ranks of
-// one processor and of two, to ranks that sleep, and around three ranks, which tell what it
+// one processor and of two, in turn, to ranks that sleep, and around three ranks, which tell what it
 // costs when ranks take turns. Predictions of collective operations can therefore be held
 // against times of them.
 package tune

@@ -31,17 +31,19 @@ type Figures struct {
 	OneFresh  []simulate.Point `json:"one_fresh"`
 	BothFresh []simulate.Point `json:"both_fresh"`
 	// On one rank, and on each of two at once.
-	Copy    []simulate.Point `json:"copy"`
-	CopyTwo []simulate.Point `json:"copy_two"`
-	Sum     []simulate.Point `json:"sum"`
-	SumTwo  []simulate.Point `json:"sum_two"`
+	Copy      []simulate.Point `json:"copy"`
+	CopyTwo   []simulate.Point `json:"copy_two"`
+	Caches    []simulate.Point `json:"caches"` // a copy in pieces
+	CachesTwo []simulate.Point `json:"caches_two"`
+	Sum       []simulate.Point `json:"sum"`
+	SumTwo    []simulate.Point `json:"sum_two"`
 	// Crowd is nil where it was not measured.
 	Crowd *Crowd `json:"crowd,omitempty"`
 }
 
 // curves are all that was measured by bytes.
 func (f *Figures) curves() []*[]simulate.Point {
-	return []*[]simulate.Point{&f.OneWay, &f.BothWays, &f.OneCombined, &f.BothCombined, &f.Copy, &f.CopyTwo, &f.Sum, &f.SumTwo, &f.Row, &f.RowCombined, &f.OneFresh, &f.BothFresh}
+	return []*[]simulate.Point{&f.OneWay, &f.BothWays, &f.OneCombined, &f.BothCombined, &f.Copy, &f.CopyTwo, &f.Sum, &f.SumTwo, &f.Row, &f.RowCombined, &f.OneFresh, &f.BothFresh, &f.Caches, &f.CachesTwo}
 }
 
 // Complete says that all was measured of two ranks: a file may be of an earlier version.
@@ -57,6 +59,7 @@ func (f *Figures) Complete() bool {
 				return false
 			}
 		}
+		return f.Crowd.FarTurn.complete(f.Crowd.Eager) && f.Crowd.NearTurn.complete(f.Crowd.Eager)
 	}
 	return true
 }
@@ -67,7 +70,7 @@ func (f *Figures) numbers() []*float64 {
 	curves := f.curves()
 	if c := f.Crowd; c != nil {
 		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle)
-		curves = append(curves, c.curves()...)
+		curves = append(curves, c.all()...)
 	}
 	for _, c := range curves {
 		for i := range *c {
@@ -84,7 +87,7 @@ func (f *Figures) clone() *Figures {
 	if f.Crowd != nil {
 		c := *f.Crowd
 		g.Crowd = &c
-		all = append(all, g.Crowd.curves()...)
+		all = append(all, g.Crowd.all()...)
 	}
 	for _, c := range all {
 		*c = slices.Clone(*c)

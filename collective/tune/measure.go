@@ -16,7 +16,10 @@ import (
 )
 
 // Lengths are those of the vectors that are measured, in bytes.
-var Lengths = []int{8, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20}
+var Lengths = []int{8, 1 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20}
+
+// piece is the elements of a piece of a copy: longer ones may go past the caches.
+const piece = 64 << 10 / 4
 
 // meter measures over one endpoint; all ranks of it do the same.
 type meter struct {
@@ -109,7 +112,7 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 			of[4].point(&f.Row, n, 1, func() error { return of[4].stream(1, n, false) }),
 			of[5].point(&f.RowCombined, n, 1, func() error { return of[5].stream(1, n, true) }),
 			of[6].point(&f.OneFresh, n, 1, func() error { return of[6].oneFresh(n) }),
-			of[7].point(&f.BothFresh, n, 1, func() error { return of[7].fresh(1-m.ends.Rank(), 1-m.ends.Rank(), n) }))
+			of[7].point(&f.BothFresh, n, 1, func() error { return of[7].exchangeFresh(n) }))
 		alone := func(run func()) func() error {
 			return func() error {
 				if m.ends.Rank() == 0 {
@@ -120,7 +123,12 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 		}
 		both := func(run func()) func() error { return func() error { run(); return nil } }
 		copies, sums := func() { copy(m.out[:n/4], m.in[:n/4]) }, func() { add(m.out[:n/4], m.in[:n/4], m.out[:n/4]) }
-		errs = append(errs, point(&f.Copy, n, 1, alone(copies)), point(&f.CopyTwo, n, 1, both(copies)),
+		pieces := func() {
+			for v, w := m.out[:n/4], m.in[:n/4]; len(w) > 0; v, w = v[min(piece, len(v)):], w[min(piece, len(w)):] {
+				copy(v[:min(piece, len(v))], w)
+			}
+		}
+		errs = append(errs, point(&f.Copy, n, 1, alone(copies)), point(&f.Caches, n, 1, alone(pieces)), point(&f.CachesTwo, n, 1, both(pieces)), point(&f.CopyTwo, n, 1, both(copies)),
 			point(&f.Sum, n, 1, alone(sums)), point(&f.SumTwo, n, 1, both(sums)))
 		if err := errors.Join(errs...); err != nil {
 			return err

@@ -24,13 +24,14 @@ func (f *Figures) Node(ranks int) *simulate.Network {
 		f.memory(&c)
 	}
 	c.Fold = simulate.Rate{
-		One: among(3, f.combined(f.OneCombined, f.OneWay)),
-		Two: among(4, f.combined(f.BothCombined, f.BothWays)),
+		One: among(3, f.combined()),
+		Two: among(4, per(f.BothCombined, func(i int) float64 { return f.BothWays[i].Seconds }, 1)), // who sums a message of an exchange sums no row
 	}
 	none := func(int) float64 { return 0 }
 	n := simulate.Node(f.Transport, ranks, f.Processors, c)
 	n.Call = f.Call
-	n.Copy = simulate.Rate{One: among(2, per(f.Copy, none, 1)), Two: among(4, per(f.CopyTwo, none, 1))}
+	n.Copy = simulate.Rate{One: per(f.Copy, none, 1), Two: per(f.CopyTwo, none, 1), OneOf: 2, TwoOf: 4, Share: 1}
+	n.Caches = simulate.Rate{One: among(2, per(f.Caches, none, 1)), Two: among(4, per(f.CachesTwo, none, 1))}
 	n.Fold = simulate.Rate{One: among(2, per(f.Sum, none, 1)), Two: among(4, per(f.SumTwo, none, 1))}
 	if f.Crowd != nil && ranks > f.Processors {
 		n.Looks = f.Transport != "tcp"
@@ -127,10 +128,10 @@ func at(c []simulate.Point, bytes float64) float64 {
 
 // combined is what a byte costs more that is summed on arrival: by the time of a message
 // alone, and not above that of a row of them.
-func (f *Figures) combined(one, plain []simulate.Point) simulate.Curve {
-	return per(one, func(i int) float64 {
-		more := math.Min(one[i].Seconds-plain[i].Seconds, math.Max(0, f.RowCombined[i].Seconds-f.Row[i].Seconds/2))
-		return one[i].Seconds - more
+func (f *Figures) combined() simulate.Curve {
+	return per(f.OneCombined, func(i int) float64 {
+		one := f.OneCombined[i].Seconds
+		return one - math.Min(one-f.OneWay[i].Seconds, math.Max(0, f.RowCombined[i].Seconds-f.Row[i].Seconds/2))
 	}, 1)
 }
 
@@ -149,7 +150,8 @@ func upTo(eager int64, c simulate.Curve) simulate.Curve {
 // tells how long; where it sleeps, the triangle tells how long it takes to come back after
 // others have worked, who sends to it has it woken, and it finds out that it must sleep in
 // what a message that is there takes. A byte of two processors at work costs what it takes
-// where all ranks send and receive, one of one processor what a row of messages shows.
+// where all ranks send and receive, one of one processor what a row of messages shows; of
+// messages that both sides copy it costs each side what it does where they work in turn.
 func (c *Crowd) share(n *simulate.Network) {
 	sharing := math.Ceil(float64(c.Ranks) / float64(n.Cores))
 	x := &n.Inside
@@ -180,27 +182,13 @@ func (c *Crowd) share(n *simulate.Network) {
 		x.Helped = false
 		x.FreshByte.Two = among(1.5*all, per(c.ShiftFresh, func(i int) float64 {
 			p := c.Shift[i]
-			return p.Seconds + sharing*n.Copy.Two.At(all*p.Bytes)*p.Bytes
+			return p.Seconds + sharing*p.Bytes*(n.Copy.Two.At(p.Bytes)+math.Max(0, n.Caches.Two.At(all*p.Bytes)-n.Caches.Two.At(n.Copy.TwoOf*p.Bytes)))
 		}, sharing))
-		c.eager(x, upTo(c.Eager, half))
+		c.turns(n)
 	}
 	summed := among(all, per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing))
 	if x.Fold.Two = summed; n.Looks {
 		// Alone it takes no longer than all at once; between two ranks it may, whose messages go other ways.
 		x.Fold = simulate.Rate{One: summed}
 	}
-}
-
-// eager are the costs of bytes of messages that both sides copy: of each side what all ranks
-// show at once, or a row of messages if that is more, and the rest of what a message alone
-// takes is nobody's time.
-func (c *Crowd) eager(x *simulate.Costs, busy simulate.Curve) {
-	flight := upTo(c.Eager, per(c.Apart, func(int) float64 { return c.Apart[0].Seconds }, 1))
-	for i, whole := range flight {
-		side := math.Max(0, at(c.Row, whole.Bytes)-math.Max(c.Send, c.Recv)) / whole.Bytes
-		busy[i].Seconds = math.Max(busy[i].Seconds, math.Min(whole.Seconds/2, side))
-		flight[i].Seconds = math.Max(0, whole.Seconds-2*busy[i].Seconds)
-	}
-	all := 2 * float64(c.Ranks)
-	x.ShortByte, x.Flight = simulate.Rate{One: among(all, busy)}, flight
 }

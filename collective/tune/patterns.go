@@ -1,6 +1,10 @@
 package tune
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/volley-go/volley/collective/transport"
+)
 
 // between is a vector from this rank to another and back, where this one is rank 0, else
 // the other way round.
@@ -13,9 +17,17 @@ func (m *meter) between(other, n int) error {
 	return errors.Join(there(), back())
 }
 
-// exchange is a vector each way at once.
+// exchange is a vector each way at once, as all ranks of a Comm exchange where there are two.
 func (m *meter) exchange(n int, combine bool) error {
-	return m.pass(1-m.ends.Rank(), 1-m.ends.Rank(), n, combine)
+	x, chooses := m.ends.(transport.Exchanger)
+	if chooses = chooses && !combine && n >= 1<<10; chooses {
+		x.Exchange(n)
+	}
+	err := m.pass(1-m.ends.Rank(), 1-m.ends.Rank(), n, combine)
+	if chooses && err == nil {
+		x.Exchanged()
+	}
+	return err
 }
 
 // pass is a vector to one rank and one from a rank.
@@ -25,6 +37,12 @@ func (m *meter) pass(to, from, n int, combine bool) error {
 		with = m.in[:n/4]
 	}
 	return errors.Join(m.send(to, m.in[:n/4]), m.recv(from, m.out[:n/4], with, nil), m.ends.Flush(to))
+}
+
+// exchangeFresh is exchange with vectors that both have just written.
+func (m *meter) exchangeFresh(n int) error {
+	copy(m.in[:n/4], m.new[:n/4])
+	return m.exchange(n, false)
 }
 
 // fresh is a vector that this rank has just written to one rank, and one from a rank.

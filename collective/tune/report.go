@@ -8,7 +8,6 @@ import (
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/transport"
-	"github.com/volley-go/volley/device"
 )
 
 // Report is what a group of ranks over one transport showed.
@@ -17,8 +16,8 @@ type Report struct {
 	Times   []Timing `json:"times"`
 }
 
-// rounds is how often all is measured: the least of the rounds' medians counts, since what
-// else a machine does only adds, and often for longer than the trials of a round.
+// rounds is how often all is measured: the middle of the rounds' medians counts. A virtual machine's host
+// moves its processors, and what each figure is at its least belongs to states that never come together.
 const rounds = 3
 
 // Rank measures a transport, then times cases over groups split from it, and that
@@ -38,61 +37,7 @@ func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (*Report
 	if all == nil {
 		return nil, nil
 	}
-	return least(all), nil
-}
-
-// least is the least of what several Reports of one group have, in the first of them.
-func least(all []*Report) *Report {
-	r := all[0]
-	for _, x := range all[1:] {
-		r.Figures.lower(x.Figures)
-		lower(r.Times, x.Times)
-	}
-	return r
-}
-
-// lower puts the less of each number of two measurements of the same into the first.
-func (f *Figures) lower(by *Figures) {
-	other := by.numbers()
-	for i, into := range f.numbers() {
-		*into = min(*into, *other[i])
-	}
-}
-
-// lower puts the less of each time of the same cases into the first, which gets the rounds of both.
-func lower(times, by []Timing) {
-	for i := range times {
-		t, rounds := &times[i], slices.Concat(times[i].Rounds, by[i].Rounds)
-		if by[i].Seconds < t.Seconds {
-			*t = by[i]
-		}
-		slices.Sort(rounds)
-		t.Rounds = rounds
-	}
-}
-
-// Least is the least of what several measurements of one transport by the same program
-// found, with all their rounds. It is an error (device.ErrMismatch) if they are not of the
-// same transport, lengths and cases.
-func Least(all ...*Machine) (*Machine, error) {
-	var r *Machine
-	for i, m := range all {
-		if r == nil {
-			f := m.Figures.clone()
-			r = &Machine{Figures: f, Times: slices.Clone(m.Times)}
-			continue
-		}
-		same := len(m.Times) == len(r.Times) && m.Figures.Transport == r.Figures.Transport && (m.Figures.Crowd == nil) == (r.Figures.Crowd == nil) && len(m.Figures.numbers()) == len(r.Figures.numbers())
-		for k := range r.Times {
-			same = same && m.Times[k].what() == r.Times[k].what()
-		}
-		if !same {
-			return nil, device.Errorf(device.ErrMismatch, "", "tune", "measurement %d is of another transport, or of other cases, than the first", i+1)
-		}
-		r.Figures.lower(m.Figures)
-		lower(r.Times, m.Times)
-	}
-	return r, nil
+	return middle(all), nil
 }
 
 // one is one round; rank 0 gets its Report.

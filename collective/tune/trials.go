@@ -11,10 +11,10 @@ const (
 	trialTime   = 500 * time.Microsecond
 	trialsTime  = 5 * time.Millisecond
 	fewestTries = 3
-	// A transport learns from the first messages of a kind how it moves the others: so many
-	// runs, or as many as take so long, do not count.
-	learning     = 16
-	learningTime = 15 * time.Millisecond
+	// A transport learns from the first messages of a kind how it moves the others, and puts long vectors into huge
+	// pages: so many runs, or as many as take so long, do not count.
+	learning     = 24
+	learningTime = 200 * time.Millisecond
 	// Nor does what a group does in its first moments count: its ranks began at different times,
 	// and four of them on two processors took up to four times as long until about then.
 	youth = 50 * time.Millisecond
