@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"os/exec"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/volley-go/volley/bench/pin"
 	"github.com/volley-go/volley/bench/progress"
-	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/inproc"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
@@ -37,16 +35,24 @@ const crowd = 4
 // Calibrate measures a transport of this machine between two processes and between
 // four, and times collective operations over it: "shm", "tcp", or "inproc" within
 // this process. self is the program and arguments that become [Rank] with one
-// argument more.
-func Calibrate(ctx context.Context, self []string, device string, p progress.Progress) (*tune.Machine, error) {
+// argument more. All is measured so many rounds.
+// Of the host's states the one in which earlier machines were measured is preferred.
+func Calibrate(ctx context.Context, self []string, device string, rounds int, earlier []*tune.Machine, p progress.Progress) (*tune.Machine, error) {
+	var prefer tune.State
+	for _, m := range earlier {
+		prefer = m.Hosts[0].State
+	}
 	var reports [2]*tune.Report
 	for i, n := range []int{2, crowd} {
 		p.Start(fmt.Sprintf("measure %s with %d ranks", device, n), 0)
 		var err error
 		if device == "inproc" {
-			reports[i], err = together(ctx, n)
+			reports[i], err = together(ctx, n, rounds)
 		} else {
-			reports[i], err = processes(ctx, self, device, n)
+			if i > 0 {
+				prefer = reports[0].State
+			}
+			reports[i], err = processes(ctx, self, device, n, rounds, prefer)
 		}
 		p.Done()
 		if err != nil {
@@ -56,13 +62,13 @@ func Calibrate(ctx context.Context, self []string, device string, p progress.Pro
 	return tune.Join(reports[0], reports[1]), nil
 }
 
-func together(ctx context.Context, n int) (*tune.Report, error) {
+func together(ctx context.Context, n, rounds int) (*tune.Report, error) {
 	ends := inproc.New(n)
 	reports, errs := make([]*tune.Report, n), make([]error, n)
 	var all sync.WaitGroup
 	for r := range ends {
 		all.Go(func() {
-			reports[r], errs[r] = tune.Rank(ctx, ends[r], tune.Cases(Sizes))
+			reports[r], errs[r] = tune.Rank(ctx, ends[r], tune.Cases(Sizes), tune.Options{Rounds: rounds})
 			errs[r] = errors.Join(errs[r], ends[r].Close())
 		})
 	}
@@ -72,8 +78,8 @@ func together(ctx context.Context, n int) (*tune.Report, error) {
 
 // processes starts the ranks, each on the processor whose turn it is, and reads what rank
 // 0 prints.
-func processes(ctx context.Context, self []string, device string, n int) (*tune.Report, error) {
-	meeting := "volley-tune-" + rand.Text()
+func processes(ctx context.Context, self []string, device string, n, rounds int, prefer tune.State) (*tune.Report, error) {
+	meeting, watch := "volley-tune-"+rand.Text(), "volley-host-"+rand.Text()
 	if device == "tcp" {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -91,7 +97,7 @@ func processes(ctx context.Context, self []string, device string, n int) (*tune.
 	errs := make([]error, n)
 	var all sync.WaitGroup
 	for r := range n {
-		argv := append(append([]string(nil), self[1:]...), strings.Join([]string{device, meeting, strconv.Itoa(r), strconv.Itoa(n)}, ","))
+		argv := append(append([]string(nil), self[1:]...), strings.Join([]string{device, meeting, watch, strconv.Itoa(r), strconv.Itoa(n), strconv.Itoa(rounds), fmt.Sprint(prefer.Lines), fmt.Sprint(prefer.Loop)}, ","))
 		c := exec.CommandContext(ctx, self[0], argv...)
 		c.WaitDelay = 2 * time.Second
 		c.Stderr = &shared{to: &said, mu: &mu}
@@ -136,12 +142,17 @@ func (s *shared) Write(p []byte) (int, error) {
 // to w.
 func Rank(ctx context.Context, what string, w io.Writer) error {
 	words := strings.Split(what, ",")
-	if len(words) != 4 {
+	if len(words) != 8 {
 		return fmt.Errorf("%q names no rank", what)
 	}
-	rank, err := strconv.Atoi(words[2])
-	size, err2 := strconv.Atoi(words[3])
-	if err := errors.Join(err, err2); err != nil {
+	rank, err := strconv.Atoi(words[3])
+	size, err2 := strconv.Atoi(words[4])
+	o := tune.Options{}
+	var err3, err4, err5 error
+	o.Rounds, err3 = strconv.Atoi(words[5])
+	o.Prefer.Lines, err4 = strconv.ParseFloat(words[6], 64)
+	o.Prefer.Loop, err5 = strconv.ParseFloat(words[7], 64)
+	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return fmt.Errorf("%q names no rank: %w", what, err)
 	}
 	var ends transport.Endpoint
@@ -156,31 +167,16 @@ func Rank(ctx context.Context, what string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r, err := tune.Rank(ctx, ends, tune.Cases(Sizes))
-	if err = errors.Join(err, ends.Close()); err != nil || r == nil {
+	defer ends.Close()
+	if shm.Reach() != "" { // else nobody knows what this machine's host does
+		if o.Watch, err = shm.Join(ctx, words[2], rank, size); err != nil {
+			return err
+		}
+		defer o.Watch.Close()
+	}
+	r, err := tune.Rank(ctx, ends, tune.Cases(Sizes), o)
+	if err != nil || r == nil {
 		return err
 	}
 	return json.NewEncoder(w).Encode(r)
-}
-
-// Compared is predictions beside times, a line each with how much the times differ, the
-// geometric mean of how far they are apart, and how far the times' own rounds are.
-func Compared(all []tune.Prediction) report.Grid {
-	g := report.Grid{Title: "Predicted and measured", Left: []bool{true, true, true},
-		Header: []string{"transport", "op", "algorithm", "ranks", "size", "predicted", "measured", "error", "over the least"}}
-	within, agree, sum := 0, 0.0, 0.0
-	for i := range all {
-		t := &all[i]
-		e := t.Error()
-		if math.Abs(e) <= 0.3 {
-			within++
-		}
-		agree += t.Agree()
-		sum += math.Abs(math.Log(t.Predicted / t.Seconds))
-		g.Add(t.Transport, t.Op, t.Algorithm, fmt.Sprint(t.Ranks), report.Bytes(t.Bytes), report.Seconds(t.Predicted), report.Seconds(t.Seconds), fmt.Sprintf("%+.0f %%", 100*e), fmt.Sprintf("%+.0f %%", 100*(t.Spread()-1)))
-	}
-	if n := len(all); n > 0 {
-		g.Note = fmt.Sprintf("%d of %d within 30 %%; geometric mean of the factor between them: %.2f. Measured is the middle of all rounds; of two rounds of a place one is within 30 %% of the other in %.0f of 100.", within, n, math.Exp(sum/float64(n)), 100*agree/float64(n))
-	}
-	return g
 }

@@ -22,6 +22,9 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 			return usagef("--transports: unknown or repeated name %q, known are shm, tcp, inproc", name)
 		}
 	}
+	if f.rounds < 1 {
+		return usagef("--rounds %d: there must be one at least", f.rounds)
+	}
 	machines, err := f.machines(cmd)
 	if err != nil {
 		return err
@@ -52,13 +55,17 @@ func (f *simulateFlags) measure(cmd *cobra.Command, d deps) error {
 		x := m.Figures.Model()
 		costs.Add(m.Figures.Transport, report.Seconds(x.Alpha), benchsim.PerSecond(x.Beta), benchsim.PerSecond(x.Gamma), change(m.Figures))
 	}
-	return writeGrids(cmd.OutOrStdout(), []report.Grid{costs, benchsim.Compared(all)})
+	grids := []report.Grid{costs}
+	if hosts := benchsim.Hosts(machines); hosts.Rows != nil {
+		grids = append(grids, hosts)
+	}
+	return writeGrids(cmd.OutOrStdout(), append(grids, benchsim.Compared(all), benchsim.Operations(all)))
 }
 
 // machines measures the transports, or takes the middle of what was measured.
 func (f *simulateFlags) machines(cmd *cobra.Command) ([]*tune.Machine, error) {
 	if len(f.recordings) == 0 {
-		return calibrateTransports(cmd.Context(), f.transports, progress.New(cmd.ErrOrStderr()))
+		return calibrateRounds(cmd.Context(), f.transports, f.rounds, progress.New(cmd.ErrOrStderr()))
 	}
 	of := map[string][]*tune.Machine{}
 	for _, file := range f.recordings {

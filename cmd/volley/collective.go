@@ -32,7 +32,8 @@ func newCollective(d deps, f *benchFlags) *cobra.Command {
 out of place, over every transport. With --peers it races them against Open MPI,
 MPICH and Gloo: bash scripts/collective_peers.sh installs those.
 
-With --tune FILE it measures instead, for about a minute each, what messages cost over the
+With --tune FILE it measures instead, for two minutes each, up to eight where a virtual
+machine's host moves the processors, what messages cost over the
 transports and which algorithm of each operation is fastest on 2 and on 4 ranks, prints
 that table and saves it; with VOLLEY_COLLECTIVE_TUNING=FILE every Comm goes by it.`,
 		Args: cobra.NoArgs,

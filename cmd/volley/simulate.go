@@ -35,6 +35,7 @@ type simulateFlags struct {
 
 	calibrate              bool
 	transports, recordings []string
+	rounds                 int
 	save, tuning, who      string
 }
 
@@ -90,6 +91,7 @@ takes what --save kept, --tuning writes a table for VOLLEY_COLLECTIVE_TUNING.`,
 	p.StringVar(&f.figures, "figures", "", "`file` of figures, of which the topology node is made")
 	p.BoolVar(&f.calibrate, "calibrate", false, "measure this machine's transports and hold predictions against times")
 	p.StringSliceVar(&f.transports, "transports", []string{"shm", "tcp"}, "--calibrate: shm, tcp, inproc")
+	p.IntVar(&f.rounds, "rounds", tune.Rounds, "--calibrate: how often everything is measured; the middle counts")
 	p.StringSliceVar(&f.recordings, "recordings", nil, "--calibrate: `files` of --save, whose middle figures and times are taken; nothing is measured")
 	p.StringVar(&f.save, "save", "", "--calibrate: `file` for figures and times")
 	p.StringVar(&f.tuning, "tuning", "", "--calibrate: `file` for the tuning table")

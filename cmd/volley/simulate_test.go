@@ -49,6 +49,7 @@ func TestSimulate(t *testing.T) {
 		"--straggler 3:2":              `"3:2" is not rank:slow:late`,
 		"--memory 0":                   "--memory is 0",
 		"--calibrate --transports mpi": `unknown or repeated name "mpi"`,
+		"--calibrate --rounds 0":       "--rounds 0: there must be one at least",
 	} {
 		if r := call(t, context.Background(), d, append([]string{"simulate"}, strings.Fields(args)...)...); r.status != 2 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: status %d: %s", args, r.status, r.stderr)
@@ -72,7 +73,7 @@ func TestSimulateRecordings(t *testing.T) {
 	d, dir := (&fakes{}).deps(), t.TempDir()
 	recorded, both := filepath.Join("..", "..", "collective", "tune", "testdata", "recorded.json"), filepath.Join(dir, "both.json")
 	r := call(t, context.Background(), d, "simulate", "--calibrate", "--transports", "tcp", "--recordings", recorded+","+recorded, "--save", both)
-	if r.status != 0 || !strings.Contains(r.stdout, " of 480 within 30 %") || !strings.Contains(r.stdout, "over the least") {
+	if r.status != 0 || !strings.Contains(r.stdout, " of 480 within 30 %") || !strings.Contains(r.stdout, "over the least") || !strings.HasSuffix(r.stdout, "16 of 16 within 30 %.\n") || !strings.Contains(r.stdout, "in another state") {
 		t.Fatalf("%+v", r)
 	}
 	one, err := readMachines(recorded)

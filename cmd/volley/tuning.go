@@ -20,13 +20,18 @@ import (
 
 // calibrateTransports measures transports of this machine, one after the other.
 func calibrateTransports(ctx context.Context, transports []string, p progress.Progress) ([]*tune.Machine, error) {
+	return calibrateRounds(ctx, transports, tune.Rounds, p)
+}
+
+// calibrateRounds does it so often.
+func calibrateRounds(ctx context.Context, transports []string, rounds int, p progress.Progress) ([]*tune.Machine, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	var all []*tune.Machine
 	for _, name := range transports {
-		m, err := benchsim.Calibrate(ctx, []string{self, "simulate", "--rank"}, name, p)
+		m, err := benchsim.Calibrate(ctx, []string{self, "simulate", "--rank"}, name, rounds, all, p)
 		if err != nil {
 			return nil, err
 		}

@@ -46,6 +46,9 @@ type Rate struct {
 	OneOf float64 `json:"one_of,omitempty"`
 	TwoOf float64 `json:"two_of,omitempty"`
 	Share float64 `json:"share,omitempty"`
+	// Once says that each byte is copied once: what takes longer than the caches do goes past them, or is bound by
+	// something else, until they take as long.
+	Once bool `json:"once,omitempty"`
 }
 
 // rate is a Rate at one size.
@@ -57,7 +60,7 @@ func (r *Rate) at(vectors float64) rate {
 	if len(r.Two) == 0 {
 		return rate{one, 0}
 	}
-	return rate{one, math.Max(0, r.Two.At(vectors)-one)}
+	return rate{one, r.Two.At(vectors) - one}
 }
 
 // of is a Rate of a message of so many bytes where all vectors have so many.
@@ -65,12 +68,20 @@ func (r *Rate) of(bytes, vectors float64, caches *Rate) rate {
 	if r.OneOf == 0 {
 		return r.at(vectors)
 	}
-	one := r.One.At(bytes) + r.Share*math.Max(0, caches.One.At(vectors)-caches.One.At(r.OneOf*bytes))
+	one := r.among(r.One.At(bytes), caches.One.At(r.OneOf*bytes), caches.One.At(vectors))
 	if len(r.Two) == 0 {
 		return rate{one, 0}
 	}
-	two := r.Two.At(bytes) + r.Share*math.Max(0, caches.Two.At(vectors)-caches.Two.At(r.TwoOf*bytes))
+	two := r.among(r.Two.At(bytes), caches.Two.At(r.TwoOf*bytes), caches.Two.At(vectors))
 	return rate{one, math.Max(0, two-one)}
+}
+
+// among is what was measured where caches took then, and take now.
+func (r *Rate) among(measured, then, now float64) float64 {
+	if r.Once {
+		then = math.Max(then, measured)
+	}
+	return measured + r.Share*math.Max(0, now-then)
 }
 
 func (r rate) of(workers int) float64 { return r.one + float64(workers-1)*r.more }
@@ -102,8 +113,13 @@ type Costs struct {
 	// Flight is the time a byte of a message of up to Whole bytes inside a node, by its bytes, in
 	// which no processor works.
 	Flight Curve `json:"flight,omitempty"`
-	// Fold is what a byte costs the receiver more when it is combined on arrival.
-	Fold Rate `json:"fold"`
+	// CombineByte, if it has figures, is what takes the place of Fold and of the receiver's other rates for a
+	// message that is combined on arrival: it may come another way.
+	CombineByte Rate `json:"combine_byte"`
+	// Fold is what a byte costs the receiver more when it is combined on arrival, and Combine what
+	// the message does besides.
+	Fold    Rate    `json:"fold"`
+	Combine float64 `json:"combine"`
 	// Eager is the longest message whose sender does not wait: a longer one lies where
 	// it is until the receiver has taken it, or the first link has carried it.
 	Eager int64 `json:"eager"`
@@ -114,6 +130,8 @@ type Costs struct {
 	// bytes, each those that the other has not begun, which is what RecvByte says: a sender that has
 	// nothing else to do begins before the receiver does, into memory that waits for it since its round began.
 	Helped bool `json:"helped,omitempty"`
+	// Laid is how many bytes of a message that is combined such a sender brings at the most.
+	Laid float64 `json:"laid,omitempty"`
 	// Stream is the least time a byte of a message inside a node longer than Whole, from
 	// when its first byte leaves until the last is there, by its bytes. An empty one is none.
 	Stream Curve `json:"stream,omitempty"`
@@ -121,9 +139,11 @@ type Costs struct {
 	// inside a node to the next at the least. An empty one is none.
 	Gap Curve `json:"gap,omitempty"`
 	// Depth is how many messages of up to Eager bytes a lane inside a node holds, and Room
-	// how many bytes: who sends more waits until the receiver has taken some. 0 is without end.
+	// how many bytes, or Least messages if those have more: who sends more waits until the receiver has taken
+	// some. 0 is without end.
 	Depth int   `json:"depth,omitempty"`
 	Room  int64 `json:"room,omitempty"`
+	Least int   `json:"least,omitempty"`
 }
 
 // costs are Costs for one call.
@@ -153,5 +173,5 @@ func (c *costs) work(m *message, side *Rate) rate {
 
 // hinders says that a byte takes longer while another processor works.
 func (c *costs) hinders() bool {
-	return len(c.SendByte.Two) > 0 || len(c.RecvByte.Two) > 0 || len(c.ShortByte.Two) > 0 || len(c.ShortTake.Two) > 0 || c.fold.more > 0 || c.fresh.more > 0
+	return len(c.SendByte.Two) > 0 || len(c.RecvByte.Two) > 0 || len(c.ShortByte.Two) > 0 || len(c.ShortTake.Two) > 0 || len(c.CombineByte.Two) > 0 || c.fold.more != 0 || c.fresh.more != 0
 }

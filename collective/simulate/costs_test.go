@@ -65,3 +65,29 @@ func TestMessageAmongVectors(t *testing.T) {
 		}
 	}
 }
+
+// What is copied once and takes longer than the caches do is bound by something else, until they take as long.
+func TestCopyPastCaches(t *testing.T) {
+	copies := Rate{One: Curve{{100, 1}, {200, 2}, {400, 5}}}
+	r := Rate{One: Flat(4), OneOf: 2, Share: 1, Once: true}
+	for vectors, want := range map[float64]float64{100: 4, 200: 4, 400: 5} {
+		if x := r.of(50, vectors, &copies); !near(x.of(1), want) {
+			t.Errorf("50 bytes among %v: %v, by hand %v", vectors, x.of(1), want)
+		}
+	}
+}
+
+// A message that is combined takes a time of its own where there are figures of that, else a
+// message's and what is more by the byte; and each takes what is more by the message.
+func TestCombined(t *testing.T) {
+	for _, c := range []struct {
+		of   Rate
+		want float64
+	}{{Rate{}, 7 + 64*(1+5)}, {Rate{One: Flat(3)}, 7 + 64*3}} {
+		n := Node("node", 2, 0, Costs{RecvByte: Rate{One: Flat(1)}, Fold: Rate{One: Flat(5)}, Combine: 7, CombineByte: c.of})
+		r, err := Run(context.Background(), Config{Network: n, Op: algorithm.Reduce, Algorithm: "linear", Ranks: 2, Bytes: 64})
+		if err != nil || !near(r.Seconds, c.want) {
+			t.Errorf("%+v: %v, by hand %v: %v", c.of, r.Seconds, c.want, err)
+		}
+	}
+}

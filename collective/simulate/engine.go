@@ -53,7 +53,7 @@ func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engin
 	for lo, r := call.Root/n.PerNode*n.PerNode, 0; r < n.PerNode && lo+r < call.Size; r++ {
 		of := call
 		of.Rank = lo + r
-		vectors += float64(touched(with.Plan(of))) * float64(c.Width)
+		vectors += float64(touched(with.Plan(of), func(elements int64) bool { return n.past(float64(elements) * float64(c.Width)) })) * float64(c.Width)
 	}
 	e := &engine{
 		config: c, net: n, samples: newSamples(call, with, c.Seed, c.Samples), width: float64(c.Width),
@@ -61,7 +61,7 @@ func newEngine(c *Config, call algorithm.Call, with *algorithm.Algorithm) *engin
 		ranks: make([]rank, call.Size), left: call.Size,
 		until: make([]float64, len(n.links)), busy: make([]float64, len(n.links)), queues: make([]queue, n.Nodes*n.rails),
 	}
-	e.hinders = len(n.Copy.Two) > 0 || e.folds.more > 0 || e.inside.hinders() || e.across.hinders()
+	e.hinders = len(n.Copy.Two) > 0 || e.folds.more != 0 || e.inside.hinders() || e.across.hinders()
 	e.inside.inside = true
 	e.near = e.inside
 	if n.Near != nil {

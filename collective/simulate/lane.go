@@ -54,7 +54,7 @@ func (e *engine) full(r int32, s *algorithm.Send) bool {
 	if bytes > c.Eager {
 		bytes = 0
 	}
-	l.waiting = len(l.sizes) > 0 && (len(l.sizes) >= c.Depth || l.bytes+bytes > c.Room && c.Room > 0)
+	l.waiting = len(l.sizes) > 0 && (len(l.sizes) >= c.Depth || l.bytes+bytes > c.Room && c.Room > 0 && len(l.sizes) >= c.Least)
 	return l.waiting
 }
 

@@ -64,6 +64,11 @@ func (n *Network) add(kind string, w Wire, count int) int32 {
 	return first
 }
 
+// past says that a copy of so many bytes within a rank goes past the caches, since it takes a quarter longer than in pieces.
+func (n *Network) past(bytes float64) bool {
+	return n.Copy.OneOf > 0 && n.Copy.One.At(bytes) > 1.25*n.Caches.One.At(n.Copy.OneOf*bytes)
+}
+
 // check finds what is wrong with the figures that a caller gave.
 func (n *Network) check(ranks int) error {
 	switch {

@@ -75,8 +75,9 @@ func TestLaneIsFull(t *testing.T) {
 	for _, full := range []struct {
 		depth int
 		room  int64
-	}{{2, 0}, {100, 128}} {
-		costs := Costs{Send: 1, Recv: 10, Eager: 64, Depth: full.depth, Room: full.room}
+		least int
+	}{{2, 0, 0}, {100, 128, 0}, {100, 64, 2}} {
+		costs := Costs{Send: 1, Recv: 10, Eager: 64, Depth: full.depth, Room: full.room, Least: full.least}
 		n := Node("node", 2, 2, costs)
 		r, err := Run(context.Background(), Config{Network: n, Op: algorithm.Broadcast, Algorithm: "linear", Ranks: 2, Bytes: 64, Calls: 5})
 		if err != nil || math.Abs(r.First-32) > 1e-6 || math.Abs(r.Seconds-51) > 1e-6 {

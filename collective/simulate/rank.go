@@ -241,15 +241,26 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 		fixed += c.Long
 	}
 	var folding, fresh rate
-	if v.Side != algorithm.Plain {
+	side := c.work(m, &c.RecvByte)
+	combined := v.Side != algorithm.Plain
+	switch {
+	case !combined:
+	case len(c.CombineByte.One) > 0:
+		side = c.CombineByte.of(m.bytes, c.vectors, c.caches)
+	default:
 		folding = c.fold
+	}
+	if combined {
+		fixed += c.Combine
 	}
 	if m.fresh && m.waits {
 		fresh = c.fresh
 	}
-	side := c.work(m, &c.RecvByte)
-	bytes := m.bytes - e.before(c, k, m, v, side)
-	e.work(r, k, fixed, bytes, side, folding, fresh)
+	brought := e.before(c, k, m, combined, side)
+	e.work(r, k, fixed, m.bytes-brought, side, folding, fresh)
+	if combined && brought > 0 {
+		e.work(r, k, 0, brought, e.folds)
+	}
 	k.clock = max(k.clock, m.tail+fixed*k.slow)
 	if m.waits && c.inside {
 		e.events.push(k.clock, acked, m.from)
@@ -273,15 +284,19 @@ func (e *engine) receive(r int32, k *rank, v *algorithm.Recv, i int32) {
 }
 
 // before are the bytes of a message that its sender has brought alone before the receiver took it: at
-// half the pace of two, since it had nothing else to do and the receiver's round had begun. What is
-// combined waits for the receiver, and a sender that others wait for too may be at work for them.
-func (e *engine) before(c *costs, k *rank, m *message, v *algorithm.Recv, side rate) float64 {
+// half the pace of two, since it had nothing else to do and the receiver's round had begun; what is
+// combined it has only copied to where the receiver finds it. A sender that others wait for too may be at work for them.
+func (e *engine) before(c *costs, k *rank, m *message, combined bool, side rate) float64 {
 	s := &e.ranks[m.from]
-	if !c.Helped || !m.waits || v.Side != algorithm.Plain || !c.inside || s.phase != flushing || s.held > 1 || side.one <= 0 {
+	pace, most := 2*side.one, m.bytes
+	if combined {
+		pace, most = e.net.Copy.of(m.bytes, c.vectors, c.caches).one, min(m.bytes, c.Laid)
+	}
+	if !c.Helped || !m.waits || !c.inside || s.phase != flushing || s.held > 1 || pace <= 0 {
 		return 0
 	}
 	alone := k.clock - max(s.clock, k.began)
-	return min(m.bytes, max(0, alone)/(2*side.one*s.slow))
+	return min(most, max(0, alone)/(pace*s.slow))
 }
 
 // end is a rank that has walked its schedule.

@@ -6,15 +6,17 @@ import (
 	"github.com/volley-go/volley/collective/algorithm"
 )
 
-// touched is how many elements of a rank's arrays its schedule reads or writes: no cache holds
-// any of the others.
-func touched(p algorithm.Plan) (n int64) {
+// touched is how many elements of a rank's arrays its schedule reads or writes by way of the caches: these hold
+// none of the others. past says of a copy of so many elements that it writes past them.
+func touched(p algorithm.Plan, past func(elements int64) bool) (n int64) {
 	var of [3]ranges
 	for r := range p.Rounds {
 		for _, steps := range [][]algorithm.Local{r.Local, r.Late} {
 			for i := range steps {
 				l := &steps[i]
-				of[l.Into.Space].add(l.Into)
+				if l.Fold || !past(l.Into.Len) {
+					of[l.Into.Space].add(l.Into)
+				}
 				of[l.A.Space].add(l.A)
 				of[l.B.Space].add(l.B)
 			}

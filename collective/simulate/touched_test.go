@@ -48,6 +48,18 @@ func TestCopyOntoItself(t *testing.T) {
 	}
 }
 
+// What a copy past the caches writes takes no room in them: of a Gather the root's own block of the result.
+func TestPast(t *testing.T) {
+	for caches, want := range map[float64]float64{1: 64*2 + 64, 2: 64*2 + 64*2} {
+		n := Node("node", 2, 0, Costs{RecvByte: Rate{One: Curve{{192, 1}, {256, 2}}}})
+		n.Copy, n.Caches = Rate{One: Flat(2), OneOf: 2, Share: 1}, Rate{One: Flat(caches)}
+		r, err := Run(context.Background(), Config{Network: n, Op: algorithm.Gather, Algorithm: "linear", Ranks: 2, Bytes: 128})
+		if err != nil || !near(r.Seconds, want) {
+			t.Errorf("caches of %v a byte: %v, by hand %v: %v", caches, r.Seconds, want, err)
+		}
+	}
+}
+
 // A sender that waits brings a long message while the receiver copies, at half the pace of both,
 // unless it is combined or the ranks do not write each other's memory.
 func TestHelped(t *testing.T) {

@@ -60,7 +60,7 @@ func (t *Timing) Agree() float64 {
 }
 
 // mostCalls is how many calls back to back a prediction has at most.
-const mostCalls = 160
+const mostCalls = 640
 
 // Predict is the time that a machine of the figures would take for the calls of a
 // Timing.
@@ -100,11 +100,11 @@ func Cases(lengths []int64) []Timing {
 	return all
 }
 
-// Time times the cases, of any algorithms, over endpoints that open opens, one for
+// timed times the cases, of any algorithms, over endpoints that open opens, one for
 // every algorithm of an operation whose cases come one after another, since a transport
 // may learn from messages how it moves others; all ranks call it with the same cases. All
 // get the times, but for those of reductions without an algorithm that the transport does not do.
-func Time(ctx context.Context, open func(ctx context.Context, name string) (transport.Endpoint, error), cases []Timing) (all []Timing, err error) {
+func timed(ctx context.Context, h *host, open func(ctx context.Context, name string) (transport.Endpoint, error), cases []Timing) (all []Timing, err error) {
 	var c *collective.Comm
 	defer func() {
 		if c != nil {
@@ -146,7 +146,10 @@ func Time(ctx context.Context, open func(ctx context.Context, name string) (tran
 			continue
 		}
 		t.Transport, t.Ranks = c.Transport(), c.Size()
-		if t.Seconds, t.Calls, err = timeOf(ctx, c, t, fresh); err != nil {
+		if err := h.steady(func() (err error) {
+			t.Seconds, t.Calls, err = timeOf(ctx, c, t, fresh)
+			return err
+		}); err != nil {
 			return nil, err
 		}
 		fresh = false

@@ -1,9 +1,12 @@
 package tune
 
 import (
+	"context"
 	"errors"
 
+	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/simulate"
+	"github.com/volley-go/volley/collective/transport/inproc"
 )
 
 // Crowd is what a transport showed with more ranks than processors, rank r on processor
@@ -17,6 +20,7 @@ type Crowd struct {
 	Send   float64 `json:"send"`   // the sender's part where the receiver does not wait
 	Recv   float64 `json:"recv"`   // the receiver's, when it is there
 	Asleep float64 `json:"asleep"` // the sender's, where the receiver sleeps and its processor is idle
+	Again  float64 `json:"again"`  // a collective call of one rank whose processor another rank has had since its last one
 	// Triangle is a short message from a rank to another of its processor, from there to a
 	// rank of the other processor, and from there back.
 	Triangle float64 `json:"triangle"`
@@ -35,6 +39,7 @@ type Crowd struct {
 	NearTurn Turn  `json:"near_turn"`
 	Depth    int64 `json:"depth"` // as Figures.Depth
 	Room     int64 `json:"room"`  // as Figures.Room
+	Least    int64 `json:"least"` // as Figures.Least
 }
 
 // curves are all that was measured by bytes.
@@ -74,30 +79,32 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 			return err
 		}
 	}
-	if r <= 1 {
-		var err error
-		if c.Send, c.Recv, err = m.lone(1 - r); err != nil {
-			return err
-		}
+	if err := m.lone(1-min(r, 1), &c.Send, &c.Recv); err != nil {
+		return err
 	}
 	c.Near, c.Far = c.Near/2, c.Far/2
-	var err error
+	if err := m.again(c, processors, only); err != nil {
+		return err
+	}
 	if processors > 1 {
+		var err error
 		if c.Triangle, err = m.middle(func() error { return m.triangle(processors) }); err != nil {
 			return err
 		}
 	}
-	if c.Asleep, err = m.asleep(1); err != nil {
+	if err := errors.Join(m.asleep(1, &c.Asleep), m.fill(c.Eager, &c.Depth, &c.Room, &c.Least)); err != nil {
 		return err
 	}
-	if c.Depth, c.Room, err = m.fill(c.Eager); err != nil {
-		return err
+	// The lines of one lane stay in its reader's nearer caches, those of more lanes do not, and ranks that share processors have more.
+	far := []int{1}
+	if other := 1 + processors; other < size {
+		far = append(far, other)
 	}
 	for _, n := range Lengths {
 		if n > int(c.Eager) {
 			break
 		}
-		if err := errors.Join(m.inTurn(1, n, &c.FarTurn), m.inTurn(processors, n, &c.NearTurn)); err != nil {
+		if err := errors.Join(m.inTurn(far, n, c.Depth, &c.FarTurn), m.inTurn([]int{processors}, n, c.Depth, &c.NearTurn)); err != nil {
 			return err
 		}
 	}
@@ -113,6 +120,23 @@ func (m *meter) crowd(c *Crowd, processors int) error {
 		}
 	}
 	return nil
+}
+
+// again measures what a call takes a rank whose processor another had meanwhile: messages there and back between two
+// of one processor that make one whenever they have a message, more than such messages alone.
+func (m *meter) again(c *Crowd, other int, only func(other int, run func(other int) error) func() error) error {
+	alone, err := collective.New(inproc.New(1)[0], collective.Options{})
+	if err != nil {
+		return err
+	}
+	defer alone.Close()
+	v := []float32{1, 2}
+	call := func() error {
+		return alone.AllReduce(context.Background(), collective.Of(v), collective.Of(v), collective.Sum)
+	}
+	both, err := m.middle(only(other, func(other int) error { return errors.Join(call(), m.between(other, 8)) }))
+	c.Again = max(0, both/2-c.Near)
+	return err
 }
 
 // repaired are the figures without what only a disturbance can have made.

@@ -9,4 +9,7 @@
 // one processor and of two, in turn, to ranks that sleep, and around three ranks, which tell what it
 // costs when ranks take turns. Predictions of collective operations can therefore be held
 // against times of them.
+//
+// A virtual machine's host moves its processors. Where ranks are pinned, figures and times are all taken in one of its
+// states (host.go).
 package tune

@@ -26,7 +26,8 @@ type Figures struct {
 	Recv         float64          `json:"recv"`          // the receiver's, when it is there
 	Next         float64          `json:"next"`          // the receiver's of one that came with others
 	Depth        int64            `json:"depth"`         // messages that a lane holds, 0 for no end that was found
-	Room         int64            `json:"room"`          // and bytes of messages of Eager bytes
+	Room         int64            `json:"room"`          // and bytes, of messages of 8 KiB
+	Least        int64            `json:"least"`         // and messages of Eager bytes
 	// A message that its sender has just written, with the writing: one way, and each way at once.
 	OneFresh  []simulate.Point `json:"one_fresh"`
 	BothFresh []simulate.Point `json:"both_fresh"`
@@ -69,7 +70,7 @@ func (f *Figures) numbers() []*float64 {
 	all := []*float64{&f.Call, &f.Send, &f.Recv, &f.Next}
 	curves := f.curves()
 	if c := f.Crowd; c != nil {
-		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Triangle)
+		all = append(all, &c.Near, &c.Far, &c.Send, &c.Recv, &c.Asleep, &c.Again, &c.Triangle)
 		curves = append(curves, c.all()...)
 	}
 	for _, c := range curves {

@@ -14,8 +14,17 @@ const still = 50 * time.Microsecond
 const loneTries = 200
 
 // lone is a short message from rank 0 to another that does not wait for it, and finds it
-// when it does: rank 0 gets what its own work at it takes, and the other's.
-func (m *meter) lone(other int) (send, recv float64, err error) {
+// when it does: rank 0 gets what its own work at it takes, and the other's. All ranks may call it, those that take no part too.
+func (m *meter) lone(other int, send, recv *float64) error {
+	return m.host.steady(func() error {
+		if m.ends.Rank() > 1 {
+			return nil
+		}
+		return m.loneTo(other, send, recv)
+	})
+}
+
+func (m *meter) loneTo(other int, send, recv *float64) (err error) {
 	sends, recvs, clock := make([]float64, loneTries), make([]float64, loneTries), make([]float64, loneTries)
 	reply := make([]float32, 2)
 	for i := range sends {
@@ -37,11 +46,12 @@ func (m *meter) lone(other int) (send, recv float64, err error) {
 			recvs[i] = float64(reply[0])
 		}
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
 	looks := quarter(clock)
-	return max(0, quarter(sends)-looks), max(0, quarter(recvs)-looks), nil
+	*send, *recv = max(0, quarter(sends)-looks), max(0, quarter(recvs)-looks)
+	return nil
 }
 
 // quarter is the time that a quarter of all is below of: nothing disturbed it. It sorts.
@@ -52,7 +62,15 @@ func quarter(all []float64) float64 {
 
 // asleep is a short message from rank 0 to one that has had the time to go to sleep: what
 // rank 0's own work at it takes.
-func (m *meter) asleep(other int) (float64, error) {
+func (m *meter) asleep(other int, into *float64) error {
+	return m.host.steady(func() error {
+		took, err := m.sleeper(other)
+		*into = took
+		return err
+	})
+}
+
+func (m *meter) sleeper(other int) (float64, error) {
 	sends, clock := make([]float64, loneTries), make([]float64, loneTries)
 	for i := range sends {
 		var err error
@@ -82,7 +100,15 @@ const batch = 32
 
 // together is what the receiver of short messages takes for each of some that have all come
 // before it looks, besides the first: rank 0 gets it.
-func (m *meter) together() (float64, error) {
+func (m *meter) together(into *float64) error {
+	return m.host.steady(func() error {
+		took, err := m.many()
+		*into = took
+		return err
+	})
+}
+
+func (m *meter) many() (float64, error) {
 	takes, v := make([]float64, loneTries), make([]float32, 4)
 	for i := range takes {
 		if m.ends.Rank() == 0 {
@@ -116,15 +142,24 @@ func (m *meter) together() (float64, error) {
 	return quarter(takes), nil
 }
 
-// fill finds how many messages a lane holds, and how many bytes of messages that need no
-// flush: a sender that waits longer than anything else takes has filled it.
-func (m *meter) fill(eager int64) (depth, room int64, err error) {
-	short, err := m.holds(8)
-	if err != nil {
-		return 0, 0, err
-	}
-	long, err := m.holds(int(eager))
-	return int64(short), int64(long) * eager, err
+// fill finds how many messages a lane holds, how many bytes of messages that need no flush, and how many of the
+// longest of these: a sender that waits longer than anything else takes has filled it.
+func (m *meter) fill(eager int64, depth, room, least *int64) error {
+	return m.host.steady(func() error {
+		medium := min(eager, 8<<10)
+		for _, x := range []struct {
+			into  *int64
+			bytes int64
+		}{{depth, 8}, {room, medium}, {least, eager}} {
+			n, err := m.holds(int(x.bytes))
+			if err != nil {
+				return err
+			}
+			*x.into = int64(n)
+		}
+		*room *= medium
+		return nil
+	})
 }
 
 const (

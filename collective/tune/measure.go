@@ -35,6 +35,7 @@ type meter struct {
 	into, with []float32
 	combine    func(off int, part []byte)
 	old        bool // something has been measured
+	host       *host
 }
 
 // Measure measures a transport by the ends of two ranks, both of which call it; where
@@ -43,13 +44,18 @@ type meter struct {
 // the endpoint's. Rank 0 gets the figures, the others nil. An endpoint that was measured can be used on. It ends with ctx, then with an
 // error, after which the endpoint is of no use.
 func Measure(ctx context.Context, ends transport.Endpoint, group string) (*Figures, error) {
+	return measure(ctx, ends, group, nil)
+}
+
+// measure is Measure in one state of the host.
+func measure(ctx context.Context, ends transport.Endpoint, group string, h *host) (*Figures, error) {
 	if ends.Size() < 2 {
 		return nil, device.Errorf(device.ErrMismatch, "", "tune", "%d ranks: two are needed", ends.Size())
 	}
 	stop := context.AfterFunc(ctx, func() { ends.Interrupt(ctx.Err()) })
 	defer stop()
 	longest := Lengths[len(Lengths)-1] / 4
-	m := &meter{in: make([]float32, longest), out: make([]float32, longest), new: make([]float32, longest)}
+	m := &meter{in: make([]float32, longest), out: make([]float32, longest), new: make([]float32, longest), host: h}
 	touch(m.in, m.out, m.new)
 	m = m.over(ends)
 	f := &Figures{Transport: ends.Name(), Processors: processors.Count}
@@ -83,7 +89,7 @@ func (m *meter) point(into *[]simulate.Point, n int, share float64, run func() e
 // over is a meter over another endpoint, with the same vectors.
 func (m *meter) over(ends transport.Endpoint) *meter {
 	n := ends.Size()
-	x := &meter{ends: ends, sent: make([]uint32, n), taken: make([]uint32, n), in: m.in, out: m.out, new: m.new}
+	x := &meter{ends: ends, sent: make([]uint32, n), taken: make([]uint32, n), in: m.in, out: m.out, new: m.new, host: m.host}
 	x.combine = x.sum
 	return x
 }
@@ -141,21 +147,22 @@ func (m *meter) pair(ctx context.Context, group string, f *Figures) error {
 		f.OneCombined[i].Seconds = max(back, f.OneCombined[i].Seconds-back)
 		f.OneFresh[i].Seconds = max(back, f.OneFresh[i].Seconds-back)
 	}
-	var err error
-	if f.Send, f.Recv, err = m.lone(1 - m.ends.Rank()); err != nil {
-		return err
-	}
-	if f.Next, err = m.together(); err != nil {
-		return err
-	}
-	f.Depth, f.Room, err = m.fill(f.Eager)
-	return err
+	return errors.Join(m.lone(1-m.ends.Rank(), &f.Send, &f.Recv), m.together(&f.Next), m.fill(f.Eager, &f.Depth, &f.Room, &f.Least))
 }
 
 // middle is the median time of a run over trials of many, from when the first rank begins
 // until the last is done: where ranks share processors one may be done before another has
 // begun. Rank 0 gets it, which tells the others how many runs a trial has.
-func (m *meter) middle(run func() error) (float64, error) {
+func (m *meter) middle(run func() error) (took float64, err error) {
+	err = m.host.steady(func() error {
+		took, err = m.try(run)
+		return err
+	})
+	return took, err
+}
+
+// try is middle in whatever state the host is.
+func (m *meter) try(run func() error) (float64, error) {
 	all := trials{young: !m.old}
 	m.old = true
 	for all.start(); !all.done; {

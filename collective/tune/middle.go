@@ -48,7 +48,7 @@ func middleTimes(all [][]Timing) []Timing {
 
 // Middle is the middle of what several measurements of one transport by the same program
 // found, with all their rounds. It is an error (device.ErrMismatch) if they are not of the
-// same transport, lengths and cases.
+// same transport, lengths and cases, in the same state of the host.
 func Middle(all ...*Machine) (*Machine, error) {
 	figures, times := make([]*Figures, len(all)), make([][]Timing, len(all))
 	for i, m := range all {
@@ -57,13 +57,16 @@ func Middle(all ...*Machine) (*Machine, error) {
 		for k := range first.Times {
 			same = same && m.Times[k].what() == first.Times[k].what()
 		}
+		for k := range min(len(first.Hosts), len(m.Hosts)) {
+			same = same && m.Hosts[k].State.Is(first.Hosts[k].State)
+		}
 		if !same {
-			return nil, device.Errorf(device.ErrMismatch, "", "tune", "measurement %d is of another transport, or of other cases, than the first", i+1)
+			return nil, device.Errorf(device.ErrMismatch, "", "tune", "measurement %d is of another transport, of other cases, or of another state of the host than the first", i+1)
 		}
 		figures[i], times[i] = m.Figures, m.Times
 	}
 	if len(all) == 0 {
 		return nil, device.Errorf(device.ErrMismatch, "", "tune", "no measurement")
 	}
-	return &Machine{Figures: middleFigures(figures), Times: middleTimes(times)}, nil
+	return &Machine{Figures: middleFigures(figures), Times: middleTimes(times), Hosts: all[0].Hosts}, nil
 }

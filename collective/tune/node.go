@@ -10,6 +10,9 @@ import (
 // oneWrite is what a loopback socket takes as one packet.
 const oneWrite = 64 << 10
 
+// laid is how many bytes of a message package shm's sender copies to where the receiver finds them.
+const laid = 512 << 10
+
 // oneRead is what package tcp reads at a time where a short message may come.
 const oneRead = 8 << 10
 
@@ -17,6 +20,7 @@ const oneRead = 8 << 10
 func (f *Figures) Node(ranks int) *simulate.Network {
 	f = f.repaired()
 	c := f.short()
+	c.Combine = math.Max(0, math.Max(f.OneCombined[0].Seconds-f.OneWay[0].Seconds, f.BothCombined[0].Seconds-f.BothWays[0].Seconds))
 	if f.Transport == "tcp" {
 		c.Next, c.Batch = math.Min(f.Next, c.Recv), oneRead
 		f.sockets(&c)
@@ -30,7 +34,7 @@ func (f *Figures) Node(ranks int) *simulate.Network {
 	none := func(int) float64 { return 0 }
 	n := simulate.Node(f.Transport, ranks, f.Processors, c)
 	n.Call = f.Call
-	n.Copy = simulate.Rate{One: per(f.Copy, none, 1), Two: per(f.CopyTwo, none, 1), OneOf: 2, TwoOf: 4, Share: 1}
+	n.Copy = simulate.Rate{One: per(f.Copy, none, 1), Two: per(f.CopyTwo, none, 1), OneOf: 2, TwoOf: 4, Share: 1, Once: true}
 	n.Caches = simulate.Rate{One: among(2, per(f.Caches, none, 1)), Two: among(4, per(f.CachesTwo, none, 1))}
 	n.Fold = simulate.Rate{One: among(2, per(f.Sum, none, 1)), Two: among(4, per(f.SumTwo, none, 1))}
 	if f.Crowd != nil && ranks > f.Processors {
@@ -92,14 +96,19 @@ func (f *Figures) memory(c *simulate.Costs) {
 	c.Send, c.Recv = math.Min(f.Send, f.Row[0].Seconds), math.Min(f.Recv, f.Row[0].Seconds)
 	c.Latency = math.Max(0, math.Max(a, both)-c.Send-c.Recv)
 	c.Eager, c.Whole, c.Long = f.Eager, f.Eager, f.step(c.Send+c.Recv+c.Latency)
-	c.Depth, c.Room = int(f.Depth), f.Room
-	c.Helped = true
+	c.Depth, c.Room, c.Least, c.Gap = int(f.Depth), f.Room, int(f.Least), nil
+	c.Helped, c.Laid = true, laid
 	c.FreshByte = simulate.Rate{
 		One: among(3, per(f.OneFresh, func(i int) float64 { return f.OneWay[i].Seconds + f.Copy[i].Seconds }, 1)),
 		Two: among(6, per(f.BothFresh, func(i int) float64 { return f.BothWays[i].Seconds + f.CopyTwo[i].Seconds }, 1)),
 	}
 	long := func(int) float64 { return c.Send + c.Recv + c.Latency + c.Long }
-	c.RecvByte = simulate.Rate{One: per(f.Row, long, 1), Two: per(f.BothWays, long, 1), OneOf: 2, TwoOf: 4, Share: 1}
+	combined := func(int) float64 { return long(0) + c.Combine }
+	c.RecvByte = simulate.Rate{One: per(f.Row, long, 1), Two: per(f.BothWays, long, 1), OneOf: 2, TwoOf: 4, Share: 1, Once: true}
+	c.CombineByte = simulate.Rate{One: per(f.RowCombined, combined, 1), Two: per(f.BothCombined, combined, 1), OneOf: 3, TwoOf: 4, Share: 1}
+	for i := range upTo(f.Eager, c.CombineByte.One) { // of an exchange of short ones most is nobody's time
+		c.CombineByte.Two[i] = c.CombineByte.One[i]
+	}
 	whole := upTo(f.Eager, per(f.BothWays, func(int) float64 { return both }, 1))
 	busy, flight := slices.Clone(whole), slices.Clone(whole)
 	for i := range whole {
@@ -178,15 +187,29 @@ func (c *Crowd) share(n *simulate.Network) {
 		x.RecvByte = x.SendByte
 	} else {
 		x.RecvByte = simulate.Rate{One: among(2, per(c.Row, func(int) float64 { return c.Far + x.Long }, 1)), Two: among(all, two)}
-		x.Eager, x.Whole, x.Depth, x.Room = c.Eager, c.Eager, int(c.Depth), c.Room
+		x.Eager, x.Whole, x.Depth, x.Room, x.Least = c.Eager, c.Eager, int(c.Depth), c.Room, int(c.Least)
 		x.Helped = false
+		x.CombineByte = simulate.Rate{}
 		x.FreshByte.Two = among(1.5*all, per(c.ShiftFresh, func(i int) float64 {
 			p := c.Shift[i]
 			return p.Seconds + sharing*p.Bytes*(n.Copy.Two.At(p.Bytes)+math.Max(0, n.Caches.Two.At(all*p.Bytes)-n.Caches.Two.At(n.Copy.TwoOf*p.Bytes)))
 		}, sharing))
 		c.turns(n)
 	}
+	// A rank that has its processor again finds the caches full of another's.
+	cold := math.Max(0, c.Again-n.Call)
+	if n.Looks {
+		n.Leave, n.LeaveNear = n.Leave+cold, n.LeaveNear+cold
+	} else {
+		n.Wake, n.WakeNear = n.Wake+cold, n.WakeNear+cold
+	}
 	summed := among(all, per(c.ShiftCombined, func(i int) float64 { return c.Shift[i].Seconds }, sharing))
+	for i := range summed {
+		// Changes of ranks take longer than short vectors, whose sums take what those of vectors do, more than copies.
+		if bytes := summed[i].Bytes / all; bytes < 64<<10 {
+			summed[i].Seconds = math.Max(0, n.Fold.One.At(2*bytes)-n.Copy.One.At(bytes))
+		}
+	}
 	if x.Fold.Two = summed; n.Looks {
 		// Alone it takes no longer than all at once; between two ranks it may, whose messages go other ways.
 		x.Fold = simulate.Rate{One: summed}

@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,19 +15,50 @@ import (
 type Report struct {
 	Figures *Figures `json:"figures"`
 	Times   []Timing `json:"times"`
+	Host
 }
 
-// rounds is how often all is measured: the middle of the rounds' medians counts. A virtual machine's host
-// moves its processors, and what each figure is at its least belongs to states that never come together.
-const rounds = 3
+// Host is what a Report has of the state in which it was measured.
+type Host struct {
+	State State `json:"state"`           // zero where nobody asked
+	Units int   `json:"units,omitempty"` // how many measurements there were
+	Apart int   `json:"apart,omitempty"` // and how many of them were taken in another state, when no more time was left
+}
+
+// Options are how Rank measures.
+type Options struct {
+	Rounds int // how often all is measured, 1 at the least
+	// Watch, if not nil, is an endpoint of the same ranks over memory that they share, of which rank r is on processor r mod
+	// processors and nowhere else. By it the host is watched, and all is measured in one of its states.
+	Watch transport.Endpoint
+	// Prefer is that state, unless the host is seldom in it.
+	Prefer State
+}
+
+// Rounds is how often all is measured, unless somebody says otherwise: the middle of the rounds' medians counts.
+const Rounds = 3
 
 // Rank measures a transport, then times cases over groups split from it, and that
 // several times; all ranks call it. Rank 0 gets a Report, the others nil. The caller
 // closes the endpoint.
-func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (*Report, error) {
+func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing, o Options) (*Report, error) {
 	var all []*Report
-	for n := range rounds {
-		r, err := one(ctx, ends, cases, n)
+	var h *host
+	if o.Watch != nil {
+		var err error
+		if h, err = newHost(ctx, o.Watch, o.Prefer, o.Rounds); err != nil {
+			return nil, err
+		}
+	}
+	for n, tries := 0, 0; n < max(1, o.Rounds); n, tries = n+1, tries+1 {
+		r, err := one(ctx, ends, cases, tries, h)
+		if errors.Is(err, errMoved) {
+			if err := h.choose(o.Prefer); err != nil {
+				return nil, err
+			}
+			n, all = -1, nil
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -37,26 +69,37 @@ func Rank(ctx context.Context, ends transport.Endpoint, cases []Timing) (*Report
 	if all == nil {
 		return nil, nil
 	}
-	return middle(all), nil
+	r := middle(all)
+	if h != nil {
+		r.Host = h.Host
+	}
+	return r, nil
+}
+
+func everyone(ends transport.Endpoint) []int {
+	all := make([]int, ends.Size())
+	for r := range all {
+		all[r] = r
+	}
+	return all
 }
 
 // one is one round; rank 0 gets its Report.
-func one(ctx context.Context, ends transport.Endpoint, cases []Timing, round int) (*Report, error) {
-	f, err := Measure(ctx, ends, fmt.Sprintf("measure %d", round))
+func one(ctx context.Context, ends transport.Endpoint, cases []Timing, round int, h *host) (*Report, error) {
+	f, err := measure(ctx, ends, fmt.Sprintf("measure %d", round), h)
 	if err != nil {
 		return nil, err
 	}
-	if f != nil {
-		if f.Call, err = Call(ctx); err != nil {
-			return nil, err
+	if err := h.steady(func() (err error) {
+		if f != nil {
+			f.Call, err = Call(ctx)
 		}
+		return err
+	}); err != nil {
+		return nil, err
 	}
-	members := make([]int, ends.Size())
-	for r := range members {
-		members[r] = r
-	}
-	times, err := Time(ctx, func(ctx context.Context, name string) (transport.Endpoint, error) {
-		return ends.Split(ctx, fmt.Sprintf("tune %d %s", round, name), members)
+	times, err := timed(ctx, h, func(ctx context.Context, name string) (transport.Endpoint, error) {
+		return ends.Split(ctx, fmt.Sprintf("tune %d %s", round, name), everyone(ends))
 	}, cases)
 	if err != nil || f == nil {
 		return nil, err
@@ -68,16 +111,18 @@ func one(ctx context.Context, ends transport.Endpoint, cases []Timing, round int
 type Machine struct {
 	Figures *Figures `json:"figures"`
 	Times   []Timing `json:"times"`
+	Hosts   []Host   `json:"hosts,omitempty"` // of the Reports
 }
 
 // Join makes a Machine of the Report of two ranks and, if not nil, one of more ranks
 // than processors.
 func Join(pair, crowd *Report) *Machine {
 	f := *pair.Figures
-	m := &Machine{Figures: &f, Times: slices.Clone(pair.Times)}
+	m := &Machine{Figures: &f, Times: slices.Clone(pair.Times), Hosts: []Host{pair.Host}}
 	if crowd != nil {
 		m.Figures.Crowd = crowd.Figures.Crowd
 		m.Times = append(m.Times, crowd.Times...)
+		m.Hosts = append(m.Hosts, crowd.Host)
 	}
 	return m
 }

@@ -29,7 +29,7 @@ func measured(t *testing.T, ranks int, cases []Timing) *Report {
 			}
 			if errs[r] == nil && cases != nil {
 				var x *Report
-				if x, errs[r] = one(context.Background(), ends[r], cases, 0); x != nil {
+				if x, errs[r] = one(context.Background(), ends[r], cases, 0, nil); x != nil {
 					reports[r] = x
 				}
 			}
@@ -118,6 +118,14 @@ func TestMiddle(t *testing.T) {
 	other.Figures.Transport = "shm"
 	if _, err := Middle(a, other); !errors.Is(err, device.ErrMismatch) {
 		t.Errorf("of another transport: %v", err)
+	}
+	here, there := of(1, 1, 1), of(1, 1, 1)
+	here.Hosts, there.Hosts = []Host{{State: State{Lines: 1}}}, []Host{{State: State{Lines: 4}}}
+	if _, err := Middle(here, there); !errors.Is(err, device.ErrMismatch) {
+		t.Errorf("of another state of the host: %v", err)
+	}
+	if m, err := Middle(here, here); err != nil || len(m.Hosts) != 1 {
+		t.Errorf("twice of one state: %+v, %v", m, err)
 	}
 	if _, err := Middle(); !errors.Is(err, device.ErrMismatch) {
 		t.Errorf("of none: %v", err)

@@ -3,9 +3,11 @@ package tune
 import (
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/volley-go/volley/collective/simulate"
+	"github.com/volley-go/volley/collective/transport/processors"
 )
 
 // Turn is what each of messages that need no flush takes its sender while their receiver does
@@ -28,56 +30,93 @@ func (t *Turn) complete(eager int64) bool {
 func (t *Turn) repaired() Turn { return Turn{rising(t.Sends), rising(t.Recvs)} }
 
 // turnBytes are those of messages that come in one turn, at the most where they are more than eight, for
-// which there always is room.
-const turnBytes = 256 << 10
+// which there always is room. Short ones are as many as nearly fill the lane, as those of ranks that wait for nobody are: they
+// do not stay in the nearest cache.
+const turnBytes = 512 << 10
 
-// inTurn adds to a Turn what messages of n bytes from rank 0 to another take. A receiver on another
-// processor looks away until they have all come; one of rank 0's has no processor until then.
-func (m *meter) inTurn(other, n int, t *Turn) error {
-	if err := m.barrier(); err != nil || m.ends.Rank() != 0 && m.ends.Rank() != other {
+// inTurn adds to a Turn what messages of n bytes from rank 0 to others of one processor take, one rank after another.
+// Those on another processor look away until all have come; those on rank 0's have no processor until then.
+func (m *meter) inTurn(others []int, n int, depth int64, t *Turn) error {
+	var send, recv float64
+	err := m.host.steady(func() (err error) {
+		send, recv, err = m.turn(others, n, depth)
+		return err
+	})
+	t.Sends = append(t.Sends, simulate.Point{Bytes: float64(n), Seconds: send})
+	t.Recvs = append(t.Recvs, simulate.Point{Bytes: float64(n), Seconds: recv})
+	return err
+}
+
+func (m *meter) turn(others []int, n int, depth int64) (send, recv float64, err error) {
+	if err := m.barrier(); err != nil {
+		return 0, 0, err
+	}
+	count, err := m.tell(int(max(8, min(depth*3/4, turnBytes/int64(n)))))
+	place := slices.Index(others, m.ends.Rank())
+	if err != nil || m.ends.Rank() > 0 && place < 0 {
+		return 0, 0, err
+	}
+	sends, recvs, v := make([]float64, loneTries), make([]float64, loneTries), make([]float32, 4)
+	for i := range sends {
+		if place >= 0 {
+			if err := m.takeTurn(others, place, n, count); err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
+		for _, other := range others {
+			took, err := but1(count, func() error { return m.send(other, m.in[:n/4]) })
+			if err != nil {
+				return 0, 0, err
+			}
+			sends[i] += took / float64(len(others))
+		}
+		for _, other := range others {
+			if err := errors.Join(m.ends.Flush(other), m.recv(other, v, nil, nil)); err != nil {
+				return 0, 0, err
+			}
+			recvs[i] += float64(stamped(v)) / 1e12 / float64(len(others))
+		}
+	}
+	return quarter(sends), quarter(recvs), nil
+}
+
+// takeTurn takes the messages of one of the others, when those before it have theirs, and tells rank 0 what each took.
+func (m *meter) takeTurn(others []int, place, n, count int) error {
+	v := make([]float32, 4)
+	switch {
+	case place > 0:
+		if err := m.recv(others[place-1], v, nil, nil); err != nil {
+			return err
+		}
+	case others[0] < processors.Count:
+		away := batch*still/8 + time.Duration(len(others)*count*n)*time.Nanosecond/2
+		for start := time.Now(); time.Since(start) < away; {
+		}
+	}
+	took, err := but1(count, func() error { return m.recv(0, m.out[:n/4], nil, nil) })
+	if err != nil {
 		return err
 	}
-	count := min(batch, max(8, turnBytes/n))
-	away := time.Duration(0)
-	if other == 1 {
-		away = batch*still/8 + time.Duration(count*n)*time.Nanosecond/2
+	stamp(v, int64(1e12*took))
+	if err := m.give(0, v); err != nil || place+1 == len(others) {
+		return err
 	}
-	each := float64(count - 1) // the first one is not counted
-	sends, recvs, v := make([]float64, loneTries), make([]float64, loneTries), make([]float32, 4)
-	many := func(one func() error) (time.Duration, error) {
+	return m.give(others[place+1], v)
+}
+
+// but1 is what each of so many takes, the first one not counted.
+func but1(count int, one func() error) (float64, error) {
+	if err := one(); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	for range count - 1 {
 		if err := one(); err != nil {
 			return 0, err
 		}
-		start := time.Now()
-		for range count - 1 {
-			if err := one(); err != nil {
-				return 0, err
-			}
-		}
-		return time.Since(start), nil
 	}
-	for i := range sends {
-		if m.ends.Rank() == 0 {
-			took, err := many(func() error { return m.send(other, m.in[:n/4]) })
-			if err := errors.Join(err, m.ends.Flush(other), m.recv(other, v, nil, nil)); err != nil {
-				return err
-			}
-			sends[i], recvs[i] = took.Seconds()/each, float64(stamped(v))/1e9/each
-			continue
-		}
-		for start := time.Now(); time.Since(start) < away; {
-		}
-		took, err := many(func() error { return m.recv(0, m.out[:n/4], nil, nil) })
-		if stamp(v, int64(took)); err == nil {
-			err = m.give(0, v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	t.Sends = append(t.Sends, simulate.Point{Bytes: float64(n), Seconds: quarter(sends)})
-	t.Recvs = append(t.Recvs, simulate.Point{Bytes: float64(n), Seconds: quarter(recvs)})
-	return nil
+	return time.Since(start).Seconds() / float64(count-1), nil
 }
 
 // turns are the costs of messages that both sides copy where ranks share processors, nothing where all
