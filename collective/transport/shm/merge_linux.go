@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/volley-go/volley/collective/transport"
@@ -71,6 +72,7 @@ func (e *endpoint) merge(m *transport.Merge) error {
 	e.steady.use(m.In)
 	e.steady.use(m.Out)
 	e.staging = e.stages(m)
+	began := time.Now()
 	own, end := e.mergeBlock(n, e.rank)
 	// Whoever finds this rank's message finds its door open.
 	for i := 1; i < size; i++ {
@@ -94,6 +96,10 @@ func (e *endpoint) merge(m *transport.Merge) error {
 	}
 	if m.Combining != nil {
 		m.Combining(true)
+	}
+	if e.mayStage(m) {
+		staging := e.staging
+		defer func() { e.results.learn(staging, time.Since(began).Seconds()/float64(n)) }()
 	}
 	if e.staging {
 		return e.mergeStaged(m)
