@@ -70,8 +70,11 @@ func findRow(table []Package, pkg string) *Package {
 	return best
 }
 
-// matches reports whether pattern, a path or "x/...", covers the package.
+// matches reports whether pattern, a path, "x/..." or "..." for all, covers the package.
 func matches(pattern, pkg string) bool {
+	if pattern == "..." {
+		return true
+	}
 	if base, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return pkg == base || strings.HasPrefix(pkg, base+"/")
 	}

@@ -41,6 +41,7 @@ type Rule struct {
 var Rules = []Rule{
 	{"format", checkFormat},
 	{"imports", checkImports},
+	{"rows", checkRows},
 	{"modules", checkModules},
 	{"dependencies", checkDependencies},
 	{"length", checkLength},

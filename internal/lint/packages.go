@@ -20,7 +20,7 @@ var (
 )
 
 // Packages is the table of permitted imports. A package of the module that has no row fails the check: give it one, in its place in the
-// order, with as few imports as it needs.
+// order, with as few imports as it needs. A row whose package is gone fails too: a row comes and goes with its package.
 var Packages = []Package{
 	// Tools of the house: they know nothing of what stands below.
 	{Path: "internal/lint"},
@@ -67,13 +67,12 @@ var Packages = []Package{
 	{Path: ".", May: join(columns, theCPU, []string{"device/cuda", "device/opencl", "kernels/cuda", "kernels/opencl"}),
 		Tests: []string{"expr", "table", "table/storage"}},
 
-	// Expressions, tables, matrices.
+	// Expressions, tables.
 	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: theCPU},
 	{Path: "table", May: join(columns, []string{"expr"}), Tests: theCPU},
 	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/delimit", "internal/processors", "internal/tier", "expr", "table"}), Tests: theCPU},
-	{Path: "matrix", May: columns, Tests: theCPU},
 
-	// Many devices, many machines. Only flow, distributed and pilot know of them; a loader takes rank and size as two integers.
+	// Many devices, many machines. The packages below do not import them: a loader takes rank and size as two integers.
 	{Path: "collective/algorithm"},
 	{Path: "collective/timeline"},
 	{Path: "collective/transport", May: []string{"internal/crc32c"}},
@@ -93,16 +92,11 @@ var Packages = []Package{
 	{Path: "collective/simulate", May: []string{"device", "collective/algorithm", "collective"},
 		Tests: []string{"collective/...", "collective/transport/..."}},
 	{Path: "collective/tune", May: []string{"device", "kernels", "kernels/cpu", "collective/algorithm", "collective/transport", "collective/transport/...", "collective", "collective/simulate"}},
-	{Path: "flow", May: tables, Tests: theCPU},
-	{Path: "distributed", May: join(tables, []string{"collective", "flow"}), Tests: theCPU},
-	{Path: "pilot", May: join(bytesAndDevices, []string{"collective"}), Tests: theCPU},
 	{Path: "dataloader/order", May: []string{"device"}},
-	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/float16", "internal/processors", "internal/rowcopy", "matrix", "dataloader/order"}), Tests: theCPU},
+	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/float16", "internal/processors", "internal/rowcopy", "dataloader/order"}), Tests: theCPU},
 
 	// Neighbours: each knows one foreign format or library.
 	{Path: "interop/arrow15", May: []string{"memory"}},
-	{Path: "interop/dlpack", May: bytesAndDevices, Tests: theCPU},
-	{Path: "interop/gonum", May: join(columns, []string{"matrix"}, theCPU)},
 
 	// Programs and what only they use. The C interface converts and nothing more; it alone needs cgo.
 	{Path: "cgo", May: join(everythingButBench, []string{"internal/processors"}), Cgo: true},
@@ -113,8 +107,7 @@ var Packages = []Package{
 
 // everythingButBench is what a program may use: all packages that are part of the library.
 var everythingButBench = join(tables, theCPU, []string{
-	".", "matrix", "collective", "collective/...", "flow", "distributed", "pilot", "dataloader", "dataloader/order",
-	"interop/arrow15", "interop/dlpack", "interop/gonum",
+	".", "collective", "collective/...", "dataloader", "dataloader/order", "interop/arrow15",
 })
 
 func join(lists ...[]string) []string {
