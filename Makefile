@@ -1,6 +1,6 @@
 # Bare `make` lists the targets. The work is done in scripts/; each script says what it installs.
 .DEFAULT_GOAL := help
-.PHONY: help run test gpu capi python install quick lint fuzz bench peers clean
+.PHONY: help run test exhaust gpu capi python install quick lint fuzz bench peers clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -9,10 +9,13 @@ help: ## List the targets
 run: ## A query and a regression over a million flights on every device, checked and drawn, into out/flights (ARGS="--device cpu")
 	@bash scripts/run.sh bench flights --out out/flights $(ARGS)
 
-test: ## Everything: house rules, vet, staticcheck, types on every system, tests, race detector, the main job
+test: ## A test of every promise, 20 minutes: house rules, vet, types, tests, race detector, devices, C, Python, both MPIs, the main job
 	@bash scripts/test.sh
 
-gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, check, or generate to make the PTX)
+exhaust: ## The long matrices, an hour or two: before a release, and before work on their parts is called done
+	@bash scripts/exhaust.sh
+
+gpu: ## The part of test that is about GPUs (PART=opencl, emulator, ptx, check, long, or generate to make the PTX)
 	@bash scripts/gpu.sh $(PART)
 
 capi: ## Build libvolley.so, the C interface, into out/capi and test it
@@ -24,7 +27,7 @@ python: ## Build the Python wheel into out/python and test it, alone and with Nu
 install: ## Install libvolley.so, its headers, and what pkg-config and CMake look for, into PREFIX (/usr/local)
 	@bash scripts/capi.sh install $(or $(PREFIX),/usr/local)
 
-quick: ## The short round while working: vet, build, short tests
+quick: ## The round while working, two minutes: house rules, vet, build, short tests
 	@bash scripts/quick.sh
 
 lint: ## House rules, vet and staticcheck

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The C interface: `capi.sh` builds libvolley.so into out/capi and tests it; `capi.sh build` builds alone; `capi.sh install PREFIX` builds and
-# installs the library, the headers, and what pkg-config and CMake look for.
-# Wants a C and a C++ compiler, valgrind, pkg-config and CMake; see compiler.sh and packages.sh for what is installed with apt-get where it is missing.
+# The C interface: `capi.sh` builds libvolley.so into out/capi and tests it; `capi.sh test` does without valgrind, which exhaust.sh runs;
+# `capi.sh build` builds alone; `capi.sh install PREFIX` builds and installs the library, the headers, and what pkg-config and CMake look for.
+# VOLLEY_LIBRARY names a libvolley.so.1 to test in place of a new one: bindings.sh tests the wheel's.
+# Wants a C and a C++ compiler, valgrind, pkg-config and CMake; packages.sh says what is installed with apt-get where it is missing.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
 . scripts/opencl.sh
@@ -11,6 +12,11 @@ mkdir -p "$out"
 
 # The symbols that volley.map does not name stay inside. -s -w leave out what debuggers read, half of the size.
 library() {
+	if [ -n "${VOLLEY_LIBRARY:-}" ]; then
+		[ "$VOLLEY_LIBRARY" -ef "$out/libvolley.so.1" ] || cp "$VOLLEY_LIBRARY" "$out/libvolley.so.1"
+		ln -sf libvolley.so.1 "$out/libvolley.so"
+		return
+	fi
 	CGO_ENABLED=1 go build -buildmode=c-shared -ldflags="-s -w -extldflags=-Wl,--version-script=$PWD/cgo/volley.map,-soname,libvolley.so.1" \
 		-o "$out/libvolley.so.1" ./cgo
 	rm -f "$out/libvolley.so.h" "$out/libvolley.so.1.h" "$out/libvolley.h"
@@ -29,7 +35,7 @@ install_into() {
 
 strict="-Wall -Wextra -Wpedantic -Werror"
 
-case ${1:-test} in
+case ${1:-all} in
 build)
 	library
 	exit
@@ -41,9 +47,9 @@ install)
 	install_into "$(cd "$2" && pwd)"
 	exit
 	;;
-test) ;;
+all | test) ;;
 *)
-	echo "capi.sh [build | install PREFIX | test]" >&2
+	echo "capi.sh [all | test | build | install PREFIX]" >&2
 	exit 2
 	;;
 esac
@@ -79,7 +85,7 @@ fi
 if opencl; then
 	devices+=(opencl:0)
 else
-	leave_out "the C interface on OpenCL" "$why_no_opencl"
+	leave_out "the C interface on OpenCL" "$why"
 fi
 # On the host leaks are looked for too. Drivers of devices keep what they have as long as the process; what the library leaves there is counted by
 # volley_live.
@@ -98,25 +104,29 @@ if [ -s "$log" ]; then
 fi
 rm -r "$files"
 
-section "C interface: leaks, as valgrind sees them"
-# lost PROGRAM ARGUMENT...: whether valgrind finds memory at its end that nothing points to. What it says of stacks is left aside: it does not know Go's.
-lost() {
-	VOLLEY_CUDA_LIBRARY=$none timeout 300 valgrind --undef-value-errors=no --child-silent-after-fork=yes --leak-check=full --log-file="$out/valgrind.log" "$@" || exit 1
-	! grep -q -e 'definitely lost: 0 bytes' -e 'no leaks are possible' "$out/valgrind.log"
-}
-if packages valgrind valgrind; then
-	printf '#include <stdlib.h>\nint main(void) { void* volatile p = malloc(16); p = NULL; return p != NULL; }\n' | gcc -x c - -o "$out/loses"
-	lost "$out/loses" || { echo "valgrind does not see a leak that was planted" >&2; exit 1; }
-	gcc -std=c11 -D_POSIX_C_SOURCE=200809L $strict -g -O1 -Icgo/include cgo/test/*.c -L"$out" -lvolley -lpthread -ldl -Wl,-rpath,"$PWD/$out" -o "$out/plain"
-	files=$(mktemp -d)
-	if lost "$out/plain" "$files"; then
-		cat "$out/valgrind.log" >&2
-		exit 1
+# With an argument of `test` this is left to exhaust.sh.
+leaks() {
+	section "C interface: leaks, as valgrind sees them"
+	# lost PROGRAM ARGUMENT...: whether valgrind finds memory at its end that nothing points to. What it says of stacks is left aside: it does not know Go's.
+	lost() {
+		VOLLEY_CUDA_LIBRARY=$none timeout 300 valgrind --undef-value-errors=no --child-silent-after-fork=yes --leak-check=full --log-file="$out/valgrind.log" "$@" || exit 1
+		! grep -q -e 'definitely lost: 0 bytes' -e 'no leaks are possible' "$out/valgrind.log"
+	}
+	if packages valgrind valgrind; then
+		printf '#include <stdlib.h>\nint main(void) { void* volatile p = malloc(16); p = NULL; return p != NULL; }\n' | gcc -x c - -o "$out/loses"
+		lost "$out/loses" || { echo "valgrind does not see a leak that was planted" >&2; exit 1; }
+		gcc -std=c11 -D_POSIX_C_SOURCE=200809L $strict -g -O1 -Icgo/include cgo/test/*.c -L"$out" -lvolley -lpthread -ldl -Wl,-rpath,"$PWD/$out" -o "$out/plain"
+		files=$(mktemp -d)
+		if lost "$out/plain" "$files"; then
+			cat "$out/valgrind.log" >&2
+			exit 1
+		fi
+		rm -r "$files"
+	else
+		leave_out "leaks as valgrind sees them" "$why"
 	fi
-	rm -r "$files"
-else
-	leave_out "leaks as valgrind sees them" "$why"
-fi
+}
+[ "${1:-all}" != all ] || leaks
 
 section "C interface: the host's signals"
 gcc -std=c11 -D_DEFAULT_SOURCE $strict -g -O1 -Icgo/include cgo/test/host/signals.c -lpthread -ldl -o "$out/signals"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What `volley bench collective --peers` races against: Open MPI (Debian's openmpi-bin and libopenmpi-dev, with gcc), Gloo as PyTorch has it
-# (Debian's python3-torch, for the processor; 1.5 GB with what it needs) and MPICH (from PyPI, 13 MB, into .venv).
-# INSTALLS with apt-get what is missing, if the user is root, and makes .venv of this clone. A library that cannot be had is named, with the
-# reason; the exit status is 1 then. The first argument may name some of them only: openmpi,mpich,gloo. Done once; a second call looks and ends.
+# (Debian's python3-torch, for the processor; 1.5 GB with what it needs) and MPICH (from PyPI, 13 MB, into the user's cache folder; out/venv/mpich links
+# to it). INSTALLS with apt-get what is missing, if the user is root. A library that cannot be had is named, with the reason; the exit status is 1 then.
+# The first argument may name some of them only: openmpi,mpich,gloo. Done once a user; a second call looks and ends.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
 
@@ -13,14 +13,9 @@ for name in ${names//,/ }; do
 	openmpi)
 		{ packages mpicc.openmpi openmpi-bin libopenmpi-dev gcc libc6-dev && packages mpirun.openmpi openmpi-bin; } || missing+=("openmpi: $why") ;;
 	gloo)
-		packages '/usr/lib/python3/dist-packages/torch' python3-torch || missing+=("gloo: $why") ;;
+		packages python:torch python3-torch || missing+=("gloo: $why") ;;
 	mpich)
-		[ ! -x .venv/bin/mpiexec ] || continue
-		if ! command -v python3 >/dev/null; then
-			missing+=("mpich: python3 is not installed")
-		elif ! { { [ -x .venv/bin/python ] || python3 -m venv .venv; } && .venv/bin/python -m pip install -q --disable-pip-version-check mpich==5.0.2; }; then
-			missing+=("mpich: pip could not install it into .venv")
-		fi ;;
+		python_venv mpich mpich==5.0.2 || missing+=("mpich: $why") ;;
 	*)
 		echo "collective_peers.sh: unknown library $name: openmpi, mpich and gloo are known" >&2
 		exit 2 ;;

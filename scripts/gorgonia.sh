@@ -1,23 +1,17 @@
 #!/usr/bin/env bash
-# The CUDA driver through gorgonia.org/cu: vets device/cuda with the tag gorgonia_cu, builds its tests, and runs them on the emulated driver.
+# The CUDA driver through gorgonia.org/cu: vets device/cuda with the tag gorgonia_cu, builds its tests, and runs them on the emulated driver;
+# `gorgonia.sh build` does not run them.
 # That package is linked to libcuda.so.1 and ends a program in its init where there is no GPU; the emulator is found as that library.
-# Installs: CUDA 12's headers from PyPI into .cuda of this clone, with a stub of libcuda to link to; gcc with apt-get where there is none
-# (see compiler.sh). Needs python3 with pip, and g++ for the emulator.
+# Fetches CUDA 12's headers from PyPI into the user's cache folder, makes a stub of libcuda there to link to, and installs gcc, and g++ for
+# the emulator, with apt-get where there is none.
 . "$(dirname "$0")/lib.sh"
-. scripts/compiler.sh
+. scripts/packages.sh
 
-wheel=nvidia-cuda-runtime-cu12==12.9.79
-home=$PWD/.cuda
-include=$home/nvidia/cuda_runtime/include
+home=$cache/gorgonia # its path is part of the keys of Go's build cache, which all clones share
+mkdir -p "$home"
 
 headers() {
-	[ -f "$include/cuda.h" ] && return 0
-	command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1 || { why="no python3 with pip to fetch CUDA's headers with"; return 1; }
-	mkdir -p "$home/wheels"
-	python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d "$home/wheels" "$wheel" ||
-		{ why="pip could not download $wheel"; return 1; }
-	python3 -m zipfile -e "$home"/wheels/nvidia_cuda_runtime_cu12-*.whl "$home"
-	[ -f "$include/cuda.h" ] || { why="$wheel has no cuda.h"; return 1; }
+	wheel nvidia/cuda_runtime/include/cuda.h nvidia-cuda-runtime-cu12==12.9.79 && include=$wheel_folder/nvidia/cuda_runtime/include
 }
 
 # A library with every function of the driver that the package calls, each of which fails: enough to link to.
@@ -33,7 +27,7 @@ stub() {
 
 section "gorgonia.org/cu: headers and stub"
 if ! c_compiler; then
-	leave_out "the tag gorgonia_cu" "$why_no_compiler"
+	leave_out "the tag gorgonia_cu" "$why"
 elif ! headers; then
 	leave_out "the tag gorgonia_cu" "$why"
 else
@@ -42,9 +36,13 @@ else
 	section "gorgonia.org/cu: vet"
 	go vet -tags gorgonia_cu ./device/cuda
 	section "gorgonia.org/cu: build of the tests"
-	go test -vet=off -tags gorgonia_cu -c -o "$home/cuda.test" ./device/cuda
+	go test -vet=off -tags gorgonia_cu -c -o /dev/null ./device/cuda
+	if [ "${1:-}" = build ]; then
+		finish
+		exit
+	fi
 	section "gorgonia.org/cu: tests on the emulated driver"
-	if command -v g++ >/dev/null; then
+	if packages g++ g++; then
 		variables=$(CGO_ENABLED=0 go run ./internal/cuemu/build)
 		eval "$variables"
 		# What the tests set for the emulator comes too late here: it starts with the program.
@@ -52,7 +50,7 @@ else
 		LD_LIBRARY_PATH=$(dirname "$VOLLEY_CUDA_LIBRARY") VOLLEY_CUDA_LIBRARY=libcuda.so.1 \
 			go test -vet=off -tags gorgonia_cu -count=1 -timeout 10m ./device/cuda
 	else
-		leave_out "tests of gorgonia.org/cu" "no g++ to build the emulated driver with"
+		leave_out "tests of gorgonia.org/cu" "$why"
 	fi
 fi
 finish

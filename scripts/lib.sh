@@ -6,15 +6,19 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 command -v go >/dev/null || { echo "Go is not installed or not on PATH: see https://go.dev/doc/install" >&2; exit 2; }
 
-# Go's own settings, whatever the caller has: no workspace above, no flags, this machine's system and processor.
-# A clone that belongs to another user cannot be asked for its version; nothing that is built here is shipped, so it is not asked.
-export GOFLAGS=-buildvcs=false GOWORK=off
+# Go's own settings, whatever the caller has: no workspace above, no flags, this machine's system and processor. Without the clone's path in
+# what is compiled (-trimpath) all clones share Go's build cache. A clone that belongs to another user cannot be asked for its version; nothing
+# that is built here is shipped, so it is not asked.
+export GOFLAGS='-buildvcs=false -trimpath' GOWORK=off
 unset GOOS GOARCH GOARM64 GOAMD64
+
+# Virtual environments, compilers and other downloads, each by its version. All clones of a user share them.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/volley
 
 started=$SECONDS
 section_name= section_started=0 section_spent=0
 clock=$(mktemp)
-summary=() left_out=()
+summary=() left_out=() over=() job_times=()
 
 # section TITLE: ends the section before, if any, and begins one.
 section() {
@@ -38,14 +42,8 @@ spent() {
 	awk 'NR == 2 { split($1, u, /[ms]/); split($2, k, /[ms]/); printf "%d", 60 * (u[1] + k[1]) + u[2] + k[2] }' "$clock"
 }
 
-# apt_install PACKAGE...: installs them with apt-get, one caller at a time.
-apt_install() {
-	(
-		flock 9
-		export DEBIAN_FRONTEND=noninteractive
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"
-	) 9>"${TMPDIR:-/tmp}/volley-apt-get" >/dev/null
-}
+# seldom_collect: compilers and tests that collect garbage seldom take a tenth less time, and up to the limit the memory is there. Not for what measures.
+seldom_collect() { export GOGC=400 GOMEMLIMIT=3GiB; }
 
 # leave_out WHAT WHY: notes a check that cannot be run here. On a build machine (CI=true) that is a failure.
 leave_out() {
@@ -57,111 +55,27 @@ leave_out() {
 	fi
 }
 
-# The lanes that run; that of FUNCTION has its process in pid_FUNCTION and what it says in the file said_FUNCTION. The bash of macOS has no maps.
-lanes=
-
-# beside FUNCTION: runs its sections beside those that follow, up to together FUNCTION. Many a section keeps one processor busy only, or waits for a network.
-beside() {
-	section_end
-	local said
-	said=$(mktemp)
-	set -m # a process group of its own, to be ended as one
-	(
-		set +m
-		summary=() left_out=() clock=$said.clock lanes=
-		trap on_exit EXIT
-		"$1"
-		section_end
-		printf '%s\n' "${summary[@]}" >"$said.sections"
-		[ ${#left_out[@]} = 0 ] || printf '%s\n' "${left_out[@]}" >"$said.left"
-	) >"$said" 2>&1 </dev/null &
-	lanes="$lanes $1"
-	printf -v "pid_$1" %s $!
-	printf -v "said_$1" %s "$said"
-	set +m
-}
-
-# together FUNCTION: waits for the sections that run beside, prints what they said, and fails where they failed.
-together() {
-	section_end
-	local status=0 line said=said_$1 pid=pid_$1
-	said=${!said}
-	wait "${!pid}" || status=$?
-	lanes=$(printf ' %s ' $lanes | sed "s/ $1 //")
-	cat "$said"
-	if [ $status = 0 ]; then
-		while IFS= read -r line; do summary+=("$line"); done <"$said.sections"
-		[ ! -e "$said.left" ] || while IFS= read -r line; do left_out+=("$line"); done <"$said.left"
-	fi
-	rm -f "$said" "$said".*
-	return $status
-}
-
-# finish: prints how long each section took and what was left out.
+# finish: prints how long each section took, slowest first, and what was left out.
 finish() {
 	section_end
+	[ -z "${VOLLEY_JOB:-}" ] || return 0
 	printf '\n== passed in %d s\n' $((SECONDS - started))
-	printf '%s\n' "${summary[@]}"
+	[ ${#summary[@]} = 0 ] || printf '%s\n' "${summary[@]}" | sort -r -n
+	[ ${#job_times[@]} = 0 ] || { printf 'processor time of the jobs:\n' && printf '%s\n' "${job_times[@]}" | sort -r -n; }
+	[ ${#over[@]} = 0 ] || printf 'over budget: %s\n' "${over[@]}"
 	[ ${#left_out[@]} = 0 ] || printf 'left out: %s\n' "${left_out[@]}"
 }
 
-# Says which section failed when the script ends early.
+# Says which section failed when the script ends early. A script that a job runs leaves its sections to the job's (see jobs.sh).
 on_exit() {
 	local status=$?
-	local lane pid said
-	for lane in $lanes; do
-		pid=pid_$lane said=said_$lane
-		said=${!said}
-		kill -- "-${!pid}" 2>/dev/null || true
-		printf '\n== what ran beside (%s) had said\n' "$lane" >&2
-		cat "$said" >&2
-		rm -f "$said" "$said".*
-	done
 	rm -f "$clock"
+	if [ -n "${VOLLEY_JOB:-}" ]; then
+		[ ${#summary[@]} = 0 ] || printf '%s\n' "${summary[@]}" >>"$VOLLEY_JOB.sections"
+		[ ${#left_out[@]} = 0 ] || printf '%s\n' "${left_out[@]}" >>"$VOLLEY_JOB.left"
+	fi
 	if [ $status != 0 ] && [ -n "$section_name" ]; then
 		printf '\n== FAILED in "%s" after %d s\n' "$section_name" $((SECONDS - started)) >&2
 	fi
 }
 trap on_exit EXIT
-
-# The checks that more than one script runs.
-house_rules() {
-	section "house rules (internal/lint)"
-	CGO_ENABLED=0 go test -count=1 -run '^TestHouse$' -v ./internal/lint
-}
-
-vet() {
-	section "go vet"
-	GOGC=400 CGO_ENABLED=0 go vet ./... # compilers that collect seldom take a sixth less, and the memory is there
-}
-
-# Builds the staticcheck that internal/tools/go.mod names, from the module cache, downloading it the first time.
-staticcheck() {
-	section "staticcheck"
-	CGO_ENABLED=0 go tool -modfile=internal/tools/go.mod staticcheck ./...
-}
-
-build() {
-	section "build without cgo"
-	CGO_ENABLED=0 go build ./...
-}
-
-# The assembly is what its generator writes, no file less, and two more that are written by hand.
-assembly() {
-	section "assembly: made again, byte for byte"
-	CGO_ENABLED=0 go vet -C internal/asmgen .
-	local made
-	made=$(mktemp -d)
-	CGO_ENABLED=0 go run -C internal/asmgen . -out "$made"
-	local f
-	for f in $(git ls-files '*.s' '*_avx2_amd64.*' '*_avx512_amd64.*'); do
-		case $f in
-		collective/ticks_amd64.s | internal/release/release_amd64.s) ;; # by hand: see docs/decisions.md
-		*) [ -e "$made/$f" ] || { echo "$f is written by no stem of internal/asmgen" >&2; return 1; } ;;
-		esac
-	done
-	for f in "$made"/*/*/*; do
-		diff -u "${f#"$made"/}" "$f" || { echo "run scripts/asm.sh generate and commit what it makes" >&2; return 1; }
-	done
-	rm -r "$made"
-}

@@ -5,6 +5,7 @@
 # Ranks that have nothing but Open MPI's PMIx server, OMPI_* taken away, must meet through that, and give up on a rank that does not come; so must ranks
 # of several machines that nothing else tells where, also of MPICH's launcher through its PMI server, and those of that launcher on one machine.
 # Then every operation by every algorithm, with counts, between two ranks and in groups meets every fault of package faultinject, on both libraries.
+# `mpi.sh test` has two ranks, every word once and no matrix of faults; exhaust.sh runs the whole.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
 
@@ -39,27 +40,29 @@ ranks() {
 	echo "$name: each of $got ranks $word"
 }
 
+sizes="2 4"
+[ "${1:-all}" != test ] || sizes=2
 open=(mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl_tcp_if_include lo --mca btl)
 # MPICH's launcher (5.0.2) kills the other ranks as soon as the first one has ended, also after MPI_Finalize, unless it is told to let them live.
-mpich=(.venv/bin/mpiexec -disable-auto-cleanup -bind-to none)
+mpich=(out/venv/mpich/bin/mpiexec -disable-auto-cleanup -bind-to none)
 # A test and the word that its ranks say: all results; calls that do not match; a rank that is stopped (SIGSTOP), and wakes when the others went on.
-for n in 2 4; do
+for n in $sizes; do
 	for test in work:works mismatch:agrees stopped:survives; do
 		export VOLLEY_MPI_TEST=${test%:*}
 		word=${test#*:}
 		ranks $n "$word" "Open MPI, shared memory, $VOLLEY_MPI_TEST" "${open[@]}" self,vader -np $n
 		ranks $n "$word" "Open MPI, TCP, $VOLLEY_MPI_TEST" "${open[@]}" self,tcp -np $n
 		for library in libmpi_abi.so.1 libmpi.so.12; do
-			VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/$library ranks $n "$word" "MPICH, $library, $VOLLEY_MPI_TEST" "${mpich[@]}" -n $n
+			VOLLEY_MPI_LIBRARY=$PWD/out/venv/mpich/lib/$library ranks $n "$word" "MPICH, $library, $VOLLEY_MPI_TEST" "${mpich[@]}" -n $n
 		done
 	done
 done
 CGO_ENABLED=0 go build -o "$dir/volley" ./cmd/volley
-timeout -k 5 120 "$dir/volley" bench collective --transports mpi --ops allreduce --sizes 8,64K --ranks 2,4 --runs 1 --json
+[ "${1:-all}" = test ] || timeout -k 5 120 "$dir/volley" bench collective --transports mpi --ops allreduce --sizes 8,64K --ranks 2,4 --runs 1 --json
 VOLLEY_MPI_TEST=death ranks 3 survives "Open MPI, a rank killed" "${open[@]}" self,vader --enable-recovery -np 4
 unset VOLLEY_MPI_TEST
 program=$dir/pmix
-for n in 2 4; do
+for n in $sizes; do
 	VOLLEY_PMIX_TEST=work ranks $n works "PMIx alone" "${open[@]}" self,vader -np $n "$dir/only"
 done
 # Ranks of several machines, which have a number and no place, meet through the server too; those of MPICH on one machine by the process that launched them.
@@ -75,17 +78,18 @@ unset VOLLEY_ADDRESS
 "$@"
 END
 chmod +x "$dir/apart" "$dir/nothing"
-for n in 2 4; do
+for n in $sizes; do
 	VOLLEY_PMIX_TEST=meet ranks $n works "Open MPI, several machines" "${open[@]}" self,vader -np $n "$dir/apart"
 	VOLLEY_PMIX_TEST=meet ranks $n works "MPICH, nothing said" "${mpich[@]}" -n $n "$dir/nothing"
 done
 # Those of MPICH on several machines meet through their launcher's server of PMI: here two names of this machine. There the launcher ends ranks by
 # SIGUSR1 when the first one has ended, and itself by SIGPIPE, if it is told to let them live.
-for n in 2 4; do
-	VOLLEY_PMIX_TEST=once ranks $n works "MPICH, several machines" .venv/bin/mpiexec -bind-to none -hosts 127.0.0.1,127.0.0.2 -launcher fork -n $n env -u VOLLEY_ADDRESS
+for n in $sizes; do
+	VOLLEY_PMIX_TEST=once ranks $n works "MPICH, several machines" out/venv/mpich/bin/mpiexec -bind-to none -hosts 127.0.0.1,127.0.0.2 -launcher fork -n $n env -u VOLLEY_ADDRESS
 done
 VOLLEY_PMIX_TEST=absent ranks 3 survives "PMIx alone, a rank that does not come" "${open[@]}" self,vader -np 3 "$dir/only"
+[ "${1:-all}" != test ] || exit 0
 export VOLLEY_FAULTINJECT_TEST=faults
 program=$dir/faults
 ranks 4 agrees "Open MPI, operations by faults" "${open[@]}" self,vader -np 4
-VOLLEY_MPI_LIBRARY=$PWD/.venv/lib/libmpi_abi.so.1 ranks 4 agrees "MPICH, operations by faults" "${mpich[@]}" -n 4
+VOLLEY_MPI_LIBRARY=$PWD/out/venv/mpich/lib/libmpi_abi.so.1 ranks 4 agrees "MPICH, operations by faults" "${mpich[@]}" -n 4

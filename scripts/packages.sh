@@ -1,8 +1,8 @@
-# Sourced after lib.sh. What the GPU sections need from Debian and PyPI. Where something cannot be had, why says it.
+# Sourced after lib.sh. What the scripts need from Debian and PyPI. Where something cannot be had, why says it.
 why=
 
-# packages COMMAND-OR-FILE PACKAGE...: succeeds when the command or file is there. Otherwise it INSTALLS the packages with apt-get, if this is
-# Debian or alike and the user is root.
+# packages THING PACKAGE...: succeeds when THING is there: a command, a file (with a / in front), or a module of Debian's Python (python:NAME).
+# Otherwise it INSTALLS the packages with apt-get, if this is Debian or alike and the user is root.
 packages() {
 	local thing=$1
 	shift
@@ -15,8 +15,7 @@ packages() {
 		why="no $thing, and only root may install it: sudo apt-get install $*"
 		return 1
 	fi
-	echo "installing $* with apt-get"
-	if ! apt_install "$@"; then
+	if ! apt_install "$thing" "$@"; then
 		why="apt-get could not install $*"
 		return 1
 	fi
@@ -26,27 +25,113 @@ packages() {
 there() {
 	case $1 in
 	/*) compgen -G "$1" >/dev/null ;;
+	python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null ;;
 	*) command -v "$1" >/dev/null ;;
 	esac
 }
 
-# wheel FILE NAME==VERSION: succeeds when FILE is in the ignored folder .cuda/ of the clone. Otherwise it fetches the wheel from PyPI with pip,
-# installing python3-pip with apt-get where there is none, and unpacks it there.
-wheel() {
-	local file=.cuda/$1 name=$2 pattern
-	[ -e "$file" ] && return 0
-	if ! python3 -m pip --version >/dev/null 2>&1; then
-		packages /usr/lib/python3/dist-packages/pip python3 python3-pip || return 1
+# one_at_a_time waits for the lock of the file that is open as 9. macOS has no flock: there nobody waits.
+one_at_a_time() { ! command -v flock >/dev/null || flock 9; }
+
+# apt_install THING PACKAGE...: installs them with apt-get, one caller at a time; whoever waited looks again first.
+apt_install() {
+	local thing=$1
+	shift
+	(
+		one_at_a_time
+		! there "$thing" || exit 0
+		echo "installing $* with apt-get" >&2
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"
+	) 9>"${TMPDIR:-/tmp}/volley-apt-get" >/dev/null
+}
+
+# python3_with_venv sets python to an interpreter that can make virtual environments, with pip in them: Debian's, for which Debian's PyTorch is,
+# else the one on PATH. Where there is none it installs python3 and python3-venv with apt-get.
+python=
+python3_with_venv() {
+	local p
+	[ -z "$python" ] || return 0
+	packages python:ensurepip python3 python3-venv || true
+	for p in /usr/bin/python3 "$(command -v python3 || true)"; do
+		if [ -n "$p" ] && "$p" -c 'import ensurepip, venv' 2>/dev/null; then
+			python=$p
+			return 0
+		fi
+	done
+	why="no python3 with the modules venv and ensurepip${why:+; $why}"
+	return 1
+}
+
+# python_venv NAME REQUIREMENT...: makes a virtual environment with these packages from PyPI in the user's cache folder, by what is in it, and sets
+# venv to its folder, which out/venv/NAME of this clone links to. It is complete or made anew. With venv_options=--system-site-packages it sees Debian's.
+venv_options=
+python_venv() {
+	local name=$1 status=0
+	shift
+	python3_with_venv || return 1
+	venv=$cache/venv/$name-$({ "$python" -VV && printf '%s\n' "$python" $venv_options "$@"; } | sha256sum | cut -c1-12)
+	mkdir -p "$cache/venv" out/venv
+	if ! venv_complete "$venv"; then
+		(one_at_a_time && { venv_complete "$venv" || make_venv "$venv" "$@"; }) 9>"$venv.lock" || status=$?
+		[ $status = 0 ] || { why="python3 -m venv or pip could not make $venv with $*"; return 1; }
 	fi
-	mkdir -p .cuda/wheels
-	echo "fetching $name from PyPI into .cuda/"
-	if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d .cuda/wheels "$name"; then
+	ln -sfn "$venv" "out/venv/$name"
+}
+
+venv_complete() { [ -e "$1/complete" ] && "$1/bin/python" -m pip --version >/dev/null 2>&1; }
+
+make_venv() {
+	local folder=$1
+	shift
+	rm -rf "$folder"
+	echo "makes $folder${*:+ with $*}"
+	"$python" -m venv $venv_options "$folder" || return
+	[ $# = 0 ] || "$folder/bin/python" -m pip install -q --no-compile --disable-pip-version-check "$@" || return
+	touch "$folder/complete"
+}
+
+# venv_over FOLDER VENV...: a virtual environment of this clone, for its own package, that sees those of the VENVs in the user's cache folder, the first
+# of them first. With venv_options=--system-site-packages it sees Debian's too, last.
+venv_over() {
+	local folder=$1 from
+	shift
+	rm -rf "$folder"
+	"$python" -m venv --without-pip $venv_options "$folder" || { why="python3 -m venv could not make $folder"; return 1; }
+	for from in "$@"; do
+		echo "$from"/lib/python*/site-packages
+	done >"$(echo "$folder"/lib/python*/site-packages)/cache.pth"
+}
+
+# wheel FILE NAME==VERSION: fetches the wheel from PyPI and unpacks it in the user's cache folder, by its version; sets wheel_folder to where it lies.
+# Succeeds when FILE is in it.
+wheel() {
+	local file=$1 name=$2 pattern=${2%%==*}
+	wheel_folder=$cache/wheels/${name/==/-}
+	[ -e "$wheel_folder/$file" ] && return 0
+	python_venv pip || return 1
+	mkdir -p "$cache/wheels"
+	local made
+	made=$(mktemp -d "$wheel_folder.XXXXXX")
+	echo "fetching $name from PyPI into $wheel_folder"
+	if ! "$venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d "$made" "$name"; then
+		rm -r "$made"
 		why="pip could not download $name"
 		return 1
 	fi
-	pattern=${name%%==*}
-	python3 -m zipfile -e .cuda/wheels/"${pattern//-/_}"-"${name##*==}"-*.whl .cuda
-	[ -e "$file" ] || { why="$name has no $1"; return 1; }
+	"$python" -m zipfile -e "$made"/"${pattern//-/_}"-"${name##*==}"-*.whl "$made"
+	rm "$made"/*.whl
 	# zipfile forgets which files are programs.
-	case $1 in */bin/*) chmod +x "$file" ;; esac
+	case $file in */bin/*) chmod +x "$made/$file" ;; esac
+	chmod 755 "$made"
+	# Complete or not there at all, also where another clone does the same.
+	mv -T "$made" "$wheel_folder" 2>/dev/null || rm -r "$made"
+	[ -e "$wheel_folder/$file" ] || { why="$name has no $file"; return 1; }
+}
+
+# c_compiler succeeds when Go finds a C compiler, which the race detector and package cgo need. Where there is none it installs gcc and libc6-dev.
+c_compiler() {
+	local cc
+	cc=$(CGO_ENABLED=1 go env CC)
+	packages "${cc%% *}" gcc libc6-dev
 }

@@ -1,16 +1,10 @@
 #!/usr/bin/env bash
-# Makes .venv of this clone with the libraries that `volley bench columnar --peers` and `volley bench gemm --peers` race against.
-# Installs from PyPI, in these versions, about 1.5 GB: DuckDB, Polars, pyarrow, DataFusion, pandas, NumPy (with its OpenBLAS), and Intel's MKL.
-# Done once; a second call looks and ends.
+# Makes a virtual environment with the libraries that `volley bench columnar --peers` and `volley bench gemm --peers` race against, in the user's cache
+# folder; out/venv/peers links to it. Installs from PyPI, in these versions, about 1.5 GB: DuckDB, Polars, pyarrow, DataFusion, pandas, NumPy (with its
+# OpenBLAS), and Intel's MKL. Where there is no python3 with venv, as root on Debian, it installs python3 and python3-venv with apt-get.
+# Done once a user; a second call looks and ends.
 . "$(dirname "$0")/lib.sh"
+. scripts/packages.sh
 
-wanted="numpy==2.4.6 pandas==3.1.1 pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datafusion==55.0.0 mkl==2026.2.0"
-
-if [ "$(cat .venv/peers 2>/dev/null)" = "$wanted" ]; then
-	exit 0
-fi
-command -v python3 >/dev/null || { echo "peers.sh: python3 is not installed or not on PATH" >&2; exit 2; }
-[ -x .venv/bin/python ] || { echo "makes .venv"; python3 -m venv .venv; }
-echo "installs $wanted into .venv"
-.venv/bin/python -m pip install -q --no-compile --disable-pip-version-check $wanted
-printf '%s\n' "$wanted" >.venv/peers
+python_venv peers numpy==2.4.6 pandas==3.1.1 pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datafusion==55.0.0 mkl==2026.2.0 ||
+	{ echo "peers.sh: $why" >&2; exit 1; }

@@ -1,21 +1,27 @@
 #!/usr/bin/env bash
-# The short round while working: vet, build, and the tests without their long cases. Installs nothing but Go modules.
+# The round while working, at most two minutes when little has changed: house rules, vet, build, and the short tests without those that take seconds
+# each. test.sh runs those, and everything on devices. Installs nothing but Go modules.
 . "$(dirname "$0")/lib.sh"
+. scripts/packages.sh
+. scripts/checks.sh
+. scripts/tests.sh
 
-export GOGC=400 GOMEMLIMIT=3GiB # see test.sh
+seldom_collect
+house_rules
 vet
 build
 
-# What takes seconds, and is left to test.sh: the host's kernels on many rows and threads, errors planted in each, tables on a pretended device and those of
-# millions of rows, every fault of every collective, what other processes do. kernels/gpu is what kernels/opencl and kernels/cuda call.
-long=(
-	TestEvaluateOnThreads TestGroupShapes TestSortNullsApart TestJoinShapes TestSortColumns TestTallySieves TestTopKShapes TestSortByLines
-	TestGEMMByTiersAndThreads TestTallyShapes TestScanThreads TestSortShapes TestTallyTexts TestTallyIndices TestJoinColumnsShapes TestGroupTexts
-	TestJoinOneRegion TestFilterWhere TestTallyCaches TestTallyRounds TestMatch TestTallyTextNulls TestGenericPlanted TestPlantedOnRemoteDevice
-	TestOnRemoteDevice TestPeakMemory TestJoinOfManyPairs TestJoinOfCloseKeys TestOperationsStopWithTheirContext TestMillion
-	TestFaultMatrix TestMeasure TestOurs TestKilledProcesses TestObjects TestGEMM
+# Millions of rows, each of many shapes on several threads; what other processes do; a pretended device.
+seconds=(
+	TestSortNullsApart TestGroupShapes TestJoinShapes TestSortColumns TestTallySieves TestTopKShapes TestSortByLines TestJoinOrderedLikeProbe TestSameGroups
+	TestSameGroupsOfTexts TestGEMMByTiersAndThreads TestTallyShapes TestScanThreads TestSortShapes TestTallyTexts TestTallyIndices TestJoinColumnsShapes
+	TestGroupTexts TestJoinOneRegion TestFilterWhere TestTallyCaches TestTallyRounds TestTalliesByLines TestSameSorts TestSameJoins TestMatch
+	TestTallyTextNulls TestGenericPlanted TestOnRemoteDevice TestPeakMemory TestJoinOfManyPairs TestJoinOfCloseKeys TestOperationsStopWithTheirContext
+	TestOurs TestKilledProcesses TestObjects TestGEMM TestGrowWithoutDeadline TestInitWithoutDeadline TestDefaultDeadline TestMeasure TestManyRanks
+	TestOperationsOverTransports TestLaunchMindsDescendants TestDeterministic
 )
 section "short tests"
-CGO_ENABLED=0 go test -short -vet=off -skip "^($(IFS='|' && echo "${long[*]}"))\$" $(CGO_ENABLED=0 go list ./... | grep -v '/kernels/gpu$')
+VOLLEY_KERNELTEST=tiny CGO_ENABLED=0 go test -short -vet=off -skip "$(either "${long_tests[@]}" "${seconds[@]}")" \
+	$(packages_but kernels/cuda kernels/opencl kernels/gpu device/cuda device/opencl internal/cuemu)
 
 finish

@@ -65,7 +65,7 @@ that table and saves it; with VOLLEY_COLLECTIVE_TUNING=FILE every Comm goes by i
 	p.StringSliceVar(&c.ranks, "ranks", []string{"2", "4"}, "`numbers` of ranks")
 	p.BoolVar(&c.peers, "peers", false, "race against other libraries: bash scripts/collective_peers.sh installs them")
 	p.StringSliceVar(&c.against, "against", s.peers, "`libraries` to race against")
-	p.StringVar(&c.mpich, "mpich", filepath.Join(".venv", "bin"), "`folder` with MPICH's mpicc and mpiexec")
+	p.StringVar(&c.mpich, "mpich", filepath.Join("out", "venv", "mpich", "bin"), "`folder` with MPICH's mpicc and mpiexec")
 	p.StringVar(&c.python, "python", "/usr/bin/python3", "`interpreter` that has PyTorch")
 	p.StringVar(&c.tune, "tune", "", "`file` for a tuning table, which is measured")
 	p.StringVar(&c.rank, "rank", "", "become a rank of a race")

@@ -16,7 +16,7 @@ import (
 
 // loaderPython is where scripts/loader_peers.sh puts the interpreter that has the
 // loaders.
-var loaderPython = filepath.Join(".venv", "loader", "bin", "python")
+var loaderPython = filepath.Join("out", "venv", "loader", "bin", "python")
 
 func newLoader(d deps, f *benchFlags) *cobra.Command {
 	o, rows := loaderOptions{}, rowCount(1_000_000)

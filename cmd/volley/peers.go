@@ -10,7 +10,7 @@ import (
 )
 
 // peersPython is where scripts/peers.sh puts the interpreter that has the peers.
-var peersPython = filepath.Join(".venv", "bin", "python")
+var peersPython = filepath.Join("out", "venv", "peers", "bin", "python")
 
 // peerFlags are the flags of a race against other libraries.
 type peerFlags struct {
@@ -51,7 +51,7 @@ func (v *peerFlags) check(f *benchFlags, names []string) error {
 		}
 	}
 	if _, err := exec.LookPath(v.python); err != nil {
-		return usagef("--python %s: there is no such interpreter: make it with bash scripts/peers.sh, which installs the libraries into .venv here, or name another", v.python)
+		return usagef("--python %s: there is no such interpreter: make it with bash scripts/peers.sh, which installs the libraries, or name another", v.python)
 	}
 	return nil
 }

@@ -50,7 +50,11 @@ func TestSelf(t *testing.T) {
 		t.Log("no emulator: " + why)
 		return
 	}
-	lib, err := BuildLibrary(t.Context(), filepath.Join("..", "..", ".cache", "cuemu"))
+	cache, err := Cache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := BuildLibrary(t.Context(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,17 @@ func Required() bool {
 	return slices.Contains(strings.Split(os.Getenv("VOLLEY_REQUIRE"), ","), "cuda")
 }
 
-// Start builds the emulator and this module's kernels, both cached in the folder
-// .cache of the clone, and sets the environment so that package device/cuda loads
+// Cache is the folder of the user's cache that keeps compiled emulators and kernels,
+// each by what it was made of, for all clones of a user.
+func Cache() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "volley", "cuemu"), nil
+}
+
+// Start builds the emulator and this module's kernels, both in Cache, and sets the environment so that package device/cuda loads
 // it; call it before the first use of CUDA. Where the environment names a driver
 // already (VOLLEY_CUDA_LIBRARY=libcuda.so.1 is the machine's own), nothing is done.
 func Start(ctx context.Context) error {
@@ -75,7 +84,11 @@ func Prepare(ctx context.Context) ([]Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	lib, err := BuildLibrary(ctx, filepath.Join(root, ".cache", "cuemu"))
+	cache, err := Cache()
+	if err != nil {
+		return nil, err
+	}
+	lib, err := BuildLibrary(ctx, cache)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +98,7 @@ func Prepare(ctx context.Context) ([]Variable, error) {
 	}
 	variables := []Variable{{driverVariable, lib.Driver}, {nvrtcVariable, lib.NVRTC}, {"CUEMU_KERNELS", kernels}}
 	if os.Getenv("VOLLEY_CACHE") == "" {
-		// What the emulated NVRTC makes names files of .cache and must not outlive them.
+		// What the emulated NVRTC makes names files of Cache and must not outlive them.
 		variables = append(variables, Variable{"VOLLEY_CACHE", filepath.Join(lib.Home, "cache")})
 	}
 	return variables, nil

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +16,8 @@ var source []byte
 
 const variable = "VOLLEY_NCCL_LIBRARY"
 
-// Start compiles the library, or finds it in the folder .cache of the clone, and makes
-// package collective/transport/nccl load it, unless the environment names one.
+// Start compiles the library, or finds it in the user's cache folder, and makes package
+// collective/transport/nccl load it, unless the environment names one.
 func Start(ctx context.Context) error {
 	if os.Getenv(variable) != "" {
 		return nil
@@ -33,11 +31,11 @@ func Start(ctx context.Context) error {
 
 // Prepare builds as Start does and returns the library.
 func Prepare(ctx context.Context) (string, error) {
-	root, err := moduleRoot()
+	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	return build(ctx, filepath.Join(root, ".cache", "ncclemu"))
+	return build(ctx, filepath.Join(cache, "volley", "ncclemu"))
 }
 
 // build compiles into a file of its own that then gets its name, so that processes which
@@ -67,20 +65,4 @@ func build(ctx context.Context, cache string) (string, error) {
 		return "", fmt.Errorf("g++ %s: %w\n%s", text, err, out)
 	}
 	return library, os.Rename(made, library)
-}
-
-// moduleRoot is the folder of go.mod, looked for from the working folder up.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, err = os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
-			break
-		}
-		dir, err = parent, nil
-	}
-	return "", err
 }

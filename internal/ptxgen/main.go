@@ -1,6 +1,7 @@
 // Command ptxgen makes the PTX that package kernels/cuda embeds, with NVRTC
 // 12.0.140, whose PTX every driver since CUDA 12.0 takes. `go generate
-// ./kernels/cuda` runs it; scripts/gpu.sh fetches the compilers into .cuda/.
+// ./kernels/cuda` runs it; scripts/gpu.sh fetches the compilers into the user's
+// cache folder.
 //
 //	ptxgen                  makes what is missing or of another text
 //	ptxgen -check           makes all again and compares: any difference is an error
@@ -34,7 +35,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	nvrtc := flag.String("nvrtc", filepath.Join(root, ".cuda", "nvidia", "cuda_nvrtc", "lib", "libnvrtc.so.12"), "NVRTC 12.0.140")
+	nvrtc := flag.String("nvrtc", cachedCompiler(), "NVRTC 12.0.140")
 	check := flag.Bool("check", false, "compare what NVRTC makes with what is there, and write nothing")
 	ptxas := flag.String("ptxas", "", "assemble what is there with this ptxas, and write nothing")
 	flag.Parse()
@@ -50,6 +51,16 @@ func run(ctx context.Context) error {
 		return err
 	}
 	return generate(ctx, compiler, folder, *check)
+}
+
+// cachedCompiler is where scripts/packages.sh puts NVRTC; empty where the user has
+// no cache folder.
+func cachedCompiler() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "volley", "wheels", "nvidia-cuda-nvrtc-cu12-12.0.140", "nvidia", "cuda_nvrtc", "lib", "libnvrtc.so.12")
 }
 
 // moduleRoot is the folder of go.mod, looked for from the working folder up.

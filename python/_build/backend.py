@@ -148,3 +148,8 @@ def _pack(made: Path, project: dict[str, str], stem: str, tag: str, library: Pat
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
     """There is none: the sources of the library are the whole module's."""
     sys.exit("volley has no source distribution: build the wheel in the repository, pip install ./python")
+
+
+if __name__ == "__main__":
+    # backend.py FOLDER: the library alone, as the wheel has it; the tag of the platform that it was made for is printed.
+    print(_library(Path(sys.argv[1]))[1])

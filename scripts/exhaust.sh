@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# The long matrices, before a release and before work on their parts is called done: every test at its full extent, the race detector over all, every
+# fault schedule, Intel's OpenCL runtime, Oclgrind, two OpenCL devices and two emulated cards, the drivers of go-gl and gorgonia.org, valgrind, each
+# partner library, and races against peers. One to two hours on two processors. What it installs: see test.sh; and oclgrind, valgrind, and Intel's runtime.
+# It prints a summary and writes it into bench/results/exhaust.txt. EXHAUST="intel_long soak" runs some of its jobs, and writes nothing.
+. "$(dirname "$0")/lib.sh"
+. scripts/packages.sh
+. scripts/checks.sh
+. scripts/opencl.sh
+. scripts/devices.sh
+. scripts/tests.sh
+. scripts/jobs.sh
+
+driver_tags() {
+	bash scripts/gorgonia.sh
+	bash scripts/gogl.sh
+}
+
+bindings() { bash scripts/bindings.sh all; }
+
+# Every operation by every peer, at a size that takes seconds; the program fails where a result is not ours.
+peers() {
+	section "peers: results equal"
+	if ! bash scripts/peers.sh; then
+		leave_out "races against other libraries" "peers.sh could not install them"
+		return
+	fi
+	local raced
+	raced=$(CGO_ENABLED=0 go run ./cmd/volley bench columnar --peers --rows 1e5 --runs 1)
+	printf '%s\n' "$raced"
+	case $raced in
+	*': failed: '*)
+		echo "a peer failed at an operation that it has" >&2
+		exit 1
+		;;
+	esac
+}
+
+# Some sizes by every library, and all tests over both MPIs. Ranks wait for each other by looking: they want the processors for themselves.
+collective_peers() {
+	section "collective operations: results equal"
+	if bash scripts/collective_peers.sh; then
+		CGO_ENABLED=0 go run ./cmd/volley bench collective --peers --sizes 8,4K,1M --ranks 2 --runs 1
+		section "collective operations over MPI"
+		bash scripts/mpi.sh
+	else
+		leave_out "races of collective operations, and those over MPI" "collective_peers.sh could not install the libraries"
+	fi
+}
+
+soak() {
+	section "random faults, 10,000 schedules"
+	bash scripts/collective-soak 10000
+}
+
+go version
+all="checks all_races all_tests cuda_kernels cuda_tables cuda_long intel_long oclgrind_long opencl_kernels opencl_tables opencl_long bindings driver_tags
+gpu_bundle ptx peers"
+alone="collective_peers soak main_job"
+for one in ${EXHAUST:-$all $alone}; do
+	case " $(echo $all $alone) " in *" $one "*) ;; *) echo "exhaust.sh: unknown job $one: known are" $all $alone >&2; exit 2 ;; esac
+	case " $alone " in *" $one "*) job_alone 7200 "$one" ;; *) job 7200 "$one" ;; esac
+done
+run_jobs
+if [ -z "${EXHAUST:-}" ]; then
+	section_end
+	{
+		echo "commit $(git rev-parse HEAD 2>/dev/null || echo unknown)$(git diff --quiet HEAD 2>/dev/null || echo ", with changes")"
+		echo "date $(date -u +%Y-%m-%d)"
+		echo "machine $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) processors"
+		finish
+	} | tee bench/results/exhaust.txt
+else
+	finish
+fi
