@@ -106,7 +106,8 @@ func TestCheckRunsEveryRule(t *testing.T) {
 			"// " + mark + "\nfunc Exported() { panic(1); log.Fatal(2) }\n" + strings.Repeat("\n", maxLines),
 		"kernels/a_test.go": "package kernels\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip() }\n" +
 			"func BenchmarkA(b *testing.B) { b.Run(\"sum\", func(b *testing.B) {}) }\n",
-		"kernels/b.go": string(markStart) + " somehow\npackage kernels\n",
+		"kernels/b.go":              string(markStart) + " somehow\npackage kernels\n",
+		"internal/lint/packages.go": "package lint\n",
 	})
 	all := Check(tree)
 	for _, r := range Rules {
