@@ -75,6 +75,7 @@ func (f *fakeCL) driver() *driver {
 		},
 		buildProgram: func(_, _ handle, options string) status {
 			if f.building != nil {
+				close(f.begun)
 				<-f.building
 			}
 			return f.call("buildProgram", func() status {

@@ -20,10 +20,11 @@ type fakeCL struct {
 	taken   int64 // bytes of buffers that were used
 
 	platforms []fakePlatform
-	capacity  int64                      // bytes of each device; commands that use more fail
-	noCode    bool                       // programs give no binary
-	buildLog  string                     // not empty: builds fail with it
-	building  chan struct{}              // not nil: builds wait until it is closed
+	capacity  int64         // bytes of each device; commands that use more fail
+	noCode    bool          // programs give no binary
+	buildLog  string        // not empty: builds fail with it
+	building  chan struct{} // not nil: a build closes begun and waits until it is closed
+	begun     chan struct{}
 	fault     func(kernel string) status // of launches, when they run; may be nil
 	refuse    func(call string) status   // of calls by the names of driver's fields; may be nil
 	builds    int                        // from source

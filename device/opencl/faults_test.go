@@ -287,9 +287,12 @@ func TestBuildFails(t *testing.T) {
 func TestBuildCanceled(t *testing.T) {
 	f := newFake()
 	d := f.open(t, f.system(t), 0)
-	f.building = make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
+	f.building, f.begun = make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-f.begun
+		cancel()
+	}()
 	_, err := d.LoadModule(ctx, suiteKernels)
 	says(t, err, device.ErrCanceled, "build devicetest")
 	must(t, d.Close())
