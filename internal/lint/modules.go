@@ -21,6 +21,8 @@ var Modules = []Module{
 	{Path: "github.com/apache/arrow/go/v15", In: []string{"interop/arrow15"}},
 	{Path: "golang.org/x/sys", In: []string{"memory", "device/...", "collective/transport/...", "dataloader/order", "internal/crc32c", "internal/dl",
 		"internal/guard", "internal/numa", "internal/pastcopy", "internal/pastsum", "internal/rowcopy", "internal/tier", "kernels/cpu", "table/storage", "bench/...", "cmd/volley"}},
+	{Path: "github.com/klauspost/compress", In: []string{"table/storage"}},
+	{Path: "github.com/pierrec/lz4/v4", In: []string{"table/storage"}},
 	{Path: "github.com/klauspost/cpuid/v2", In: []string{"device/host", "kernels/cpu", "collective/transport/..."}},
 	{Path: "github.com/ebitengine/purego", In: []string{"internal/dl"}},
 	{Path: "github.com/go-gl/cl", In: []string{"device/opencl"}},

@@ -58,7 +58,15 @@ func (a *arena) Allocate(n int) []byte {
 	if int64(n) > a.most || n < 0 {
 		panic(allocationFailed{fmt.Errorf("%w: %d bytes asked for at once, more than the %d that the file's size admits", memory.ErrOutOfMemory, n, a.most)})
 	}
-	block, err := a.from.Allocate(int64(n))
+	return a.give(int64(n))
+}
+
+// give is Allocate of any size: its caller has held it against the file.
+func (a *arena) give(n int64) []byte {
+	if n == 0 {
+		return []byte{}
+	}
+	block, err := a.from.Allocate(n)
 	if err != nil {
 		panic(allocationFailed{err})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -117,16 +118,34 @@ func canceled(ctx context.Context, path string) error {
 	return &Error{Path: path, Kind: device.ErrCanceled, Cause: context.Cause(ctx)}
 }
 
-// guard turns a panic of a decoder into an error: `defer guard(path, &part, &err)`.
+// contradiction is what is said of a file over which a decoder gave up: what it
+// gave up with says something of the decoder.
+const contradiction = "its metadata and its values contradict each other"
+
+// guard turns a panic of a decoder into an error: `defer guard(path, part, &err)`.
 // Decoders of damaged files may panic anywhere.
 func guard(path, part string, err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case allocationFailed:
 		*err = inFile(path, part, p.err, nil)
-	case error:
-		*err = &Error{Path: path, Part: part, Kind: ErrFormat, Text: "the decoder failed", Cause: p}
 	default:
-		*err = &Error{Path: path, Part: part, Kind: ErrFormat, Text: fmt.Sprintf("the decoder failed: %v", p)}
+		*err = &Error{Path: path, Part: part, Kind: ErrFormat, Text: contradiction}
 	}
+}
+
+// decoderError is the error of a decoder that turns its panics into errors
+// itself: of these, the text is left out.
+func decoderError(err error) error {
+	var failed allocationFailed
+	var fault runtime.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &failed):
+		return failed.err
+	case errors.As(err, &fault), strings.Contains(err.Error(), "unknown error while reading"), strings.Contains(err.Error(), "error reading record batch"):
+		return errors.New(contradiction)
+	}
+	return err
 }

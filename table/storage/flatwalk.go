@@ -141,14 +141,27 @@ func checkMessage(b []byte) (kind, body int64, ok bool) {
 // ipcBlock is where a message of an IPC file is.
 type ipcBlock struct{ offset, meta, body int64 }
 
-// checkFooter walks a Footer and gives its blocks.
-func checkFooter(b []byte) (dictionaries, batches []ipcBlock, ok bool) {
+// ipcFooterParts is what a footer says.
+type ipcFooterParts struct {
+	dictionaries, batches []ipcBlock
+	schema                []byte // as a message
+}
+
+// checkFooter walks a Footer.
+func checkFooter(b []byte) (f ipcFooterParts, ok bool) {
 	w := newFlatWalk(b)
 	table := w.u32(0)
+	schema := int64(0)
 	if at := w.field(table, 1); at != 0 {
-		w.schema(w.follow(at))
-	} else {
-		return nil, nil, false
+		schema = w.follow(at)
+		w.schema(schema)
+	}
+	if schema == 0 {
+		return f, false
+	}
+	version := int64(0)
+	if at := w.field(table, 0); at != 0 {
+		version = w.u16(at)
 	}
 	blocks := func(id int64) (all []ipcBlock) {
 		start, n := w.vector(table, id, 24)
@@ -158,7 +171,23 @@ func checkFooter(b []byte) (dictionaries, batches []ipcBlock, ok bool) {
 		}
 		return all
 	}
-	dictionaries, batches = blocks(2), blocks(3)
+	f.dictionaries, f.batches = blocks(2), blocks(3)
 	w.each(table, 4, func(int64) {})
-	return dictionaries, batches, !w.bad
+	f.schema = schemaMessage(b, schema, version)
+	return f, !w.bad
+}
+
+// schemaMessage is the message of a Schema that lies somewhere in b.
+func schemaMessage(b []byte, schema, version int64) []byte {
+	const head, vtable, table = 64, 8, 24
+	m := make([]byte, head, head+len(b))
+	binary.LittleEndian.PutUint32(m, table)
+	for i, v := range []uint16{12, 16, 4, 6, 8, 0} { // sizes of both, and where version, kind, header and length of the body are
+		binary.LittleEndian.PutUint16(m[vtable+2*i:], v)
+	}
+	binary.LittleEndian.PutUint32(m[table:], table-vtable)
+	binary.LittleEndian.PutUint16(m[table+4:], uint16(version))
+	m[table+6] = ipcSchema
+	binary.LittleEndian.PutUint32(m[table+8:], uint32(head+schema-(table+8)))
+	return append(m, b...)
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -19,8 +20,29 @@ import (
 // as they were read; a batch is read whole, whatever columns are asked for,
 // since its body is one block.
 type IPCSource struct {
-	paths []string
-	err   error
+	paths   []string
+	options IPCReadOptions
+	err     error
+}
+
+// IPCReadOptions say how Arrow IPC is read.
+type IPCReadOptions struct {
+	// MaxUnpacked is the most bytes that the compressed buffers of one record
+	// batch may become; 0 is 256 MiB, or 1,024 times what they take compressed,
+	// whichever is more. A batch that announces more is an ErrOutOfMemory that
+	// says both sizes, before anything is allocated for it. Memory grows with
+	// what is decoded and not with what is announced.
+	MaxUnpacked int64
+}
+
+// With is the same files, read with other options.
+func (s *IPCSource) With(o IPCReadOptions) *IPCSource {
+	other := *s
+	other.options = o
+	if other.err == nil && o.MaxUnpacked < 0 {
+		other.err = &Error{Path: s.paths[0], Part: "options", Kind: device.ErrMismatch, Text: fmt.Sprintf("MaxUnpacked is %d", o.MaxUnpacked)}
+	}
+	return &other
 }
 
 // IPC is the source of files and globs. Whether one is a file or a stream is
@@ -39,7 +61,7 @@ func (s *IPCSource) Schema(ctx context.Context) (*arrow.Schema, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	f, err := openIPC(ctx, s.paths[0], memory.Heap)
+	f, err := openIPC(ctx, s.paths[0], memory.Heap, s.options)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +79,7 @@ func (s *IPCSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOp
 	if err != nil {
 		return nil, err
 	}
-	scan := &ipcScan{backend: b, paths: s.paths, first: first, want: want}
+	scan := &ipcScan{backend: b, paths: s.paths, options: s.options, first: first, want: want}
 	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
 }
 
@@ -71,7 +93,7 @@ func (f *ipcFile) columns() *arrow.Schema   { return f.schema }
 func (s *ipcStream) columns() *arrow.Schema { return s.schema }
 
 // openIPC opens a file as what it begins as.
-func openIPC(ctx context.Context, path string, from memory.Allocator) (ipcInput, error) {
+func openIPC(ctx context.Context, path string, from memory.Allocator, o IPCReadOptions) (ipcInput, error) {
 	if err := canceled(ctx, path); err != nil {
 		return nil, err
 	}
@@ -79,7 +101,7 @@ func openIPC(ctx context.Context, path string, from memory.Allocator) (ipcInput,
 	if err != nil {
 		return nil, err
 	}
-	f, err := openIPCInput(ctx, in, from)
+	f, err := openIPCInput(ctx, in, from, o)
 	if err != nil {
 		in.close()
 		return nil, err
@@ -87,7 +109,7 @@ func openIPC(ctx context.Context, path string, from memory.Allocator) (ipcInput,
 	return f, nil
 }
 
-func openIPCInput(ctx context.Context, in *input, from memory.Allocator) (ipcInput, error) {
+func openIPCInput(ctx context.Context, in *input, from memory.Allocator, o IPCReadOptions) (ipcInput, error) {
 	if in.size == 0 {
 		return nil, damaged(in.path, "", "the file is empty")
 	}
@@ -96,13 +118,13 @@ func openIPCInput(ctx context.Context, in *input, from memory.Allocator) (ipcInp
 		return nil, inFile(in.path, "", err, device.ErrUnavailable)
 	}
 	if string(head) == ipcMagic {
-		f, err := openIPCFile(ctx, in, from)
+		f, err := openIPCFile(ctx, in, from, o)
 		if err != nil {
 			return nil, err
 		}
 		return f, nil
 	}
-	s, err := openIPCStream(ctx, in, from)
+	s, err := openIPCStream(ctx, in, from, o)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +135,7 @@ func openIPCInput(ctx context.Context, in *input, from memory.Allocator) (ipcInp
 type ipcScan struct {
 	backend *kernels.Backend
 	paths   []string // yet to open
+	options IPCReadOptions
 	first   *arrow.Schema
 	want    *arrow.Schema
 
@@ -138,7 +161,7 @@ func (s *ipcScan) next(ctx context.Context) (job, error) {
 		if len(s.paths) == 0 {
 			return nil, io.EOF
 		}
-		in, err := openIPC(ctx, s.paths[0], hostMemory(s.backend))
+		in, err := openIPC(ctx, s.paths[0], hostMemory(s.backend), s.options)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -22,7 +23,7 @@ type ipcStream struct {
 }
 
 // openIPCStream reads the schema of a stream. ctx ends later reads too.
-func openIPCStream(ctx context.Context, in *input, from memory.Allocator) (s *ipcStream, err error) {
+func openIPCStream(ctx context.Context, in *input, from memory.Allocator, o IPCReadOptions) (s *ipcStream, err error) {
 	a := newArena(from, largestBlock(in.size))
 	defer func() {
 		if err != nil {
@@ -30,10 +31,13 @@ func openIPCStream(ctx context.Context, in *input, from memory.Allocator) (s *ip
 		}
 	}()
 	defer guard(in.path, "schema", &err)
-	messages := &ipcMessages{in: in, r: bufio.NewReaderSize(&until{ctx: ctx, in: in}, 1<<16), arena: a}
+	messages := &ipcMessages{in: in, r: bufio.NewReaderSize(&until{ctx: ctx, in: in}, 1<<16), unpacker: unpacker{ctx, a, o.MaxUnpacked}}
 	reader, err := ipc.NewReaderFromMessageReader(messages, ipc.WithAllocator(a))
 	if err != nil {
-		return nil, inFile(in.path, "schema", err, ErrFormat)
+		return nil, inFile(in.path, "schema", decoderError(err), ErrFormat)
+	}
+	for _, field := range reader.Schema().Fields() {
+		messages.types = append(messages.types, field.Type)
 	}
 	s = &ipcStream{input: in, arena: a, reader: reader, schema: memory.HeldSchema(arrow.NewSchema(reader.Schema().Fields(), nil))}
 	if err = distinctNames(in.path, s.schema); err != nil {
@@ -51,7 +55,7 @@ func (s *ipcStream) record(i int) (rec arrow.RecordBatch, err error) {
 	case err == io.EOF:
 		return nil, io.EOF
 	case err != nil:
-		return nil, inFile(s.path, recordBatch(i), err, ErrFormat)
+		return nil, inFile(s.path, recordBatch(i), decoderError(err), ErrFormat)
 	case rec == nil: // the stream ended between its schema and its dictionaries
 		return nil, io.EOF
 	}
@@ -69,10 +73,11 @@ func (s *ipcStream) close() {
 // that each message is held against what is left of the file, and walked,
 // before anything is allocated by what it says.
 type ipcMessages struct {
+	unpacker
 	in    *input
 	r     *bufio.Reader
 	pos   int64
-	arena *arena
+	types []arrow.DataType // of the columns, once they are known
 	last  *ipc.Message
 }
 
@@ -102,20 +107,42 @@ func (m *ipcMessages) Message() (*ipc.Message, error) {
 	if err := m.read(meta); err != nil {
 		return nil, err
 	}
-	_, body, ok := checkMessage(meta)
-	if !ok || body > m.in.size-m.pos {
+	kind, size, ok := checkMessage(meta)
+	if !ok || size > m.in.size-m.pos {
 		return nil, damaged(m.in.path, "", "the message that ends at offset %d is damaged or cut short", m.pos)
 	}
-	buf := arrowmem.NewResizableBuffer(m.arena)
+	buf := arrowmem.NewResizableBuffer(m.from)
 	defer buf.Release()
-	buf.Resize(int(body))
+	buf.Resize(int(size))
+	at := m.pos - n
 	if err := m.read(buf.Bytes()); err != nil {
 		return nil, err
 	}
+	body, err := m.body(meta, kind, buf)
+	if err != nil {
+		return nil, inFile(m.in.path, fmt.Sprintf("message at offset %d", at), err, ErrFormat)
+	}
+	defer body.Release()
 	head := arrowmem.NewBufferBytes(meta)
 	defer head.Release()
-	m.last = ipc.NewMessage(head, buf)
+	m.last = ipc.NewMessage(head, body)
 	return m.last, nil
+}
+
+// body is a message's body, unpacked where it is a batch or a dictionary.
+func (m *ipcMessages) body(meta []byte, kind int64, buf *arrowmem.Buffer) (*arrowmem.Buffer, error) {
+	if kind != ipcBatch && kind != ipcDictionary {
+		buf.Retain()
+		return buf, nil
+	}
+	b, err := bodyOf(meta, kind, int64(buf.Len()))
+	if err == nil && kind == ipcBatch {
+		err = b.check(m.types)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.unpack(meta, &b, buf)
 }
 
 // length reads what stands in front of a message: since version 0.15 of the

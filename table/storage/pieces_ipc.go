@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -18,7 +17,7 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 		return s.err
 	}
 	for _, path := range s.paths {
-		in, err := openIPC(ctx, path, hostMemory(b))
+		in, err := openIPC(ctx, path, hostMemory(b), s.options)
 		if err != nil {
 			return err
 		}
@@ -72,18 +71,11 @@ type ipcHead struct {
 // head reads the metadata of batch i.
 func (f *ipcFile) head(i int) (h ipcHead, err error) {
 	defer guard(f.path, recordBatch(i), &err)
-	b := f.batches[i]
-	if err := checkBlock(f.input, b, ipcBatch); err != nil {
+	meta, err := checkBlock(f.input, f.batches[i], ipcBatch)
+	if err != nil {
 		return h, inFile(f.path, recordBatch(i), err, ErrFormat)
 	}
-	meta := make([]byte, b.meta)
-	if _, err := f.ReadAt(meta, b.offset); err != nil {
-		return h, inFile(f.path, recordBatch(i), err, ErrFormat)
-	}
-	if binary.LittleEndian.Uint32(meta) == 0xFFFFFFFF {
-		meta = meta[4:]
-	}
-	w := newFlatWalk(meta[4:])
+	w := newFlatWalk(meta)
 	batch := w.follow(w.field(w.u32(0), 2))
 	if at := w.field(batch, 0); at != 0 {
 		h.rows = w.i64(at)
@@ -173,7 +165,7 @@ func mapIPC(ctx context.Context, path string) (*ipcFile, error) {
 		return fail(inFile(path, "", err, device.ErrUnavailable))
 	}
 	mapped := memory.Wrap(bytes, release)
-	f, err := openMapped(in, mapped)
+	f, err := openMapped(ctx, in, mapped)
 	if err != nil {
 		mapped.Release()
 		return fail(err)

@@ -354,9 +354,9 @@ func writeError(path string, err error) error { return inFile(path, "", err, nil
 func guardWrite(path string, err *error) {
 	switch p := recover().(type) {
 	case nil:
-	case error:
-		*err = inFile(path, "", fmt.Errorf("the encoder failed: %w", p), nil)
+	case allocationFailed:
+		*err = inFile(path, "", p.err, nil)
 	default:
-		*err = &Error{Path: path, Text: fmt.Sprintf("the encoder failed: %v", p)}
+		*err = &Error{Path: path, Kind: device.ErrUnsupported, Text: "the format's encoder does not take these values"}
 	}
 }
