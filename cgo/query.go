@@ -30,6 +30,18 @@ func (p *plan) drop() {
 
 func (*plan) kind() string { return "query" }
 
+// placed is the query where it says that it runs, and on the best device where it reads files alone and does not say.
+func (p *plan) placed() (*table.Query, error) {
+	if p.q.Backend() != nil {
+		return p.q, nil
+	}
+	b, err := backend(0)
+	if err != nil {
+		return nil, err
+	}
+	return p.q.On(b), nil
+}
+
 // givePlan hands out a query over the tables of its parts, unless it could not be built.
 func givePlan(out *C.uintptr_t, q *table.Query, parts ...*plan) error {
 	if err := q.Err(); err != nil {
@@ -192,7 +204,11 @@ func collected(name string, h, t C.uintptr_t, out *C.uintptr_t, run func(*table.
 			return nil, err
 		}
 		return func(ctx context.Context) (outcome, error) {
-			made, err := run(p.q, ctx)
+			q, err := p.placed()
+			if err != nil {
+				return outcome{}, err
+			}
+			made, err := run(q, ctx)
 			return giveFailable(out, &tableObject{made}, err)
 		}, nil
 	})
@@ -206,7 +222,11 @@ func go_volley_query_explain(h, t C.uintptr_t, out **C.char) C.int32_t {
 			return nil, err
 		}
 		return func(ctx context.Context) (outcome, error) {
-			s, err := p.q.Explain(ctx)
+			q, err := p.placed()
+			if err != nil {
+				return outcome{}, err
+			}
+			s, err := q.Explain(ctx)
 			return outcome{commit: func() { *out = C.CString(s) }}, err
 		}, nil
 	})

@@ -144,13 +144,17 @@ type batchOrError struct {
 // streamQuery is a stream of what a query gives, which runs ahead by one batch. The schema is that of its first batch, so the stream begins with
 // that; a query without a batch is collected for its schema.
 func streamQuery(ctx context.Context, p *plan) (*streamObject, error) {
+	q, err := p.placed()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan batchOrError)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(batches)
-		feed(ctx, p.q.Batches(ctx), batches)
+		feed(ctx, q.Batches(ctx), batches)
 	}()
 	s := &streamObject{}
 	var first *table.Batch
@@ -174,7 +178,7 @@ func streamQuery(ctx context.Context, p *plan) (*streamObject, error) {
 	p.hold()
 	b, err := s.next()
 	if err == nil && b == nil {
-		s.schema, err = schemaOf(ctx, p)
+		s.schema, err = schemaOf(ctx, q)
 	} else if err == nil {
 		first, s.schema = b, b.Schema()
 	}
@@ -186,8 +190,8 @@ func streamQuery(ctx context.Context, p *plan) (*streamObject, error) {
 }
 
 // schemaOf is the schema of a query that gives no rows.
-func schemaOf(ctx context.Context, p *plan) (*arrow.Schema, error) {
-	t, err := p.q.Collect(ctx)
+func schemaOf(ctx context.Context, q *table.Query) (*arrow.Schema, error) {
+	t, err := q.Collect(ctx)
 	if err != nil {
 		return nil, err
 	}

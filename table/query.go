@@ -15,6 +15,7 @@ import (
 type Query struct {
 	plan    node
 	backend *kernels.Backend
+	tables  bool // the plan reads tables, which tie it to their backend
 	err     error
 }
 
@@ -29,7 +30,7 @@ func From(t *Table) *Query { return t.Query() }
 
 // Query is a query of all rows and columns of the table.
 func (t *Table) Query() *Query {
-	return &Query{plan: &tableNode{table: t, out: t.schema}, backend: t.backend}
+	return &Query{plan: &tableNode{table: t, out: t.schema}, backend: t.backend, tables: true}
 }
 
 // Query gives q itself, so that it is a Relation.
@@ -39,15 +40,23 @@ func (q *Query) Query() *Query { return q }
 // runs, unless it is joined to a table, whose backend it then takes.
 func Scan(s Source) *Query { return &Query{plan: &scanNode{source: s}} }
 
-// On runs the query on a backend. Tables of the plan must live there.
+// On runs the query on a backend. Tables of the plan must live there; a query
+// over sources alone runs where the last On says.
 func (q *Query) On(b *kernels.Backend) *Query {
 	next := *q
-	if next.backend != nil && next.backend != b && next.err == nil {
+	if b == nil {
+		return q.then(nil, fmt.Errorf("%w: On without a backend", device.ErrMismatch))
+	}
+	if q.tables && q.backend != b && next.err == nil {
 		next.err = fmt.Errorf("%w: On(%s) for a query over a table on %s", device.ErrMismatch, b.Device.Name(), q.backend.Device.Name())
 	}
 	next.backend = b
 	return &next
 }
+
+// Backend is where the query runs: that of its tables, or what On said; nil
+// where neither says.
+func (q *Query) Backend() *kernels.Backend { return q.backend }
 
 // Err is the first error made in the chain so far, or nil.
 func (q *Query) Err() error { return q.err }
@@ -57,7 +66,7 @@ func (q *Query) then(n node, err error) *Query {
 	if q.err != nil {
 		return q
 	}
-	return &Query{plan: n, backend: q.backend, err: err}
+	return &Query{plan: n, backend: q.backend, tables: q.tables, err: err}
 }
 
 // with continues the chain with a node over q and another query.
@@ -69,7 +78,7 @@ func (q *Query) with(r Relation, make func(other node) node) *Query {
 		return q.then(nil, fmt.Errorf("%w: no table or query given", device.ErrMismatch))
 	}
 	other := r.Query()
-	next := &Query{backend: q.backend, err: other.err}
+	next := &Query{backend: q.backend, tables: q.tables || other.tables, err: other.err}
 	if next.backend == nil {
 		next.backend = other.backend
 	}

@@ -379,7 +379,7 @@ VOLLEY_API int32_t volley_query_table(const volley_table* table, volley_query** 
 VOLLEY_API int32_t volley_scan_parquet(const char* const* paths, int64_t count, volley_query** out);
 VOLLEY_API int32_t volley_scan_csv(const char* const* paths, int64_t count, const volley_csv_options* options, volley_query** out);
 VOLLEY_API int32_t volley_scan_ipc(const char* const* paths, int64_t count, volley_query** out);
-/* Runs the query on a device; queries over files alone need one. */
+/* Runs the query on a device: that of its tables, where it reads any. A query over files alone runs where this was last said, and else on the best device. */
 VOLLEY_API int32_t volley_query_on(const volley_query* query, const volley_device* device, volley_query** out);
 VOLLEY_API int32_t volley_query_filter(const volley_query* query, const volley_expr* condition, volley_query** out);
 VOLLEY_API int32_t volley_query_select(const volley_query* query, const volley_expr* const* items, int64_t count, volley_query** out);
