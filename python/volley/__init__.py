@@ -36,6 +36,10 @@ from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, r
 from .user import register
 
 
+__version__ = "0.1.0"
+"""The version of the package, which is pyproject's."""
+
+
 def version() -> str:
     """The version of the library that is loaded."""
     return _take_text("volley_version")

@@ -8,9 +8,10 @@ import threading
 from collections.abc import Iterable, Sequence
 from ctypes import byref, c_char_p, c_int64, c_void_p
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex
 
 from . import _abi
+from ._calls import in_words, say, shown
 from ._drivers import keep_apart
 from ._numbers import check_arguments
 from .errors import OF_STATUS, Closed, Internal, VolleyError
@@ -45,7 +46,7 @@ def library() -> ctypes.CDLL:
 def failure(status: int) -> VolleyError:
     """The exception of a status, with what the library says about it."""
     e = library().volley_last_error().contents
-    text = (e.message or b"").decode("utf-8", "replace")
+    text = in_words((e.message or b"").decode("utf-8", "replace"))
     return OF_STATUS.get(status, Internal)(text, (e.kind or b"").decode(), (e.device or b"").decode())
 
 
@@ -56,17 +57,24 @@ def call(name: str, *args: Any) -> None:
     try:
         status = function(*args)
     except ctypes.ArgumentError:
-        _look_for_closed(args)
-        raise
+        raise _wrong(function, args) from None
     if status != _abi.OK:
         raise failure(status)
 
 
-def _look_for_closed(args: Sequence[Any]) -> None:
-    """Raises Closed if an object among the arguments was closed: ctypes makes an error of its own of that."""
-    for a in args:
+_WANTED = {ctypes.c_int64: "a whole number", ctypes.c_int32: "a whole number", ctypes.c_uint64: "a whole number", c_char_p: "a text"}
+
+
+def _wrong(function: Any, args: Sequence[Any]) -> TypeError:
+    """The error of an argument that C does not take: that it was closed, or what it has to be."""
+    for a, kind in zip(args, function.argtypes):
         if isinstance(a, Handle):
             a._handle  # noqa: B018
+        try:
+            kind.from_param(a)
+        except TypeError:
+            return TypeError(say(f"{_WANTED.get(kind, 'an object of volley')} is wanted, not {shown(a)}", a))
+    return TypeError(say(f"{shown(args)} are no arguments"))
 
 
 def long_call(name: str, args: Sequence[Any], outs: Sequence[Any] = ()) -> None:
@@ -82,8 +90,7 @@ def long_call(name: str, args: Sequence[Any], outs: Sequence[Any] = ()) -> None:
         else:
             status = _patient(lib, function, args, outs, who)
     except ctypes.ArgumentError:
-        _look_for_closed(args)
-        raise
+        raise _wrong(function, args) from None
     if status != _abi.OK:
         raise failure(status)
 
@@ -159,9 +166,9 @@ def texts(values: Iterable[str]) -> Any:
 def encode(value: str) -> bytes:
     """A text as C takes it: without NULs."""
     if not isinstance(value, str):
-        raise TypeError(f"a str is wanted, not {type(value).__name__}")
+        raise TypeError(say(f"a str is wanted, not {shown(value)}", value))
     if "\0" in value:
-        raise ValueError("a text with a NUL")
+        raise ValueError(say("a text with a NUL", value))
     return value.encode()
 
 
@@ -177,13 +184,19 @@ class Handle:
     @property
     def _handle(self) -> int:
         if self._value is None:
-            raise Closed(f"this {type(self).__name__} was closed", "closed")
+            raise Closed(say(f"this {type(self).__name__.lstrip('_')} was closed", self), "closed")
         return self._value
 
     @property
     def _as_parameter_(self) -> int:
         """What ctypes hands to C for the object, which it keeps alive for the call."""
         return self._handle
+
+    _stays: ClassVar[str] = "it belongs to this process"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """An object is a number that means something in this process alone: what has no pickle of its own has none."""
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {self._stays}")
 
     def close(self) -> None:
         """Gives the object back now; later use is an error."""
@@ -201,7 +214,14 @@ class Handle:
 
 def handles(objects: Sequence[Handle]) -> Any:
     """A list of objects as C takes it. The caller keeps the objects."""
-    return (c_void_p * max(1, len(objects)))(*[o._handle for o in objects])
+    return (c_void_p * max(1, len(objects)))(*[handle_of(o) for o in objects])
+
+
+def handle_of(o: Any, what: str = "an object of volley") -> int:
+    """An object as C takes it."""
+    if not isinstance(o, Handle):
+        raise TypeError(say(f"{what} is wanted, not {shown(o)}", o))
+    return o._handle
 
 
 def make(name: str, *args: Any) -> int:

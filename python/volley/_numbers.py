@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from ctypes import Structure, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from typing import Any
 
+from ._calls import say, shown
+
 _RANGES: dict[Any, tuple[int, int]] = {
     c_int32: (-(2**31), 2**31 - 1),
     c_uint32: (0, 2**32 - 1),
@@ -19,14 +21,14 @@ def check(name: str, kind: Any, value: Any) -> None:
     """Raises OverflowError where an integer is none of a type of C."""
     least, most = _RANGES.get(kind, (0, 0))
     if most and isinstance(value, int) and not least <= value <= most:
-        raise OverflowError(f"{name} is {value}, and has to be {least} to {most}")
+        raise OverflowError(say(f"{name} is {value}, and has to be {least} to {most}", value))
 
 
 def check_arguments(function: Any, args: Sequence[Any]) -> None:
     """check of those arguments of a function of the library that may be too large."""
     for i, a in enumerate(args):
         if isinstance(a, int) and not 0 <= a < 2**31:
-            check(f"argument {i + 1} of {function.__name__}", function.argtypes[i], a)
+            check("a number", function.argtypes[i], a)
 
 
 class Checked(Structure):
@@ -36,4 +38,16 @@ class Checked(Structure):
         kinds = {name: kind for name, kind, *_ in self._fields_}
         for name, value in [*zip(kinds, values), *fields.items()]:
             check(name, kinds.get(name), value)
-        super().__init__(*values, **fields)
+        try:
+            super().__init__(*values, **fields)
+        except TypeError:
+            raise self._wrong([*zip(kinds, values), *fields.items()]) from None
+
+    def _wrong(self, given: Sequence[tuple[str, Any]]) -> TypeError:
+        """The error of the field that C does not take."""
+        for name, value in given:
+            try:
+                setattr(self, name, value)
+            except TypeError as e:
+                return TypeError(say(f"{name} is {shown(value)}: {e}", value))
+        return TypeError(say(f"a {type(self).__name__} has no such fields"))

@@ -145,10 +145,18 @@ def _moment(code: str) -> Callable[[int], Any]:
         return _guarded(lambda v: (_ZERO + micros(v)).replace(tzinfo=None))
     if zone == "UTC":
         return _guarded(lambda v: _ZERO + micros(v))
+    place = _place(zone)
+    return _guarded(lambda v: (_ZERO + micros(v)).astimezone(place))
+
+
+def _place(zone: str) -> _dt.tzinfo:
+    """A time zone by its name, or its offset: "+05:30"."""
     from zoneinfo import ZoneInfo
 
-    place = ZoneInfo(zone)
-    return _guarded(lambda v: (_ZERO + micros(v)).astimezone(place))
+    if zone[:1] in ("+", "-"):
+        hours, _, minutes = zone[1:].partition(":")
+        return _dt.timezone((-1 if zone[0] == "-" else 1) * _dt.timedelta(hours=int(hours[:2]), minutes=int(minutes or hours[2:] or 0)))
+    return ZoneInfo(zone)
 
 
 def _guarded(f: Callable[[int], Any]) -> Callable[[int], Any]:

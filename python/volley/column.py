@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
+import datetime as _dt
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from . import _abi, _capsule, _cuda, _memory, _tensor
+from . import _abi, _capsule, _cuda, _memory, _tensor, _times
 from ._library import Handle, call, long_make, make, take_number, take_text
 from ._memory import NUMBERS
+from ._calls import say, shown
+from ._lists import from_list
+from ._pickle import reduce_column
+from ._rows import number, rows_of, window
 from ._values import pylist
-from .device import Device, device_of, no_host_memory, place_of
+from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
 from .errors import Unsupported
 
 if TYPE_CHECKING:
@@ -52,6 +59,17 @@ class Column(Handle):
         Handle.__init__(c, handle)
         return c
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A pickle carries the values, of a slice its own, and the name of the device that they are moved to again."""
+        return reduce_column(self, int(protocol))
+
+    def __copy__(self) -> Column:
+        """Another object of the same memory, which nobody changes."""
+        return self.slice(0)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Column:
+        return self.__copy__()
+
     def __len__(self) -> int:
         return take_number("volley_column_length", self)
 
@@ -79,12 +97,12 @@ class Column(Handle):
         return self if self.__dlpack_device__()[0] == 1 else self.to("cpu")
 
     def slice(self, offset: int, length: int | None = None) -> Column:
-        """Values from offset on, without a copy.
+        """Values from offset on, from the end where it is below 0, without a copy.
 
         >>> Column([1, 2, 3, 4]).slice(1, 2)
         <Column int64 of 2: 2, 3>
         """
-        return Column._of(make("volley_column_slice", self, offset, len(self) - offset if length is None else length))
+        return Column._of(make("volley_column_slice", self, *window(offset, length, len(self))))
 
     def _view(self) -> _abi.volley_array:
         view = _abi.volley_array(size=ctypes.sizeof(_abi.volley_array))
@@ -107,13 +125,74 @@ class Column(Handle):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.to_pylist())
 
-    def __getitem__(self, i: int) -> Any:
-        if not isinstance(i, int):
-            raise TypeError(f"column[i] gives a value, column.slice(offset, length) a part; not {i!r}")
+    # Comparisons, which make masks.
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise TypeError("a column has no truth value: use & | ~ of masks in place of and, or, not; len(column) says whether it has values")
+
+    def _compared(self, op: str, *others: Any) -> Column:
+        """What an operation of expressions makes of the column and of values, or columns as long as it."""
+        from ._masks import compared
+
+        return compared(self, op, others)
+
+    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+        """Where the values are equal, as a column of bools: null where one is null."""
+        return self._compared("eq", other)
+
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+        return self._compared("ne", other)
+
+    def __lt__(self, other: Any) -> Column:
+        return self._compared("lt", other)
+
+    def __le__(self, other: Any) -> Column:
+        return self._compared("le", other)
+
+    def __gt__(self, other: Any) -> Column:
+        return self._compared("gt", other)
+
+    def __ge__(self, other: Any) -> Column:
+        return self._compared("ge", other)
+
+    def __and__(self, other: Any) -> Column:
+        return self._compared("and", other)
+
+    def __or__(self, other: Any) -> Column:
+        return self._compared("or", other)
+
+    def __xor__(self, other: Any) -> Column:
+        return self._compared("xor", other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Column:
+        return self._compared("not")
+
+    @overload
+    def __getitem__(self, i: SupportsIndex) -> Any: ...
+
+    @overload
+    def __getitem__(self, i: builtins.slice | Column | Iterable[Any]) -> Column: ...
+
+    def __getitem__(self, i: Any) -> Any:
+        """A value by its number, from the end where it is below 0; a part by a slice, or by a mask.
+
+        >>> c = Column([1, 2, 3, 4])
+        >>> c[-1], c[1:3].to_pylist(), c[c > 2].to_pylist()
+        (4, [2, 3], [3, 4])
+        """
         n = len(self)
-        if not -n <= i < n:
-            raise IndexError(f"value {i} of a column of {n}")
-        return self.slice(i % n, 1).to_pylist()[0]
+        if isinstance(i, builtins.slice):
+            return self.slice(*rows_of(i, n))
+        if isinstance(i, (Column, list)) or getattr(i, "shape", ()) != ():
+            return self.to_frame("values").filter(i).column("values")
+        at = number(i, "column[i] takes the number of a value, a slice or a mask")
+        if not -n <= at < n:
+            raise IndexError(say(f"value {at} of a column of {n}", i))
+        return self.slice(at % n, 1).to_pylist()[0]
 
     def __repr__(self) -> str:
         n = len(self)
@@ -188,7 +267,7 @@ class Column(Handle):
         """The numbers as a read-only buffer: ``memoryview(column)`` from Python 3.12 on, ``column.buffer()`` before."""
         dtype = self.dtype
         if self.__dlpack_device__()[0] != 1:
-            raise BufferError(f"a column on {self.device.name}: bring it to the host first, to(\"cpu\")")
+            raise BufferError(say(f"a column on {self.device.name}: bring it to the host first, .to(\"cpu\")"))
         if dtype not in NUMBERS or self.null_count or dtype == "float16" and sys.version_info < (3, 12):  # memoryviews had no halves
             raise BufferError(f"a column of {dtype} with {self.null_count} nulls: a buffer is of numbers without nulls")
         if flags & 1:
@@ -213,10 +292,7 @@ class Column(Handle):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy as np
 
-        if self.__dlpack_device__()[0] != 1:
-            if copy is False:
-                raise ValueError(f"a column on {self.device.name} is an array of NumPy only as a copy")
-            return self.to("cpu").__array__(dtype)
+        no_array("column", self.__dlpack_device__())
         mine, nulls = self.dtype, self.null_count
         if _typestr(mine) is not None and not nulls:
             a = np.asarray(_Shared(self, self.__array_interface__))
@@ -245,7 +321,7 @@ class Column(Handle):
 
         Nulls of numbers become NaN, those of times NaT, others None.
         """
-        return self.__array__()
+        return self._near().__array__()
 
     def to_arrow(self) -> Any:
         """A pyarrow array: of the same memory, or a copy of a device's."""
@@ -255,6 +331,7 @@ class Column(Handle):
 
     def to_torch(self) -> Any:
         """A PyTorch tensor of the same memory, which must not be written to; of bools a copy, a byte each."""
+        no_framework("column", self.__dlpack_device__(), "PyTorch")
         import torch
 
         if self.dtype == "bool" and not self.null_count and len(self):
@@ -263,6 +340,7 @@ class Column(Handle):
 
     def to_jax(self) -> Any:
         """A JAX array, of the same memory where JAX takes it: it wants memory that begins at a multiple of 64 bytes, and 64-bit types enabled."""
+        no_framework("column", self.__dlpack_device__(), "JAX")
         import jax.numpy
 
         return jax.numpy.from_dlpack(self)
@@ -281,6 +359,12 @@ class _Shared:
         self.owner, self.__array_interface__ = owner, interface
 
 
+def is_scalar(value: Any) -> bool:
+    """Whether it is one value, and not values that a column is made of."""
+    known = (str, bytes, bool, int, float, Decimal, _dt.date, _dt.time, _dt.timedelta)
+    return value is None or isinstance(value, known) or getattr(value, "shape", None) == () and type(value).__module__ == "numpy" and not hasattr(value, "__len__")
+
+
 def _typestr(dtype: str) -> str | None:
     """A type as NumPy's array interface has it, None where there is none."""
     if dtype in NUMBERS:
@@ -294,6 +378,10 @@ def _typestr(dtype: str) -> str | None:
 
 def _import(data: Any, dtype: str | None, validate: str) -> int:
     options = import_options(validate)
+    if _times.is_of(data) and not hasattr(data, "__arrow_c_array__") and not hasattr(data, "__arrow_c_stream__"):
+        handle = _times.of_array(data, dtype)
+        if handle is not None:
+            return handle
     if dtype is None:
         if hasattr(data, "__arrow_c_array__"):
             schema, exported = _capsule.pair(data.__arrow_c_array__(), "__arrow_c_array__")
@@ -314,8 +402,8 @@ def _import(data: Any, dtype: str | None, validate: str) -> int:
                 array, described = _cuda.of_interface(data)
                 return _from_device(ctypes.addressof(array), ctypes.addressof(described), options)
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) or hasattr(data, "tolist") and getattr(data, "ndim", 1) == 1:
-        return _memory.from_list(data.tolist() if hasattr(data, "tolist") else list(data), dtype)
-    raise TypeError(f"a {type(data).__name__} is nothing that a column is made of: it has no Arrow or DLPack protocol, no buffer, and is no list")
+        return from_list(data.tolist() if hasattr(data, "tolist") else list(data), dtype)
+    raise TypeError(say(f"{shown(data)} is nothing that a column is made of: it has no Arrow or DLPack protocol, no buffer, and is no list", data))
 
 
 def _from_device(array: int, schema: int, options: Any) -> int:

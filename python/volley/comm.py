@@ -97,6 +97,8 @@ class Request(Handle):
         r._comm, r._arrays, r._result = comm, arrays, result
         return r
 
+    _stays = "it is an operation of this process that runs"
+
     @property
     def done(self) -> bool:
         """Whether the operation has ended."""
@@ -169,6 +171,8 @@ class Comm(Handle):
         c = cls.__new__(cls)
         Handle.__init__(c, handle)
         return c
+
+    _stays = "it is this process's place among the ranks: each rank opens its own"
 
     def __enter__(self) -> Comm:
         return self

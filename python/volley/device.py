@@ -5,9 +5,12 @@ from __future__ import annotations
 import ctypes
 from ctypes import byref, c_int64, c_uint64, c_void_p
 from dataclasses import dataclass
+from typing import Any, SupportsIndex
 
 from . import _abi
+from ._calls import say, shown
 from ._library import Handle, call, encode, library, make, take_text
+from .errors import Unsupported
 
 
 class Device(Handle):
@@ -28,6 +31,10 @@ class Device(Handle):
         d = cls.__new__(cls)
         Handle.__init__(d, handle)
         return d
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A pickle carries the name."""
+        return Device, (self.name,)
 
     @property
     def name(self) -> str:
@@ -85,7 +92,11 @@ def devices() -> list[DeviceInfo]:
 
 def device_of(device: Device | str | None) -> Device | None:
     """A device, or that of a name; None is the best there is."""
-    return _named(device) if isinstance(device, str) else device
+    if device is None or isinstance(device, Device):
+        return device
+    if not isinstance(device, str):
+        raise TypeError(say(f"a device is a Device or the name of one, such as \"cpu\", not {shown(device)}", device))
+    return _named(device)
 
 
 _KINDS = {"cpu": 1, "cuda": 2, "opencl": 4}
@@ -97,10 +108,28 @@ def place_of(device: Device) -> tuple[int, int]:
     return _KINDS[kind], int(number or 0)
 
 
+def name_of(place: tuple[int, int]) -> str:
+    """The name of the device of DLPack's numbers."""
+    kind = next(name for name, number in _KINDS.items() if number == place[0])
+    return kind if kind == "cpu" else f"{kind}:{place[1]}"
+
+
 def no_host_memory(what: str, place: tuple[int, int]) -> None:
     """Ends a protocol of host memory where the memory is a device's: as an attribute that is not there, since protocols are looked for."""
     if place[0] != 1:
-        raise AttributeError(f"the {what} is on a device: bring it to the host with to(\"cpu\"), or take it by __arrow_c_device_*__ or __dlpack__")
+        raise AttributeError(f"the {what} is on {name_of(place)}: bring it to the host with .to(\"cpu\"), or take it by __arrow_c_device_*__ or __dlpack__")
+
+
+def no_array(what: str, place: tuple[int, int]) -> None:
+    """Ends NumPy's look at a device's memory, which it would have to copy."""
+    if place[0] != 1:
+        raise TypeError(say(f"the {what} is on {name_of(place)}, where NumPy reads nothing: .to(\"cpu\") and .to_numpy() copy it to the host"))
+
+
+def no_framework(what: str, place: tuple[int, int], framework: str) -> None:
+    """Ends the hand-over of memory to a framework that ends the process when it gets memory of a device that it does not know."""
+    if place[0] not in (1, 2):
+        raise Unsupported(say(f"the {what} is on {name_of(place)}, and {framework} knows the memory of the host and of CUDA: say .to(\"cpu\") first"), "unsupported")
 
 
 _opened: dict[str, Device] = {}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as _dt
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, SupportsIndex
 
+from . import _times
+from ._calls import say, shown
 from ._library import Handle, encode, handles, make, take_text
 
 _INT64 = range(-(2**63), 2**63)
@@ -21,7 +24,12 @@ class Expr(Handle):
 
     __slots__ = ()
     _free = "volley_expr_free"
+    __array_ufunc__ = None  # NumPy leaves its operators to those here
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A pickle carries the text, which reads back as an equal expression."""
+        return sql, (str(self),)
 
     def __bool__(self) -> bool:
         raise TypeError("an expression has no truth value: use & | ~ in place of and, or, not, and is_between in place of a < b < c")
@@ -174,7 +182,10 @@ class Expr(Handle):
 
     def is_in(self, values: Any) -> Expr:
         """Whether it equals one of the values; a null only where None is among them."""
-        return self._with("in", *values)
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+            raise TypeError(say(f"a list of values is wanted, not {shown(values)}", values))
+        given = list(values)
+        return self._with("in", *given) if given else self.is_null()._with("and", False)  # false also of nulls
 
     def contains(self, pattern: str) -> Expr:
         """Whether a text has the pattern in it, as it is: no letter of it means something else."""
@@ -190,7 +201,9 @@ class Expr(Handle):
 
     def cast(self, dtype: str | type) -> Expr:
         """Converts to a type, by its name ("int8", "timestamp[us, tz=UTC]", "decimal(10, 2)") or one of Python's."""
-        name = dtype if isinstance(dtype, str) else _TYPES[dtype]
+        name = dtype if isinstance(dtype, str) else _TYPES.get(dtype) if isinstance(dtype, type) else None
+        if name is None:
+            raise TypeError(say(f"a type is named, such as \"int8\", or is one of {', '.join(t.__name__ for t in _TYPES)}, not {dtype!r}", dtype))
         return Expr(make("volley_expr_cast", self, encode(name)))
 
     def alias(self, name: str) -> Expr:
@@ -298,10 +311,15 @@ class Agg:
         return f"<Agg {self.op} of {self.input if self.input is not None else 'rows'}>"
 
 
-class When:
-    """A condition with its value: go on with ``otherwise`` or another ``when``."""
+class When(Expr):
+    """A condition with its value: go on with ``otherwise`` or another ``when``. Without them rows are null where no condition is true."""
+
+    __slots__ = ("_parts",)
 
     def __init__(self, parts: list[Any]) -> None:
+        case = function("case", *parts, None)
+        super().__init__(case._handle)
+        case._value = None
         self._parts = parts
 
     def when(self, condition: Any) -> Then:
@@ -361,6 +379,11 @@ def lit(value: Any) -> Expr:
         return value
     if value is None:
         return Expr(make("volley_expr_null"))
+    if (found := _times.literal(value)) is not None:
+        text, kind = found
+        if not kind:
+            return Expr(make("volley_expr_null"))
+        return lit(int(text) if kind.startswith("duration") else text).cast(kind)
     if isinstance(value, bool):
         return Expr(make("volley_expr_bool", int(value)))
     if isinstance(value, int):
@@ -368,7 +391,7 @@ def lit(value: Any) -> Expr:
             return Expr(make("volley_expr_int64", value))
         if 0 <= value < 2**64:
             return Expr(make("volley_expr_uint64", value))
-        raise OverflowError(f"{value} is no integer of 64 bits")
+        raise OverflowError(say(f"{value} is no integer of 64 bits", value))
     if isinstance(value, float):
         return Expr(make("volley_expr_float64", value))
     if isinstance(value, str):
@@ -384,9 +407,15 @@ def lit(value: Any) -> Expr:
     if isinstance(value, Decimal):
         _, digits, exponent = value.as_tuple()
         if not isinstance(exponent, int):
-            raise ValueError(f"{value} is no decimal number")
+            raise ValueError(say(f"{value} is no decimal number", value))
         scale = max(0, -exponent)
         return lit(format(value, "f")).cast(f"decimal({max(len(digits), scale, 1) + max(0, exponent)}, {scale})")
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return lit(value.item())
-    raise TypeError(f"a value of type {type(value).__name__} as a literal")
+    if isinstance(value, Then):
+        raise TypeError(say("a condition without a value: go on with .then(value)", value))
+    if isinstance(value, Agg):
+        raise TypeError(say(f"{value!r} is an aggregate, for agg and select: an expression is of each row", value))
+    if hasattr(value, "shape") or isinstance(value, (list, tuple, range)) or hasattr(value, "__arrow_c_array__"):
+        raise TypeError(say(f"{shown(value)} is no constant: an expression takes one value for all rows, or a column of the table by its name", value))
+    raise TypeError(say(f"{shown(value)} is no constant that an expression takes", value))

@@ -10,11 +10,12 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _abi, _tensor
+from ._calls import say
 from ._library import Handle, _read, call, encode, long_call, long_make, long_text, make, texts
-from .device import Device, device_of, place_of
+from .device import Device, device_of, no_framework, place_of
 from .errors import Closed, Mismatch, OutOfMemory, Unsupported
 from .expr import Expr
 from .loader_decode import Decoder, Decoders
@@ -90,6 +91,8 @@ class Batch(Handle):
         b._loader = loader
         return b
 
+    _stays = "it lends memory of a loader of this process: send the arrays that are made of it"
+
     def _info(self) -> _abi.volley_batch_info:
         out = _abi.volley_batch_info(size=ctypes.sizeof(_abi.volley_batch_info))
         call("volley_batch_describe", self._handle, byref(out))
@@ -150,24 +153,25 @@ class Batch(Handle):
 
     def jax(self) -> Any:
         """The parts as JAX arrays."""
-        return self.parts(_jax())
+        return self.parts(_jax(self._loader))
 
     def tensorflow(self) -> Any:
         """The parts as TensorFlow tensors."""
-        return self.parts(_tensorflow())
+        return self.parts(_tensorflow(self._loader))
 
 
 def _numpy(loader: Loader) -> Callable[[BatchTensor], Any]:
     import numpy as np
 
     if loader.place[0] != 1:
-        raise Unsupported(f"NumPy's arrays are in host memory, and the batches on {loader.device}", "unsupported")
+        raise Unsupported(say(f"NumPy's arrays are in host memory, and the batches on {loader.device}: open the loader without device"), "unsupported")
     if "bfloat16" in (loader.dtype, loader.label_dtype):
         raise Unsupported("NumPy has no bfloat16: take torch, jax or tensorflow, or another dtype", "unsupported")
     return np.from_dlpack
 
 
 def _torch(loader: Loader) -> Callable[[BatchTensor], Any]:
+    no_framework("batch", loader.place, "PyTorch")
     from torch.utils.dlpack import from_dlpack
 
     kind, number = loader.place
@@ -182,14 +186,16 @@ def _torch(loader: Loader) -> Callable[[BatchTensor], Any]:
     return take
 
 
-def _jax() -> Callable[[BatchTensor], Any]:
+def _jax(loader: Loader) -> Callable[[BatchTensor], Any]:
+    no_framework("batch", loader.place, "JAX")
     import jax.dlpack
 
     take: Callable[[BatchTensor], Any] = jax.dlpack.from_dlpack
     return take
 
 
-def _tensorflow() -> Callable[[BatchTensor], Any]:
+def _tensorflow(loader: Loader) -> Callable[[BatchTensor], Any]:
+    no_framework("batch", loader.place, "TensorFlow")
     import tensorflow as tf
 
     return Handed(tf.experimental.dlpack.from_dlpack)
@@ -354,6 +360,9 @@ class Loader:
             raise Closed("this Loader was closed", "closed")
         return self._loader
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        raise TypeError("a Loader cannot be pickled or copied: its workers are threads of this process; open one there, with state=loader.state_dict()")
+
     def next(self) -> Batch | None:
         """The next batch; None at the end of an epoch, after which the next one begins."""
         out = c_void_p()
@@ -402,20 +411,22 @@ class Loader:
 
     def jax(self, transform: Transform | None = None) -> Batches:
         """Batches of JAX arrays on the host."""
-        return Batches(self, _jax(), transform)
+        return Batches(self, _jax(self), transform)
 
     def tensorflow(self, transform: Transform | None = None) -> Batches:
         """Batches of TensorFlow's eager tensors. ``dataset`` makes a tf.data.Dataset of them."""
-        return Batches(self, _tensorflow(), transform)
+        return Batches(self, _tensorflow(self), transform)
 
     def torch(self, transform: Transform | None = None) -> TorchLoader:
         """Batches of PyTorch tensors, as an IterableDataset that is used like a DataLoader."""
+        no_framework("batch", self.place, "PyTorch")
         from .loader_torch import TorchLoader
 
         return TorchLoader(self, transform)
 
     def dataset(self, transform: Transform | None = None) -> Any:
         """A tf.data.Dataset of batches, one epoch an iteration, which Keras' fit takes. See loader_tensorflow."""
+        no_framework("batch", self.place, "TensorFlow")
         from .loader_tensorflow import dataset
 
         return dataset(self, transform)

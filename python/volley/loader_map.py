@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, c_char, c_int32, c_int64, c_void_p
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsIndex
 
 from . import _abi, _capsule
 from ._library import encode, texts
@@ -42,6 +42,9 @@ class BatchMap:
         self.columns = None if columns is None else list(columns)
         self._texts = texts(self.columns or [])
         self._called = _Map(self._run)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return BatchMap, (self.function, self.name, self.columns, self.max_rows)
 
     def apply(self, batch: Table) -> Any:
         """What the function makes of a table, as something with Arrow's protocols."""

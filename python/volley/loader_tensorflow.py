@@ -72,7 +72,7 @@ def dataset(loader: Loader, transform: Transform | None = None) -> Any:
     """
     specs = _specs(loader)
     flat = tf.nest.flatten(specs)
-    batches = Batches(loader, _tensorflow(), transform)
+    batches = Batches(loader, _tensorflow(loader), transform)
     rest = [tf.zeros([0 if n is None else n for n in s.shape], s.dtype) for s in flat]
 
     def next_batch() -> list[Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ctypes import byref, c_int64
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _tensor
 from ._library import Handle, call, long_make, make, take_text
-from .device import Device, device_of, no_host_memory, place_of
+from ._pickle import reduce_matrix
+from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
 
 
 class Matrix(Handle):
@@ -27,6 +28,17 @@ class Matrix(Handle):
         m = cls.__new__(cls)
         Handle.__init__(m, handle)
         return m
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A pickle carries the elements, and the name of the device that they are moved to again."""
+        return reduce_matrix(self, int(protocol))
+
+    def __copy__(self) -> Matrix:
+        """Another object of the same memory, which nobody changes."""
+        return self.to(self.device)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Matrix:
+        return self.__copy__()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,6 +90,7 @@ class Matrix(Handle):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy as np
 
+        no_array("matrix", self.__dlpack_device__())
         a = self.to_numpy()
         if dtype is not None and a.dtype != np.dtype(dtype):
             if copy is False:
@@ -93,6 +106,7 @@ class Matrix(Handle):
 
     def to_torch(self) -> Any:
         """A PyTorch tensor of the same memory, which must not be written to."""
+        no_framework("matrix", self.__dlpack_device__(), "PyTorch")
         import torch
 
         return torch.from_dlpack(self)

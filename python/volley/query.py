@@ -9,8 +9,10 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _capsule
+from ._calls import say, shown
 from ._library import Handle, call, encode, handles, long_make, long_text, make, texts
 from .device import Device, device_of
+from ._masks import is_array, sorted_out
 from .expr import Agg, Expr, col, lit, sql
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ class Query(Handle):
     __slots__ = ()
     _free = "volley_query_free"
 
+    _stays = "it is a plan over files and memory of this process: send what collect gives, or build it there"
+
+    def __copy__(self) -> Query:
+        """Another object of the same plan, which nobody changes."""
+        return self.union()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Query:
+        return self.__copy__()
+
     def __repr__(self) -> str:
         return "<volley.Query>"
 
@@ -39,14 +50,28 @@ class Query(Handle):
         >>> Table({"a": [1, 2, 3], "b": ["x", "y", "y"]}).filter(col("a") > 1, "a < 3", b="y").to_pydict()
         {'a': [2], 'b': ['y']}
         """
+        given, masks = sorted_out(predicates)
+        if masks:
+            raise TypeError(say("a mask is of rows that are there, and those of a query are not: write the condition as an expression, or filter the "
+                                "table that collect gives", masks[0]))  # fmt: skip
         q = self
-        for p in [*_flat(predicates), *(col(n) == v for n, v in constraints.items())]:
+        for p in [*given, *(col(n) == v for n, v in constraints.items())]:
             q = Query(make("volley_query_filter", q, (sql(p) if isinstance(p, str) else lit(p))))
         return q
 
     def select(self, *items: Expr | str | Iterable[Expr | str], **named: Any) -> Query:
-        """These columns, in this order."""
-        all_ = [_column(i) for i in _flat(items)] + [lit(v).alias(n) for n, v in named.items()]
+        """These columns, in this order; or aggregates of all rows, as agg makes them.
+
+        >>> Table({"a": [1, 2, 3]}).select(col("a").max()).to_pydict()
+        {'max_a': [3]}
+        """
+        given = _flat(items)
+        whole = [isinstance(i, Agg) for i in (*given, *named.values())]
+        if any(whole):
+            if not all(whole):
+                raise TypeError(say("aggregates make one row, and columns as many as there are: select either, or join what agg gives"))
+            return self.agg(*given, **named)
+        all_ = [_column(i) for i in given] + [lit(v).alias(n) for n, v in named.items()]
         return Query(make("volley_query_select", self, handles(all_), len(all_)))
 
     def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Query:
@@ -87,11 +112,11 @@ class Query(Handle):
         """Matches rows with those of another. how is inner, left, right, full (or outer), semi, anti or cross. Null keys match nothing, unless
         nulls_equal; rows come in left order and then right order, unless maintain_order is false."""
         if on is not None and (left_on is not None or right_on is not None):
-            raise ValueError("on, or left_on and right_on, not both")
+            raise ValueError(say("on, or left_on and right_on, not both"))
         left = _names(on if on is not None else left_on)
         right = _names(on if on is not None else right_on)
         if len(left) != len(right):
-            raise ValueError(f"{len(left)} keys on the left, {len(right)} on the right")
+            raise ValueError(say(f"{len(left)} keys on the left, {len(right)} on the right"))
         o = _abi.volley_join_options(ctypes.sizeof(_abi.volley_join_options), nulls_equal, not maintain_order, encode(suffix))
         there = query_of(other)
         return Query(make("volley_query_join", self, there, encode(how), texts(left), texts(right), len(left), byref(o)))
@@ -122,7 +147,7 @@ class Query(Handle):
     def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True, na_position: str = "last") -> Query:
         """``sort`` by pandas' names."""
         if na_position not in ("first", "last"):
-            raise ValueError(f"na_position is first or last, not {na_position!r}")
+            raise ValueError(say(f"na_position is first or last, not {na_position!r}", na_position))
         down = not ascending if isinstance(ascending, bool) else [not a for a in ascending]
         return self.sort(by, descending=down, nulls_last=na_position == "last")
 
@@ -197,10 +222,9 @@ class GroupBy:
 
     def agg(self, *aggregates: Agg | Iterable[Agg] | Mapping[str, str | Sequence[str]], **named: Any) -> Query:
         """A row for each group: the keys and then the aggregates, such as ``col("delay").mean()``. pandas' forms are taken too:
-        ``agg({"delay": ["mean", "max"]})`` and ``agg(worst=("delay", "max"))``."""
+        ``agg({"delay": ["mean", "max"]})`` and ``agg(worst=("delay", "max"))``, and ``agg(n="count")`` is how many rows there are."""
         all_ = [a for item in aggregates for a in _aggregates(item)]
-        for name, a in named.items():
-            all_.append((a if isinstance(a, Agg) else _pair(*a)).alias(name))
+        all_.extend(_named(name, a) for name, a in named.items())
         rows = (_abi.volley_aggregate * max(1, len(all_)))()
         for row, a in zip(rows, all_):
             row.op, row.input = encode(a.op), a.input._handle if a.input is not None else None
@@ -222,6 +246,17 @@ def _ddof(op: str) -> int:
     return 1 if op in ("var", "std") else 0
 
 
+def _named(name: str, given: Any) -> Agg:
+    """The aggregate of a keyword argument."""
+    if isinstance(given, Agg):
+        return given.alias(name)
+    if given in ("count", "len", "size") if isinstance(given, str) else False:
+        return Agg("count", None, name)
+    if isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(x, str) for x in given):
+        return _pair(*given).alias(name)
+    raise TypeError(say(f"{name}={shown(given)} is no aggregate: write {name}=col(...).sum() or the like, {name}=(\"a column\", \"sum\"), or {name}=\"count\"", given))
+
+
 def _pair(column: str, op: str) -> Agg:
     return Agg(_OPS.get(op, op), col(column), ddof=_ddof(op))
 
@@ -231,22 +266,37 @@ def _aggregates(item: Any) -> list[Agg]:
         return [item]
     if isinstance(item, Mapping):
         return [Agg(_OPS.get(op, op), col(name), f"{op}_{name}", _ddof(op)) for name, ops in item.items() for op in _names(ops)]
-    if isinstance(item, (Expr, str)):
-        raise TypeError(f"{item} is no aggregate: write col(...).sum() or the like")
+    if isinstance(item, (Expr, str)) or not isinstance(item, Iterable):
+        raise TypeError(say(f"{item if isinstance(item, Expr) else shown(item)} is no aggregate: write col(...).sum() or the like", item))
     return [a for i in item for a in _aggregates(i)]
 
 
 def _flat(items: Iterable[Any]) -> list[Any]:
-    """The items, those of lists among them in their place."""
-    return [x for i in items for x in ([i] if isinstance(i, (str, Expr)) or not isinstance(i, Iterable) else i)]
+    """The items, those of lists among them in their place. Arrays are no lists of columns: their values would each be one."""
+    made: list[Any] = []
+    for i in items:
+        if is_array(i) or isinstance(i, (bytes, Mapping)):
+            raise TypeError(say(f"columns are named, or computed by expressions, and {shown(i)} is neither: add it with Table({{...}}) first", i))
+        made.extend([i] if isinstance(i, (str, Expr)) or not isinstance(i, Iterable) else i)
+    return made
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
-    return [] if given is None else [given] if isinstance(given, str) else list(given)
+    if given is None or isinstance(given, str):
+        return [] if given is None else [given]
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Expr)):
+        raise TypeError(say(f"the name of a column, or a list of names, is wanted, not {shown(given)}", given))
+    return list(given)
 
 
 def _column(item: Any) -> Expr:
-    return col(item) if isinstance(item, str) else lit(item)
+    """A column by its name, or an expression: a bare number would be the same in all rows, and no order or key."""
+    if isinstance(item, str):
+        return col(item)
+    if not isinstance(item, Expr):
+        why = "an aggregate, for agg" if isinstance(item, Agg) else f"neither: a constant is lit({item!r})" if isinstance(item, (int, float)) else "neither"
+        raise TypeError(say(f"the name of a column or an expression is wanted, and {shown(item)} is {why}", item))
+    return item
 
 
 def _name(e: Expr) -> str:
@@ -266,7 +316,7 @@ def _orders(by: Iterable[Any], descending: bool | Sequence[bool], nulls_last: bo
     keys = [_column(k) for k in _flat(by)]
     down = [descending] * len(keys) if isinstance(descending, bool) else list(descending)
     if len(down) != len(keys):
-        raise ValueError(f"{len(keys)} keys and {len(down)} values of descending")
+        raise ValueError(say(f"{len(keys)} keys and {len(down)} values of descending"))
     return _Orders(keys, down, nulls_last)
 
 
@@ -274,18 +324,19 @@ def query_of(relation: Query | Table) -> Query:
     """A query of all rows of a table, or the query itself."""
     if isinstance(relation, Query):
         return relation
-    lazy = getattr(relation, "lazy", None)
-    if lazy is None:
-        raise TypeError(f"a Table or a Query is wanted, not a {type(relation).__name__}")
-    made = lazy()
-    assert isinstance(made, Query)
-    return made
+    from .table import Table
+
+    if not isinstance(relation, Table):
+        raise TypeError(say(f"a Table or a Query is wanted, not {shown(relation)}", relation))
+    return relation.lazy()
 
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def _paths(given: Paths) -> tuple[Any, int]:
+    if not isinstance(given, (str, os.PathLike, Iterable)) or isinstance(given, bytes):
+        raise TypeError(say(f"a path, a pattern or a list of them is wanted, not {shown(given)}", given))
     many = [given] if isinstance(given, (str, os.PathLike)) else list(given)
     names = [os.fspath(p) for p in many]
     return texts(names), len(names)
@@ -293,7 +344,7 @@ def _paths(given: Paths) -> tuple[Any, int]:
 
 def _placed(handle: int, device: Device | str | None) -> Query:
     q = Query(handle)
-    return Query(make("volley_query_on", q, device_of(device)))
+    return q if device is None else q.on(device)
 
 
 def scan_parquet(source: Paths, *, device: Device | str | None = None) -> Query:

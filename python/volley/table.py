@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import html
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from . import _abi, _capsule
 from ._library import Handle, call, encode, handles, long_call, long_make, make, take_number, take_text, texts
+from ._calls import say, shown
 from ._interchange import InterchangeFrame
+from ._pickle import reduce_table
 from ._values import children
-from .column import Column, import_options
-from .device import Device, device_of, no_host_memory, place_of
+from .column import Column, import_options, is_scalar
+from .device import Device, device_of, no_array, no_host_memory, place_of
 from .errors import Unsupported
-from .expr import Agg, Expr
-from .query import GroupBy, Paths, Query, scan_csv, scan_ipc, scan_parquet
+from ._masks import beside, free_names, is_array, mask_of, sorted_out
+from ._rows import rows_of, window
+from .expr import Agg, Expr, col
+from .query import GroupBy, Paths, Query, query_of, scan_csv, scan_ipc, scan_parquet
 
 
 class Table(Handle):
@@ -40,6 +45,17 @@ class Table(Handle):
         t = cls.__new__(cls)
         Handle.__init__(t, handle)
         return t
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A pickle carries the rows, and the name of the device that they are moved to again."""
+        return reduce_table(self, int(protocol))
+
+    def __copy__(self) -> Table:
+        """Another object of the same memory, which nobody changes."""
+        return self.to(self.device)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Table:
+        return self.__copy__()
 
     def __len__(self) -> int:
         return take_number("volley_table_rows", self)
@@ -97,10 +113,28 @@ class Table(Handle):
         """A column; that of a table of several chunks is put together, which copies it."""
         return Column._of(long_make("volley_table_column", self, encode(name), free="volley_column_free"))
 
-    def __getitem__(self, name: str) -> Column:
-        if not isinstance(name, str):
-            raise TypeError(f"table[name] gives a column; rows are chosen by filter, head and slice, not by {name!r}")
-        return self.column(name)
+    @overload
+    def __getitem__(self, key: str) -> Column: ...
+
+    @overload
+    def __getitem__(self, key: builtins.slice | Column | Expr | Iterable[Any]) -> Table: ...
+
+    def __getitem__(self, key: Any) -> Column | Table:
+        """A column by its name, columns by a list of names; rows by a slice, a mask or an expression.
+
+        >>> t = Table({"a": [1, 2, 3, 4], "b": ["w", "x", "y", "z"]})
+        >>> t["a"].to_pylist(), t[-2:].to_pydict(), t[["b"]].columns, t[t["a"] > 3].rows()
+        ([1, 2, 3, 4], {'a': [3, 4], 'b': ['y', 'z']}, ['b'], [(4, 'z')])
+        """
+        if isinstance(key, str):
+            return self.column(key)
+        if isinstance(key, builtins.slice):
+            return self.slice(*rows_of(key, len(self)))
+        if isinstance(key, list) and key and all(isinstance(n, str) for n in key):
+            return self.select(key)
+        if isinstance(key, Expr) or is_array(key) or isinstance(key, list):
+            return self.filter(key)
+        raise TypeError(say(f"table[key] takes a name, a list of names, a slice, a mask or an expression, not {shown(key)}", key))
 
     def get_column(self, name: str) -> Column:
         """``column`` by Polars' name."""
@@ -126,9 +160,20 @@ class Table(Handle):
 
     # The operations of Query.
 
-    def filter(self, *predicates: Expr | str | Iterable[Expr | str], **constraints: Any) -> Table:
-        """See Query.filter."""
-        return self.lazy().filter(*predicates, **constraints).collect()
+    def filter(self, *predicates: Expr | str | Column | Iterable[Any], **constraints: Any) -> Table:
+        """The rows for which all predicates are true, as Query.filter has them; or a mask is: bools, one for each row, in a NumPy array, a list, a Column
+        or what else makes one. A null in it is not true.
+
+        >>> t = Table({"a": [1, 2, 3]})
+        >>> t.filter([True, False, None]).to_pydict(), t.filter(t["a"] != 2).to_pydict()
+        ({'a': [1]}, {'a': [1, 3]})
+        """
+        given, masks = sorted_out(predicates)
+        if not masks:
+            return self.lazy().filter(*given, **constraints).collect()
+        names = free_names(self, len(masks))
+        with_masks = beside(self, {n: mask_of(m, len(self)) for n, m in zip(names, masks)})
+        return with_masks.lazy().filter([col(n) for n in names], *given, **constraints).drop(names).collect()
 
     def select(self, *items: Expr | str | Iterable[Expr | str], **named: Any) -> Table:
         """See Query.select."""
@@ -190,9 +235,13 @@ class Table(Handle):
 
     nsmallest = bottom_k
 
-    def slice(self, offset: int, length: int) -> Table:
-        """See Query.slice."""
-        return self.lazy().slice(offset, length).collect()
+    def slice(self, offset: int, length: int | None = None) -> Table:
+        """Rows from offset on, from the end where it is below 0, and all that follow where there is no length.
+
+        >>> Table({"a": [1, 2, 3]}).slice(-2, 1).to_pydict()
+        {'a': [2]}
+        """
+        return self.lazy().slice(*window(offset, length, len(self))).collect()
 
     def head(self, n: int = 5) -> Table:
         """See Query.head."""
@@ -338,13 +387,14 @@ class Table(Handle):
 
         if copy is False:
             raise ValueError("a table's columns do not stand side by side: an array of them is a copy")
+        no_array("table", place_of(self.device))
         columns = [np.asarray(self.column(n)) for n in self.columns]
         made = np.column_stack(columns) if columns else np.empty((0, 0))
         return made if dtype is None else made.astype(dtype)
 
     def to_numpy(self) -> Any:
         """A NumPy array of two dimensions, a copy: rows of all columns in one type that holds them. A single column comes without one."""
-        return self.__array__()
+        return self._near().__array__()
 
 
 class TableGroupBy:
@@ -367,7 +417,9 @@ class TableGroupBy:
 def _import(data: Any, device: Device | str | None, validate: str) -> int:
     where = device_of(device)
     if isinstance(data, Mapping):
-        columns = [c if isinstance(c, Column) else Column(c, validate=validate) for c in data.values()]
+        columns = _columns(data, validate)
+        if where is None:  # columns of a device stay there
+            where = next((d for d in (c.device for c in data.values() if isinstance(c, Column)) if d.name != "cpu"), None)
         return long_make("volley_table_new", where, texts(data), handles(columns), len(columns), free="volley_table_free")
     options = import_options(validate)
     if hasattr(data, "__arrow_c_stream__"):
@@ -380,15 +432,30 @@ def _import(data: Any, device: Device | str | None, validate: str) -> int:
     if hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_device_array__"):
         import_one = Column(data, validate=validate)
         return long_make("volley_table_new", where, texts(["0"]), handles([import_one]), 1, free="volley_table_free")
-    raise TypeError(f"a {type(data).__name__} is nothing that a table is made of: it is no dict and has no __arrow_c_stream__")
+    raise TypeError(say(f"{shown(data)} is nothing that a table is made of: it is no dict and has no __arrow_c_stream__", data))
+
+
+def _columns(data: Mapping[str, Any], validate: str) -> list[Column]:
+    """The columns of a dict. A scalar is a column of that value, as long as the others, or of one row where there are no others."""
+    made: dict[str, Column | None] = {}
+    for name, value in data.items():
+        try:
+            made[name] = value if isinstance(value, Column) else None if is_scalar(value) else Column(value, validate=validate)
+        except (TypeError, ValueError, ArithmeticError, NotImplementedError) as e:
+            e.args = (f"{e}: column {name!r}", *e.args[1:]) if len(e.args) == 1 else e.args  # those of Unicode have five
+            raise
+    rows = next((len(c) for c in made.values() if c is not None), 1)
+    return [Column([data[name]] * rows) if c is None else c for name, c in made.items()]
 
 
 def concat(tables: Sequence[Table | Query]) -> Table:
     """The rows of the first table and then those of the others, which have the same columns."""
-    if not tables:
-        raise ValueError("no tables")
-    first = tables[0] if isinstance(tables[0], Query) else tables[0].lazy()
-    return first.union(*tables[1:]).collect()
+    if isinstance(tables, (Table, Query)):
+        raise TypeError(say("a list of tables is wanted, not one", tables))
+    given = list(tables)
+    if not given:
+        raise ValueError(say("there are no tables", tables))
+    return query_of(given[0]).union(*given[1:]).collect()
 
 
 def from_arrow(data: Any, *, device: Device | str | None = None, validate: str = "cheap") -> Table:

@@ -1,0 +1,90 @@
+"""Columns of Python's lists, and what is none."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+import volley as vo
+
+
+class Color(enum.IntEnum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    ("items", "dtype", "values"),
+    [
+        ([Decimal("1.5"), None, Decimal("-20.25"), 3], "decimal(4, 2)", [Decimal("1.50"), None, Decimal("-20.25"), Decimal("3.00")]),
+        ([Decimal("1E+3"), Decimal("0.001")], "decimal(7, 3)", [Decimal(1000), Decimal("0.001")]),
+        ([Decimal(10**37 - 1)], "decimal(38, 1)", [Decimal(10**37 - 1)]),
+        ([dt.time(1, 2, 3, 4), None], "time64[us]", None),
+        ([2**63, 1, None], "uint64", None),
+        ([2**64 - 1], "uint64", None),
+        ([-(2**63), 2**63 - 1], "int64", None),
+        ([[1, 2], None, [], [3]], "list", None),
+        ([["a", None], ("b",)], "list", [["a", None], ["b"]]),
+        ([[[1], [2, 3]], None, [[]]], "list", None),
+        ([np.array([1.0, 2.0]), np.array([3.0])], "list", [[1.0, 2.0], [3.0]]),
+        ([[Decimal("1.25")], [None]], "list", None),
+        ([Color.RED, 2], "int64", [1, 2]),
+        ([bytearray(b"x"), memoryview(b"y"), None], "binary", [b"x", b"y", None]),
+        ([True, None, False] * 5, "bool", None),
+        (range(3), "int64", [0, 1, 2]),
+        ([], "float64", None),
+    ],
+    ids=str,
+)
+def test_lists(items: Any, dtype: str, values: Any) -> None:
+    c = vo.Column(items)
+    assert c.dtype == dtype and c.to_pylist() == (list(items) if values is None else values)
+
+
+@pytest.mark.parametrize(
+    ("items", "dtype", "values"),
+    [
+        ([Decimal("1.25"), 7, "2.5", None], "decimal(5, 2)", [Decimal("1.25"), Decimal(7), Decimal("2.5"), None]),
+        ([dt.datetime(2020, 1, 1), None], "timestamp[s]", None),
+        ([dt.datetime(2020, 1, 1, 0, 0, 0, 5)], "timestamp[ns]", None),
+        ([dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)], "timestamp[ms, tz=UTC]", None),
+        ([dt.timedelta(1)], "duration[ms]", None),
+        ([dt.time(1)], "time32[s]", None),
+        (["a", None], "large_utf8", None),
+        ([1, 0, None], "bool", [True, False, None]),
+        ([None], "bool", None),
+    ],
+    ids=str,
+)
+def test_lists_of_a_type_that_is_given(items: Any, dtype: str, values: Any) -> None:
+    c = vo.Column(items, dtype)
+    assert c.dtype == dtype and c.to_pylist() == (list(items) if values is None else values)
+
+
+@pytest.mark.parametrize(
+    ("items", "dtype", "error"),
+    [
+        ([2**64], None, OverflowError), ([-1, 2**63], None, OverflowError), ([300], "int8", OverflowError), ([1.5], "int64", TypeError), (["1"], "int64", TypeError),
+        ([5], "binary", TypeError), ([b"x"], "utf8", TypeError), (["False"], "bool", TypeError), ([Decimal("1.255")], "decimal(5, 2)", ValueError),
+        ([Decimal(1000)], "decimal(5, 2)", ValueError), ([1.5], "decimal(5, 2)", TypeError), ([Decimal("NaN")], None, ValueError),
+        ([Decimal(10**38)], None, OverflowError), ([1.5, Decimal(1)], None, TypeError), ([dt.datetime(2020, 1, 1, 0, 0, 0, 5)], "timestamp[s]", ValueError),
+        ([dt.datetime(2020, 1, 1)], "date32", TypeError), ([dt.date(2020, 1, 1)], "timestamp[us]", TypeError), ([dt.date(2020, 1, 1), dt.datetime(2020, 1, 1)], None, TypeError),
+        ([dt.time(1, tzinfo=dt.timezone.utc)], "time64[us]", TypeError), ([{"a": 1}], None, TypeError), ([[1], 2], None, TypeError), ([[1], [2]], "int64", vo.Unsupported),
+        ([[1], ["a"]], None, TypeError), ([1], "float16", vo.Unsupported), ([True, 2], None, TypeError),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_column(items: Any, dtype: str | None, error: type[Exception]) -> None:
+    with pytest.raises(error, match="^Column: "):
+        vo.Column(items, dtype)
+
+
+def test_scalars_of_a_table() -> None:
+    t = vo.Table({"a": [1, 2, 3], "b": 7, "c": "x", "d": None, "e": np.float64(2.5), "f": Decimal("1.5"), "g": dt.date(2020, 1, 1), "h": np.datetime64("2020-01-01")})
+    assert t.shape == (3, 8) and t.rows()[2] == (3, 7, "x", None, 2.5, Decimal("1.5"), dt.date(2020, 1, 1), dt.date(2020, 1, 1))
+    assert vo.Table({"a": 1, "b": "x"}).to_pydict() == {"a": [1], "b": ["x"]} and vo.Table({"a": [], "b": 1}).shape == (0, 2)
+    with pytest.raises(TypeError, match="^Table: .*column 'b'"):
+        vo.Table({"a": [1], "b": [object()]})

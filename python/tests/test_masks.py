@@ -1,0 +1,155 @@
+"""Masks: what says of each row whether it stays, in every form that Python's arrays have, and what is no mask."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import volley as vo
+from volley import col
+
+FLAGS = [True, False, False, True, True, False, True]
+T = vo.Table({"a": [1, 2, 3, 4, 5, 6, 7], "b": ["p", "q", None, "s", "t", "u", "v"]})
+CHUNKED = vo.concat([T.slice(0, 3), T.slice(3, 1), T.slice(4)])
+KEPT = {"a": [1, 4, 5, 7], "b": ["p", "s", "t", "v"]}
+
+FORMS: dict[str, Any] = {
+    "NumPy": np.array(FLAGS), "a strided array": np.repeat(np.array(FLAGS), 2)[::2], "read-only": np.frombuffer(bytes(FLAGS), bool), "a list": FLAGS,
+    "NumPy's bools": [np.bool_(f) for f in FLAGS], "objects": np.array(FLAGS, object), "a tuple": tuple(FLAGS), "an iterator": iter(FLAGS),
+    "a Column": vo.Column(FLAGS), "a slice of a Column": vo.Column([False, *FLAGS]).slice(1), "pandas": pd.Series(FLAGS), "pandas' Index": pd.Index(FLAGS),
+    "pandas' own bools": pd.Series(FLAGS, dtype="boolean"), "pyarrow": pa.array(FLAGS), "pyarrow's chunks": pa.chunked_array([FLAGS[:2], FLAGS[2:]]),
+    "Polars": pl.Series(FLAGS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", [T, CHUNKED], ids=["one chunk", "chunks"])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_filters(form: str, table: vo.Table) -> None:
+    mask = list(FORMS[form]) if form == "an iterator" else FORMS[form]
+    if form == "an iterator":
+        FORMS[form] = iter(mask)
+        mask = iter(list(mask))
+    assert table.filter(mask).to_pydict() == KEPT
+
+
+def test_masks_index_tables_and_columns() -> None:
+    for mask in (np.array(FLAGS), FLAGS, vo.Column(FLAGS)):
+        assert T[mask].to_pydict() == KEPT and T["a"][mask].to_pylist() == KEPT["a"]
+    assert T[T["a"] > 3].to_pydict() == T.filter("a > 3").to_pydict()
+    assert T[(T["a"] > 3) & ~(T["b"] == "t")]["a"].to_pylist() == [4, 6, 7]
+
+
+def test_a_mask_of_many_rows_with_few_true() -> None:
+    """The mask is one operand, and no conjunction of literals."""
+    n = 30_000
+    t, mask = vo.Table({"i": np.arange(n)}), np.zeros(n, bool)
+    mask[::1000] = True
+    assert t.filter(mask)["i"].to_pylist() == list(range(0, n, 1000)) and len(t.filter(mask.tolist())) == 30
+
+
+def test_nulls_of_a_mask_are_not_true() -> None:
+    for mask in ([True, None] + [False] * 5, pa.array([True, None] + [False] * 5), pd.Series([True, None] + [False] * 5, dtype="boolean")):
+        assert T.filter(mask)["a"].to_pylist() == [1]
+    assert len(T.filter([None] * 7)) == 0
+
+
+def test_masks_beside_predicates() -> None:
+    assert T.filter(FLAGS, col("a") > 1, "a < 7", b="t").to_pydict() == {"a": [5], "b": ["t"]}
+    assert T.filter(FLAGS, np.array(FLAGS)[::-1]).to_pydict() == {"a": [1, 4, 7], "b": ["p", "s", "v"]}
+    assert T.filter([col("a") > 5, "b = 'v'"]).to_pydict() == {"a": [7], "b": ["v"]}
+    assert T.filter([]).shape == T.shape and T.filter(True).shape == T.shape and len(T.filter(np.bool_(False))) == 0
+    named = vo.Table({"mask 0": [1, 2], "mask 1": [3, 4]})
+    assert named.filter([True, False], [True, True]).to_pydict() == {"mask 0": [1], "mask 1": [3]}
+
+
+def test_tables_without_rows_or_chunks() -> None:
+    empty = T.slice(0, 0)
+    for mask in (np.zeros(0, bool), vo.Column([], "bool"), []):
+        assert empty.filter(mask).columns == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "said"),
+    [
+        (FLAGS[:3], vo.Mismatch, "a mask of 3 for 7 rows"),
+        (np.ones(8, bool), vo.Mismatch, "a mask of 8 for 7 rows"),
+        (np.ones((7, 1), bool), vo.Mismatch, "one dimension"),
+        (np.arange(7), TypeError, "of bool, not of int64"),
+        ([1, 0, 1, 0, 1, 0, 1], TypeError, "not one with 1 "),
+        ([True, "a > 1"], TypeError, "not one with True"),
+        (vo.Column(["x"] * 7), TypeError, "of bool, not of utf8"),
+        (T, TypeError, "not by a Table"),
+        (T.lazy(), TypeError, "not by a Query"),
+        (5, TypeError, "not by 5"),
+        (None, TypeError, "not by None"),
+        (b"\1" * 7, TypeError, "not by b"),
+        ({"a": True}, TypeError, "not by {"),
+        (array("b", FLAGS), TypeError, "not one with 1"),
+    ],
+    ids=str,
+)
+def test_what_is_no_mask(mask: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=r"^Table\.filter: ") as e:
+        T.filter(mask)
+    assert said in str(e.value)
+
+
+def test_a_query_takes_no_mask() -> None:
+    for mask in (FLAGS, np.array(FLAGS), vo.Column(FLAGS)):
+        with pytest.raises(TypeError, match=r"^Query\.filter: predicates: a mask is of rows that are there"):
+            T.lazy().filter(mask)
+
+
+def test_arrays_are_no_columns_of_constants() -> None:
+    """A list of columns' names may be an array of texts; numbers would each be a column, a key, an order that says nothing."""
+    numbers = np.array([3, 1, 2, 4, 5, 6, 7])
+    for use in (
+        lambda: T.select(numbers), lambda: T.sort(numbers), lambda: T.group_by(numbers), lambda: T.with_columns(numbers), lambda: T.sort([3, 1, 2]), lambda: T.select(5),
+        lambda: T.sort(5), lambda: T.group_by(1), lambda: T.top_k(1, by=2), lambda: col("a") + numbers, lambda: numbers + col("a"), lambda: numbers == col("a"),
+        lambda: col("a") + T["a"], lambda: T.filter(a=[1, 2]), lambda: vo.lit([1, 2]), lambda: T.select(x=numbers), lambda: vo.when(col("a") > 1).then(numbers),
+    ):  # fmt: skip
+        with pytest.raises(TypeError):
+            use()
+    assert T.select(["b", "a"]).columns == ["b", "a"] and T.select(vo.lit(5).alias("five")).head(1).to_pydict() == {"five": [5]}
+
+
+def test_columns_are_compared() -> None:
+    c = vo.Column([1, None, 3])
+    for mask, want in (
+        (c == 1, [True, None, False]), (c != 1, [False, None, True]), (c > 1, [False, None, True]), (c >= 3, [False, None, True]), (c < 3, [True, None, False]),
+        (c <= 1, [True, None, False]), (1 < c, [False, None, True]), (c == vo.Column([1, 2, 4]), [True, None, False]), (c == [1, 2, 3], [True, None, True]),
+        (c == np.array([0, 0, 3]), [False, None, True]), (~(c == 1), [False, None, True]), ((c > 0) & (c < 3), [True, None, False]), ((c == 1) | (c == 3), [True, None, True]),
+        ((c == 1) ^ (c == 3), [True, None, True]),
+    ):  # fmt: skip
+        assert mask.dtype == "bool" and mask.to_pylist() == want
+    with pytest.raises(vo.Mismatch, match="of 3 and one of 2"):
+        c == [1, 2]  # noqa: B015
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(c == 1)
+    with pytest.raises(TypeError, match="goes by its name"):
+        c == col("a")  # noqa: B015
+
+
+def test_rows_by_slices() -> None:
+    rows = T.rows()
+    ends = (None, 0, 1, 2, 6, 7, 9, -1, -2, -7, -9)
+    for first in ends:
+        for last in ends:
+            for table in (T, CHUNKED):
+                assert table[first:last].rows() == rows[first:last]
+            assert T["a"][first:last].to_pylist() == [r[0] for r in rows][first:last]
+    assert T[np.int64(1) : np.int64(3)].rows() == rows[1:3] and T["a"][np.int64(-1)] == 7
+    assert T.slice(-2).rows() == rows[-2:] and T.slice(-3, 2).rows() == rows[-3:-1] and T.slice(2).rows() == rows[2:] and T["a"].slice(-2, 1).to_pylist() == [6]
+    assert T[["b", "a"]].columns == ["b", "a"]
+    for use, error in (
+        (lambda: T[::2], ValueError), (lambda: T["a"][::-1], ValueError), (lambda: T["x":], TypeError), (lambda: T[5], TypeError), (lambda: T[None], TypeError),
+        (lambda: T.slice(-8), IndexError), (lambda: T.slice(0, -1), ValueError), (lambda: T["a"][7], IndexError), (lambda: T["a"][1.0], TypeError),
+        (lambda: T["a"]["a"], TypeError), (lambda: T[[1, 2]], TypeError), (lambda: T.head(-1), ValueError), (lambda: T.head(1.5), TypeError),
+    ):  # fmt: skip
+        with pytest.raises(error, match=r"^(Table|Column)[.\[]"):
+            use()
