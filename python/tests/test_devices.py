@@ -1,12 +1,14 @@
 """Device memory through the protocols that have it, on CUDA: the emulated driver, or the machine's. Nothing is copied, which addresses prove."""
 
 import ctypes
+import pathlib
 import pickle
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import test_surface
 import volley as vo
 from volley import _capsule, _tensor
 from volley._library import live
@@ -203,3 +205,9 @@ def test_masks_and_pickles_of_tables_there(there: vo.Column) -> None:
     for x in (t, there):
         back = pickle.loads(pickle.dumps(x))
         assert back.device.name == DEVICE and np.array_equal(back.to_numpy().ravel(), np.arange(1000))
+
+
+@pytest.mark.parametrize("what", ["wrong", "after_close", "together"])
+def test_every_call_of_objects_there(what: str, tmp_path: pathlib.Path) -> None:
+    found = test_surface.run(what, tmp_path, DEVICE)
+    assert not found, found[:5000]

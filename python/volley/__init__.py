@@ -6,6 +6,9 @@
 {'state': ['WY', 'IA'], 'mean_delay': [21.0, 5.0]}
 """
 
+import types as _types
+
+from ._calls import guarded as _guarded
 from ._library import take_text as _take_text
 from .column import Column
 from .comm import Comm, Request
@@ -52,3 +55,8 @@ __all__ = [
     "devices", "from_arrow", "from_pandas", "function", "lit", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",
     "version", "when",
 ]  # fmt: skip
+
+for _name in __all__:
+    if isinstance(globals()[_name], _types.FunctionType):
+        globals()[_name] = _guarded(globals()[_name], _name, False)
+        globals()[_name].__module__ = __name__  # where a pickle finds it

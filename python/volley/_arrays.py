@@ -60,7 +60,7 @@ def kind_of(schema: _capsule.ArrowSchema) -> Kind:
 def _addresses(structure: Any) -> list[int]:
     """Where the children of a structure are."""
     n = structure.n_children
-    return list((c_void_p * n).from_address(structure.children)) if n else []  # type: ignore[arg-type]
+    return list((c_void_p * n).from_address(structure.children)) if n else []
 
 
 def _metadata(address: int | None) -> bytes | None:

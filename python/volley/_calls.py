@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import re
 import sys
-from types import FrameType
-from typing import Any
+from collections.abc import Callable, Iterator
+from types import FrameType, FunctionType
+from typing import Any, TypeVar, cast
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _SHOWN = 60
@@ -23,17 +26,26 @@ _OURS = (
 def _call() -> tuple[str, FrameType | None]:
     """The package's outermost public function that runs, as the program writes it, and its frame."""
     found: tuple[str, FrameType | None] = "", None
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if code.co_filename.startswith(_HERE):
-            written = _written(frame)
-            if written:
-                found = written, frame
-        elif found[0] and not code.co_filename.startswith("<"):
-            break
-        frame = frame.f_back
+    for frame in _own(sys._getframe(1)):
+        if frame.f_code is _GUARDED:
+            owner, name = frame.f_locals["owner"], frame.f_locals["name"]
+            args = frame.f_locals["args"]
+            found = _dotted(args[0] if owner and args else None, name), found[1]
+        elif written := _written(frame):
+            found = written, frame
     return found
+
+
+def _own(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames of the package from one on to the program's code."""
+    begun = False
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_HERE):
+            begun = True
+            yield frame
+        elif begun and not frame.f_code.co_filename.startswith("<"):
+            return
+        frame = frame.f_back
 
 
 def _written(frame: FrameType) -> str:
@@ -43,16 +55,17 @@ def _written(frame: FrameType) -> str:
         return ""
     first = frame.f_code.co_varnames[:1]
     owner = frame.f_locals.get(first[0]) if first in (("self",), ("cls",)) else None
+    if owner is None and name.startswith("__"):
+        return ""
+    return _dotted(owner, name)
+
+
+def _dotted(owner: Any, name: str) -> str:
+    """The name of a function, or of a method of an object."""
     if owner is None:
-        return "" if name.startswith("__") else f"{frame.f_globals.get('__name__', '').rpartition('.')[2]}.{name}" if _inner(frame) else name
+        return name
     kind = (owner if isinstance(owner, type) else type(owner)).__name__.lstrip("_")
     return {"__init__": kind, "__getitem__": f"{kind}[...]", "__len__": f"len({kind})"}.get(name, f"{kind}.{name}")
-
-
-def _inner(frame: FrameType) -> bool:
-    """Whether a function is of a module whose names are not the package's own."""
-    module: str = frame.f_globals.get("__name__", "")
-    return module.rpartition(".")[2] in ("bench", "loader_decode", "loader_tensorflow")
 
 
 def call_name() -> str:
@@ -104,4 +117,59 @@ def in_words(text: str) -> str:
     return say(text)
 
 
-__all__ = ["call_name", "in_words", "say", "shown"]
+# Methods of Python's that a program calls with arguments, by its operators.
+_OPERATORS = ("__init__", "__getitem__", "__matmul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__and__", "__or__", "__xor__")
+F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K", bound=type)
+
+
+def guarded(function: F, name: str, owner: bool) -> F:
+    """A public function whose errors name it, also those that Python makes of an argument that it cannot use. owner says whether it is a method."""
+
+    def _guarded(*args: Any, **more: Any) -> Any:
+        try:
+            return function(*args, **more)
+        except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, NotImplementedError, BufferError) as e:
+            error = _explained(e, function, args, more, owner, name)
+            if error is e:
+                raise
+        raise error
+
+    return cast(F, functools.wraps(function)(_guarded))
+
+
+_GUARDED = cast(Any, guarded(lambda: None, "", False)).__code__
+
+
+def public(kind: K) -> K:
+    """A class whose public methods are guarded."""
+    for name, found in list(vars(kind).items()):
+        if isinstance(found, FunctionType) and (not name.startswith("_") or name in _OPERATORS) and name not in kind.__dict__.get("_bare", ()):
+            setattr(kind, name, guarded(found, name, True))
+    return kind
+
+
+def _explained(e: Exception, function: Any, args: Any, more: Any, *_: Any) -> Exception:
+    """An error with the call that it comes from; as it is where it says so, or is not of the package's making."""
+    callers = list(_own(sys._getframe(1)))
+    name, text = call_name(), str(e)
+    if any(f.f_code is _GUARDED for f in callers[2:]) or len(e.args) != 1 or not isinstance(e.args[0], str) or text.startswith(name):
+        return e
+    at = e.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if at is None or not at.tb_frame.f_code.co_filename.startswith(_HERE):
+        return e
+    try:
+        given = inspect.signature(function).bind(*args, **more).arguments
+    except TypeError:  # which names the function itself
+        return e
+    wrong = [n for n, v in given.items() if n != "self" and f"'{type(v).__name__}'" in text]
+    text = f"{name}: {f'{wrong[0]}: ' if len(wrong) == 1 else ''}{text}"
+    if isinstance(e, AttributeError):
+        return TypeError(text)
+    e.args = (text,)
+    return e
+
+
+__all__ = ["call_name", "guarded", "in_words", "public", "say", "shown"]

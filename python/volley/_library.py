@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, SupportsIndex
 
 from . import _abi
-from ._calls import in_words, say, shown
+from ._calls import in_words, public, say, shown
 from ._drivers import keep_apart
 from ._numbers import check_arguments
 from .errors import OF_STATUS, Closed, Internal, VolleyError
@@ -177,6 +177,10 @@ class Handle:
 
     __slots__ = ("_value", "__weakref__")
     _free: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        public(cls)
 
     def __init__(self, value: int) -> None:
         self._value: int | None = value

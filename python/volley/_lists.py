@@ -146,13 +146,14 @@ def _decimal(x: Any, scale: int, limit: int) -> bytes:
     units, rest = divmod(int("".join(map(str, digits))) * 10 ** max(0, shift), 10 ** max(0, -shift))
     if rest or units >= limit:
         raise ValueError(f"{x} does not fit")
-    return (-units if sign else units).to_bytes(16, "little", signed=True)
+    last = -units if sign else units
+    return bytes(last.to_bytes(16, "little", signed=True))
 
 
 def _moment(kind: str, unit: str, zone: str | None) -> Callable[[Any], int]:
     """What makes a number of a unit of a time."""
     zero = _dt.datetime(1970, 1, 1, tzinfo=None if zone is None else _dt.timezone.utc)
-    wanted = {"timestamp": _dt.datetime, "duration": _dt.timedelta}.get(kind, _dt.time)
+    wanted: Any = {"timestamp": _dt.datetime, "duration": _dt.timedelta}.get(kind, _dt.time)
 
     def count(x: Any) -> int:
         if not isinstance(x, wanted):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import Structure, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from ctypes import Structure, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from types import NoneType
 from typing import Any
 
 from ._calls import say, shown
@@ -18,7 +19,9 @@ _RANGES: dict[Any, tuple[int, int]] = {
 
 
 def check(name: str, kind: Any, value: Any) -> None:
-    """Raises OverflowError where an integer is none of a type of C."""
+    """Raises OverflowError where an integer is none of a type of C, and TypeError where it would be an address that is read."""
+    if kind is c_char_p and not isinstance(value, (bytes, NoneType)):
+        raise TypeError(say(f"{name} is {shown(value)}, and has to be a text", value))
     least, most = _RANGES.get(kind, (0, 0))
     if most and isinstance(value, int) and not least <= value <= most:
         raise OverflowError(say(f"{name} is {value}, and has to be {least} to {most}", value))

@@ -38,13 +38,13 @@ def _plain(value: Any) -> Any:
 
 
 def _kind(plain: Any) -> Kind:
-    *own, children, dictionary = plain
-    return Kind(*own, tuple(map(_kind, children)), None if dictionary is None else _kind(dictionary))
+    code, name, metadata, flags, children, dictionary = plain
+    return Kind(code, name, metadata, flags, tuple(map(_kind, children)), None if dictionary is None else _kind(dictionary))
 
 
 def _values(plain: Any) -> Values:
-    *own, children, dictionary = plain
-    return Values(*own, tuple(map(_values, children)), None if dictionary is None else _values(dictionary))
+    length, nulls, offset, buffers, children, dictionary = plain
+    return Values(length, nulls, offset, buffers, tuple(map(_values, children)), None if dictionary is None else _values(dictionary))
 
 
 def reduce_table(table: Table, protocol: int) -> tuple[Any, ...]:

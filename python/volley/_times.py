@@ -175,7 +175,7 @@ def literal(value: Any) -> tuple[str, str] | None:
     kind = type(value).__name__
     if kind in ("NaTType", "NAType"):
         return "", ""
-    if kind in ("Timestamp", "Timedelta") and getattr(value, "nanosecond", getattr(value, "nanoseconds", 0)):
+    if kind in ("Timestamp", "Timedelta") and any(getattr(value, name, 0) for name in ("nanosecond", "nanoseconds")):
         zone = getattr(value, "tzinfo", None)
         value = value.tz_convert(None).to_datetime64() if zone is not None else value.to_numpy()
         text, name = literal(value) or ("", "")

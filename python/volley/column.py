@@ -6,7 +6,7 @@ import builtins
 import ctypes
 import datetime as _dt
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import byref
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
@@ -31,8 +31,8 @@ _NOTHING = memoryview(b"")
 
 def import_options(validate: str) -> Any:
     """The options of an import at a level of validation."""
-    if validate not in _VALIDATE:
-        raise ValueError(f"validate is one of {', '.join(_VALIDATE)}, not {validate!r}")
+    if not isinstance(validate, str) or validate not in _VALIDATE:
+        raise ValueError(say(f"validate is one of {', '.join(_VALIDATE)}, not {shown(validate)}", validate))
     return byref(_abi.volley_import_options(ctypes.sizeof(_abi.volley_import_options), _VALIDATE[validate]))
 
 

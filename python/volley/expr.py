@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, SupportsIndex
 
 from . import _times
-from ._calls import say, shown
+from ._calls import public, say, shown
 from ._library import Handle, encode, handles, make, take_text
 
 _INT64 = range(-(2**63), 2**63)
@@ -295,6 +295,7 @@ class Expr(Handle):
         return Agg("product", self)
 
 
+@public
 class Agg:
     """One aggregation of groups: an operation over an expression, with a name for its result."""
 
@@ -331,6 +332,7 @@ class When(Expr):
         return function("case", *self._parts, value)
 
 
+@public
 class Then:
     """A condition that wants its value."""
 

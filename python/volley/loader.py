@@ -13,8 +13,9 @@ from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _abi, _tensor
-from ._calls import say
+from ._calls import public, say, shown
 from ._library import Handle, _read, call, encode, long_call, long_make, long_text, make, texts
+from ._rows import number
 from .device import Device, device_of, no_framework, place_of
 from .errors import Closed, Mismatch, OutOfMemory, Unsupported
 from .expr import Expr
@@ -58,6 +59,8 @@ class BatchTensor:
 
     def handed(self, take: Callable[[Any], Any]) -> Any:
         """What a framework's function makes of such a capsule, which it takes."""
+        if not callable(take):
+            raise TypeError(say(f"{shown(take)} is no function", take))
         return _tensor.handed(self._exported("volley_batch_to_dlpack"), take)
 
     def _exported(self, name: str) -> int:
@@ -82,6 +85,7 @@ class Batch(Handle):
 
     __slots__ = ("_loader",)
     _free = "volley_batch_free"
+    _bare = ("parts", "numpy", "torch", "jax", "tensorflow", "features", "labels", "column", "offsets", "close")  # called for each batch
     _loader: Loader
 
     @classmethod
@@ -138,6 +142,8 @@ class Batch(Handle):
         """Everything that the loader was asked for, each part converted: the features, their mask, the labels, their mask, the rows' numbers. One
         part comes alone, several as a tuple. In the layout "columns" features and their masks are dicts by name; in the others such dicts of the
         lists follow the features. A ragged list is a pair of items and offsets. The batch is closed."""
+        if not callable(convert):
+            raise TypeError(say(f"{shown(convert)} is no function", convert))
         try:
             return self._loader._arranged(lambda *part: convert(BatchTensor(self, *part)))
         finally:
@@ -201,6 +207,7 @@ def _tensorflow(loader: Loader) -> Callable[[BatchTensor], Any]:
     return Handed(tf.experimental.dlpack.from_dlpack)
 
 
+@public
 class Loader:
     """Training batches of a table or of files, made ahead of who uses them by the library's own threads.
 
@@ -265,6 +272,8 @@ class Loader:
     no more. A table that others hold too (a mapped file, an Arrow table) stays with them. state: where to go on, from ``state_dict``.
     """
 
+    _bare = ("next",)  # called for each batch
+
     def __init__(self, data: Any, batch_size: int, *, features: Sequence[str] | None = None, labels: str | Sequence[str] = (),
                  layout: str = "row_major", dtype: str | None = None, label_dtype: str | None = None, masks: bool = False, row_numbers: bool = False,
                  shuffle: bool | str = False, buffer: int = 0, weights: str | None = None, draws: int = 0, stratify: str | None = None,
@@ -278,11 +287,11 @@ class Loader:
                  state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self._loader: _Open | None = None
         if layout not in _LAYOUTS:
-            raise Mismatch(f"there is no layout {layout!r}; there are {', '.join(_LAYOUTS)}", "mismatch")
+            raise Mismatch(say(f"there is no layout {shown(layout)}; there are {', '.join(_LAYOUTS)}", layout), "mismatch")
         source = source_of(data, format, csv, cache, rows)
         self.source = source if map_batches is None else MappedSource(source, map_batches)
         if take and self.source.table is None:
-            raise Mismatch("take is of a table, and not of files or batches", "mismatch")
+            raise Mismatch(say("take is of a table, and not of files or batches"), "mismatch")
         self._device = device_of(device)
         self.place = (1, 0) if self._device is None else place_of(self._device)
         self._derived = {name: _expression(e) for name, e in (derive or {}).items()}
@@ -322,7 +331,11 @@ class Loader:
 
     def _open(self, state: Mapping[str, Any] | None) -> None:
         if not isinstance(state, Mapping | None):
-            raise TypeError(f"a state is a dict, as state_dict gives it, not {type(state).__name__}")
+            raise TypeError(say(f"a state is a dict, as state_dict gives it, not {shown(state)}", state))
+        try:
+            written = None if state is None else encode(json.dumps(dict(state)))
+        except (TypeError, ValueError) as e:
+            raise TypeError(say(f"a state is what state_dict gives: {e}", state)) from None
         lists = [texts(self.features), texts(self.labels)]
         encodings, count, _keep = self.encodings.structures()
         decoders = self.encodings.decoders.structures()
@@ -334,7 +347,7 @@ class Loader:
             labels=ctypes.addressof(lists[1]), labels_count=len(self.labels), encodings=ctypes.addressof(encodings), encodings_count=count,
             decoders=ctypes.addressof(decoders), decoders_count=len(self.encodings.decoders), derive=ctypes.addressof(derived),
             derive_count=len(self._derived), map=None if by is None else ctypes.addressof(by),
-            state=None if state is None else encode(json.dumps(dict(state))), **self._options,
+            state=written, **self._options,
         )  # fmt: skip
         taken = self.table if self._options["take"] else None
         if taken is not None and self._loader is not None:
@@ -357,7 +370,7 @@ class Loader:
     @property
     def _handle(self) -> _Open:
         if self._loader is None:
-            raise Closed("this Loader was closed", "closed")
+            raise Closed(say("this Loader was closed"), "closed")
         return self._loader
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
@@ -438,13 +451,14 @@ class Loader:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a state: rows that were given out then do not come again, all others do. Changed data or options are a Mismatch."""
+        self._handle  # noqa: B018 - what was closed stays closed
         self._open(state)
 
     def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch, as DistributedSampler does. Costs nothing where that comes next anyway."""
-        now = self.state_dict()
-        if (now["epoch"], now["position"]) != (epoch, 0):
-            self._open({**now, "epoch": epoch, "position": 0})
+        now, to = self.state_dict(), number(epoch)
+        if (now["epoch"], now["position"]) != (to, 0):
+            self._open({**now, "epoch": to, "position": 0})
 
     def stats(self) -> dict[str, Any]:
         """Figures since the loader was opened: batches and rows given out, rows_per_second over elapsed, in which time when nobody asked counts too, how many
@@ -533,9 +547,12 @@ def _expression(e: Expr | str) -> Expr:
     return Expr(make("volley_expr_parse", encode(e))) if isinstance(e, str) else e
 
 
+@public
 class Batches:
     """A loader's batches as arrays of a framework, or as what transform makes of them: it is called with the parts as its arguments, and an error of
     it is that of the loop, which may go on after the batch. The other methods are the loader's."""
+
+    _bare = ("next",)  # called for each batch
 
     def __init__(self, loader: Loader, convert: Callable[[BatchTensor], Any], transform: Transform | None) -> None:
         self.loader, self._convert, self._transform = loader, convert, transform

@@ -8,6 +8,7 @@ from ctypes import CFUNCTYPE, POINTER, c_char, c_int32, c_int64, c_void_p
 from typing import Any, NoReturn, SupportsIndex
 
 from . import _abi, _capsule
+from ._calls import public, say, shown
 from ._library import encode, texts
 from .errors import Mismatch
 from .loader_batches import _arrow, _Given, _move, _Producer
@@ -18,6 +19,7 @@ from .table import Table
 _Map = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_char), c_int64)
 
 
+@public
 class BatchMap:
     """A function that makes of each batch's rows the table that its tensors are gathered from. It is given a ``Table``, which pyarrow, pandas and Polars
     read without a copy (``pyarrow.table(batch)``), and gives a table of theirs, a record batch, a ``Table``, a ``Query``, or what else has Arrow's
@@ -37,7 +39,7 @@ class BatchMap:
 
     def __init__(self, function: Callable[[Table], Any], name: str, columns: Sequence[str] | None = None, max_rows: int = 0) -> None:
         if not callable(function):
-            raise TypeError(f"a {type(function).__name__} is no function")
+            raise TypeError(say(f"{shown(function)} is no function", function))
         self.function, self.name, self.max_rows = function, name, max_rows
         self.columns = None if columns is None else list(columns)
         self._texts = texts(self.columns or [])

@@ -6,6 +6,7 @@ from ctypes import byref, c_int64
 from typing import Any, SupportsIndex
 
 from . import _tensor
+from ._calls import say, shown
 from ._library import Handle, call, long_make, make, take_text
 from ._pickle import reduce_matrix
 from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
@@ -19,7 +20,7 @@ class Matrix(Handle):
 
     def __init__(self, data: Any) -> None:
         if not hasattr(data, "__dlpack__"):
-            raise TypeError(f"a {type(data).__name__} has no __dlpack__")
+            raise TypeError(say(f"{shown(data)} has no __dlpack__", data))
         address, versioned = _tensor.take(data)
         super().__init__(make("volley_matrix_from_dlpack" + ("_versioned" if versioned else ""), address))
 

@@ -9,7 +9,7 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _capsule
-from ._calls import say, shown
+from ._calls import public, say, shown
 from ._library import Handle, call, encode, handles, long_make, long_text, make, texts
 from .device import Device, device_of
 from ._masks import is_array, sorted_out
@@ -214,6 +214,7 @@ class Query(Handle):
         return _capsule.wrap(stream)
 
 
+@public
 class GroupBy:
     """Groups: go on with ``agg``."""
 
@@ -338,6 +339,8 @@ def _paths(given: Paths) -> tuple[Any, int]:
     if not isinstance(given, (str, os.PathLike, Iterable)) or isinstance(given, bytes):
         raise TypeError(say(f"a path, a pattern or a list of them is wanted, not {shown(given)}", given))
     many = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    if wrong := [p for p in many if not isinstance(p, (str, os.PathLike))]:
+        raise TypeError(say(f"{shown(wrong[0])} among the paths is none", given))
     names = [os.fspath(p) for p in many]
     return texts(names), len(names)
 

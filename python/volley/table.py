@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, overload
 
 from . import _abi, _capsule
 from ._library import Handle, call, encode, handles, long_call, long_make, make, take_number, take_text, texts
-from ._calls import say, shown
+from ._calls import public, say, shown
 from ._interchange import InterchangeFrame
 from ._pickle import reduce_table
 from ._values import children
@@ -326,9 +326,11 @@ class Table(Handle):
         self._write(path, "arrows" if stream else "arrow", compression=compression)
 
     def _write(self, path: str | os.PathLike[str], format: str, **more: Any) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(say(f"a path is wanted, not {shown(path)}", path))
         o = _abi.volley_write_options(size=ctypes.sizeof(_abi.volley_write_options), format=encode(format))
         for name, value in more.items():
-            setattr(o, name, encode(value) if isinstance(value, str) else value)
+            setattr(o, name, encode(value) if name in ("delimiter", "null_text", "compression") and value is not None else value)
         long_call("volley_table_write", (self, encode(os.fspath(path)), byref(o)))
 
     def __repr__(self) -> str:
@@ -397,6 +399,7 @@ class Table(Handle):
         return self._near().__array__()
 
 
+@public
 class TableGroupBy:
     """Groups of a table: go on with ``agg``."""
 
