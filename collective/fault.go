@@ -82,7 +82,7 @@ func rankList(ranks []int) string {
 
 // wrong is an error about an argument: nothing was sent, the Comm goes on.
 func wrong(op algorithm.Op, format string, args ...any) error {
-	return device.Errorf(device.ErrMismatch, "", op.String(), format, args...)
+	return device.Errorf(device.ErrMismatch, "", opName(op), format, args...)
 }
 
 // errEnded is the error of a Handle whose goroutine was ended by a reduction.

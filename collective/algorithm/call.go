@@ -31,7 +31,7 @@ func (o Op) String() string {
 	if o < numOps {
 		return opNames[o]
 	}
-	return "Op?"
+	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
 // ParseOp is the operation of a name, in any case.
