@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,7 @@ type Comm struct {
 	expecter    transport.Expecter         // the endpoint, where messages can come before they are asked for, or nil
 	exchanger   transport.Exchanger        // the endpoint, where exchanges have a way of their own, or nil
 	merger      transport.Merger           // the endpoint, where ranks read and write each other's memory, or nil
+	releaser    transport.Releaser         // the endpoint, where it keeps memory after Close, or nil
 	merge       transport.Merge
 	mergeLap    time.Duration // of a timeline: when the phase of a merge began
 	programs    map[shape]*program
@@ -106,6 +108,7 @@ func newComm(ends transport.Endpoint, options Options, name string, since time.T
 	if err != nil {
 		return nil, err
 	}
+	releaser, _ := ends.(transport.Releaser)
 	var merger transport.Merger // also where a timeline is kept, which may be of some ranks only
 	if options.Checksum {
 		ends = transport.Checked(ends)
@@ -122,7 +125,7 @@ func newComm(ends transport.Endpoint, options Options, name string, since time.T
 	c.sent, c.taken = c.steps[:n], c.steps[n:]
 	c.pairs = [2][]atomic.Uint64{make([]atomic.Uint64, n), make([]atomic.Uint64, n)}
 	c.combine, c.localPart = c.mover.combine, c.mover.local
-	c.merger, c.merge.On = merger, c.now.on
+	c.merger, c.merge.On, c.releaser = merger, c.now.on, releaser
 	c.sharer, _ = ends.(transport.Sharer)
 	c.expecter, _ = ends.(transport.Expecter)
 	c.exchanger, _ = ends.(transport.Exchanger)
@@ -180,11 +183,33 @@ func (c *Comm) Close() error {
 		c.watch.stop()
 		c.watching.end()
 		leave(c)
+		c.release()
 		if c.recorder != nil {
 			err = errors.Join(err, c.recorder.Close())
 		}
 	})
 	return err
+}
+
+// release gives the endpoint's memory back when the operations that Close interrupted have returned. One that does not, being in a
+// function of the user's, keeps it.
+func (c *Comm) release() {
+	if c.releaser == nil {
+		return
+	}
+	ticket := c.turns.take()
+	over := func() {
+		c.releaser.Release()
+		c.turns.done()
+	}
+	if c.turns.mine(ticket) {
+		over()
+		return
+	}
+	go func() {
+		c.turns.wait(context.Background(), ticket, nil)
+		over()
+	}()
 }
 
 // Fault is what ended the Comm's work, or nil.

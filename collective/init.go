@@ -3,7 +3,6 @@ package collective
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +34,8 @@ const (
 //
 // Ranks that find themselves on one machine talk through shared memory, those of different
 // machines over TCP (package collective/transport/mixed): Transport says "shm" where all are on one, "tcp" where no
-// two are, else "shm+tcp", and Explain why ranks of one machine do without its memory, if they do.
+// two are, else "shm+tcp", and Explain why ranks of one machine do without its memory, if they do: one that cannot have it,
+// such as where /dev/shm is too small, leaves all of them with TCP.
 // VOLLEY_TRANSPORT=shm or tcp has one way alone instead, and VOLLEY_SOCKET_CONNECTIONS how many
 // connections TCP has between two ranks, from 2 (the default) to 17. VOLLEY_MACHINE names a rank's
 // machine: ranks of different names go over TCP, and hierarchical algorithms go by it. VOLLEY_SECRET_FILE
@@ -118,12 +118,15 @@ func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string)
 	}
 	if carrier == "shm" || carrier == "" && w.LocalSize == w.Size {
 		ends, err := joinMachine(ctx, w, known)
-		if err != nil || ends != nil {
-			return ends, err
+		switch {
+		case err == nil:
+			return ends, nil
+		case carrier == "shm" && (errors.Is(err, shm.ErrApart) || errors.Is(err, shm.ErrUnable)):
+			return nil, fmt.Errorf("%s is shm: %w", transportVariable, err)
+		case !errors.Is(err, shm.ErrApart) && !errors.Is(err, shm.ErrUnable):
+			return nil, err
 		}
-		if carrier == "shm" {
-			return nil, fmt.Errorf("%s is shm, but the ranks have no memory that all of them can reach", transportVariable)
-		}
+		w = w.Again()
 	}
 	connections, err := tcp.Connections(getenv)
 	if err != nil {
@@ -152,25 +155,24 @@ func readSecret(path string) (known []byte, err error) {
 	return known, err
 }
 
-// joinMachine meets the other ranks and joins them through shared memory; nil where
-// not all of them reach the same. All ranks come to the same answer.
+// joinMachine meets the other ranks and joins them through shared memory. The error is shm.ErrApart or shm.ErrUnable, and on
+// all ranks so, where not all of them can.
 func joinMachine(ctx context.Context, w rendezvous.World, known []byte) (transport.Endpoint, error) {
 	g, err := secret.New(known)
 	if err != nil {
 		return nil, err
 	}
-	own := []byte(shm.Reach())
-	table, err := rendezvous.Meet(ctx, w, g, own)
+	own := shm.NewOffer(w.Rank, w.Size)
+	table, err := rendezvous.Meet(ctx, w, g, own.Card())
 	if err != nil {
+		own.Withdraw()
 		return nil, err
 	}
 	for r, card := range table.Cards {
 		if bytes.HasPrefix(card, []byte("{")) {
+			own.Withdraw()
 			return nil, fmt.Errorf("rank %d joins through shared memory and rank %d over TCP: VOLLEY_TRANSPORT and LOCAL_WORLD_SIZE must say the same on all ranks", w.Rank, r)
 		}
-		if len(card) == 0 || !bytes.Equal(card, table.Cards[0]) {
-			return nil, nil
-		}
 	}
-	return shm.Join(ctx, "world-"+hex.EncodeToString(table.Key[:]), w.Rank, w.Size)
+	return own.Join(ctx, table.Cards)
 }

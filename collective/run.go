@@ -8,6 +8,7 @@ import (
 
 	"github.com/volley-go/volley/collective/algorithm"
 	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/shm"
 	"github.com/volley-go/volley/device"
 )
 
@@ -33,7 +34,7 @@ func (c *Comm) turn(ctx context.Context, ticket uint64, w work) error {
 func (c *Comm) hold(ctx context.Context, w work) error {
 	op := w.op()
 	defer c.turns.done()
-	if err := c.ready(op.String()); err != nil {
+	if err := c.ready(opName(op)); err != nil {
 		return c.explain(ctx, err)
 	}
 	watched := ctx.Done() != nil
@@ -128,7 +129,7 @@ func ended(done <-chan struct{}) bool {
 func (c *Comm) failed(ctx context.Context, op algorithm.Op, err error) error {
 	if c.closed.Load() {
 		c.takeBack()
-		return &device.Error{Call: op.String(), Kind: device.ErrClosed, Cause: errClosed}
+		return &device.Error{Call: opName(op), Kind: device.ErrClosed, Cause: errClosed}
 	}
 	if !errors.Is(err, errHalt) {
 		c.watch.report(c.blame(err))
@@ -167,7 +168,7 @@ func (c *Comm) blame(err error) *Fault {
 	var other *disagreement
 	var own *ownFailure
 	switch {
-	case errors.As(err, &own):
+	case errors.As(err, &own), errors.Is(err, shm.ErrRoom):
 		f.Cause, f.Ranks = Canceled, []int{c.Rank()}
 	case errors.As(err, &other):
 		f.Cause, f.Ranks = Mismatch, other.ranks

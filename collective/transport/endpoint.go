@@ -174,6 +174,13 @@ type Merge struct {
 	On func(rank int)
 }
 
+// Releaser is an Endpoint that keeps memory for calls that Close has interrupted and that may still be on their way.
+type Releaser interface {
+	// Release gives that memory back. It comes after Close, when no Post, Flush, Recv or other call of the one goroutine at a
+	// time is running or will come.
+	Release()
+}
+
 // Describer is an Endpoint that tells how it carries messages here.
 type Describer interface {
 	// Describe is a line of text.

@@ -137,7 +137,11 @@ func (e *endpoint) join(ctx context.Context, group int, members, names []int) er
 	}
 	wrong, err := c.verdict(ctx, members)
 	if near != nil && (err != nil || wrong != "") {
-		err, near = errors.Join(err, near.Close()), nil
+		err = errors.Join(err, near.Close())
+		if r, ok := near.(transport.Releaser); ok {
+			r.Release()
+		}
+		near = nil
 	}
 	e.why = wrong
 	e.decide(near, members)

@@ -145,6 +145,13 @@ func (e *endpoint) Describe() string {
 	return text
 }
 
+// Release is that of shared memory.
+func (e *endpoint) Release() {
+	if r, ok := e.near.(transport.Releaser); ok {
+		r.Release()
+	}
+}
+
 // Close leaves both.
 func (e *endpoint) Close() error {
 	e.close.Do(func() {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/volley-go/volley/collective/transport/pmix"
 )
@@ -87,6 +88,15 @@ func parse(address string) (w *World, place string, err error) {
 		return nil, "", err
 	}
 	return w, place, nil
+}
+
+// Again is the world for a second meeting of the same ranks. A file's is in a file of its own: rank 0 would begin it anew
+// in the first one before the others have read what the first meeting ended with.
+func (w World) Again() World {
+	if strings.HasPrefix(w.Address, "file://") {
+		w.Address += ".again"
+	}
+	return w
 }
 
 // mostRanks is how many a world can have.

@@ -56,6 +56,7 @@ type endpoint struct {
 	adapts   bool     // longer ones may, by their reader's wish
 	lending  []int    // ranks that long messages are under way to, with parts that nobody has begun
 	closed   bool
+	later    *time.Timer // forgets the segment, after Close
 
 	// Of vectors that are merged, by rank.
 	merged    []byte   // other ranks' parts
@@ -70,6 +71,7 @@ type endpoint struct {
 
 // ends are this rank's sides of the lanes to and from one other rank.
 type ends struct {
+	rank         int // the other's
 	peer         *rankBlock
 	out, in      *lane
 	posted, read uint32 // messages, counted as the lane counts
@@ -100,6 +102,10 @@ type ends struct {
 	refused             uint32         // 1 + the number of the message of which a part could not be written
 	expected            []byte         // where the next message goes, if Expect was told
 	unmerged            int            // bytes of the own block that are to be written into the other rank's result
+	// What is reserved of the lane to the other rank.
+	ringHas   int  // bytes of the ring
+	chunksHad bool // the chunks
+	bare      bool // which cannot be had
 	// Of messages that pass through chunks.
 	pumps           sync.WaitGroup
 	turn            chan struct{} // closed when the last pump is done
@@ -108,16 +114,19 @@ type ends struct {
 
 func newEndpoint(s *segment, name string, rank int) *endpoint {
 	e := &endpoint{seg: s, name: name, rank: rank, stop: transport.NewStop(), box: transport.NewMailbox(), quit: make(chan struct{}),
-		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: s.n > processors.Count, fenced: true}
+		lanes: make([]ends, s.n), scratch: make([]byte, chunk), crowded: isCrowded(s.n), fenced: true}
 	e.depth, e.medium, e.cycle = depthFor(s.n, e.crowded), mediumFor(s.n, e.crowded), cycleFor(s.n)
 	e.under, e.adapts = underFor(e.crowded), !e.crowded
 	e.steady.collapse, e.stageFrom = hugePages(), stageFrom()
 	for r := range e.lanes {
-		e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = s.rank(r), s.lane(rank, r), s.lane(r, rank)
+		e.lanes[r].rank, e.lanes[r].peer, e.lanes[r].out, e.lanes[r].in = r, s.rank(r), s.lane(rank, r), s.lane(r, rank)
 	}
 	e.done.Go(e.listen)
 	return e
 }
+
+// isCrowded says whether n ranks are more than the processors.
+func isCrowded(n int) bool { return n > processors.Count }
 
 // Rank is this end's place.
 func (e *endpoint) Rank() int { return e.rank }
@@ -153,7 +162,16 @@ func (e *endpoint) Split(ctx context.Context, name string, members []int) (trans
 	if place < 0 {
 		return nil, fmt.Errorf("split %q: rank %d is not among its members", name, e.rank)
 	}
-	return Join(ctx, e.name+"/"+name, place, len(members))
+	with := &company{parent: e, members: members, mark: splitMark(name)}
+	ends, err := join(ctx, e.name+"/"+name, place, len(members), with)
+	if err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if !e.closed {
+			e.seg.rank(e.rank).failed.Store(with.mark)
+		}
+	}
+	return ends, err
 }
 
 // Close tells the others that this rank has left.
@@ -170,8 +188,8 @@ func (e *endpoint) Close() error {
 		e.done.Wait()
 		e.seg.rank(e.rank).left.Store(1)
 		e.box.Close()
-		// A call of this rank that was interrupted may still look at the segment.
-		time.AfterFunc(keepMapped, e.seg.forget)
+		// A call of this rank that was interrupted may still look at the segment, until Release.
+		e.later = time.AfterFunc(keepMapped, e.seg.forget)
 	})
 	return nil
 }

@@ -38,7 +38,7 @@ func (e *endpoint) offer(l *lane, at *ends, k uint32) (s *slot, payload []byte) 
 	if payload == nil || s.manner != inPlace {
 		return nil, nil
 	}
-	if _, _, left := s.parts(); left == 0 {
+	if _, _, left := s.parts(); left == 0 || !e.helps(at) {
 		return nil, nil
 	}
 	return s, payload

@@ -181,6 +181,9 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 	case e.rings(to, l, len(payload)):
 		s.manner = inRing
 		off, err := e.place(l, at, k, len(payload))
+		if err == nil {
+			err = e.ringTo(to, off+len(payload))
+		}
 		if err != nil {
 			return err
 		}
@@ -216,6 +219,9 @@ func (e *endpoint) Post(to int, h *transport.Header, payload []byte) error {
 			at.lendFrom = k
 		}
 	default:
+		if err := e.chunksOf(at); err != nil {
+			return err
+		}
 		s.manner = inChunks
 		e.hold(at, k, payload)
 		before := at.turn

@@ -1,6 +1,8 @@
 package shm
 
 import (
+	"os"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -11,7 +13,7 @@ import (
 // is zero at first and of fixed layout, and is only written through atomics or
 // before an atomic store that publishes it.
 const (
-	magic   = 0x766f6c6c6579000c // "volley", layout 12
+	magic   = 0x766f6c6c6579000d // "volley", layout 13
 	depth   = 32                 // slots of a lane that are used, a power of two
 	deepest = 256                // slots that there are, for ranks that share processors
 	told    = 8                  // messages in slots that the reader takes before it says so
@@ -50,7 +52,9 @@ type rankBlock struct {
 	shared atomic.Uint32 // it may write others' memory, and can tell whether their threads are in the system
 	merges atomic.Uint32 // it may, and can, also where ranks have no processors of their own
 	rings  atomic.Uint32 // bits of the classes of lengths that exchanges take through the ring; rank 0's count
-	_      [68]byte
+	_      [4]byte
+	failed atomic.Uint64 // the latest split that it could not join: see splitMark
+	_      [56]byte
 }
 
 // The states of a chunk or a note.
@@ -215,8 +219,8 @@ const (
 	_ = -(unsafe.Sizeof(lane{}) % 64)
 )
 
-// segmentLen is the bytes of a segment for n ranks. Pages that are never touched
-// take no memory, so lanes between ranks that do not talk cost nothing.
+// segmentLen is the bytes of a segment for n ranks. Pages that are never reserved
+// take no memory, so of lanes between ranks that do not talk only the slots and notes cost any: see room_linux.go.
 func segmentLen(n int) int {
 	return int(unsafe.Sizeof(head{})) + n*int(unsafe.Sizeof(rankBlock{})) + n*n*int(unsafe.Sizeof(lane{}))
 }
@@ -225,6 +229,15 @@ func segmentLen(n int) int {
 type segment struct {
 	bytes []byte
 	n     int
+	file  *os.File // to reserve more of it
+
+	mu       sync.Mutex
+	released bool // its addresses are another's
+}
+
+// at is where a lane begins.
+func (s *segment) at(from, to int) int {
+	return int(unsafe.Sizeof(head{})) + s.n*int(unsafe.Sizeof(rankBlock{})) + (from*s.n+to)*int(unsafe.Sizeof(lane{}))
 }
 
 func (s *segment) head() *head { return (*head)(unsafe.Pointer(&s.bytes[0])) }
@@ -235,6 +248,5 @@ func (s *segment) rank(r int) *rankBlock {
 }
 
 func (s *segment) lane(from, to int) *lane {
-	at := int(unsafe.Sizeof(head{})) + s.n*int(unsafe.Sizeof(rankBlock{})) + (from*s.n+to)*int(unsafe.Sizeof(lane{}))
-	return (*lane)(unsafe.Pointer(&s.bytes[at]))
+	return (*lane)(unsafe.Pointer(&s.bytes[s.at(from, to)]))
 }

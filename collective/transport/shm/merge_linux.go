@@ -25,8 +25,10 @@ func (e *endpoint) Merges(to transport.Merged, n int) bool {
 	if to != transport.ToAll || n/e.seg.n < mergeLeast || e.seg.n == 1 {
 		return false
 	}
+	e.mu.Lock() // who describes a call may ask at any time
+	defer e.mu.Unlock()
 	for r := range e.seg.n {
-		if e.seg.rank(r).merges.Load() == 0 {
+		if e.closed || e.seg.rank(r).merges.Load() == 0 {
 			return false
 		}
 	}

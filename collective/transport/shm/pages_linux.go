@@ -25,16 +25,53 @@ func preferHuge(b []byte) {
 	}
 }
 
-// forget gives the segment's memory back: a program that splits communicators often would
-// have that of all of them. The addresses stay, as private zeros that take no memory, so
-// that whoever should still look reads something. A failure leaves the mapping.
+// forget gives the segment's memory back, while somebody may still look at it: the addresses stay, as private zeros that
+// take no memory. A failure leaves the mapping.
 func (s *segment) forget() {
 	const protection, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_FIXED | unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.released {
+		return
+	}
 	_, _ = unix.MmapPtr(-1, 0, unsafe.Pointer(unsafe.SliceData(s.bytes)), uintptr(len(s.bytes)), protection, flags)
+	_ = s.file.Close() // it was only reserved through
+}
+
+// release gives the addresses back too: nobody looks any more.
+func (s *segment) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.released {
+		return
+	}
+	s.released = true
+	_ = unix.Munmap(s.bytes) // of what the system mapped it cannot fail
+	_ = s.file.Close()
+}
+
+// Release gives the addresses of the segment back, of which every group has some MiB for each pair of ranks. It comes after Close, and
+// no other call is running or will come, but for those that any goroutine may make.
+func (e *endpoint) Release() {
+	if e.later == nil { // it was not closed
+		return
+	}
+	for r := range e.lanes {
+		e.lanes[r].pumps.Wait() // the stop has ended them
+	}
+	e.mu.Lock() // of Describe, and of splits that look at this group
+	defer e.mu.Unlock()
+	e.later.Stop()
+	e.seg.release()
 }
 
 // Describe says which way long messages take and what pages the segment has.
 func (e *endpoint) Describe() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return "shared memory, which this rank has left"
+	}
 	way := "in place or, where that is found to be faster, through the segment"
 	for r := range e.seg.n {
 		if e.seg.rank(r).noread.Load() != 0 {

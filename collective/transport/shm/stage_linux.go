@@ -41,7 +41,7 @@ func (e *endpoint) mayStage(m *transport.Merge) bool {
 
 // stages says whether this rank had rather take its result than have it written, which is done where all say so.
 func (e *endpoint) stages(m *transport.Merge) bool {
-	return e.mayStage(m) && (e.stageFrom == 0 || e.results.taken())
+	return e.mayStage(m) && (e.stageFrom == 0 || e.results.taken()) && e.stageRoom()
 }
 
 // results is which way results are quicker. Four ranks of a Zen 3 take theirs in four fifths of the time in which they are written, two of a
