@@ -327,6 +327,13 @@ int32_t volley_expr_call(const char* op, const volley_expr* const* args, int64_t
   return go_volley_expr_call((char*)op, (uintptr_t*)args, count, (uintptr_t*)out);
 }
 
+int32_t volley_expr_in(const volley_expr* value, const volley_column* const* lists, int64_t count, volley_expr** out) {
+  if (vly_forked) return vly_fork_error("volley_expr_in");
+  if (!out) return vly_null_error("volley_expr_in", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_expr_in((uintptr_t)value, (uintptr_t*)lists, count, (uintptr_t*)out);
+}
+
 int32_t volley_expr_cast(const volley_expr* expr, const char* type, volley_expr** out) {
   if (vly_forked) return vly_fork_error("volley_expr_cast");
   if (!out) return vly_null_error("volley_expr_cast", "out");

@@ -40,19 +40,24 @@ func register(o object) C.uintptr_t {
 
 // find is the object of a handle with a reference for the caller, who drops it.
 func find[T object](name string, h C.uintptr_t) (T, error) {
+	return findNamed[T](func() string { return name }, h)
+}
+
+// findNamed is find with a name that is made for an error alone: lists are long.
+func findNamed[T object](name func() string, h C.uintptr_t) (T, error) {
 	var none T
 	if h == 0 {
-		return none, mismatch("%s is NULL", name)
+		return none, mismatch("%s is NULL", name())
 	}
 	live.RLock()
 	defer live.RUnlock()
 	o, ok := live.all[uintptr(h)]
 	if !ok {
-		return none, fmt.Errorf("%w: %s was freed, or is no handle", device.ErrClosed, name)
+		return none, fmt.Errorf("%w: %s was freed, or is no handle", device.ErrClosed, name())
 	}
 	t, ok := o.(T)
 	if !ok {
-		return none, mismatch("%s is a %s, not a %s", name, o.kind(), none.kind())
+		return none, mismatch("%s is a %s, not a %s", name(), o.kind(), none.kind())
 	}
 	t.hold()
 	return t, nil
@@ -66,7 +71,7 @@ func findAll[T object](name string, p *C.uintptr_t, n C.int64_t) ([]T, error) {
 	}
 	all := make([]T, 0, k)
 	for i, h := range unsafe.Slice(p, k) {
-		o, err := find[T](fmt.Sprintf("%s[%d]", name, i), h)
+		o, err := findNamed[T](func() string { return fmt.Sprintf("%s[%d]", name, i) }, h)
 		if err != nil {
 			return all, err
 		}

@@ -22,6 +22,10 @@ func (b *binder) bind(e *Expr) (int, error) {
 	}
 	args := make([]int, len(e.args))
 	for i, a := range e.args {
+		if e.op == OpIn && i > 0 && a.kind == KindLiteral { // one of many, no step
+			args[i] = noStep
+			continue
+		}
 		var err error
 		if args[i], err = b.bind(a); err != nil {
 			return 0, err
@@ -61,6 +65,9 @@ func (b *binder) column(e *Expr) (int, error) {
 	}
 }
 
+// mostShown is how many operands an error shows.
+const mostShown = 8
+
 // explain puts operation, operands and place to the error of a typing rule.
 func (b *binder) explain(e *Expr, args []int, err error) error {
 	text := fmt.Sprintf("%s of ", e.op)
@@ -68,7 +75,15 @@ func (b *binder) explain(e *Expr, args []int, err error) error {
 		if i > 0 {
 			text += " and "
 		}
-		text += shown(a, b.typ(args[i]))
+		if i == mostShown {
+			text += fmt.Sprintf("%d more", len(args)-i)
+			break
+		}
+		t := a.value.Type()
+		if args[i] != noStep {
+			t = b.typ(args[i])
+		}
+		text += shown(a, t)
 	}
 	if errors.Is(err, errPlain) {
 		return fmt.Errorf("%w%s: %s", errType, at(e), text)
@@ -115,7 +130,7 @@ func (b *binder) typed(e *Expr, args []int) (int, error) {
 	case op.isMatch():
 		return b.match(op, args)
 	case op == OpIn:
-		return b.in(args)
+		return b.in(e, args)
 	case op == OpApply:
 		return b.apply(e.name, args)
 	default:
@@ -275,16 +290,24 @@ func (b *binder) widen(i int, t arrow.DataType) int {
 	return b.add(node{kind: KindCast, typ: t, args: []int{i}, wrap: true})
 }
 
+// noStep stands for a literal of the list of an "in": lists may be long.
+const noStep = -1
+
 // in binds value in (literals): the literals take the value's type; those that
 // cannot be equal to any value of it are left out.
-func (b *binder) in(args []int) (int, error) {
+func (b *binder) in(e *Expr, args []int) (int, error) {
 	x := b.decoded(args[0])
 	t := b.typ(x)
-	for _, a := range args[1:] {
-		v, ok := b.constant(a)
+	list := make([]kernels.Scalar, 0, len(args)-1)
+	for i, a := range args[1:] {
+		v, ok := e.args[i+1].value, true
+		if a != noStep {
+			v, ok = b.constant(a)
+		}
 		if !ok {
 			return 0, fmt.Errorf("%w: the list of 'in' must be literals", device.ErrMismatch)
 		}
+		list = append(list, v)
 		if _, fits := adapt(v, t, true); fits {
 			continue
 		}
@@ -298,14 +321,13 @@ func (b *binder) in(args []int) (int, error) {
 		t = wide
 	}
 	x = b.widen(x, t)
-	bound := []int{x}
-	for _, a := range args[1:] {
-		v, _ := b.constant(a)
+	set := list[:0]
+	for _, v := range list {
 		if v, fits := adapt(v, t, true); fits {
-			bound = append(bound, b.literal(v))
+			set = append(set, v)
 		}
 	}
-	return b.add(node{kind: KindCall, op: OpIn, typ: boolean, args: bound}), nil
+	return b.add(node{kind: KindCall, op: OpIn, typ: boolean, args: []int{x}, set: set}), nil
 }
 
 // match binds a search for a literal in texts.

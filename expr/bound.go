@@ -1,7 +1,12 @@
 package expr
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,7 +22,8 @@ type node struct {
 	value  kernels.Scalar
 	typ    arrow.DataType
 	args   []int
-	wrap   bool // of a cast: values that do not fit are rounded
+	set    []kernels.Scalar // of an "in": what is looked for
+	wrap   bool             // of a cast: values that do not fit are rounded
 	fn     *kernels.Function
 	uses   int // by other steps, and as results
 }
@@ -40,7 +46,7 @@ func (e *Expr) Bind(schema *arrow.Schema) (*Bound, error) { return BindAll(schem
 // BindAll binds several expressions together, so that what occurs in more than
 // one of them is computed once.
 func BindAll(schema *arrow.Schema, all ...*Expr) (*Bound, error) {
-	b := &binder{bound: &Bound{schema: schema}, seen: map[string]int{}}
+	b := &binder{bound: &Bound{schema: schema}, seen: map[string]int{}, types: map[arrow.DataType]string{}}
 	for _, e := range all {
 		if err := e.Err(); err != nil {
 			return nil, err
@@ -110,37 +116,86 @@ func (b *Bound) finish() {
 		b.roots[i] = moved[r]
 		b.nodes[b.roots[i]].uses++
 	}
-	for i := range b.schema.NumFields() {
-		for _, n := range b.nodes {
-			if n.kind == KindColumn && n.column == i {
-				b.reads = append(b.reads, i)
-			}
+	for _, n := range b.nodes { // a column is one step
+		if n.kind == KindColumn {
+			b.reads = append(b.reads, n.column)
 		}
 	}
+	slices.Sort(b.reads)
 }
 
 // binder builds the steps of a Bound.
 type binder struct {
 	bound *Bound
-	seen  map[string]int // steps by what they compute
+	seen  map[string]int            // steps by what they compute
+	types map[arrow.DataType]string // their texts
+	key   []byte
 }
 
 // add appends a step, or finds the equal one that there is.
 func (b *binder) add(n node) int {
-	var key strings.Builder
-	fmt.Fprintf(&key, "%d %d %d %t %v %s", n.kind, n.op, n.column, n.wrap, n.args, n.typ)
-	switch {
-	case n.kind == KindLiteral:
-		fmt.Fprintf(&key, " %t %s", n.value.Valid(), n.value)
-	case n.fn != nil:
-		key.WriteString(n.fn.Name())
-	}
-	if i, ok := b.seen[key.String()]; ok {
+	b.key = b.appendKey(b.key[:0], n)
+	if i, ok := b.seen[string(b.key)]; ok {
 		return i
 	}
 	b.bound.nodes = append(b.bound.nodes, n)
-	b.seen[key.String()] = len(b.bound.nodes) - 1
+	b.seen[string(b.key)] = len(b.bound.nodes) - 1
 	return len(b.bound.nodes) - 1
+}
+
+// appendKey is a text that two steps share if they compute the same.
+func (b *binder) appendKey(key []byte, n node) []byte {
+	key = append(key, byte(n.kind), byte(n.op), byte(int(n.op)>>8))
+	key = strconv.AppendInt(key, int64(n.column), 10)
+	key = append(strconv.AppendBool(append(key, ' '), n.wrap), ' ')
+	for _, a := range n.args {
+		key = append(strconv.AppendInt(key, int64(a), 10), ',')
+	}
+	key = append(append(key, b.typeText(n.typ)...), 0)
+	switch {
+	case n.kind == KindLiteral:
+		key = appendValue(key, n.value)
+	case n.fn != nil:
+		key = append(key, n.fn.Name()...)
+	}
+	for _, v := range n.set {
+		key = appendValue(key, v)
+	}
+	return key
+}
+
+// typeText is the text of a type, which arrow-go makes anew each time.
+func (b *binder) typeText(t arrow.DataType) string {
+	if !reflect.TypeOf(t).Comparable() {
+		return t.String()
+	}
+	s, ok := b.types[t]
+	if !ok {
+		s = t.String()
+		b.types[t] = s
+	}
+	return s
+}
+
+// appendValue adds a value, of a type that is known, so that where it ends is
+// known too.
+func appendValue(key []byte, v kernels.Scalar) []byte {
+	if !v.Valid() {
+		return append(key, 0)
+	}
+	key = append(key, 1)
+	switch id := v.Type().ID(); {
+	case kernels.IntegerTypes.Has(id) || kernels.TemporalTypes.Has(id):
+		return binary.LittleEndian.AppendUint64(key, uint64(v.Int64()))
+	case id == arrow.FLOAT64:
+		return binary.LittleEndian.AppendUint64(key, math.Float64bits(v.Float64()))
+	case kernels.BinaryTypes.Has(id):
+		key = binary.LittleEndian.AppendUint64(key, uint64(len(v.Text())))
+		return append(key, v.Text()...)
+	}
+	text := v.String()
+	key = binary.LittleEndian.AppendUint64(key, uint64(len(text)))
+	return append(key, text...)
 }
 
 func (b *binder) typ(i int) arrow.DataType { return b.bound.nodes[i].typ }

@@ -30,11 +30,16 @@ func (b *Bound) EvalAll(ctx context.Context, k *kernels.Backend, s device.Stream
 	if err := b.check(rows, columns); err != nil {
 		return nil, err
 	}
-	e := &evaluation{bound: b, backend: k, stream: s}
-	defer e.release()
-	if err := e.constants(ctx); err != nil {
+	p, err := b.Prepare(ctx, k, s)
+	if err != nil {
 		return nil, err
 	}
+	defer p.Release()
+	return p.e.evalAll(ctx, rows, columns)
+}
+
+// evalAll computes all results, in runs where that gains.
+func (e *evaluation) evalAll(ctx context.Context, rows int64, columns []*memory.Column) ([]*memory.Column, error) {
 	if e.inRuns(rows) && !e.onlyPrograms(rows) {
 		out, err := e.runs(ctx, rows, columns)
 		if !errors.Is(err, device.ErrValue) {
@@ -78,13 +83,13 @@ type evaluation struct {
 	bound   *Bound
 	backend *kernels.Backend
 	stream  device.Stream
-	known   []*kernels.Scalar // the value of each step that reads no column
-	sets    map[int]*memory.Column
+	known   []*kernels.Scalar       // the value of each step that reads no column
+	sets    map[int]kernels.Members // of the steps that are an "in"
 }
 
 func (e *evaluation) release() {
-	for _, c := range e.sets {
-		c.Release()
+	for _, m := range e.sets {
+		m.Release()
 	}
 }
 
@@ -92,7 +97,7 @@ func (e *evaluation) release() {
 // of "in".
 func (e *evaluation) constants(ctx context.Context) error {
 	e.known = make([]*kernels.Scalar, len(e.bound.nodes))
-	e.sets = map[int]*memory.Column{}
+	e.sets = map[int]kernels.Members{}
 	for i, n := range e.bound.nodes {
 		if n.kind == KindLiteral {
 			e.known[i] = &e.bound.nodes[i].value
@@ -128,14 +133,17 @@ func (e *evaluation) constants(ctx context.Context) error {
 	return nil
 }
 
-// set builds the list of an "in" as a column.
+// set builds the set of an "in".
 func (e *evaluation) set(ctx context.Context, i int, n node) error {
-	var values []kernels.Scalar
-	for _, a := range n.args[1:] {
-		values = append(values, e.bound.nodes[a].value)
+	c, err := e.backend.FromScalars(ctx, e.stream, e.bound.nodes[n.args[0]].typ, n.set)
+	if err != nil {
+		return err
 	}
-	c, err := e.backend.FromScalars(ctx, e.stream, e.bound.nodes[n.args[0]].typ, values)
-	e.sets[i] = c
+	defer c.Release()
+	m, err := e.backend.Members(ctx, e.stream, c)
+	if err == nil {
+		e.sets[i] = m
+	}
 	return err
 }
 

@@ -50,5 +50,18 @@ func (p *Prepared) Eval(ctx context.Context, from, n int64, columns []*memory.Co
 	return all[0], nil
 }
 
-// Release gives back the constants.
-func (p *Prepared) Release() { p.e.release() }
+// EvalAll computes every result over all rows, as Bound.EvalAll does: for a
+// caller with one batch after the other.
+func (p *Prepared) EvalAll(ctx context.Context, rows int64, columns []*memory.Column) ([]*memory.Column, error) {
+	if err := p.e.bound.check(rows, columns); err != nil {
+		return nil, err
+	}
+	return p.e.evalAll(ctx, rows, columns)
+}
+
+// Release gives back the constants. On nil it does nothing.
+func (p *Prepared) Release() {
+	if p != nil {
+		p.e.release()
+	}
+}

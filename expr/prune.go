@@ -187,8 +187,10 @@ func (p *pruner) in(n node) truth {
 		return truth{true, true, false}
 	}
 	out := truth{isFalse: true}
-	for _, a := range n.args[1:] {
-		v := p.bound.nodes[a].value
+	for _, v := range n.set {
+		if out.isTrue {
+			break
+		}
 		switch {
 		case !v.Valid():
 			out.isTrue = out.isTrue || r.Nulls != 0

@@ -35,7 +35,7 @@ func (e *evaluation) step(ctx context.Context, i int, rows int64, args []kernels
 	case OpIsNull, OpIsNotNull, OpIsNaN:
 		return k.IsNull(ctx, s, kernels.NullTest(op-OpIsNull), args[0].(*memory.Column))
 	case OpIn:
-		return k.IsIn(ctx, s, args[0].(*memory.Column), e.sets[i])
+		return e.sets[i].IsIn(ctx, s, args[0].(*memory.Column))
 	case OpApply:
 		return k.Apply(ctx, s, n.fn, args)
 	case OpIfElse:

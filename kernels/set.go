@@ -54,6 +54,7 @@ type Set struct {
 	GroupBy   Entry[GroupByFunc]
 	Unique    Entry[UniqueFunc]
 	IsIn      Entry[IsInFunc]
+	Members   MembersFunc // a set for many calls of IsIn; nil where each builds its own
 
 	JoinBuild   Entry[JoinBuildFunc]
 	JoinColumns JoinColumnsFunc // a whole join; nil where it is built, probed and gathered

@@ -71,10 +71,14 @@ type filterOp struct {
 	r     *runner
 	in    operator
 	bound *expr.Bound
+	ready *expr.Prepared // with the first batch
 	out   *arrow.Schema
 }
 
-func (o *filterOp) close() { o.in.close() }
+func (o *filterOp) close() {
+	o.ready.Release()
+	o.in.close()
+}
 
 func (o *filterOp) next(ctx context.Context) (*Batch, error) {
 	for {
@@ -82,7 +86,13 @@ func (o *filterOp) next(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := o.r.filter(ctx, b, o.bound, o.out)
+		if o.ready == nil {
+			o.ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream)
+		}
+		var out *Batch
+		if err == nil {
+			out, err = o.r.filter(ctx, b, o.ready, o.out)
+		}
 		b.Release()
 		if err != nil {
 			return nil, wrapError("filter", err)
@@ -96,15 +106,16 @@ func (o *filterOp) next(ctx context.Context) (*Batch, error) {
 
 // filter is the rows of a batch for which the condition is true, cut to the
 // columns of schema. Where all rows stay nothing is copied.
-func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Bound, schema *arrow.Schema) (*Batch, error) {
+func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Prepared, schema *arrow.Schema) (*Batch, error) {
 	if out, done, err := r.filterWhere(ctx, b, cond, schema); done || err != nil {
 		return out, err
 	}
-	mask, err := cond.Eval(ctx, r.backend, r.stream, b.rows, b.columns)
+	masks, err := cond.EvalAll(ctx, b.rows, b.columns)
 	if err != nil {
 		return nil, err
 	}
-	defer mask.Release()
+	defer releaseColumns(masks)
+	mask := masks[0]
 	kept, err := r.count(ctx, mask)
 	if err != nil {
 		return nil, err
@@ -129,17 +140,12 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Bound, schema 
 
 // filterWhere is filter in one pass, where the backend has it. A row that the
 // condition refuses is left to filter, whose errors count rows from the first.
-func (r *runner) filterWhere(ctx context.Context, b *Batch, cond *expr.Bound, schema *arrow.Schema) (out *Batch, done bool, err error) {
+func (r *runner) filterWhere(ctx context.Context, b *Batch, cond *expr.Prepared, schema *arrow.Schema) (out *Batch, done bool, err error) {
 	if r.backend.Set.FilterWhere == nil || schema.NumFields() == 0 {
 		return nil, false, nil
 	}
-	p, err := cond.Prepare(ctx, r.backend, r.stream)
-	if err != nil {
-		return nil, false, err
-	}
-	defer p.Release()
 	columns, done, err := r.backend.FilterWhere(ctx, r.stream, pick(b, fieldNames(schema)), func(ctx context.Context, from, n int64) (*memory.Column, error) {
-		return p.Eval(ctx, from, n, b.columns)
+		return cond.Eval(ctx, from, n, b.columns)
 	})
 	if errors.Is(err, device.ErrValue) {
 		return nil, false, nil

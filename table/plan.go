@@ -99,6 +99,13 @@ func subset(s *arrow.Schema, list []string) *arrow.Schema {
 func schemaOf(in *arrow.Schema, items []named) (*arrow.Schema, error) {
 	fields := make([]arrow.Field, len(items))
 	for i, it := range items {
+		if it.e.Kind() == expr.KindColumn { // of a thousand most are, and need no binding
+			if at := in.FieldIndices(it.e.Name()); len(at) == 1 {
+				f := in.Field(at[0])
+				fields[i] = arrow.Field{Name: it.name, Type: f.Type, Nullable: true, Metadata: f.Metadata}
+				continue
+			}
+		}
 		b, err := it.e.Bind(in)
 		if err != nil {
 			return nil, err

@@ -93,10 +93,14 @@ type projectOp struct {
 	r     *runner
 	in    operator
 	bound *expr.Bound
+	ready *expr.Prepared // with the first batch
 	out   *arrow.Schema
 }
 
-func (o *projectOp) close() { o.in.close() }
+func (o *projectOp) close() {
+	o.ready.Release()
+	o.in.close()
+}
 
 func (o *projectOp) next(ctx context.Context) (*Batch, error) {
 	b, err := o.in.next(ctx)
@@ -104,17 +108,16 @@ func (o *projectOp) next(ctx context.Context) (*Batch, error) {
 		return nil, err
 	}
 	defer b.Release()
-	out, err := o.r.compute(ctx, b, o.bound, o.out)
-	return out, wrapError("select", err)
-}
-
-// compute is the results of bound expressions over a batch, as a batch.
-func (r *runner) compute(ctx context.Context, b *Batch, bound *expr.Bound, schema *arrow.Schema) (*Batch, error) {
-	columns, err := bound.EvalAll(ctx, r.backend, r.stream, b.rows, b.columns)
-	if err != nil {
-		return nil, err
+	if o.ready == nil {
+		if o.ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream); err != nil {
+			return nil, wrapError("select", err)
+		}
 	}
-	return NewBatch(schema, b.rows, columns)
+	columns, err := o.ready.EvalAll(ctx, b.rows, b.columns)
+	if err != nil {
+		return nil, wrapError("select", err)
+	}
+	return NewBatch(o.out, b.rows, columns)
 }
 
 // editNode adds, renames or drops columns: a projectNode once the columns below

@@ -42,7 +42,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 10
+#define VOLLEY_ABI_MINOR 11
 
 /* The statuses. */
 enum {
@@ -338,6 +338,8 @@ VOLLEY_API int32_t volley_expr_parse(const char* text, volley_expr** out);
  * between in, contains starts_with ends_with (of a text and a literal); case takes condition, value, condition, value, …, otherwise.
  */
 VOLLEY_API int32_t volley_expr_call(const char* op, const volley_expr* const* args, int64_t count, volley_expr** out);
+/* Whether the value is among those of columns in host memory: the operation in, for many values. A null is where one of them is null. */
+VOLLEY_API int32_t volley_expr_in(const volley_expr* value, const volley_column* const* lists, int64_t count, volley_expr** out);
 VOLLEY_API int32_t volley_expr_cast(const volley_expr* expr, const char* type, volley_expr** out);
 VOLLEY_API int32_t volley_expr_alias(const volley_expr* expr, const char* name, volley_expr** out);
 /* The expression as text that volley_expr_parse reads back. */

@@ -14,6 +14,24 @@ static int64_t rows_of(volley_table* t) {
   return n;
 }
 
+/* The operation in, with its values as columns. */
+static void in_lists(const volley_expr* value) {
+  int64_t numbers[] = {3, -7}, other[] = {0};
+  uint8_t none[] = {0};
+  const volley_column* lists[] = {wrap("int64", numbers, 2, NULL), wrap("int64", other, 1, none), NULL};
+  volley_expr* e;
+  char* text;
+  OK(volley_expr_in(value, lists, 2, &e));
+  OK(volley_expr_format(e, &text));
+  CHECK(strcmp(text, "amount in (3, -7, null)") == 0);
+  volley_string_free(text);
+  OK(volley_expr_free(e));
+  FAILS(VOLLEY_MISMATCH, "lists[2] is NULL", volley_expr_in(value, lists, 3, &e));
+  FAILS(VOLLEY_MISMATCH, "at least", volley_expr_in(value, lists, 0, &e));
+  OK(volley_column_free((volley_column*)lists[0]));
+  OK(volley_column_free((volley_column*)lists[1]));
+}
+
 static void test_expressions(void) {
   volley_expr *parts[6], *e, *cast, *named;
   const volley_expr* args[3];
@@ -33,6 +51,7 @@ static void test_expressions(void) {
   volley_string_free(text);
   OK(volley_expr_free(e));
   FAILS(VOLLEY_MISMATCH, "two operands", volley_expr_call("add", args, 3, &e));
+  in_lists(args[0]);
   FAILS(VOLLEY_UNSUPPORTED, "frobnicate", volley_expr_call("frobnicate", args, 3, &e));
   OK(volley_expr_cast(args[0], "timestamp[us, tz=UTC]", &cast));
   FAILS(VOLLEY_MISMATCH, "lint8", volley_expr_cast(args[0], "lint8", &e));

@@ -5,21 +5,58 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
 // isIn tells for each value of c whether it is among those of set.
-func isIn(ctx context.Context, s device.Stream, c, set *memory.Column) (*memory.Column, error) {
-	a := newArena(s)
-	defer a.free()
+func (l *loops) isIn(ctx context.Context, s device.Stream, c, set *memory.Column) (*memory.Column, error) {
 	if err := tooLong(c.Len()); err != nil {
 		return nil, err
 	}
-	index, err := newJoinIndex(ctx, a, []*memory.Column{set}, true)
+	m, err := l.members(ctx, s, set)
 	if err != nil {
 		return nil, err
 	}
-	finder, err := index.bind(ctx, a, []*memory.Column{c})
+	defer m.Release()
+	return m.IsIn(ctx, s, c)
+}
+
+// members is a set of values with the index in which they are found.
+type members struct {
+	a     *arena // of the index
+	set   *memory.Column
+	index *joinIndex
+}
+
+// members indexes the values of a set.
+func (l *loops) members(ctx context.Context, s device.Stream, set *memory.Column) (kernels.Members, error) {
+	a := newArena(s)
+	index, err := newJoinIndex(ctx, a, []*memory.Column{set}, true)
+	if err == nil {
+		index.l = l
+		err = index.shorten(ctx, a, l)
+	}
+	if err != nil {
+		a.free()
+		return nil, err
+	}
+	return &members{a: a, set: set.Retain(), index: index}, nil
+}
+
+func (m *members) Release() {
+	m.a.free()
+	m.set.Release()
+}
+
+// IsIn tells for each value of c whether it is in the set.
+func (m *members) IsIn(ctx context.Context, s device.Stream, c *memory.Column) (*memory.Column, error) {
+	if err := tooLong(c.Len()); err != nil {
+		return nil, err
+	}
+	a := newArena(s)
+	defer a.free()
+	finder, err := m.index.bind(ctx, a, []*memory.Column{c})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +64,7 @@ func isIn(ctx context.Context, s device.Stream, c, set *memory.Column) (*memory.
 	err = o.bits()
 	all := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
 	if err == nil {
-		m := o.bitmap(1)
+		bits := o.bitmap(1)
 		err = parallel(ctx, c.Len(), func(_ int, s span) error {
 			b, _ := all.get()
 			defer all.put(b)
@@ -40,7 +77,7 @@ func isIn(ctx context.Context, s device.Stream, c, set *memory.Column) (*memory.
 							w |= 1 << i
 						}
 					}
-					storeWord(m, int64(b.from)+int64(j), int64(k), w)
+					storeWord(bits, int64(b.from)+int64(j), int64(k), w)
 				}
 				return nil
 			})

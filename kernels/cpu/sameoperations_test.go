@@ -21,6 +21,7 @@ import (
 var sameElsewhere = map[string]string{
 	"Match":         "TestMatch",
 	"FilterWhere":   "TestFilterWhere",
+	"Members":       "TestMembers",
 	"GatherRows":    "none: CPUs have no such kernel",
 	"GEMM":          "TestGEMMByTiersAndThreads",
 	"Group":         "TestSameGroups",

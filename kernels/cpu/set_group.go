@@ -8,5 +8,6 @@ func (l *loops) grouping(s *kernels.Set) {
 	s.Aggregate = kernels.Entry[kernels.AggregateFunc]{Func: aggregate, Types: kernels.KeyTypes}
 	s.GroupBy = kernels.Entry[kernels.GroupByFunc]{Func: l.groupBy, Types: kernels.KeyTypes}
 	s.Unique = kernels.Entry[kernels.UniqueFunc]{Func: unique, Types: kernels.KeyTypes}
-	s.IsIn = kernels.Entry[kernels.IsInFunc]{Func: isIn, Types: kernels.KeyTypes}
+	s.IsIn = kernels.Entry[kernels.IsInFunc]{Func: l.isIn, Types: kernels.KeyTypes}
+	s.Members = l.members
 }

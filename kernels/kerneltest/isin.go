@@ -23,6 +23,8 @@ func isIn(s *Suite) {
 			return One(e.IsIn(e.Ctx, e.Stream, e.On(values), e.On(members)))
 		}
 		s.Check(call, run)
+		call.Note += ", the set built once"
+		s.Check(call, func(e *Env) (Result, error) { return askedTwice(e, e.On(values), e.On(members)) })
 		if c.Length == 65 && n%5 == 0 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
@@ -33,6 +35,32 @@ func isIn(s *Suite) {
 	s.Check(call, func(e *Env) (Result, error) { return One(e.IsIn(e.Ctx, e.Stream, e.On(i), e.On(f))) })
 	call = Call{Case: Case{Type: i.Type(), Length: 1}, Note: "no set", Text: []string{"missing"}}
 	s.Check(call, func(e *Env) (Result, error) { return One(e.IsIn(e.Ctx, e.Stream, e.On(i), nil)) })
+}
+
+// askedTwice asks a set for all values, and for all but the first.
+func askedTwice(e *Env, values, members *memory.Column) (Result, error) {
+	m, err := e.Members(e.Ctx, e.Stream, members)
+	if err != nil {
+		return Result{}, err
+	}
+	defer m.Release()
+	all, err := m.IsIn(e.Ctx, e.Stream, values)
+	if err != nil {
+		return Result{}, err
+	}
+	defer all.Release()
+	from := min(1, values.Len())
+	rest, err := values.Slice(from, values.Len()-from)
+	if err != nil {
+		return Result{}, err
+	}
+	defer rest.Release()
+	part, err := m.IsIn(e.Ctx, e.Stream, rest)
+	if err != nil {
+		return Result{}, err
+	}
+	defer part.Release()
+	return One(e.Concat(e.Ctx, e.Stream, []*memory.Column{all, part}))
 }
 
 func benchIsIn(b *Bencher) {

@@ -20,7 +20,7 @@ import (
 func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
 	x := &crossing{host: host.New(host.WithAllocator(memory.Heap))}
 	far := *set
-	far.Name, far.MinMax, far.JoinColumns, far.FilterWhere, far.SortColumns = "remote "+set.Name, nil, nil, nil, nil
+	far.Name, far.MinMax, far.JoinColumns, far.FilterWhere, far.SortColumns, far.Members = "remote "+set.Name, nil, nil, nil, nil, nil
 	v := reflect.ValueOf(&far).Elem()
 	for i := range v.NumField() {
 		entry := v.Field(i)

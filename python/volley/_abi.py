@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 10
+ABI_MINOR = 11
 
 OK = 0
 PENDING = 1
@@ -373,6 +373,7 @@ def declare(library: CDLL) -> None:
     library.volley_expr_text.argtypes, library.volley_expr_text.restype = [c_char_p, c_void_p], c_int32
     library.volley_expr_parse.argtypes, library.volley_expr_parse.restype = [c_char_p, c_void_p], c_int32
     library.volley_expr_call.argtypes, library.volley_expr_call.restype = [c_char_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_expr_in.argtypes, library.volley_expr_in.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
     library.volley_expr_cast.argtypes, library.volley_expr_cast.restype = [c_void_p, c_char_p, c_void_p], c_int32
     library.volley_expr_alias.argtypes, library.volley_expr_alias.restype = [c_void_p, c_char_p, c_void_p], c_int32
     library.volley_expr_format.argtypes, library.volley_expr_format.restype = [c_void_p, c_void_p], c_int32

@@ -10,6 +10,7 @@ from typing import Any, SupportsIndex
 from . import _times
 from ._calls import public, say, shown
 from ._library import Handle, encode, handles, make, take_text
+from ._members import listed, members
 
 _INT64 = range(-(2**63), 2**63)
 _TYPES = {bool: "bool", int: "int64", float: "float64", str: "utf8", _dt.date: "date32", _dt.datetime: "timestamp[us]"}
@@ -184,7 +185,10 @@ class Expr(Handle):
         """Whether it equals one of the values; a null only where None is among them."""
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             raise TypeError(say(f"a list of values is wanted, not {shown(values)}", values))
-        given = list(values)
+        given = listed(values)
+        lists = members(given)
+        if lists is not None:
+            return Expr(make("volley_expr_in", self, handles(lists), len(lists)))
         return self._with("in", *given) if given else self.is_null()._with("and", False)  # false also of nulls
 
     def contains(self, pattern: str) -> Expr:
