@@ -12,7 +12,10 @@ import (
 
 // bars draws the bars of a chart. gonum's own BarChart starts every bar at
 // zero, which a logarithmic axis does not have, and prints no values.
-type bars struct{ chart *Chart }
+type bars struct {
+	chart *Chart
+	theme Theme
+}
 
 // DataRange implements plot.DataRanger.
 func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
@@ -25,10 +28,10 @@ func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
 func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	n := len(b.chart.Series)
-	grid(c, p)
+	grid(c, p, b.theme.Grid)
 	inGroup := float64(n*barPixels) / float64(n*barPixels+groupPixels)
 	style := text.Style{
-		Color: color.Black, Font: sans(15 * point), YAlign: text.YCenter, Handler: p.TextHandler,
+		Color: b.theme.Text, Font: sans(15 * point), YAlign: text.YCenter, Handler: p.TextHandler,
 	}
 	for g := range b.chart.Groups {
 		top := float64(len(b.chart.Groups)-1-g) + inGroup/2
@@ -45,9 +48,9 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // grid draws a light line at each labelled tick, behind the bars.
-func grid(c draw.Canvas, p *plot.Plot) {
+func grid(c draw.Canvas, p *plot.Plot, light color.Color) {
 	x, _ := p.Transforms(&c)
-	line := draw.LineStyle{Color: color.Gray{0xdd}, Width: point}
+	line := draw.LineStyle{Color: light, Width: point}
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if !t.IsMinor() && t.Value >= p.X.Min && t.Value <= p.X.Max {
 			c.StrokeLine2(line, x(t.Value), c.Min.Y, x(t.Value), c.Max.Y)

@@ -32,10 +32,25 @@ func (c *Chart) Size() (width, height int) {
 	return chartWidth, framePixels + bars + len(c.Series)*entryPixels
 }
 
+// Theme is the colours of a picture, but for those of the bars, which stand out
+// on every background.
+type Theme struct{ Background, Text, Grid color.Color }
+
+// Light is for a white page.
+func Light() Theme { return Theme{color.White, color.Black, color.Gray{0xdd}} }
+
+// Dark is for a dark page, such as GitHub's in its dark mode.
+func Dark() Theme {
+	return Theme{color.RGBA{0x0d, 0x11, 0x17, 0xff}, color.RGBA{0xe6, 0xed, 0xf3, 0xff}, color.RGBA{0x30, 0x36, 0x3d, 0xff}}
+}
+
 // WritePNG draws the chart on white and writes it to w as PNG. A chart without
 // groups or series, with a series of another length than the groups, or with a
 // value that its axis cannot show is an error, and nothing is written.
-func (c *Chart) WritePNG(w io.Writer) error {
+func (c *Chart) WritePNG(w io.Writer) error { return c.WriteThemedPNG(w, Light()) }
+
+// WriteThemedPNG is WritePNG in the colours of a theme.
+func (c *Chart) WriteThemedPNG(w io.Writer, theme Theme) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -43,14 +58,14 @@ func (c *Chart) WritePNG(w io.Writer) error {
 	img := vgimg.NewWith(
 		vgimg.UseWH(vg.Length(width)*point, vg.Length(height)*point),
 		vgimg.UseDPI(vgimg.DefaultDPI),
-		vgimg.UseBackgroundColor(color.White),
+		vgimg.UseBackgroundColor(theme.Background),
 	)
 	all := draw.New(img)
 	margin := 16 * point
 	all = draw.Crop(all, margin, -margin, margin, -margin)
 	legendHeight := vg.Length(len(c.Series)*entryPixels) * point
 
-	p, legend := c.plot()
+	p, legend := c.plot(theme)
 	legend.Draw(draw.Crop(all, 0, 0, 0, legendHeight-all.Size().Y))
 	p.Draw(draw.Crop(all, 0, 0, legendHeight+12*point, 0))
 	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(w); err != nil {
@@ -60,8 +75,13 @@ func (c *Chart) WritePNG(w io.Writer) error {
 }
 
 // plot sets up gonum's axes and the legend.
-func (c *Chart) plot() (*plot.Plot, plot.Legend) {
+func (c *Chart) plot(theme Theme) (*plot.Plot, plot.Legend) {
 	p := plot.New()
+	p.BackgroundColor = theme.Background
+	p.Title.TextStyle.Color, p.X.Label.TextStyle.Color = theme.Text, theme.Text
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.LineStyle.Color, axis.Tick.LineStyle.Color, axis.Tick.Label.Color = theme.Text, theme.Text, theme.Text
+	}
 	p.Title.Text = c.Title
 	p.Title.TextStyle.Font = sans(22 * point)
 	p.Title.Padding = 12 * point
@@ -73,7 +93,7 @@ func (c *Chart) plot() (*plot.Plot, plot.Legend) {
 	p.Y.Tick.Label.Font = sans(17 * point)
 	p.Y.Padding = 0
 	p.X.Padding = 0
-	p.Add(&bars{chart: c})
+	p.Add(&bars{chart: c, theme: theme})
 	p.X.Min, p.X.Max = c.axis()
 	p.Y.Min, p.Y.Max = -0.5, float64(len(c.Groups))-0.5
 	if c.Log {
@@ -83,7 +103,7 @@ func (c *Chart) plot() (*plot.Plot, plot.Legend) {
 
 	l := plot.NewLegend()
 	l.Left, l.Top = true, true
-	l.TextStyle.Font = sans(17 * point)
+	l.TextStyle.Font, l.TextStyle.Color = sans(17*point), theme.Text
 	l.ThumbnailWidth = 24 * point
 	l.Padding = 5 * point
 	for i, s := range c.Series {

@@ -59,6 +59,7 @@ make their own data.`,
 	if d.loader != nil {
 		cmd.AddCommand(newLoader(d, &f))
 	}
+	cmd.AddCommand(newChart())
 	severalSuites(cmd, d, &f)
 	return cmd
 }
