@@ -69,6 +69,7 @@ void test_arrow(void);
 void test_addresses(void);
 void test_dlpack(void);
 void test_tables(void);
+void test_guide(void);
 void test_files(const char* folder);
 void test_kernels(void);
 void test_loader(void);

@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   test_addresses();
   test_dlpack();
   test_tables();
+  test_guide();
   test_files(argv[1]);
   test_kernels();
   test_loader();

@@ -52,6 +52,8 @@ var Rules = []Rule{
 	{"skips", checkSkips},
 	{"benchmarks", checkBenchmarks},
 	{"marks", checkMarks},
+	{"links", checkLinks},
+	{"pages", checkPages},
 }
 
 // Check runs every rule over t and returns the findings by the name of the rule, each list in order of path and line.

@@ -17,7 +17,7 @@ type Module struct {
 var Modules = []Module{
 	{Path: "github.com/apache/arrow-go/v18", In: []string{"memory", "device/...", "kernels/...", "expr", "table/...",
 		"collective/columns", "collective/ondevice", "dataloader", "interop/...", "cgo", "bench/...", "cmd/volley", "examples/...", ".", "internal/guard"},
-		Tests: []string{"collective/faultinject"}}, // columns under faults
+		Tests: []string{"collective/faultinject", "internal/guide"}}, // columns under faults
 	{Path: "github.com/apache/arrow/go/v15", In: []string{"interop/arrow15"}},
 	{Path: "golang.org/x/sys", In: []string{"memory", "device/...", "collective/transport/...", "dataloader/order", "internal/crc32c", "internal/dl",
 		"internal/guard", "internal/numa", "internal/pastcopy", "internal/pastsum", "internal/rowcopy", "internal/tier", "kernels/cpu", "table/storage", "bench/...", "cmd/volley"}},

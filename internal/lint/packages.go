@@ -103,6 +103,7 @@ var Packages = []Package{
 	{Path: "bench/...", May: join(everythingButBench, testKits, []string{"internal/rowcopy", "bench/..."}), Tests: []string{"device/opencl", "kernels/opencl"}},
 	{Path: "cmd/volley", May: join(everythingButBench, []string{"bench/...", "kernels/cuda"})}, // whose GEMM has two engines to be compared
 	{Path: "examples/...", May: everythingButBench},
+	{Path: "internal/guide", Tests: everythingButBench}, // the samples of README.md and docs/guide
 }
 
 // everythingButBench is what a program may use: all packages that are part of the library.

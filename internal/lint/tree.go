@@ -37,6 +37,13 @@ func (f *File) Lines() int {
 type Tree struct {
 	Fset  *token.FileSet
 	Files []*File
+	fsys  fs.FS
+}
+
+// exists reports whether there is a file or folder of that path, whether it is source or not.
+func (t *Tree) exists(name string) bool {
+	_, err := fs.Stat(t.fsys, name)
+	return err == nil
 }
 
 // File returns the file at the given path, or nil.
@@ -56,7 +63,7 @@ func (t *Tree) line(p token.Pos) int { return t.Fset.Position(p).Line }
 // source are left out: testdata, vendor, out, and those whose names begin with a dot (but .ci is read) or an underscore. The error names
 // the first file that cannot be read or parsed.
 func Load(fsys fs.FS) (*Tree, error) {
-	t := &Tree{Fset: token.NewFileSet()}
+	t := &Tree{Fset: token.NewFileSet(), fsys: fsys}
 	nested := make(map[string]bool)
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
