@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -15,53 +16,121 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// commObject is a rank's membership in a group.
+// commObject is a rank's membership in a group, with the variables by which the ranks met, and what carries vectors of devices.
 type commObject struct {
 	unmanaged
-	c *collective.Comm
+	c      *collective.Comm
+	getenv func(string) string
+	on     carriers
 }
 
 func (*commObject) kind() string { return "comm" }
 
 // leave leaves the group.
-func (o *commObject) leave() { _ = o.c.Close() }
+func (o *commObject) leave() {
+	o.on.close()
+	_ = o.c.Close()
+}
+
+// named is an error with this rank's number. A Fault has its own, those to blame.
+func (o *commObject) named(err error) error { return onRank(o.c, err) }
+
+func onRank(c *collective.Comm, err error) error {
+	var fault *collective.Fault
+	if err == nil || errors.As(err, &fault) {
+		return err
+	}
+	return fmt.Errorf("rank %d: %w", c.Rank(), err)
+}
 
 // giveComm is the outcome of a call that hands out a group, none for nil.
-func giveComm(out *C.uintptr_t, c *collective.Comm, err error) (outcome, error) {
+func giveComm(out *C.uintptr_t, c *collective.Comm, getenv func(string) string, err error) (outcome, error) {
 	if err != nil || c == nil {
 		return outcome{}, err
 	}
-	o := &commObject{c: c}
+	o := &commObject{c: c, getenv: getenv}
 	return outcome{commit: func() { *out = register(o) }, discard: o.leave}, nil
 }
 
-// meeting is the variables of the environment with what the options say in their place.
-func meeting(o *C.volley_comm_options) (func(string) string, error) {
-	address, err := optional("address", o.address)
+// joiner is how a rank joins others: the variables of the environment with what the options say in their place, and the options themselves.
+// nccl is the device whose vectors NCCL carries, "" for none.
+type joiner struct {
+	getenv  func(string) string
+	options collective.Options
+	nccl    string
+}
+
+// joining reads the options of a rank that joins.
+func joining(p *C.volley_comm_options) (*joiner, error) {
+	o, err := options("options", p)
 	if err != nil {
 		return nil, err
+	}
+	j := &joiner{options: collective.Options{Deterministic: o.deterministic != 0, Checksum: o.checksum != 0, Heartbeat: milliseconds(o.heartbeat),
+		Deadline: milliseconds(o.deadline), Timeout: milliseconds(o.timeout), Chunk: int(o.chunk)}}
+	if o.wire != nil {
+		if j.options.Wire, err = elementType("wire", o.wire); err != nil {
+			return nil, err
+		}
+	}
+	if j.options.Algorithms, err = algorithms(o.algorithms); err != nil {
+		return nil, err
+	}
+	return j, j.meeting(o)
+}
+
+// meeting reads where and over what the ranks meet.
+func (j *joiner) meeting(o *C.volley_comm_options) error {
+	address, err := optional("address", o.address)
+	if err != nil {
+		return err
 	}
 	transport, err := optional("transport", o.transport)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	secret, err := optional("secret_file", o.secret_file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if o.ranks < 0 || o.rank < 0 || address == "" && (o.ranks != 0 || o.rank != 0) {
-		return nil, mismatch("rank %d of %d and the address %q", int64(o.rank), int64(o.ranks), address)
+		return mismatch("rank %d of %d and the address %q", int64(o.rank), int64(o.ranks), address)
 	}
 	if o.ranks > 0 {
 		address += "?rank=" + strconv.Itoa(int(o.rank)) + "&size=" + strconv.Itoa(int(o.ranks))
 	}
+	device, err := optional("device", o.device)
+	if err != nil {
+		return err
+	}
 	said := map[string]string{"VOLLEY_ADDRESS": address, "VOLLEY_TRANSPORT": transport, "VOLLEY_SECRET_FILE": secret}
-	return func(name string) string {
+	j.getenv = func(name string) string {
 		if v := said[name]; v != "" {
 			return v
 		}
 		return os.Getenv(name)
-	}, nil
+	}
+	switch {
+	case transport == "nccl":
+		said["VOLLEY_TRANSPORT"] = "" // the host's messages go over whichever fits
+		j.nccl = gpuOf(j.getenv, device)
+	case device != "":
+		return mismatch("device is %q and transport %q: a device is for transport nccl", device, transport)
+	}
+	return nil
+}
+
+// give is the outcome of a rank that has joined.
+func (j *joiner) give(ctx context.Context, out *C.uintptr_t, c *collective.Comm, err error) (outcome, error) {
+	if err != nil || j.nccl == "" {
+		return giveComm(out, c, j.getenv, own(ctx, err))
+	}
+	o := &commObject{c: c, getenv: j.getenv}
+	if err := o.useNCCL(ctx, j.nccl); err != nil {
+		o.leave()
+		return outcome{}, own(ctx, o.named(err))
+	}
+	return outcome{commit: func() { *out = register(o) }, discard: o.leave}, nil
 }
 
 func milliseconds(n C.int64_t) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -69,24 +138,13 @@ func milliseconds(n C.int64_t) time.Duration { return time.Duration(n) * time.Mi
 //export go_volley_comm_init
 func go_volley_comm_init(p *C.volley_comm_options, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 	return long("volley_comm_init", t, func(*keeper) (work, error) {
-		o, err := options("options", p)
+		j, err := joining(p)
 		if err != nil {
 			return nil, err
-		}
-		getenv, err := meeting(o)
-		if err != nil {
-			return nil, err
-		}
-		made := collective.Options{Deterministic: o.deterministic != 0, Checksum: o.checksum != 0, Heartbeat: milliseconds(o.heartbeat),
-			Deadline: milliseconds(o.deadline), Timeout: milliseconds(o.timeout), Chunk: int(o.chunk)}
-		if o.wire != nil {
-			if made.Wire, err = elementType("wire", o.wire); err != nil {
-				return nil, err
-			}
 		}
 		return func(ctx context.Context) (outcome, error) {
-			c, err := collective.InitFrom(ctx, getenv, made)
-			return giveComm(out, c, own(ctx, err))
+			c, err := collective.InitFrom(ctx, j.getenv, j.options)
+			return j.give(ctx, out, c, err)
 		}, nil
 	})
 }
@@ -168,7 +226,15 @@ func go_volley_comm_size(h C.uintptr_t, out *C.int64_t) C.int32_t {
 
 //export go_volley_comm_transport
 func go_volley_comm_transport(h C.uintptr_t, out **C.char) C.int32_t {
-	return withComm("volley_comm_transport", h, func(c *collective.Comm) error { return giveText(out, c.Transport()) })
+	return call("volley_comm_transport", func() error {
+		return with("comm", h, func(o *commObject) error {
+			name := o.c.Transport()
+			if o.on.nccl() {
+				name += "+nccl"
+			}
+			return giveText(out, name)
+		})
+	})
 }
 
 // newComm makes a group of another one.
@@ -180,7 +246,7 @@ func newComm(name string, h, t C.uintptr_t, out *C.uintptr_t, make func(ctx cont
 		}
 		return func(ctx context.Context) (outcome, error) {
 			c, err := make(ctx, o.c)
-			return giveComm(out, c, own(ctx, err))
+			return giveComm(out, c, o.getenv, own(ctx, o.named(err)))
 		}, nil
 	})
 }

@@ -71,13 +71,13 @@ func operate(name string, h C.uintptr_t, typ *C.char, t C.uintptr_t, prepare fun
 		}
 		o := &operands{c: comm.c, size: comm.c.Size()}
 		if o.t, err = elementType("type", typ); err != nil {
-			return nil, err
+			return nil, comm.named(err)
 		}
 		run := prepare(o)
 		if o.err != nil {
-			return nil, o.err
+			return nil, comm.named(o.err)
 		}
-		return func(ctx context.Context) (outcome, error) { return outcome{}, own(ctx, run(ctx)) }, nil
+		return func(ctx context.Context) (outcome, error) { return outcome{}, own(ctx, comm.named(run(ctx))) }, nil
 	})
 }
 
@@ -88,7 +88,7 @@ func go_volley_comm_barrier(h, t C.uintptr_t) C.int32_t {
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context) (outcome, error) { return outcome{}, own(ctx, o.c.Barrier(ctx)) }, nil
+		return func(ctx context.Context) (outcome, error) { return outcome{}, own(ctx, o.named(o.c.Barrier(ctx))) }, nil
 	})
 }
 

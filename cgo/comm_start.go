@@ -15,7 +15,13 @@ import (
 // request is an operation that was started.
 type request struct {
 	unmanaged
-	h *collective.Handle
+	h started
+}
+
+// started is a handle of an operation on vectors of the host or of a device.
+type started interface {
+	Done() <-chan struct{}
+	Wait(ctx context.Context) error
 }
 
 func (*request) kind() string { return "request" }
@@ -26,11 +32,11 @@ func start(name string, h C.uintptr_t, typ *C.char, out *C.uintptr_t, prepare fu
 		return with("comm", h, func(comm *commObject) (err error) {
 			o := &operands{c: comm.c, size: comm.c.Size()}
 			if o.t, err = elementType("type", typ); err != nil {
-				return err
+				return comm.named(err)
 			}
 			begin := prepare(o)
 			if o.err != nil {
-				return o.err
+				return comm.named(o.err)
 			}
 			*out = register(&request{h: begin(context.Background())})
 			return nil

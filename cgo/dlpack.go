@@ -50,6 +50,9 @@ type tensor struct {
 	from           *foreign
 }
 
+// anyShape stands for any number of dimensions, and for bfloat16 beside Arrow's types.
+const anyShape = -1
+
 // importTensor moves a managed tensor of the given number of dimensions. It is deleted when nothing refers to it any more; an error deletes it.
 func importTensor(p unsafe.Pointer, versioned bool, ndim int32) (_ *tensor, err error) {
 	if p == nil {
@@ -90,15 +93,22 @@ func readTensor(t *C.vly_dl_tensor, ndim int32) (*tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	any := ndim == anyShape
+	if any && t.ndim >= 0 && t.ndim <= 64 {
+		ndim = int32(t.ndim)
+	}
 	if int32(t.ndim) != ndim {
 		return nil, mismatch("a tensor of %d dimensions, not %d", int(t.ndim), ndim)
 	}
-	if t.lanes != 1 || t.shape == nil {
+	if t.lanes != 1 || t.shape == nil && ndim > 0 {
 		return nil, mismatch("a tensor of %d lanes or without a shape", int(t.lanes))
 	}
 	made := &tensor{place: place, shape: make([]int64, ndim), strides: make([]int64, ndim)}
 	key := dlType{uint8(t.code), uint8(t.bits)}
 	made.typ = dlArrow[key]
+	if any && key == (dlType{dlBrain, 16}) {
+		made.typ = dataloader.BFloat16
+	}
 	if made.typ == nil && key != (dlType{dlBool, 8}) {
 		return nil, device.Errorf(device.ErrUnsupported, "", "dlpack", "a tensor of type code %d and %d bits", key.code, key.bits)
 	}

@@ -657,6 +657,13 @@ int32_t volley_join(const volley_device* device, const volley_column* const* lef
   return go_volley_join((uintptr_t)device, (uintptr_t*)left, (uintptr_t*)right, count, (char*)kind, (volley_join_options*)options, (uintptr_t)token, (uintptr_t*)out_left, (uintptr_t*)out_right);
 }
 
+int32_t volley_cumulative(const volley_device* device, const volley_column* column, const char* op, const volley_cumulative_options* options, volley_token* token, volley_column** out) {
+  if (vly_forked) return vly_fork_error("volley_cumulative");
+  if (!out) return vly_null_error("volley_cumulative", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_cumulative((uintptr_t)device, (uintptr_t)column, (char*)op, (volley_cumulative_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_sgemm(const volley_device* device, int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k, double alpha, const float* a, int64_t lda, const float* b, int64_t ldb, double beta, float* c, int64_t ldc, volley_token* token) {
   if (vly_forked) return vly_fork_error("volley_sgemm");
   return go_volley_sgemm((uintptr_t)device, transpose_a, transpose_b, m, n, k, alpha, (float*)a, lda, (float*)b, ldb, beta, c, ldc, (uintptr_t)token);
@@ -665,6 +672,16 @@ int32_t volley_sgemm(const volley_device* device, int32_t transpose_a, int32_t t
 int32_t volley_dgemm(const volley_device* device, int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc, volley_token* token) {
   if (vly_forked) return vly_fork_error("volley_dgemm");
   return go_volley_dgemm((uintptr_t)device, transpose_a, transpose_b, m, n, k, alpha, (double*)a, lda, (double*)b, ldb, beta, c, ldc, (uintptr_t)token);
+}
+
+int32_t volley_sgemv(const volley_device* device, int32_t transpose_a, int64_t m, int64_t n, double alpha, const float* a, int64_t lda, const float* x, int64_t incx, double beta, float* y, int64_t incy, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_sgemv");
+  return go_volley_sgemv((uintptr_t)device, transpose_a, m, n, alpha, (float*)a, lda, (float*)x, incx, beta, y, incy, (uintptr_t)token);
+}
+
+int32_t volley_dgemv(const volley_device* device, int32_t transpose_a, int64_t m, int64_t n, double alpha, const double* a, int64_t lda, const double* x, int64_t incx, double beta, double* y, int64_t incy, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_dgemv");
+  return go_volley_dgemv((uintptr_t)device, transpose_a, m, n, alpha, (double*)a, lda, (double*)x, incx, beta, y, incy, (uintptr_t)token);
 }
 
 int32_t volley_function_register(const char* name, const char* const* types, int64_t count, int32_t (*body)(void* context, int64_t rows, void* values, const void* const* args, char* message, int64_t message_size), void* context, const char* source) {
@@ -744,6 +761,20 @@ int32_t volley_matrix_multiply(const volley_device* device, const volley_matrix*
   return go_volley_matrix_multiply((uintptr_t)device, (uintptr_t)a, (uintptr_t)b, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_matrix_gemv(const volley_device* device, int32_t transpose_a, double alpha, const volley_matrix* a, const volley_column* x, double beta, const volley_column* y, volley_token* token, volley_column** out) {
+  if (vly_forked) return vly_fork_error("volley_matrix_gemv");
+  if (!out) return vly_null_error("volley_matrix_gemv", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_matrix_gemv((uintptr_t)device, transpose_a, alpha, (uintptr_t)a, (uintptr_t)x, beta, (uintptr_t)y, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_matrix_transpose(const volley_device* device, const volley_matrix* matrix, volley_token* token, volley_matrix** out) {
+  if (vly_forked) return vly_fork_error("volley_matrix_transpose");
+  if (!out) return vly_null_error("volley_matrix_transpose", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_matrix_transpose((uintptr_t)device, (uintptr_t)matrix, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_matrix_free(volley_matrix* matrix) {
   if (vly_forked) return vly_fork_error("volley_matrix_free");
   return go_volley_matrix_free((uintptr_t)matrix);
@@ -784,11 +815,39 @@ int32_t volley_comm_split(const volley_comm* comm, int64_t color, int64_t key, v
   return go_volley_comm_split((uintptr_t)comm, color, key, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_comm_sub(const volley_comm* comm, const int64_t* ranks, int64_t count, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_sub");
+  if (!out) return vly_null_error("volley_comm_sub", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_sub((uintptr_t)comm, (int64_t*)ranks, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_comm_shrink(const volley_comm* comm, volley_token* token, volley_comm** out) {
   if (vly_forked) return vly_fork_error("volley_comm_shrink");
   if (!out) return vly_null_error("volley_comm_shrink", "out");
   memset(out, 0, sizeof *out);
   return go_volley_comm_shrink((uintptr_t)comm, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_comm_grow(const volley_comm* comm, int64_t ranks, const char* address, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_grow");
+  if (!out) return vly_null_error("volley_comm_grow", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_grow((uintptr_t)comm, ranks, (char*)address, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_comm_enter(const volley_comm_options* options, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_enter");
+  if (!out) return vly_null_error("volley_comm_enter", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_enter((volley_comm_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_comm_explain(const volley_comm* comm, const char* op, int64_t count, const char* type, char** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_explain");
+  if (!out) return vly_null_error("volley_comm_explain", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_explain((uintptr_t)comm, (char*)op, count, (char*)type, out);
 }
 
 int32_t volley_comm_fault(const volley_comm* comm, int64_t* ranks, int64_t capacity, char** out_cause, int64_t* out_count) {
@@ -922,6 +981,151 @@ int32_t volley_request_done(const volley_request* request, int64_t* out) {
 int32_t volley_request_free(volley_request* request) {
   if (vly_forked) return vly_fork_error("volley_request_free");
   return go_volley_request_free((uintptr_t)request);
+}
+
+int32_t volley_fuser_new(const volley_comm* comm, int64_t bytes, int64_t delay, volley_token* token, volley_fuser** out) {
+  if (vly_forked) return vly_fork_error("volley_fuser_new");
+  if (!out) return vly_null_error("volley_fuser_new", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_fuser_new((uintptr_t)comm, bytes, delay, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_fuser_all_reduce(const volley_fuser* fuser, const void* from, void* to, int64_t count, const char* type, const char* op, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_fuser_all_reduce");
+  if (!out) return vly_null_error("volley_fuser_all_reduce", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_fuser_all_reduce((uintptr_t)fuser, (void*)from, to, count, (char*)type, (char*)op, (uintptr_t*)out);
+}
+
+int32_t volley_fuser_wait(const volley_fuser* fuser, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_fuser_wait");
+  return go_volley_fuser_wait((uintptr_t)fuser, (uintptr_t)token);
+}
+
+int32_t volley_fuser_close(const volley_fuser* fuser, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_fuser_close");
+  return go_volley_fuser_close((uintptr_t)fuser, (uintptr_t)token);
+}
+
+int32_t volley_fuser_free(volley_fuser* fuser) {
+  if (vly_forked) return vly_fork_error("volley_fuser_free");
+  return go_volley_fuser_free((uintptr_t)fuser);
+}
+
+int32_t volley_vector_new(const volley_device* device, const char* type, int64_t count, volley_vector** out) {
+  if (vly_forked) return vly_fork_error("volley_vector_new");
+  if (!out) return vly_null_error("volley_vector_new", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_new((uintptr_t)device, (char*)type, count, (uintptr_t*)out);
+}
+
+int32_t volley_vector_from_column(const volley_column* column, volley_vector** out) {
+  if (vly_forked) return vly_fork_error("volley_vector_from_column");
+  if (!out) return vly_null_error("volley_vector_from_column", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_from_column((uintptr_t)column, (uintptr_t*)out);
+}
+
+int32_t volley_vector_from_dlpack(struct DLManagedTensor* tensor, volley_vector** out) {
+  if (vly_forked) return vly_fork_error("volley_vector_from_dlpack");
+  if (!out) return vly_null_error("volley_vector_from_dlpack", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_from_dlpack((void*)tensor, (uintptr_t*)out);
+}
+
+int32_t volley_vector_from_dlpack_versioned(struct DLManagedTensorVersioned* tensor, volley_vector** out) {
+  if (vly_forked) return vly_fork_error("volley_vector_from_dlpack_versioned");
+  if (!out) return vly_null_error("volley_vector_from_dlpack_versioned", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_from_dlpack_versioned((void*)tensor, (uintptr_t*)out);
+}
+
+int32_t volley_vector_to_column(const volley_vector* vector, volley_column** out) {
+  if (vly_forked) return vly_fork_error("volley_vector_to_column");
+  if (!out) return vly_null_error("volley_vector_to_column", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_to_column((uintptr_t)vector, (uintptr_t*)out);
+}
+
+int32_t volley_vector_length(const volley_vector* vector, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_vector_length");
+  if (!out) return vly_null_error("volley_vector_length", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_length((uintptr_t)vector, out);
+}
+
+int32_t volley_vector_free(volley_vector* vector) {
+  if (vly_forked) return vly_fork_error("volley_vector_free");
+  return go_volley_vector_free((uintptr_t)vector);
+}
+
+int32_t volley_vector_all_reduce(const volley_comm* comm, const volley_vector* from, volley_vector* to, const char* op, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_all_reduce");
+  return go_volley_vector_all_reduce((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (char*)op, (uintptr_t)token);
+}
+
+int32_t volley_vector_start_all_reduce(const volley_comm* comm, const volley_vector* from, volley_vector* to, const char* op, volley_request** out) {
+  if (vly_forked) return vly_fork_error("volley_vector_start_all_reduce");
+  if (!out) return vly_null_error("volley_vector_start_all_reduce", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_start_all_reduce((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (char*)op, (uintptr_t*)out);
+}
+
+int32_t volley_vector_reduce(const volley_comm* comm, const volley_vector* from, volley_vector* to, const char* op, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_reduce");
+  return go_volley_vector_reduce((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (char*)op, root, (uintptr_t)token);
+}
+
+int32_t volley_vector_broadcast(const volley_comm* comm, const volley_vector* from, volley_vector* to, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_broadcast");
+  return go_volley_vector_broadcast((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, root, (uintptr_t)token);
+}
+
+int32_t volley_vector_all_gather(const volley_comm* comm, const volley_vector* from, volley_vector* to, const int64_t* counts, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_all_gather");
+  return go_volley_vector_all_gather((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (int64_t*)counts, (uintptr_t)token);
+}
+
+int32_t volley_vector_gather(const volley_comm* comm, const volley_vector* from, volley_vector* to, const int64_t* counts, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_gather");
+  return go_volley_vector_gather((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (int64_t*)counts, root, (uintptr_t)token);
+}
+
+int32_t volley_vector_reduce_scatter(const volley_comm* comm, const volley_vector* from, volley_vector* to, const int64_t* counts, const char* op, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_reduce_scatter");
+  return go_volley_vector_reduce_scatter((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (int64_t*)counts, (char*)op, (uintptr_t)token);
+}
+
+int32_t volley_vector_scatter(const volley_comm* comm, const volley_vector* from, volley_vector* to, const int64_t* counts, int64_t root, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_scatter");
+  return go_volley_vector_scatter((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (int64_t*)counts, root, (uintptr_t)token);
+}
+
+int32_t volley_vector_all_to_all(const volley_comm* comm, const volley_vector* from, volley_vector* to, const int64_t* sends, const int64_t* receives, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_all_to_all");
+  return go_volley_vector_all_to_all((uintptr_t)comm, (uintptr_t)from, (uintptr_t)to, (int64_t*)sends, (int64_t*)receives, (uintptr_t)token);
+}
+
+int32_t volley_vector_send(const volley_comm* comm, const volley_vector* from, int64_t rank, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_send");
+  return go_volley_vector_send((uintptr_t)comm, (uintptr_t)from, rank, (uintptr_t)token);
+}
+
+int32_t volley_vector_receive(const volley_comm* comm, volley_vector* to, int64_t rank, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_vector_receive");
+  return go_volley_vector_receive((uintptr_t)comm, (uintptr_t)to, rank, (uintptr_t)token);
+}
+
+int32_t volley_vector_explain(const volley_comm* comm, const volley_device* device, const char* type, const char* op, char** out) {
+  if (vly_forked) return vly_fork_error("volley_vector_explain");
+  if (!out) return vly_null_error("volley_vector_explain", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_vector_explain((uintptr_t)comm, (uintptr_t)device, (char*)type, (char*)op, out);
+}
+
+int32_t volley_comm_use_nccl(const volley_comm* comm, const volley_device* device, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_use_nccl");
+  return go_volley_comm_use_nccl((uintptr_t)comm, (uintptr_t)device, (uintptr_t)token);
 }
 
 int32_t volley_loader_open(const volley_table* table, const volley_loader_options* options, volley_token* token, volley_loader** out) {

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -152,11 +153,18 @@ func go_volley_matrix_free(h C.uintptr_t) C.int32_t {
 
 // product is alpha op(a) op(b) + beta c, in place, of matrices in host memory, on any device.
 func product(ctx context.Context, k *kernels.Backend, transA, transB bool, alpha float64, a, b kernels.Matrix, beta float64, c kernels.Matrix) error {
+	return inPlace(ctx, k, []kernels.Matrix{a, b, c}, func(s device.Stream, all []kernels.Matrix) error {
+		return k.GEMM(ctx, s, transA, transB, alpha, all[0], all[1], beta, all[2])
+	})
+}
+
+// inPlace runs a kernel that changes the last of some matrices in host memory, on any device.
+func inPlace(ctx context.Context, k *kernels.Backend, given []kernels.Matrix, run func(s device.Stream, all []kernels.Matrix) error) error {
 	return onStream(ctx, k, func(s device.Stream) error {
 		if k.Device.Place().HostAccessible() {
-			return k.GEMM(ctx, s, transA, transB, alpha, a, b, beta, c)
+			return run(s, given)
 		}
-		there := []kernels.Matrix{a, b, c}
+		there := slices.Clone(given)
 		for i := range there {
 			d, err := memory.New(k.Device.Memory(), there[i].Data.Len())
 			if err != nil {
@@ -168,10 +176,11 @@ func product(ctx context.Context, k *kernels.Backend, transA, transB bool, alpha
 			}
 			there[i].Data = d
 		}
-		if err := k.GEMM(ctx, s, transA, transB, alpha, there[0], there[1], beta, there[2]); err != nil {
+		if err := run(s, there); err != nil {
 			return err
 		}
-		if err := s.Copy(c.Data, 0, there[2].Data, 0, c.Data.Len()); err != nil {
+		last := len(given) - 1
+		if err := s.Copy(given[last].Data, 0, there[last].Data, 0, given[last].Data.Len()); err != nil {
 			return err
 		}
 		return s.Wait(ctx)

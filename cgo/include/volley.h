@@ -82,6 +82,8 @@ typedef struct volley_loader volley_loader;   /* training batches of a table, ma
 typedef struct volley_batch volley_batch;     /* one of them, lent by the loader's ring of memory */
 typedef struct volley_comm volley_comm;       /* a rank's membership in a group of ranks */
 typedef struct volley_request volley_request; /* a collective operation that was started */
+typedef struct volley_vector volley_vector;   /* elements in a device's memory that collective operations read and write */
+typedef struct volley_fuser volley_fuser;     /* what makes one collective operation of many small ones */
 typedef struct volley_matrix volley_matrix;   /* a dense row-major matrix of float32 or float64 */
 
 #include "volley_arrow.h"
@@ -128,6 +130,14 @@ typedef struct volley_order {
   int64_t descending;
   int64_t nulls_first; /* nulls, and NaNs after them, before all values; else last */
 } volley_order;
+
+/* How volley_cumulative works. */
+typedef struct volley_cumulative_options {
+  uint64_t size;
+  int64_t exclusive;  /* a row's own value is left out: row 0 is 0, 1, the greatest or the least value */
+  int64_t keep_nulls; /* all rows from the first null on are null; else a null row is null, and the next one goes on */
+  int64_t checked;    /* an overflow of integers or decimals is a VOLLEY_VALUE that names the row; else they wrap */
+} volley_cumulative_options;
 
 /* One aggregation of groups, or of all rows. */
 typedef struct volley_aggregate {
@@ -434,6 +444,12 @@ VOLLEY_API int32_t volley_join(const volley_device* device, const volley_column*
                                const char* kind, const volley_join_options* options, volley_token* token, volley_column** out_left,
                                volley_column** out_right);
 /*
+ * The running "sum", "product", "min" or "max" of a column, in its own type: sums of numbers, decimals and durations, products of numbers,
+ * extremes of these and of times. Floats are added up in float64. Extremes pass over NaN.
+ */
+VOLLEY_API int32_t volley_cumulative(const volley_device* device, const volley_column* column, const char* op,
+                                     const volley_cumulative_options* options, volley_token* token, volley_column** out);
+/*
  * C = alpha op(A) op(B) + beta C, row-major in host memory; op(A) is m × k, op(B) k × n. lda, ldb, ldc are elements from row to row. With a token
  * that has patience the matrices must stay as they are until the call has ended.
  */
@@ -443,6 +459,15 @@ VOLLEY_API int32_t volley_sgemm(const volley_device* device, int32_t transpose_a
 VOLLEY_API int32_t volley_dgemm(const volley_device* device, int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k,
                                 double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
                                 volley_token* token);
+
+/*
+ * y = alpha op(A) x + beta y; A is m × n, row-major in host memory, x and y have the lengths of op(A)'s columns and rows. incx and incy, 1 or
+ * more, are elements from one to the next.
+ */
+VOLLEY_API int32_t volley_sgemv(const volley_device* device, int32_t transpose_a, int64_t m, int64_t n, double alpha, const float* a, int64_t lda,
+                                const float* x, int64_t incx, double beta, float* y, int64_t incy, volley_token* token);
+VOLLEY_API int32_t volley_dgemv(const volley_device* device, int32_t transpose_a, int64_t m, int64_t n, double alpha, const double* a, int64_t lda,
+                                const double* x, int64_t incx, double beta, double* y, int64_t incy, volley_token* token);
 
 /* ---- functions of the program ---- */
 
@@ -486,9 +511,18 @@ VOLLEY_API int32_t volley_matrix_device(const volley_matrix* matrix, volley_devi
 /* The product of two matrices of one type: in the device's memory if one of them is, else in that of the host. */
 VOLLEY_API int32_t volley_matrix_multiply(const volley_device* device, const volley_matrix* a, const volley_matrix* b, volley_token* token,
                                           volley_matrix** out);
+/*
+ * alpha op(a) x + beta y as a column; x and y are columns of the matrix's type without nulls, y may be NULL where beta is 0. The result is in the
+ * device's memory if an argument is, else in that of the host.
+ */
+VOLLEY_API int32_t volley_matrix_gemv(const volley_device* device, int32_t transpose_a, double alpha, const volley_matrix* a,
+                                      const volley_column* x, double beta, const volley_column* y, volley_token* token, volley_column** out);
+/* The transpose, in memory of its own: in the device's if the matrix is there, else in that of the host. */
+VOLLEY_API int32_t volley_matrix_transpose(const volley_device* device, const volley_matrix* matrix, volley_token* token, volley_matrix** out);
 VOLLEY_API int32_t volley_matrix_free(volley_matrix* matrix);
 
 #include "volley_comm.h"
+#include "volley_vector.h"
 #include "volley_loader.h"
 
 #ifdef __cplusplus

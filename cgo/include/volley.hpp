@@ -298,6 +298,14 @@ class column : public detail::handle<volley_column, volley_column_free> {
 };
 
 // A dense matrix of float or double, in host memory or a device's.
+// The running "sum", "product", "min" or "max" of a column, on a device.
+inline column cumulative(const device& d, const column& c, const char* op = "sum", const volley_cumulative_options* options = nullptr,
+                         const token* stop = nullptr) {
+  volley_column* made;
+  check(volley_cumulative(d.get(), c.get(), op, options, stop ? stop->get() : nullptr, &made));
+  return column(made);
+}
+
 class matrix : public detail::handle<volley_matrix, volley_matrix_free> {
  public:
   using handle::handle;
@@ -313,6 +321,17 @@ class matrix : public detail::handle<volley_matrix, volley_matrix_free> {
   matrix multiply(const device& d, const matrix& b) const {
     return make([&](volley_matrix** m) { return volley_matrix_multiply(d.get(), get(), b.get(), nullptr, m); });
   }
+  // alpha A x, or with transposed alpha A' x.
+  column gemv(const device& d, const column& x, bool transposed = false, double alpha = 1, const token* stop = nullptr) const {
+    return product(d, transposed, alpha, x, 0, nullptr, stop);
+  }
+  // The same + beta y.
+  column gemv(const device& d, const column& x, double beta, const column& y, bool transposed = false, double alpha = 1, const token* stop = nullptr) const {
+    return product(d, transposed, alpha, x, beta, y.get(), stop);
+  }
+  matrix transpose(const device& d, const token* stop = nullptr) const {
+    return make([&](volley_matrix** m) { return volley_matrix_transpose(d.get(), get(), stop ? stop->get() : nullptr, m); });
+  }
   DLManagedTensorVersioned* to_dlpack() const {
     DLManagedTensorVersioned* t;
     check(volley_matrix_to_dlpack_versioned(get(), &t));
@@ -325,6 +344,11 @@ class matrix : public detail::handle<volley_matrix, volley_matrix_free> {
     volley_matrix* m;
     check(f(&m));
     return matrix(m);
+  }
+  column product(const device& d, bool transposed, double alpha, const column& x, double beta, const volley_column* y, const token* stop) const {
+    volley_column* c;
+    check(volley_matrix_gemv(d.get(), transposed, alpha, get(), x.get(), beta, y, stop ? stop->get() : nullptr, &c));
+    return column(c);
   }
   static volley_matrix* import(DLManagedTensorVersioned* tensor) {
     volley_matrix* m;
@@ -513,6 +537,7 @@ inline query scan_csv(const std::string& path) {
 }  // namespace volley
 
 #include "volley_comm.hpp"
+#include "volley_vector.hpp"
 #include "volley_function.hpp"
 
 #endif  // VOLLEY_HPP

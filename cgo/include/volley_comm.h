@@ -18,7 +18,7 @@ typedef struct volley_comm_options {
   const char* address;     /* "tcp://host:port" of rank 0, or "file:///path"; NULL: what the environment says, as launchers set it */
   int64_t rank;            /* with address: this rank, from 0 */
   int64_t ranks;           /* with address: how many there are; 0: the environment says who */
-  const char* transport;   /* "shm" or "tcp"; NULL is whichever fits */
+  const char* transport;   /* "shm" or "tcp"; NULL is whichever fits; "nccl" is that and NCCL for the vectors of device */
   const char* secret_file; /* of at least 16 random bytes that all ranks have: what goes over TCP is encrypted */
   int64_t deterministic;   /* floating-point sums are the same bit for bit for every algorithm and transport */
   int64_t checksum;        /* a CRC-32C with every message */
@@ -27,6 +27,8 @@ typedef struct volley_comm_options {
   int64_t timeout;         /* milliseconds that a living rank may be late; 0 is half an hour, negative for ever */
   int64_t chunk;           /* bytes of a pipeline's piece; 0 is 262,144 */
   const char* wire;        /* "float16" or "bfloat16": float32 sums are sent in half the bytes */
+  const char* algorithms;  /* "ring", or by operation "all_reduce=ring,broadcast=tree": the algorithms to use; NULL lets costs decide */
+  const char* device;      /* with transport "nccl": this rank's GPU; NULL is that of its number on its machine */
 } volley_comm_options;
 
 /* Joins the ranks. NULL options, or none of address, are those of a launcher: torchrun, mpirun, srun, volley launch; without one, one rank. */
@@ -37,8 +39,24 @@ VOLLEY_API int32_t volley_comm_size(const volley_comm* comm, int64_t* out);
 VOLLEY_API int32_t volley_comm_transport(const volley_comm* comm, char** out);
 /* A group of all ranks of one color, ordered by key and then by rank; NULL for a rank whose color is negative. */
 VOLLEY_API int32_t volley_comm_split(const volley_comm* comm, int64_t color, int64_t key, volley_token* token, volley_comm** out);
+/* A group of count of the ranks, numbered in the order given, which all of them give alike. Only these ranks call it. */
+VOLLEY_API int32_t volley_comm_sub(const volley_comm* comm, const int64_t* ranks, int64_t count, volley_token* token, volley_comm** out);
 /* The group of the ranks that survived a fault. */
 VOLLEY_API int32_t volley_comm_shrink(const volley_comm* comm, volley_token* token, volley_comm** out);
+/*
+ * Admits others to the group, such as replacements after volley_comm_shrink. All its ranks call it with the number of ranks that there are to be; they
+ * keep their numbers. Who is new calls volley_comm_enter with a number from the old size on. They meet at address, which rank 0 of the group can
+ * listen on, over what the group was made for; NULL is where the group met at first. When somebody does not come in time there is no new
+ * group and the old one goes on; else free the old one.
+ */
+VOLLEY_API int32_t volley_comm_grow(const volley_comm* comm, int64_t ranks, const char* address, volley_token* token, volley_comm** out);
+/* Joins a group that grows, by the address, rank and ranks of the options, whose rest is as that of the others. */
+VOLLEY_API int32_t volley_comm_enter(const volley_comm_options* options, volley_token* token, volley_comm** out);
+/*
+ * Which algorithm an operation ("all_reduce") of count elements would use and why, and what the others would cost, a line each. Of operations
+ * with blocks count is that of all blocks together.
+ */
+VOLLEY_API int32_t volley_comm_explain(const volley_comm* comm, const char* op, int64_t count, const char* type, char** out);
 /*
  * What ended the group's work: "lost", "left", "mismatch", "corrupt", "timeout", "canceled", or "" where nothing did; and the ranks to blame,
  * of which up to capacity are put into ranks.
@@ -96,5 +114,21 @@ VOLLEY_API int32_t volley_request_wait(const volley_request* request, volley_tok
 /* 1 if the operation has ended. */
 VOLLEY_API int32_t volley_request_done(const volley_request* request, int64_t* out);
 VOLLEY_API int32_t volley_request_free(volley_request* request);
+
+/*
+ * Makes one operation of many small reductions, which are given one by one; it has a group of its own. All ranks call it, and give the same
+ * reductions in the same order, as fast as they like. An operation starts with bytes of vectors (0 is 262,144), or when the first has waited for
+ * delay milliseconds (0 is 1), or when somebody waits for all.
+ */
+VOLLEY_API int32_t volley_fuser_new(const volley_comm* comm, int64_t bytes, int64_t delay, volley_token* token, volley_fuser** out);
+/* Gives a reduction for all ranks. The vectors belong to it until volley_request_wait or volley_fuser_wait has returned. */
+VOLLEY_API int32_t volley_fuser_all_reduce(const volley_fuser* fuser, const void* from, void* to, int64_t count, const char* type, const char* op,
+                                           volley_request** out);
+/* Waits for all that was given, without the delay, or until the token is cancelled, which leaves them as they are. */
+VOLLEY_API int32_t volley_fuser_wait(const volley_fuser* fuser, volley_token* token);
+/* Waits for all that was given, on all ranks, and takes nothing more. A token that is cancelled ends what is not done. */
+VOLLEY_API int32_t volley_fuser_close(const volley_fuser* fuser, volley_token* token);
+/* Ends what is not done. */
+VOLLEY_API int32_t volley_fuser_free(volley_fuser* fuser);
 
 #endif /* VOLLEY_COMM_H */

@@ -91,6 +91,11 @@ volley_query* endless(void);
 void test_functions(int count, char** devices);
 void test_progress(void);
 void test_comm(const char* folder);
+/* Parts of groups and larger ones, algorithms, fused reductions. */
+void test_groups(const char* folder);
+/* Collective operations and products of matrices on a device, by its name. */
+void test_vectors(const char* folder, const char* name);
+void test_matrices(const char* name);
 void test_fork(void);
 /* Everything that works on a device, by its name. */
 void test_device(const char* name);

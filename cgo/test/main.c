@@ -88,11 +88,16 @@ int main(int argc, char** argv) {
   test_functions(argc - 2, argv + 2);
   test_progress();
   test_comm(argv[1]);
+  test_groups(argv[1]);
+  test_vectors(argv[1], "cpu");
+  test_matrices("cpu");
   test_device("cpu");
   test_loader_device("cpu");
   test_loader_batches_device("cpu");
   for (int i = 2; i < argc; i++) {
     test_device(argv[i]);
+    test_vectors(argv[1], argv[i]);
+    test_matrices(argv[i]);
     test_foreign(argv[i]);
     test_loader_device(argv[i]);
     test_loader_batches_device(argv[i]);

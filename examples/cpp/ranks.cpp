@@ -87,6 +87,29 @@ static void rank(const std::string& address, int64_t me) {
     world.receive(sum.data(), 2, 0);
     expect(sum[0] == 1, "receive");
   }
+  std::vector<double> blocks{1, 2, 3}, mine(me == 0 ? 2 : 4); // each gives one element to rank 0 and two to rank 1
+  world.all_to_all_v(blocks.data(), {1, 2}, mine.data(), {me + 1, me + 1});
+  expect(mine[0] == (me == 0 ? 1 : 2) && mine[1] == (me == 0 ? 1 : 3), "all_to_all_v");
+  std::vector<double> joined(3);
+  world.all_gather_v(blocks.data(), joined.data(), {1, 2});
+  expect(joined[0] == 1 && joined[2] == 2, "all_gather_v");
+  try {
+    world.all_gather_v(blocks.data(), joined.data(), {1});
+    expect(false, "one count for two ranks");
+  } catch (const std::invalid_argument&) {
+  }
+  auto fused = world.fuse();
+  auto first = fused.all_reduce(gradient.data(), sum.data(), 1);
+  fused.all_reduce(gradient.data() + 1, sum.data() + 1, 1, "max");
+  fused.wait();
+  first.wait();
+  fused.close();
+  expect(sum[0] == 3 && sum[1] == 10, "fused reductions");
+  expect(world.sub({1, 0}).rank() == 1 - me && world.explain<double>("all_reduce", 8).find("AllReduce of 8 float64") == 0, "sub and explain");
+  volley::device cpu("cpu");
+  auto reduced = volley::device_vector::room<double>(cpu, 2);
+  volley::device_vector(volley::column(gradient)).all_reduce(world, reduced);
+  expect(reduced.to_column().as<double>()[0] == 3 && reduced.size() == 2, "a vector");
   world.barrier();
   expect(!world.split(-1), "a rank without a color");
   if (me == 1) return; // it leaves
