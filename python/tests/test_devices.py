@@ -1,8 +1,11 @@
 """Device memory through the protocols that have it, on CUDA: the emulated driver, or the machine's. Nothing is copied, which addresses prove."""
 
 import ctypes
-import pathlib
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pytest
 import test_surface
 import volley as vo
+from test_comm import ranks
 from volley import _capsule, _tensor
 from volley._library import live
 
@@ -208,6 +212,82 @@ def test_masks_and_pickles_of_tables_there(there: vo.Column) -> None:
 
 
 @pytest.mark.parametrize("what", ["wrong", "after_close", "together"])
-def test_every_call_of_objects_there(what: str, tmp_path: pathlib.Path) -> None:
+def test_every_call_of_objects_there(what: str, tmp_path: Path) -> None:
     found = test_surface.run(what, tmp_path, DEVICE)
     assert not found, found[:5000]
+
+
+THREADS = """
+import sys, threading
+import volley
+
+failed = []
+def run(rank):
+    try:
+        address, device = sys.argv[1], f"cuda:{rank}"
+        with volley.Comm(address, rank, 2, transport="nccl", device=device) as direct, volley.Comm(address + "-2", rank, 2) as comm:
+            assert direct.transport.endswith("+nccl") and not comm.transport.endswith("+nccl")
+            own = volley.Column([rank, 5, 7]).to(device)
+            assert direct.allreduce(own).to("cpu").to_pylist() == [1, 10, 14]
+            assert direct.allgather(own).to("cpu").to_pylist() == [0, 5, 7, 1, 5, 7]
+            assert direct.alltoall(own, counts=[1, 2]).to("cpu").to_pylist() == ([0, 1] if rank == 0 else [5, 7, 5, 7])
+            assert direct.explain("allreduce", 3, "int64", device=device).splitlines()[-1] == f"sum of int64: on {device}, by NCCL"
+            comm.use_nccl(device)
+            assert comm.allreduce(own, op="max").to("cpu").to_pylist() == [1, 5, 7]
+            try:
+                comm.use_nccl(device)
+            except volley.Mismatch as e:
+                assert "in use already" in str(e) and f"rank {rank}: " in str(e)
+            else:
+                raise AssertionError("NCCL twice")
+            direct.barrier()
+            comm.barrier()
+    except BaseException as e:
+        failed.append(e)
+        raise
+threads = [threading.Thread(target=run, args=(r,)) for r in range(2)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+sys.exit(len(failed))
+"""
+
+
+def test_nccl_carries(tmp_path: Path) -> None:
+    """Two ranks have a GPU of the emulated driver each and the emulated NCCL, which are one process's; ranks that share a GPU are refused."""
+    if "CUEMU_KERNELS" in os.environ:
+        root = Path(__file__).parents[2]
+        command = ["go", "run", "./internal/ncclemu/build"]
+        built = subprocess.run(command, cwd=root, env={**os.environ, "CGO_ENABLED": "0"}, check=True, stdout=subprocess.PIPE, text=True)
+        env = {**os.environ, "VOLLEY_NCCL_LIBRARY": built.stdout.strip(), "CUEMU_DEVICES": "2"}
+        ran = subprocess.run([sys.executable, "-c", THREADS, f"file://{tmp_path}/meeting"], env=env, timeout=120, stderr=subprocess.PIPE, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return
+    body = """
+        try:
+            comm.use_nccl("cuda:0")
+        except volley.Unavailable as e:
+            assert "rank 0: " in str(e)
+        else:
+            raise AssertionError("two ranks on one GPU")
+        """
+    for p in ranks(tmp_path, body):
+        assert p.returncode == 0, p.stderr
+
+
+def test_nccl_without_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VOLLEY_NCCL_LIBRARY", str(tmp_path / "libnccl.so.2"))
+    body = """
+        for wanted in lambda: comm.use_nccl("cuda:0"), lambda: volley.Comm(address + "-2", rank, 2, transport="nccl", device="cuda:0"):
+            try:
+                wanted()
+            except volley.Unavailable as e:
+                assert "rank 0: " in str(e) and "rank 1: " in str(e) and "libnccl.so.2" in str(e), str(e)
+            else:
+                raise AssertionError("there is no NCCL")
+        own = volley.Column([rank, 5]).to("cuda:0")
+        assert comm.allreduce(own).to("cpu").to_pylist() == [1, 10]
+        """
+    for p in ranks(tmp_path, body):
+        assert p.returncode == 0, p.stderr

@@ -12,6 +12,7 @@ from ._calls import guarded as _guarded
 from ._library import take_text as _take_text
 from .column import Column
 from .comm import Comm, Request
+from .cumulative import cummax, cummin, cumprod, cumsum
 from .device import Device, DeviceInfo, devices
 from .errors import (
     Canceled,
@@ -30,9 +31,10 @@ from .errors import (
     VolleyError,
 )
 from .expr import Agg, Expr, coalesce, col, count, function, lit, sql, when
+from .fusion import Fuser
 from .loader import Batch, Loader
 from .loader_map import BatchMap
-from .matrix import Matrix
+from .matrix import Matrix, gemv, transpose
 from .progress import Progress, progress
 from .query import Query, scan_csv, scan_ipc, scan_parquet
 from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
@@ -49,11 +51,11 @@ def version() -> str:
 
 
 __all__ = [
-    "Agg", "Batch", "BatchMap", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Internal",
+    "Agg", "Batch", "BatchMap", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Fuser", "Internal",
     "InvalidValue", "Loader", "Lost", "Matrix", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Table", "Unavailable", "Unsupported",
-    "VolleyError", "coalesce", "col", "concat", "count",
-    "devices", "from_arrow", "from_pandas", "function", "lit", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",
-    "version", "when",
+    "VolleyError", "coalesce", "col", "concat", "count", "cummax", "cummin", "cumprod", "cumsum",
+    "devices", "from_arrow", "from_pandas", "function", "gemv", "lit", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",
+    "transpose", "version", "when",
 ]  # fmt: skip
 
 for _name in __all__:

@@ -76,6 +76,15 @@ class volley_order(Checked):
     ]
 
 
+class volley_cumulative_options(Checked):
+    _fields_ = [
+        ("size", c_uint64),
+        ("exclusive", c_int64),
+        ("keep_nulls", c_int64),
+        ("checked", c_int64),
+    ]
+
+
 class volley_aggregate(Checked):
     _fields_ = [
         ("op", c_char_p),
@@ -165,6 +174,8 @@ class volley_comm_options(Checked):
         ("timeout", c_int64),
         ("chunk", c_int64),
         ("wire", c_char_p),
+        ("algorithms", c_char_p),
+        ("device", c_char_p),
     ]
 
 
@@ -421,8 +432,11 @@ def declare(library: CDLL) -> None:
     library.volley_sort.argtypes, library.volley_sort.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_group.argtypes, library.volley_group.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_void_p, c_int64, POINTER(volley_group_options), c_void_p, c_void_p, c_void_p], c_int32
     library.volley_join.argtypes, library.volley_join.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, POINTER(volley_join_options), c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_cumulative.argtypes, library.volley_cumulative.restype = [c_void_p, c_void_p, c_char_p, POINTER(volley_cumulative_options), c_void_p, c_void_p], c_int32
     library.volley_sgemm.argtypes, library.volley_sgemm.restype = [c_void_p, c_int32, c_int32, c_int64, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p], c_int32
     library.volley_dgemm.argtypes, library.volley_dgemm.restype = [c_void_p, c_int32, c_int32, c_int64, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_sgemv.argtypes, library.volley_sgemv.restype = [c_void_p, c_int32, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_dgemv.argtypes, library.volley_dgemv.restype = [c_void_p, c_int32, c_int64, c_int64, c_double, c_void_p, c_int64, c_void_p, c_int64, c_double, c_void_p, c_int64, c_void_p], c_int32
     library.volley_function_register.argtypes, library.volley_function_register.restype = [c_char_p, c_void_p, c_int64, c_void_p, c_void_p, c_char_p], c_int32
     library.volley_apply.argtypes, library.volley_apply.restype = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_matrix_from_dlpack.argtypes, library.volley_matrix_from_dlpack.restype = [c_void_p, c_void_p], c_int32
@@ -434,13 +448,19 @@ def declare(library: CDLL) -> None:
     library.volley_matrix_to.argtypes, library.volley_matrix_to.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
     library.volley_matrix_device.argtypes, library.volley_matrix_device.restype = [c_void_p, c_void_p], c_int32
     library.volley_matrix_multiply.argtypes, library.volley_matrix_multiply.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_matrix_gemv.argtypes, library.volley_matrix_gemv.restype = [c_void_p, c_int32, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_matrix_transpose.argtypes, library.volley_matrix_transpose.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
     library.volley_matrix_free.argtypes, library.volley_matrix_free.restype = [c_void_p], c_int32
     library.volley_comm_init.argtypes, library.volley_comm_init.restype = [POINTER(volley_comm_options), c_void_p, c_void_p], c_int32
     library.volley_comm_rank.argtypes, library.volley_comm_rank.restype = [c_void_p, c_void_p], c_int32
     library.volley_comm_size.argtypes, library.volley_comm_size.restype = [c_void_p, c_void_p], c_int32
     library.volley_comm_transport.argtypes, library.volley_comm_transport.restype = [c_void_p, c_void_p], c_int32
     library.volley_comm_split.argtypes, library.volley_comm_split.restype = [c_void_p, c_int64, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_comm_sub.argtypes, library.volley_comm_sub.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_comm_shrink.argtypes, library.volley_comm_shrink.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_comm_grow.argtypes, library.volley_comm_grow.restype = [c_void_p, c_int64, c_char_p, c_void_p, c_void_p], c_int32
+    library.volley_comm_enter.argtypes, library.volley_comm_enter.restype = [POINTER(volley_comm_options), c_void_p, c_void_p], c_int32
+    library.volley_comm_explain.argtypes, library.volley_comm_explain.restype = [c_void_p, c_char_p, c_int64, c_char_p, c_void_p], c_int32
     library.volley_comm_fault.argtypes, library.volley_comm_fault.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_comm_free.argtypes, library.volley_comm_free.restype = [c_void_p], c_int32
     library.volley_comm_barrier.argtypes, library.volley_comm_barrier.restype = [c_void_p, c_void_p], c_int32
@@ -464,6 +484,31 @@ def declare(library: CDLL) -> None:
     library.volley_request_wait.argtypes, library.volley_request_wait.restype = [c_void_p, c_void_p], c_int32
     library.volley_request_done.argtypes, library.volley_request_done.restype = [c_void_p, c_void_p], c_int32
     library.volley_request_free.argtypes, library.volley_request_free.restype = [c_void_p], c_int32
+    library.volley_fuser_new.argtypes, library.volley_fuser_new.restype = [c_void_p, c_int64, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_fuser_all_reduce.argtypes, library.volley_fuser_all_reduce.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p], c_int32
+    library.volley_fuser_wait.argtypes, library.volley_fuser_wait.restype = [c_void_p, c_void_p], c_int32
+    library.volley_fuser_close.argtypes, library.volley_fuser_close.restype = [c_void_p, c_void_p], c_int32
+    library.volley_fuser_free.argtypes, library.volley_fuser_free.restype = [c_void_p], c_int32
+    library.volley_vector_new.argtypes, library.volley_vector_new.restype = [c_void_p, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_vector_from_column.argtypes, library.volley_vector_from_column.restype = [c_void_p, c_void_p], c_int32
+    library.volley_vector_from_dlpack.argtypes, library.volley_vector_from_dlpack.restype = [c_void_p, c_void_p], c_int32
+    library.volley_vector_from_dlpack_versioned.argtypes, library.volley_vector_from_dlpack_versioned.restype = [c_void_p, c_void_p], c_int32
+    library.volley_vector_to_column.argtypes, library.volley_vector_to_column.restype = [c_void_p, c_void_p], c_int32
+    library.volley_vector_length.argtypes, library.volley_vector_length.restype = [c_void_p, c_void_p], c_int32
+    library.volley_vector_free.argtypes, library.volley_vector_free.restype = [c_void_p], c_int32
+    library.volley_vector_all_reduce.argtypes, library.volley_vector_all_reduce.restype = [c_void_p, c_void_p, c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_vector_start_all_reduce.argtypes, library.volley_vector_start_all_reduce.restype = [c_void_p, c_void_p, c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_vector_reduce.argtypes, library.volley_vector_reduce.restype = [c_void_p, c_void_p, c_void_p, c_char_p, c_int64, c_void_p], c_int32
+    library.volley_vector_broadcast.argtypes, library.volley_vector_broadcast.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_vector_all_gather.argtypes, library.volley_vector_all_gather.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_vector_gather.argtypes, library.volley_vector_gather.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_vector_reduce_scatter.argtypes, library.volley_vector_reduce_scatter.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_vector_scatter.argtypes, library.volley_vector_scatter.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_vector_all_to_all.argtypes, library.volley_vector_all_to_all.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_vector_send.argtypes, library.volley_vector_send.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_vector_receive.argtypes, library.volley_vector_receive.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_vector_explain.argtypes, library.volley_vector_explain.restype = [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p], c_int32
+    library.volley_comm_use_nccl.argtypes, library.volley_comm_use_nccl.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_loader_open.argtypes, library.volley_loader_open.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_reopen.argtypes, library.volley_loader_reopen.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_open_files.argtypes, library.volley_loader_open_files.restype = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32

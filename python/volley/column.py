@@ -19,6 +19,7 @@ from ._lists import from_list
 from ._pickle import reduce_column
 from ._rows import number, rows_of, window
 from ._values import pylist
+from .cumulative import Cumulative
 from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
 from .errors import Unsupported
 
@@ -36,7 +37,7 @@ def import_options(validate: str) -> Any:
     return byref(_abi.volley_import_options(ctypes.sizeof(_abi.volley_import_options), _VALIDATE[validate]))
 
 
-class Column(Handle):
+class Column(Cumulative, Handle):
     """An immutable column. It is made of anything that has Arrow's or DLPack's protocol or a buffer, without a copy, and of lists.
 
     validate says how far what comes in by Arrow's protocol is looked at: "none" trusts its producer, "cheap" looks at lengths and the ends of

@@ -3,82 +3,30 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import byref, c_int64, c_void_p
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _abi, _tensor
+from . import _abi
+from ._calls import say
 from ._library import Handle, call, encode, library, long_call, long_make, make, take_number, take_text
+from ._vectors import DeviceVector, Vector, counts_of, device_name, fresh, vector
+from .column import Column
+from .device import Device, device_of
 from .errors import CollectiveFault, Mismatch, Unsupported
 
-_FORMATS = {
-    "b": "int8", "h": "int16", "i": "int32", "B": "uint8", "H": "uint16", "I": "uint32", "e": "float16", "f": "float32", "d": "float64",
-    "l": f"int{8 * ctypes.sizeof(ctypes.c_long)}", "L": f"uint{8 * ctypes.sizeof(ctypes.c_long)}", "q": "int64", "Q": "uint64",
-}  # fmt: skip
-_CODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .fusion import Fuser
 
 
-class _Vector:
-    """The memory of an object as the library takes it: anything with the buffer protocol, or with DLPack in host memory."""
 
-    def __init__(self, data: Any, *, writable: bool = False) -> None:
-        self._delete: Any = None
-        try:
-            view = memoryview(data)
-        except TypeError:
-            if not hasattr(data, "__dlpack__"):
-                raise TypeError(f"a {type(data).__name__} has neither the buffer protocol nor __dlpack__") from None
-            self._take_tensor(data, writable)
-            return
-        if not view.c_contiguous:
-            raise Mismatch("an array that is not contiguous", "mismatch")
-        if writable and view.readonly:
-            raise Mismatch("an array that must not be written to", "mismatch")
-        if view.format.lstrip("@=<") not in _FORMATS:
-            raise Unsupported(f"elements of format {view.format!r}", "unsupported")
-        self.type, self.count = _FORMATS[view.format.lstrip("@=<")], view.nbytes // view.itemsize
-        raw = view.cast("B") if view.nbytes else memoryview(bytearray(1))
-        self._keep: Any = (ctypes.c_char * raw.nbytes).from_buffer_copy(raw) if raw.readonly else (ctypes.c_char * raw.nbytes).from_buffer(raw)
-        self.address = ctypes.addressof(self._keep)
-
-    def _take_tensor(self, data: Any, writable: bool) -> None:
-        address, versioned = _tensor.take(data)
-        managed = (_tensor.Versioned if versioned else _tensor.Managed).from_address(address)
-        self._delete = (ctypes.CFUNCTYPE(None, c_void_p)(managed.deleter), address) if managed.deleter else None
-        t = managed.tensor
-        if t.device_type not in (1, 3, 13):
-            raise Unsupported(f"a tensor on a device of type {t.device_type}: bring it to the host first", "unsupported")
-        if writable and versioned and managed.flags & 1:
-            raise Mismatch("a tensor that must not be written to", "mismatch")
-        step = self.count = 1
-        for i in reversed(range(t.ndim)):
-            if t.strides and t.shape[i] > 1 and t.strides[i] != step:
-                raise Mismatch("a tensor that is not contiguous", "mismatch")
-            step *= t.shape[i]
-        self.count, self.type = step, f"{_KINDS.get(t.code, 'code ')}{t.bits}"
-        self.address = (t.data or 0) + t.byte_offset
-
-    def __del__(self) -> None:
-        if self._delete:
-            self._delete[0](self._delete[1])
-
-
-def _like(data: Any, vector: _Vector, count: int) -> Any:
-    """An array of so many elements for a result, of the kind that data is."""
-    kind = type(data).__module__.partition(".")[0]
-    if kind == "numpy":
-        numpy = sys.modules["numpy"]
-        return numpy.empty(data.shape if count == vector.count else count, data.dtype)
-    if kind == "torch":
-        torch = sys.modules["torch"]
-        return torch.empty(data.shape if count == vector.count else count, dtype=data.dtype)
-    if vector.type not in _CODES:
-        raise Unsupported(f"a result of {vector.type} without out", "unsupported")
-    return array(_CODES[vector.type], bytes(count * int("".join(filter(str.isdigit, vector.type))) // 8))
+def _algorithms(chosen: str | Mapping[str, str] | None) -> str | None:
+    """The algorithms as C takes them."""
+    return ",".join(f"{op}={name}" for op, name in chosen.items()) if isinstance(chosen, Mapping) else chosen
 
 
 class Request(Handle):
@@ -86,12 +34,12 @@ class Request(Handle):
 
     __slots__ = ("_arrays", "_comm", "_result")
     _free = "volley_request_free"
-    _arrays: Sequence[_Vector]
+    _arrays: Sequence[Vector]
     _comm: Comm
     _result: Any
 
     @classmethod
-    def _of(cls, handle: int, comm: Comm, arrays: Sequence[_Vector], result: Any) -> Request:
+    def _of(cls, handle: int, comm: Comm, arrays: Sequence[Vector], result: Any) -> Self:
         r = cls.__new__(cls)
         Handle.__init__(r, handle)
         r._comm, r._arrays, r._result = comm, arrays, result
@@ -120,8 +68,17 @@ class Comm(Handle):
     """A rank's membership in a group of processes.
 
     Without an address the ranks are those that a launcher started: torchrun, mpirun, srun, ``volley launch``; without any there is one.
-    Arrays are anything with the buffer protocol (NumPy's, ``array.array``, memoryview) or with DLPack in host memory (PyTorch's): contiguous,
-    of integers or floats. Results go to ``out``, which may be the array that is given, or to a new array of its kind.
+    Arrays are anything with the buffer protocol (NumPy's, ``array.array``, memoryview), with DLPack (PyTorch's, CuPy's), or columns without nulls: of any
+    shape, contiguous, of integers or floats. Results go to ``out``, which may be the array that is given where its memory may be written to, or to a
+    new array of its kind: NumPy's, PyTorch's, CuPy's, a column; an ``array.array`` of others on the host, a column of others on a device.
+
+    Arrays in a device's memory stay there: those of one operation are on one device, and all ranks' devices are of one kind. They pass through
+    pinned memory of the host, or go from GPU to GPU with ``transport="nccl"`` or after ``use_nccl``.
+
+    algorithm names the algorithm of all operations that it can do ("ring"), or of some: ``{"allreduce": "ring", "broadcast": "tree"}``; without it
+    costs decide, which ``explain`` shows. With transport="nccl" device is this rank's GPU; without it that of its number on its machine.
+
+    Errors of arguments name the call, the argument and this rank; a CollectiveFault has the ranks to blame. Ctrl-C ends a call, on all ranks.
 
     >>> with Comm() as comm:
     ...     comm.allreduce(array("d", [1.0, 2.0]))
@@ -144,6 +101,9 @@ class Comm(Handle):
         timeout: float | None = None,
         deadline: float | None = None,
         wire: str | None = None,
+        algorithm: str | Mapping[str, str] | None = None,
+        device: Device | str | None = None,
+        _call: str = "volley_comm_init",
     ) -> None:
         if (rank is None) != (size is None) or (rank is not None and address is None):
             raise ValueError("rank and size are given with address, or none of them")
@@ -163,8 +123,10 @@ class Comm(Handle):
             timeout=round(1000 * timeout) if timeout else 0,
             deadline=round(1000 * deadline) if deadline else 0,
             wire=text(wire),
+            algorithms=text(_algorithms(algorithm)),
+            device=text(None if device is None else device_name(device)),
         )
-        super().__init__(long_make("volley_comm_init", byref(o), free="volley_comm_free"))
+        super().__init__(long_make(_call, byref(o), free="volley_comm_free"))
 
     @classmethod
     def _of(cls, handle: int) -> Comm:
@@ -195,7 +157,7 @@ class Comm(Handle):
 
     @property
     def transport(self) -> str:
-        """What carries the messages: inproc, shm, tcp, or shm+tcp (shared memory within machines, TCP between them)."""
+        """What carries the messages: inproc, shm, tcp, or shm+tcp (shared memory within machines, TCP between them); +nccl with NCCL beside it."""
         return take_text("volley_comm_transport", self)
 
     def fault(self) -> tuple[str, list[int]] | None:
@@ -219,104 +181,264 @@ class Comm(Handle):
         handle = self._handle
         self._explained(lambda: long_call("volley_comm_" + name, [handle, *args]))
 
+    def explain(self, op: str, n: int, dtype: str = "float64", *, device: Device | str | None = None, reduction: str = "sum") -> str:
+        """Which algorithm an operation would use and why, and what the others would cost.
+
+        op is "allreduce", "broadcast" or another operation, n the elements of all blocks together, of a type such as "float32". With a device
+        it says where a reduction ("sum") of arrays in its memory is computed, and what carries it. A name or type that is none is a Mismatch.
+
+        >>> with Comm() as comm:
+        ...     print(comm.explain("allreduce", 1000).splitlines()[0])
+        AllReduce of 1000 float64 on 1 ranks over inproc:
+        """
+        text = take_text("volley_comm_explain", self, encode(op), n, encode(dtype))
+        if device is None:
+            return text
+        return text + take_text("volley_vector_explain", self, device_of(device), encode(dtype), encode(reduction)) + "\n"
+
+    def use_nccl(self, device: Device | str) -> None:
+        """Has NVIDIA's NCCL carry arrays in a device's memory from now on, from GPU to GPU. All ranks call it, each with a GPU of its own.
+
+        Unavailable, on all ranks, says which rank lacks what; arrays then go by the host as before. Groups made of this one ask for themselves.
+        """
+        self._run("use_nccl", device_of(device))
+
+    def fusion(self, *, bytes: int | None = None, delay: float | None = None) -> Fuser:
+        """Makes one operation of many small allreduces, which are given one by one; all ranks call it.
+
+        An operation starts with so many bytes of arrays (262,144 without), or when the first has waited for delay seconds (0.001).
+
+        >>> with Comm() as comm, comm.fusion() as fused:
+        ...     sums = [fused.allreduce(array("d", [x])) for x in range(3)]
+        ...     fused.wait()
+        ...     [s.wait()[0] for s in sums]
+        [0.0, 1.0, 2.0]
+        """
+        from .fusion import Fuser
+
+        return Fuser(self, bytes, delay)
+
     def split(self, color: int | None, key: int = 0) -> Comm | None:
         """A group of all ranks with the same color, ordered by key and then by rank; none for a rank whose color is None."""
         made = long_make("volley_comm_split", self, -1 if color is None else color, key, free="volley_comm_free")
         return Comm._of(made) if made else None
 
+    def sub(self, ranks: Sequence[int]) -> Comm:
+        """A group of some of the ranks, numbered in the order given, which all of them give alike; only these ranks call it.
+
+        Mismatch of ranks that there are not, that are named twice, or that leave this one out.
+        """
+        listed = counts_of("ranks", ranks, len(ranks))
+        return Comm._of(long_make("volley_comm_sub", self, listed, len(ranks), free="volley_comm_free"))
+
     def shrink(self) -> Comm:
         """The group of the ranks that survived a fault."""
         return Comm._of(long_make("volley_comm_shrink", self, free="volley_comm_free"))
+
+    def grow(self, size: int, address: str | None = None) -> Comm:
+        """Admits others to the group, so that there are size ranks: replacements after shrink, for example. All ranks of the group call it.
+
+        They keep their numbers; those that are new call ``Comm.enter`` with a number from the old size on. All meet at an address, tcp://host:port of
+        rank 0 or file:///path; without one, where the group met at first. Unavailable where somebody does not come in time: this group goes on.
+        """
+        where = None if address is None else encode(address)
+        return Comm._of(long_make("volley_comm_grow", self, size, where, free="volley_comm_free"))
+
+    @classmethod
+    def enter(cls, address: str, rank: int, size: int, **options: Any) -> Comm:
+        """Joins a group whose ranks call grow, as a rank from their old size on. The options are those of Comm, and as the others'."""
+        return cls(address, rank, size, _call="volley_comm_enter", **options)
 
     def barrier(self) -> None:
         """Returns when all ranks have called it."""
         self._run("barrier")
 
-    def _sides(self, data: Any, out: Any, factor: int = 1, divisor: int = 1) -> tuple[_Vector, Any, _Vector]:
-        given = _Vector(data)
-        if given.count % divisor:
-            raise Mismatch(f"{given.count} elements for {divisor} ranks", "mismatch")
-        count = given.count * factor // divisor
-        result = _like(data, given, count) if out is None else out
-        taken = _Vector(result, writable=True)
+    # What operations have in common.
+
+    def _wrong(self, text: str) -> Mismatch:
+        return Mismatch(say(f"rank {self.rank}: {text}"), "mismatch")
+
+    def _vector(self, what: str, data: Any, writable: bool = False) -> Vector:
+        try:
+            return vector(data, writable)
+        except (Mismatch, Unsupported) as e:
+            raise type(e)(say(f"rank {self.rank}: {what}: {e}"), e.kind) from None
+
+    def _sides(self, data: Any, out: Any, size: Any = lambda count: count) -> tuple[Vector, Any, Vector]:
+        """The memory that is given, the result, and its memory; size is how many elements that has."""
+        given = self._vector("data", data)
+        count = size(given.count)
+        if out is None:
+            try:
+                return given, *fresh(data, given, count)
+            except Unsupported as e:
+                raise Unsupported(say(f"rank {self.rank}: {e}"), e.kind) from None
+        taken = self._vector("out", out, writable=True)
+        self._alike(given, taken, count)
+        return given, out, taken
+
+    def _alike(self, given: Vector, taken: Vector, count: int) -> None:
         if taken.count != count or taken.type != given.type:
-            raise Mismatch(f"out holds {taken.count} {taken.type}, the result is {count} {given.type}", "mismatch")
-        return given, result, taken
+            raise self._wrong(f"out holds {taken.count} {taken.type}, the result is {count} {given.type}")
+        if given.device != taken.device:
+            raise self._wrong(f"data is on {given.device} and out on {taken.device}: bring one to the other's device")
+
+    def _no_device(self, v: Vector) -> Unsupported:
+        return Unsupported(say(f"rank {self.rank}: data is on {v.device}: bring it to the host first"), "unsupported")
+
+    def _each(self, what: str, counts: Sequence[int] | None) -> Any:
+        try:
+            return None if counts is None else counts_of(what, counts, self.size)
+        except Mismatch as e:
+            raise self._wrong(str(e)) from None
+
+    def _own(self, counts: Any, count: int, what: str) -> None:
+        """Holds this rank's part of counts against what it gives or takes."""
+        if counts is not None and counts[self.rank] != count:
+            raise self._wrong(f"counts has {counts[self.rank]} for this rank, {what} has {count}")
+
+    def _shared(self, count: int, counts: Any) -> int:
+        """This rank's part of so many elements."""
+        if counts is None:
+            if count % self.size:
+                raise self._wrong(f"{count} elements for {self.size} ranks")
+            return count // self.size
+        if sum(counts) != count:
+            raise self._wrong(f"counts has {sum(counts)} elements in all, data has {count}")
+        return int(counts[self.rank])
+
+    def _carry(self, name: str, given: Vector | None, taken: Vector | None, host: Sequence[Any], device: Sequence[Any]) -> None:
+        """Runs an operation with the arguments that it has on the host's memory, or on a device's."""
+        any_side = given if given is not None else taken
+        if any_side is not None and any_side.on_device:
+            handle = self._handle
+            self._explained(lambda: long_call("volley_vector_" + name, [handle, given, taken, *device]))
+        else:
+            self._run(name, *host)
+
+    # Operations.
 
     def allreduce(self, data: Any, op: str = "sum", out: Any = None) -> Any:
         """Combines all ranks' arrays element by element, for each: sum, prod, min, max, avg, and, or, xor."""
         given, result, taken = self._sides(data, out)
-        self._run("all_reduce", given.address, taken.address, given.count, given.type.encode(), encode(op))
+        how = encode(op)
+        self._carry("all_reduce", given, taken, [given.address, taken.address, given.count, given.type.encode(), how], [how])
         return result
 
     def allreduce_async(self, data: Any, op: str = "sum", out: Any = None) -> Request:
-        """Starts an allreduce."""
+        """Starts an allreduce. One of a device's memory is waited for before the next operation of the group."""
         given, result, taken = self._sides(data, out)
-        made = make("volley_comm_start_all_reduce", self, given.address, taken.address, given.count, given.type.encode(), encode(op))
+        if given.on_device:
+            made = make("volley_vector_start_all_reduce", self, given, taken, encode(op))
+        else:
+            made = make("volley_comm_start_all_reduce", self, given.address, taken.address, given.count, given.type.encode(), encode(op))
         return Request._of(made, self, (given, taken), result)
 
     def reduce(self, data: Any, op: str = "sum", root: int = 0, out: Any = None) -> Any:
         """Combines all ranks' arrays element by element, for the root; None elsewhere."""
-        if self.rank != root:
-            given = _Vector(data)
-            self._run("reduce", given.address, None, given.count, given.type.encode(), encode(op), root)
-            return None
-        given, result, taken = self._sides(data, out)
-        self._run("reduce", given.address, taken.address, given.count, given.type.encode(), encode(op), root)
+        taken: Vector | None = None
+        if self.rank == root:
+            given, result, taken = self._sides(data, out)
+        else:
+            given, result = self._vector("data", data), None
+        how = encode(op)
+        self._carry("reduce", given, taken, [given.address, taken and taken.address, given.count, given.type.encode(), how, root], [how, root])
         return result
 
     def broadcast(self, data: Any, root: int = 0) -> Any:
-        """Puts the root's array into all ranks', in place, and gives it."""
-        v = _Vector(data, writable=self.rank != root)
-        self._run("broadcast", v.address if self.rank == root else None, v.address, v.count, v.type.encode(), root)
-        return data
-
-    def allgather(self, data: Any, out: Any = None) -> Any:
-        """All ranks' arrays one after another, for each; they are of one length."""
-        given, result, taken = self._sides(data, out, factor=self.size)
-        self._run("all_gather", given.address, given.count, taken.address, None, given.type.encode())
+        """Puts the root's array into all ranks', in place, and gives it. A column, which is not written to, is the root's own or a new one."""
+        at_root, is_column = self.rank == root, isinstance(data, Column)
+        own = taken = self._vector("data", data, writable=not at_root and not is_column)
+        result = data
+        if is_column and not at_root or at_root and isinstance(own, DeviceVector) and own.read_only:
+            made, taken = fresh(data, own, own.count)
+            result = data if at_root else made
+        given = own if at_root else None
+        self._carry("broadcast", given, taken, [given and given.address, taken.address, taken.count, taken.type.encode(), root], [root])
         return result
 
-    def gather(self, data: Any, root: int = 0, out: Any = None) -> Any:
-        """All ranks' arrays one after another, for the root; None elsewhere."""
-        if self.rank != root:
-            given = _Vector(data)
-            self._run("gather", given.address, given.count, None, None, given.type.encode(), root)
-            return None
-        given, result, taken = self._sides(data, out, factor=self.size)
-        self._run("gather", given.address, given.count, taken.address, None, given.type.encode(), root)
+    def allgather(self, data: Any, out: Any = None, *, counts: Sequence[int] | None = None) -> Any:
+        """All ranks' arrays one after another, for each, in one dimension. They are of one length, or of that which counts has for each rank."""
+        each = self._each("counts", counts)
+        given, result, taken = self._sides(data, out, lambda n: n * self.size if each is None else sum(each))
+        self._own(each, given.count, "data")
+        self._carry("all_gather", given, taken, [given.address, given.count, taken.address, each, given.type.encode()], [each])
         return result
 
-    def reduce_scatter(self, data: Any, op: str = "sum", out: Any = None) -> Any:
-        """Combines all ranks' arrays and gives each rank its block of the result."""
-        given, result, taken = self._sides(data, out, divisor=self.size)
-        self._run("reduce_scatter", given.address, None, taken.address, taken.count, given.type.encode(), encode(op))
+    def gather(self, data: Any, root: int = 0, out: Any = None, *, counts: Sequence[int] | None = None) -> Any:
+        """All ranks' arrays one after another, for the root; None elsewhere. counts is as in allgather."""
+        each, taken = self._each("counts", counts), None
+        if self.rank == root:
+            given, result, taken = self._sides(data, out, lambda n: n * self.size if each is None else sum(each))
+        else:
+            given, result = self._vector("data", data), None
+        self._own(each, given.count, "data")
+        self._carry("gather", given, taken, [given.address, given.count, taken and taken.address, each, given.type.encode(), root], [each, root])
         return result
 
-    def scatter(self, data: Any, out: Any, root: int = 0) -> Any:
-        """Gives each rank its block of the root's array, in out; other ranks give None."""
-        taken = _Vector(out, writable=True)
-        given = _Vector(data) if self.rank == root else None
-        if given is not None and (given.count != taken.count * self.size or given.type != taken.type):
-            raise Mismatch(f"{given.count} {given.type} for {self.size} ranks of {taken.count} {taken.type}", "mismatch")
-        self._run("scatter", given.address if given else None, None, taken.address, taken.count, taken.type.encode(), root)
+    def reduce_scatter(self, data: Any, op: str = "sum", out: Any = None, *, counts: Sequence[int] | None = None) -> Any:
+        """Combines all ranks' arrays and gives each rank its block of the result: blocks of one length, or of counts for each rank."""
+        each = self._each("counts", counts)
+        given, result, taken = self._sides(data, out, lambda n: self._shared(n, each))
+        how = encode(op)
+        self._carry("reduce_scatter", given, taken, [given.address, each, taken.address, taken.count, given.type.encode(), how], [each, how])
+        return result
+
+    def scatter(self, data: Any, out: Any, root: int = 0, *, counts: Sequence[int] | None = None) -> Any:
+        """Gives each rank its block of the root's array, in out: blocks of one length, or of counts for each rank. Other ranks give None."""
+        each = self._each("counts", counts)
+        taken = self._vector("out", out, writable=True)
+        self._own(each, taken.count, "out")
+        given = self._vector("data", data) if self.rank == root else None
+        if given is not None:
+            self._alike(given, taken, self._shared(given.count, each))
+        self._carry("scatter", given, taken, [given and given.address, each, taken.address, taken.count, taken.type.encode(), root], [each, root])
         return out
 
-    def alltoall(self, data: Any, out: Any = None) -> Any:
-        """Sends a block to each rank and gives what they sent, in their order."""
-        given, result, taken = self._sides(data, out)
-        if given.count % self.size:
-            raise Mismatch(f"{given.count} elements for {self.size} ranks", "mismatch")
-        self._run("all_to_all", given.address, taken.address, given.count // self.size, given.type.encode())
+    def alltoall(self, data: Any, out: Any = None, *, counts: Sequence[int] | None = None, recv_counts: Sequence[int] | None = None) -> Any:
+        """Sends a block to each rank and gives what they sent, in their order.
+
+        Blocks are of one length, or counts has the number of elements for each rank, one after another in data; recv_counts those that come from
+        each, and is asked of the ranks where it is not given, by all or by none. With counts the result has one dimension.
+
+        >>> with Comm() as comm:
+        ...     comm.alltoall(array("q", [1, 2, 3]), counts=[3])
+        array('q', [1, 2, 3])
+        """
+        if counts is None:
+            if recv_counts is not None:
+                raise self._wrong("recv_counts without counts")
+            given, result, taken = self._sides(data, out)
+            block = self._shared(given.count, None)
+            self._carry("all_to_all", given, taken, [given.address, taken.address, block, given.type.encode()], [None, None])
+            return result
+        each = self._each("counts", counts)
+        self._shared(self._vector("data", data).count, each)
+        coming = self._each("recv_counts", self.alltoall(array("q", each)) if recv_counts is None else recv_counts)
+        given, result, taken = self._sides(data, out, lambda n: sum(coming))
+        if given.on_device:
+            self._carry("all_to_all", given, taken, [], [each, coming])
+        else:
+            self._run("all_to_all_v", given.address, each, taken.address, coming, given.type.encode())
         return result
 
     def send(self, data: Any, to: int) -> None:
         """Sends an array to a rank that calls recv."""
-        v = _Vector(data)
-        self._run("send", v.address, v.count, v.type.encode(), to)
+        v = self._vector("data", data)
+        if v.on_device:
+            self._one_sided("send", v, to)
+        else:
+            self._run("send", v.address, v.count, v.type.encode(), to)
 
     def recv(self, out: Any, source: int) -> Any:
         """Takes an array from a rank that calls send."""
-        v = _Vector(out, writable=True)
-        self._run("receive", v.address, v.count, v.type.encode(), source)
+        v = self._vector("out", out, writable=True)
+        if v.on_device:
+            self._one_sided("receive", v, source)
+        else:
+            self._run("receive", v.address, v.count, v.type.encode(), source)
         return out
+
+    def _one_sided(self, name: str, v: Vector, peer: int) -> None:
+        handle = self._handle
+        self._explained(lambda: long_call("volley_vector_" + name, [handle, v, peer]))

@@ -1,14 +1,15 @@
-"""Matrices of float32 or float64, shared by DLPack with NumPy, PyTorch, JAX."""
+"""Matrices of float32 or float64, shared by DLPack with NumPy, PyTorch, JAX, and BLAS's products of them."""
 
 from __future__ import annotations
 
 from ctypes import byref, c_int64
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, overload
 
 from . import _tensor
 from ._calls import say, shown
 from ._library import Handle, call, long_make, make, take_text
 from ._pickle import reduce_matrix
+from .column import Column
 from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
 
 
@@ -66,8 +67,53 @@ class Matrix(Handle):
         """The product, computed on a device."""
         return Matrix._of(long_make("volley_matrix_multiply", device_of(device), self, other, free="volley_matrix_free"))
 
-    def __matmul__(self, other: Matrix) -> Matrix:
-        return self.multiply(other)
+    def _where(self, device: Device | str | None) -> Device | None:
+        """The device of a call: that of the matrix, where none is named and it is not in the host's memory."""
+        at = device_of(device)
+        return self.device if at is None and self.__dlpack_device__()[0] != 1 else at
+
+    def gemv(
+        self, x: Any, *, alpha: float = 1.0, beta: float = 0.0, y: Any = None, transpose: bool = False, device: Device | str | None = None
+    ) -> Column:
+        """alpha A x + beta y as a column, with A this matrix or, with transpose, its transpose; y is not changed.
+
+        x has A's columns and y its rows: columns without nulls, or what a Column is made of (an array of NumPy in one dimension, a tensor), of the
+        matrix's type. Mismatch names what has another type, length or device. The product is computed on a device, and is there if an argument is.
+
+        >>> import numpy
+        >>> Matrix(numpy.array([[1.0, 2.0], [3.0, 4.0]])).gemv([1.0, 1.0]).to_pylist()
+        [3.0, 7.0]
+        """
+        if y is None and beta != 0:
+            raise ValueError(say(f"beta is {beta} and there is no y"))
+        given, added = _vector(x), None if y is None else _vector(y)
+        at = self._where(device)
+        return Column._of(long_make("volley_matrix_gemv", at, transpose, alpha, self, given, beta, added, free="volley_column_free"))
+
+    def transpose(self, device: Device | str | None = None) -> Matrix:
+        """The transpose, in memory of its own: columns × rows, computed on a device, and there if the matrix is.
+
+        >>> import numpy
+        >>> Matrix(numpy.array([[1.0, 2.0, 3.0]])).transpose().shape
+        (3, 1)
+        """
+        return Matrix._of(long_make("volley_matrix_transpose", self._where(device), self, free="volley_matrix_free"))
+
+    @property
+    def T(self) -> Matrix:
+        """The transpose."""
+        return self.transpose()
+
+    @overload
+    def __matmul__(self, other: Matrix) -> Matrix: ...
+
+    @overload
+    def __matmul__(self, other: Column) -> Column: ...
+
+    def __matmul__(self, other: Matrix | Column) -> Matrix | Column:
+        if isinstance(other, Matrix):
+            return self.multiply(other)
+        return self.gemv(other) if isinstance(other, Column) else NotImplemented
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return place_of(self.device)
@@ -115,3 +161,23 @@ class Matrix(Handle):
     def __repr__(self) -> str:
         rows, columns = self.shape
         return f"<Matrix {self.dtype} {rows} × {columns}>"
+
+
+def _vector(data: Any) -> Column:
+    return data if isinstance(data, Column) else Column(data)
+
+
+def _matrix(data: Any) -> Matrix:
+    return data if isinstance(data, Matrix) else Matrix(data)
+
+
+def gemv(
+    a: Any, x: Any, *, alpha: float = 1.0, beta: float = 0.0, y: Any = None, transpose: bool = False, device: Device | str | None = None
+) -> Column:
+    """alpha A x + beta y, with A a Matrix or anything with ``__dlpack__`` in two dimensions: see ``Matrix.gemv``."""
+    return _matrix(a).gemv(x, alpha=alpha, beta=beta, y=y, transpose=transpose, device=device)
+
+
+def transpose(a: Any, *, device: Device | str | None = None) -> Matrix:
+    """The transpose of a Matrix, or of anything with ``__dlpack__`` in two dimensions: see ``Matrix.transpose``."""
+    return _matrix(a).transpose(device)
