@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // limited makes the test program a rank of a world whose rank 0 may not write the files that shared memory is.
@@ -20,8 +19,8 @@ const limited = "VOLLEY_COLLECTIVE_TEST_LIMITED"
 // TestLimitedRank is such a rank; by itself it is one rank, which needs no memory.
 func TestLimitedRank(t *testing.T) {
 	if os.Getenv(limited) == "1" {
-		most := unix.Rlimit{Cur: 51200, Max: 51200}
-		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &most); err != nil {
+		most := syscall.Rlimit{Cur: 51200, Max: 51200}
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &most); err != nil {
 			t.Fatal(err)
 		}
 	}

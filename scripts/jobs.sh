@@ -122,7 +122,7 @@ job_budget() {
 end_jobs() {
 	local i
 	for i in "${!jobs[@]}"; do
-		[ -z "${pids[i]}" ] || kill -- "-${pids[i]}" 2>/dev/null || true
+		[ -z "${pids[i]}" ] || { kill -- "-${pids[i]}" && wait "${pids[i]}"; } 2>/dev/null || true
 	done
-	rm -rf "$jobs_folder"
+	rm -rf "$jobs_folder" 2>/dev/null || true # what is slow to end may still write
 }
