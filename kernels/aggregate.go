@@ -10,7 +10,8 @@ import (
 
 // AggregateFunc aggregates values by group: row i of values belongs to group
 // ids[i] < n, to none if that is null. The result has n rows. values is nil for
-// CountAll. Floats are summed within a group in a shape fixed by data and n.
+// CountAll. Floats are summed within a group in a shape fixed by data and n. A
+// sum or product that a group of the result does not fit is an OverflowError.
 type AggregateFunc func(ctx context.Context, s device.Stream, op Aggregation, values, ids *memory.Column, n int64, o AggregateOptions) (*memory.Column, error)
 
 // checkAggregate holds an aggregation against the type and length of its

@@ -10,8 +10,8 @@ import (
 type Aggregation int
 
 // The aggregations and the type of their result. Sum and Product of integers
-// are int64 or uint64 and wrap, of floats float64, of decimals
-// decimal128(38, scale) for Sum. Mean, Var and Std are float64.
+// are int64 or uint64, of floats float64, of decimals decimal128(38, scale) for
+// Sum; what does not fit is an OverflowError. Mean, Var and Std are float64.
 const (
 	Sum Aggregation = iota
 	Product
@@ -29,6 +29,8 @@ const (
 	Last   // the last value that is not null
 	ArgMin // row (IndexType) of the first least value; over a whole column only
 	ArgMax // row of the first greatest value
+	// SumWrapping is Sum of integers and durations modulo 2^64.
+	SumWrapping
 )
 
 // AggregateOptions are those of Arrow's scalar aggregates, KeepNulls being the
@@ -49,7 +51,7 @@ type AggregateOptions struct {
 var aggregationNames = [...]string{
 	Sum: "sum", Product: "product", Min: "min", Max: "max", Count: "count", CountAll: "count_all",
 	CountDistinct: "count_distinct", Mean: "mean", Var: "var", Std: "std", Any: "any", All: "all",
-	First: "first", Last: "last", ArgMin: "arg_min", ArgMax: "arg_max",
+	First: "first", Last: "last", ArgMin: "arg_min", ArgMax: "arg_max", SumWrapping: "sum_wrapping",
 }
 
 // String is the name of the aggregation as in Arrow's group_by.
@@ -101,6 +103,11 @@ func AggregateType(op Aggregation, t arrow.DataType) (arrow.DataType, error) {
 			return arrow.PrimitiveTypes.Float64, nil
 		}
 		return nil, unsupported("%s of %s: it takes numbers", op, t)
+	case SumWrapping:
+		if !(IntegerTypes | NullTypes).Has(id) && id != arrow.DURATION {
+			return nil, unsupported("%s of %s: it takes integers", op, t)
+		}
+		op = Sum
 	}
 	switch {
 	case SignedTypes.Has(id) || id == arrow.NULL:

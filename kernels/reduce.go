@@ -12,7 +12,9 @@ import (
 // and ArgMax: IndexType of the column's length). A dictionary is reduced by the
 // values that its indices stand for. Of values that are equal the first counts
 // as the least or the greatest. Min, Max, First, Last, ArgMin, ArgMax, Mean, Var
-// and Std of nothing are null, whatever MinCount says.
+// and Std of nothing are null, whatever MinCount says. A sum or product of
+// integers, durations or decimals is exact; one that does not fit AggregateType is
+// an OverflowError. SumWrapping takes sums modulo 2^64.
 //
 // # The shape of sums
 //
@@ -28,7 +30,8 @@ import (
 // Mean is that sum over the number of values. For integers, bools and decimals
 // it is the exact sum, rounded to float64 (and divided by the power of ten),
 // over the number. Var takes the differences d of each value, as float64, from
-// the mean, sums d and d*d in the shape, and is (sum(d*d) - sum(d)*sum(d)/n) /
+// the mean, of integers of 64 bits and decimals those of v - p from the mean of
+// those, p being the least value; it sums d and d*d in the shape, and is (sum(d*d) - sum(d)*sum(d)/n) /
 // (n - Ddof), never negative; Std is its square root. No product is fused with
 // an addition. A device that keeps another shape keeps the bound, and 1e-12
 // relative for Var where the mean is not huge against the spread.

@@ -3,11 +3,9 @@ package kernels
 import (
 	"context"
 	"math"
-	"math/big"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -55,14 +53,16 @@ func referenceAggregate(ctx context.Context, s device.Stream, op Aggregation, va
 	}
 	results := make([]Scalar, n)
 	for g, rows := range groups {
-		results[g] = aggregateGroup(op, t, rows, o)
+		if results[g], err = aggregateGroup(op, t, rows, o); err != nil {
+			return nil, err
+		}
 	}
 	return FromScalars(allocator(s), t, results)
 }
 
 // aggregateGroup is the meaning of every grouped aggregation: the result, of
 // type t, for the rows of one group in order.
-func aggregateGroup(op Aggregation, t arrow.DataType, rows []Scalar, o AggregateOptions) Scalar {
+func aggregateGroup(op Aggregation, t arrow.DataType, rows []Scalar, o AggregateOptions) (Scalar, error) {
 	values := rows
 	if slices.ContainsFunc(rows, func(v Scalar) bool { return !v.valid }) {
 		values = nil
@@ -74,64 +74,78 @@ func aggregateGroup(op Aggregation, t arrow.DataType, rows []Scalar, o Aggregate
 	}
 	switch op {
 	case CountAll:
-		return Int64(int64(len(rows)))
+		return Int64(int64(len(rows))), nil
 	case Count:
-		return Int64(int64(len(values)))
+		return Int64(int64(len(values))), nil
 	case CountDistinct:
-		return Int64(distinctScalars(values))
+		return Int64(distinctScalars(values)), nil
 	}
 	need := max(o.MinCount, 0)
 	if o.MinCount == 0 {
 		need = 1
 	}
 	if int64(len(values)) < need {
-		return Null(t)
+		return Null(t), nil
 	}
 	if op == Any || op == All {
 		for _, v := range values {
 			if v.Bool() == (op == Any) {
-				return Bool(op == Any)
+				return Bool(op == Any), nil
 			}
 		}
 		if o.KeepNulls && len(values) < len(rows) {
-			return Null(t)
+			return Null(t), nil
 		}
-		return Bool(op == All)
+		return Bool(op == All), nil
 	}
 	if o.KeepNulls && len(values) < len(rows) {
-		return Null(t)
+		return Null(t), nil
 	}
-	if op == Sum || op == Product {
+	if op == Sum || op == Product || op == SumWrapping {
 		return foldScalars(op, t, values)
 	}
 	if len(values) == 0 {
-		return Null(t)
+		return Null(t), nil
 	}
 	switch op {
 	case First:
-		return values[0]
+		return values[0], nil
 	case Last:
-		return values[len(values)-1]
+		return values[len(values)-1], nil
 	case Min, Max:
-		return extremeScalar(op, values)
-	}
-	mean := meanOf(values)
-	if op == Mean {
-		return Float64(mean)
+		return extremeScalar(op, values), nil
+	case Mean:
+		return Float64(meanOf(values)), nil
 	}
 	if len(values) <= o.Ddof {
-		return Null(t)
+		return Null(t), nil
 	}
-	var squares compensated
-	for _, v := range values {
-		d := floatOf(v) - mean
-		squares.add(d * d)
-	}
-	v := squares.value() / float64(len(values)-o.Ddof)
+	v := squaresOf(values) / float64(len(values)-o.Ddof)
 	if op == Std {
 		v = math.Sqrt(v)
 	}
-	return Float64(v)
+	return Float64(v), nil
+}
+
+// squaresOf is the sum of the squared differences from the mean.
+func squaresOf(values []Scalar) float64 {
+	number, mean := floatOf, 0.0
+	if FromLeast(values[0].typ) {
+		number = numbersFrom(values)
+		var total compensated
+		for _, v := range values {
+			total.add(number(v))
+		}
+		mean = total.value() / float64(len(values))
+	} else {
+		mean = meanOf(values)
+	}
+	var squares compensated
+	for _, v := range values {
+		d := number(v) - mean
+		squares.add(d * d)
+	}
+	return squares.value()
 }
 
 func distinctScalars(values []Scalar) int64 {
@@ -155,32 +169,20 @@ func distinctScalars(values []Scalar) int64 {
 }
 
 // foldScalars is the sum or product, of type t.
-func foldScalars(op Aggregation, t arrow.DataType, values []Scalar) Scalar {
-	var total compensated
-	var decimal decimal128.Num
-	bits, product := uint64(0), 1.0
-	if op == Product {
-		bits = 1
+func foldScalars(op Aggregation, t arrow.DataType, values []Scalar) (Scalar, error) {
+	if t.ID() != arrow.FLOAT64 {
+		return Total(op, t, foldIntegers(op, values))
 	}
+	var total compensated
+	product := 1.0
 	for _, v := range values {
 		total.add(v.Float64())
-		decimal = decimal.Add(v.Decimal())
-		if op == Sum {
-			bits += v.bits
-		} else {
-			bits, product = bits*v.bits, product*v.Float64()
-		}
+		product *= v.Float64()
 	}
-	switch {
-	case t.ID() == arrow.DECIMAL128:
-		return Decimal(t, decimal)
-	case t.ID() != arrow.FLOAT64:
-		return Int(t, int64(bits))
-	case op == Sum:
-		return Float64(total.value())
-	default:
-		return Float64(product)
+	if op == Sum {
+		return Float64(total.value()), nil
 	}
+	return Float64(product), nil
 }
 
 // extremeScalar is the first of the least or greatest values; a NaN gives way
@@ -218,18 +220,7 @@ func meanOf(values []Scalar) float64 {
 		}
 		return total.value() / count
 	}
-	total := new(big.Int)
-	for _, v := range values {
-		switch id := v.typ.ID(); {
-		case id == arrow.DECIMAL128:
-			total.Add(total, v.Decimal().BigInt())
-		case UnsignedTypes.Has(id):
-			total.Add(total, new(big.Int).SetUint64(v.bits))
-		default:
-			total.Add(total, big.NewInt(int64(v.bits)))
-		}
-	}
-	sum, _ := new(big.Float).SetInt(total).Float64()
+	sum := exactSum(values)
 	if d, ok := values[0].typ.(*arrow.Decimal128Type); ok {
 		sum /= math.Pow10(int(d.Scale))
 	}

@@ -3,6 +3,7 @@ package kernels
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -138,8 +139,11 @@ func referenceGroupBy(ctx context.Context, s device.Stream, keys []*memory.Colum
 	}
 	defer groups.Release()
 	g := &Grouped{First: groups.First.Retain()}
-	for _, a := range aggs {
+	for i, a := range aggs {
 		c, err := referenceAggregate(ctx, s, a.Op, a.Values, groups.IDs, groups.N, a.Options)
+		if over := (*OverflowError)(nil); errors.As(err, &over) {
+			over.At = i
+		}
 		if err != nil {
 			g.Release()
 			return nil, err

@@ -6,7 +6,6 @@ import (
 	"math/big"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -29,10 +28,14 @@ func referenceReduceColumn(ctx context.Context, s device.Stream, op Aggregation,
 	if err := device.Canceled(ctx, s.Device().Name(), ""); err != nil {
 		return nil, err
 	}
-	return FromScalars(allocator(s), t, []Scalar{reduceScalars(op, t, values, o).As(t)})
+	v, err := reduceScalars(op, t, values, o)
+	if err != nil {
+		return nil, err
+	}
+	return FromScalars(allocator(s), t, []Scalar{v.As(t)})
 }
 
-func reduceScalars(op Aggregation, t arrow.DataType, values []Scalar, o AggregateOptions) Scalar {
+func reduceScalars(op Aggregation, t arrow.DataType, values []Scalar, o AggregateOptions) (Scalar, error) {
 	rows, valid := int64(len(values)), int64(0)
 	var anyTrue, anyFalse bool
 	for _, v := range values {
@@ -43,43 +46,35 @@ func reduceScalars(op Aggregation, t arrow.DataType, values []Scalar, o Aggregat
 	}
 	switch op {
 	case CountAll:
-		return Int64(rows)
+		return Int64(rows), nil
 	case Count:
-		return Int64(valid)
+		return Int64(valid), nil
 	case CountDistinct:
-		return Int64(countDistinct(values))
+		return Int64(countDistinct(values)), nil
 	case Any, All:
 		if v, known := o.Judge(op, anyTrue, anyFalse, rows, valid); known {
-			return Bool(v)
+			return Bool(v), nil
 		}
-		return Null(t)
+		return Null(t), nil
 	}
 	if o.Nulled(op, rows, valid) {
-		return Null(t)
+		return Null(t), nil
 	}
 	switch {
-	case op == Sum && t.ID() == arrow.FLOAT64, op == Product && t.ID() == arrow.FLOAT64:
-		return Float64(foldInShape(op, values, Scalar.Float64))
-	case op == Sum && t.ID() == arrow.DECIMAL128:
-		sum := decimal128.Num{}
-		for _, v := range values {
-			if v.valid {
-				sum = sum.Add(v.Decimal())
-			}
-		}
-		return Decimal(t, sum)
-	case op == Sum || op == Product:
-		return Int(t, foldIntegers(op, values))
+	case (op == Sum || op == Product) && t.ID() == arrow.FLOAT64:
+		return Float64(foldInShape(op, values, Scalar.Float64)), nil
+	case op == Sum || op == Product || op == SumWrapping:
+		return Total(op, t, foldIntegers(op, values))
 	case valid == 0:
-		return Null(t)
+		return Null(t), nil
 	case op == Mean || op == Var || op == Std:
-		return momentOf(op, t, values, valid, o)
+		return momentOf(op, t, values, valid, o), nil
 	}
 	row := pickRow(op, values)
 	if op == ArgMin || op == ArgMax {
-		return Scalar{typ: t, valid: true, bits: uint64(row)}
+		return Scalar{typ: t, valid: true, bits: uint64(row)}, nil
 	}
-	return values[row]
+	return values[row], nil
 }
 
 func countDistinct(values []Scalar) int64 {
@@ -106,18 +101,23 @@ func countDistinct(values []Scalar) int64 {
 	return int64(len(seen))
 }
 
-func foldIntegers(op Aggregation, values []Scalar) int64 {
-	sum, product := uint64(0), uint64(1)
+// foldIntegers is the exact sum or product of integers, bools or unscaled
+// decimals.
+func foldIntegers(op Aggregation, values []Scalar) *big.Int {
+	exact := big.NewInt(0)
+	if op == Product {
+		exact.SetInt64(1)
+	}
 	for _, v := range values {
-		if v.valid {
-			sum += v.bits
-			product *= v.bits
+		switch {
+		case !v.valid:
+		case op == Product:
+			exact.Mul(exact, toBig(v))
+		default:
+			exact.Add(exact, toBig(v))
 		}
 	}
-	if op == Sum {
-		return int64(sum)
-	}
-	return int64(product)
+	return exact
 }
 
 // foldInShape sums or multiplies in the shape that ReduceFunc states.
@@ -160,22 +160,16 @@ func foldInShape(op Aggregation, values []Scalar, number func(Scalar) float64) f
 
 // momentOf is Mean, Var or Std.
 func momentOf(op Aggregation, t arrow.DataType, values []Scalar, valid int64, o AggregateOptions) Scalar {
-	number := Scalar.Float64
-	var mean float64
-	switch typ := values[0].typ.(type) {
-	case *arrow.Float32Type, *arrow.Float64Type:
-		mean = foldInShape(Sum, values, number) / float64(valid)
-	case *arrow.Decimal128Type:
-		number = func(v Scalar) float64 { return v.Decimal().ToFloat64(typ.Scale) }
-		mean = exactSum(values) / math.Pow10(int(typ.Scale)) / float64(valid)
-	default:
-		mean = exactSum(values) / float64(valid)
-	}
 	if op == Mean {
-		return Float64(mean)
+		return Float64(meanInShape(values, valid))
 	}
 	if valid <= int64(o.Ddof) {
 		return Null(t)
+	}
+	number := numbersFrom(values)
+	mean := foldInShape(Sum, values, number) / float64(valid)
+	if !FromLeast(values[0].typ) {
+		mean = meanInShape(values, valid)
 	}
 	d := foldInShape(Sum, values, func(v Scalar) float64 { return number(v) - mean })
 	squares := foldInShape(Sum, values, func(v Scalar) float64 {
@@ -187,6 +181,40 @@ func momentOf(op Aggregation, t arrow.DataType, values []Scalar, valid int64, o 
 		v = math.Sqrt(v)
 	}
 	return Float64(v)
+}
+
+// numbersFrom is what Var takes each value as: as it is where float64 holds it,
+// else its distance from the least one, taken exactly and then rounded.
+func numbersFrom(values []Scalar) func(Scalar) float64 {
+	if !FromLeast(values[0].typ) {
+		return Scalar.Float64
+	}
+	var least *big.Int
+	for _, v := range values {
+		if n := toBig(v); v.valid && (least == nil || n.Cmp(least) < 0) {
+			least = n
+		}
+	}
+	unit := 1.0
+	if d, ok := values[0].typ.(*arrow.Decimal128Type); ok {
+		unit = math.Pow10(int(d.Scale))
+	}
+	return func(v Scalar) float64 {
+		f, _ := new(big.Float).SetInt(new(big.Int).Sub(toBig(v), least)).Float64()
+		return f / unit
+	}
+}
+
+// meanInShape is the mean: of floats by the sum in its shape, else the exact one.
+func meanInShape(values []Scalar, valid int64) float64 {
+	switch typ := values[0].typ.(type) {
+	case *arrow.Float32Type, *arrow.Float64Type:
+		return foldInShape(Sum, values, Scalar.Float64) / float64(valid)
+	case *arrow.Decimal128Type:
+		return exactSum(values) / math.Pow10(int(typ.Scale)) / float64(valid)
+	default:
+		return exactSum(values) / float64(valid)
+	}
 }
 
 // Variance is Var by the sums of the differences from the mean and of their
@@ -201,19 +229,7 @@ func Variance(differences, squares float64, n int64, ddof int) float64 {
 
 // exactSum is the sum of integers, bools or unscaled decimals, rounded once.
 func exactSum(values []Scalar) float64 {
-	sum := new(big.Int)
-	for _, v := range values {
-		switch {
-		case !v.valid:
-		case v.typ.ID() == arrow.DECIMAL128:
-			sum.Add(sum, v.Decimal().BigInt())
-		case UnsignedTypes.Has(v.typ.ID()):
-			sum.Add(sum, new(big.Int).SetUint64(v.bits))
-		default:
-			sum.Add(sum, big.NewInt(int64(v.bits)))
-		}
-	}
-	f, _ := new(big.Float).SetInt(sum).Float64()
+	f, _ := new(big.Float).SetInt(foldIntegers(Sum, values)).Float64()
 	return f
 }
 

@@ -125,7 +125,7 @@ func (f *finish) finishBool(p *aggPlan, col int) {
 func (f *finish) finishMoments(p *aggPlan, col int) {
 	c, o := p.cols[col].c, f.out
 	f.main = p.state("moments", col, func() state {
-		return &momentState{groupValues[moments]{a: p.a}, floatAt(c)}
+		return newMomentState(p.a, c)
 	})
 	op, ddof := f.agg.Op, float64(f.agg.Options.Ddof)
 	f.write = func(s state, _ uint32, g int, at uint32) {
@@ -141,17 +141,21 @@ func (f *finish) finishMoments(p *aggPlan, col int) {
 func (f *finish) finishDecimal(p *aggPlan, col int) {
 	c, o := p.cols[col].c, f.out
 	f.main = p.state("sum", col, func() state {
-		return &decimalState{groupValues[wide]{a: p.a}, memory.Values[[2]uint64](c)}
+		return &decimalState{groupValues: groupValues[wide]{a: p.a}, values: memory.Values[[2]uint64](c)}
 	})
 	if f.agg.Op == kernels.Sum {
 		f.write = func(s state, _ uint32, g int, at uint32) {
-			memory.View[wide](o.values)[at] = s.(*decimalState).acc.s[g]
+			sum, fits := s.(*decimalState).sum(g)
+			if !fits {
+				f.over.Store(true)
+			}
+			memory.View[wide](o.values)[at] = sum
 		}
 		return
 	}
 	scale := math.Pow10(int(c.Type().(*arrow.Decimal128Type).Scale))
 	f.write = func(s state, count uint32, g int, at uint32) {
-		memory.View[float64](o.values)[at] = s.(*decimalState).acc.s[g].float() / scale / float64(count)
+		memory.View[float64](o.values)[at] = s.(*decimalState).float(g) / scale / float64(count)
 	}
 }
 
@@ -167,7 +171,11 @@ func (f *finish) finishNumber(p *aggPlan, col int) error {
 	case arrow.INT32:
 		finishInts[int32](f, p, col)
 	case arrow.INT64, arrow.DURATION:
-		finishInts[int64](f, p, col)
+		if f.agg.Op == kernels.Sum {
+			finishSums[int64](f, p, col)
+		} else {
+			finishInts[int64](f, p, col)
+		}
 	case arrow.UINT8:
 		finishInts[uint8](f, p, col)
 	case arrow.UINT16:
@@ -175,7 +183,11 @@ func (f *finish) finishNumber(p *aggPlan, col int) error {
 	case arrow.UINT32:
 		finishInts[uint32](f, p, col)
 	case arrow.UINT64:
-		finishInts[uint64](f, p, col)
+		if f.agg.Op == kernels.Sum {
+			finishSums[uint64](f, p, col)
+		} else {
+			finishInts[uint64](f, p, col)
+		}
 	case arrow.FLOAT32:
 		finishFloats[float32](f, p, col)
 	case arrow.FLOAT64:
@@ -203,11 +215,16 @@ func finishInts[T integer](f *finish, p *aggPlan, col int) {
 	values, o := numbersOf[T](p.cols[col].c), f.out
 	switch {
 	case f.agg.Op == kernels.Product:
+		signed := ^T(0) < 0
 		f.main = p.state("product", col, func() state {
-			return &productState[int64]{groupValues[int64]{a: p.a}, func(row uint32) int64 { return int64(values[row]) }}
+			return &intProductState{groupValues[kernels.ExactProduct]{a: p.a}, func(row uint32) uint64 { return uint64(values[row]) }, signed}
 		})
 		f.write = func(s state, _ uint32, g int, at uint32) {
-			memory.View[int64](o.values)[at] = s.(*productState[int64]).acc.s[g]
+			product, fits := s.(*intProductState).acc.s[g].Bits(signed)
+			if !fits {
+				f.over.Store(true)
+			}
+			memory.View[uint64](o.values)[at] = product
 		}
 	case f.agg.Op == kernels.Mean && memory.Width(p.cols[col].c.Type()) == 8:
 		f.main = p.state("wide", col, func() state { return &wideState[T]{groupValues[wide]{a: p.a}, values} })
@@ -216,7 +233,7 @@ func finishInts[T integer](f *finish, p *aggPlan, col int) {
 		}
 	default:
 		f.main = p.state("sum", col, func() state { return &sumState[T]{groupValues[int64]{a: p.a}, values} })
-		if f.agg.Op == kernels.Sum {
+		if f.agg.Op != kernels.Mean {
 			f.write = func(s state, _ uint32, g int, at uint32) {
 				memory.View[int64](o.values)[at] = s.(*sumState[T]).acc.s[g]
 			}
@@ -228,14 +245,27 @@ func finishInts[T integer](f *finish, p *aggPlan, col int) {
 	}
 }
 
+// finishSums plans the sum of integers of 64 bits.
+func finishSums[T int64 | uint64](f *finish, p *aggPlan, col int) {
+	values, o := numbersOf[T](p.cols[col].c), f.out
+	f.main = p.state("exact", col, func() state { return &exactState[T]{groupValues: groupValues[T]{a: p.a}, values: values} })
+	f.write = func(s state, _ uint32, g int, at uint32) {
+		sums := s.(*exactState[T])
+		if len(sums.carries) > 0 && sums.carries[uint32(g)] != 0 {
+			f.over.Store(true)
+		}
+		memory.View[T](o.values)[at] = sums.acc.s[g]
+	}
+}
+
 func finishFloats[T float32 | float64](f *finish, p *aggPlan, col int) {
 	values, o := memory.Values[T](p.cols[col].c), f.out
 	if f.agg.Op == kernels.Product {
 		f.main = p.state("product", col, func() state {
-			return &productState[float64]{groupValues[float64]{a: p.a}, func(row uint32) float64 { return float64(values[row]) }}
+			return &productState{groupValues[float64]{a: p.a}, func(row uint32) float64 { return float64(values[row]) }}
 		})
 		f.write = func(s state, _ uint32, g int, at uint32) {
-			memory.View[float64](o.values)[at] = s.(*productState[float64]).acc.s[g]
+			memory.View[float64](o.values)[at] = s.(*productState).acc.s[g]
 		}
 		return
 	}

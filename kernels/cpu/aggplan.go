@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"sync/atomic"
+
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -38,6 +40,7 @@ type finish struct {
 	rows, valid int // the states that count the rows and the values of a group
 	main        int
 	out         *aggOut
+	over        atomic.Bool // a group has a sum or product that its type does not hold
 	write       func(s state, count uint32, g int, at uint32)
 	writeKleene func(s *states, count uint32, g int, at uint32) // of Any and All that keep nulls
 }
@@ -210,7 +213,7 @@ func (f *finish) rule() (need int64, keep bool) {
 	switch f.agg.Op {
 	case kernels.Any, kernels.All:
 		return need, false
-	case kernels.Sum, kernels.Product:
+	case kernels.Sum, kernels.Product, kernels.SumWrapping:
 		return need, o.KeepNulls
 	case kernels.Var, kernels.Std:
 		return max(need, 1, int64(o.Ddof)+1), o.KeepNulls

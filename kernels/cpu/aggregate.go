@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -29,9 +30,10 @@ func aggregateAll(ctx context.Context, s device.Stream, aggs []kernels.Aggregate
 		return nil, err
 	}
 	var plain []kernels.Aggregate
-	for _, agg := range aggs {
+	var given []int // the places of plain among aggs
+	for i, agg := range aggs {
 		if agg.Op != kernels.CountDistinct {
-			plain = append(plain, agg)
+			plain, given = append(plain, agg), append(given, i)
 		}
 	}
 	p, err := newPlan(a, plain)
@@ -44,6 +46,9 @@ func aggregateAll(ctx context.Context, s device.Stream, aggs []kernels.Aggregate
 		}
 	}
 	rest, err := p.columns()
+	if over := (*kernels.OverflowError)(nil); errors.As(err, &over) {
+		over.At = given[over.At]
+	}
 	if err != nil {
 		return nil, err
 	}

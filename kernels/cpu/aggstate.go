@@ -69,7 +69,7 @@ func (s *countState) merge(later state, at []uint32) {
 	}
 }
 
-// sumState sums integers and wraps.
+// sumState sums integers and wraps, which those of 32 bits cannot.
 type sumState[T integer] struct {
 	groupValues[int64]
 	values []T

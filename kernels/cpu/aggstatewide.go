@@ -16,6 +16,21 @@ func (w *wide) add(low uint64, high int64) {
 	w.low, w.high = sum, w.high+high+int64(carry)
 }
 
+// addWide is add of both words, and what it carries out of 128 bits: 1 past the
+// greatest, -1 below the least.
+func (w *wide) addWide(low uint64, high int64) (carry int64) {
+	was := w.high
+	w.add(low, high)
+	switch {
+	case (was^w.high)&(high^w.high) >= 0:
+		return 0
+	case high < 0:
+		return -1
+	default:
+		return 1
+	}
+}
+
 func (w wide) float() float64 {
 	if w.high < 0 {
 		low, borrow := bits.Sub64(0, w.low, 0)
@@ -48,33 +63,13 @@ func (s *wideState[T]) merge(later state, at []uint32) {
 	}
 }
 
-// decimalState sums decimals and wraps.
-type decimalState struct {
-	groupValues[wide]
-	values [][2]uint64
+// productState multiplies floats.
+type productState struct {
+	groupValues[float64]
+	value func(row uint32) float64
 }
 
-func (s *decimalState) update(ids, rows []uint32, from uint32) {
-	for j, id := range ids {
-		v := s.values[rowOf(rows, from, j)]
-		s.acc.s[id].add(v[0], int64(v[1]))
-	}
-}
-
-func (s *decimalState) merge(later state, at []uint32) {
-	for i, v := range upTo(later.(*decimalState).acc.s, at, len(s.acc.s)) {
-		i := placeOf(at, i)
-		s.acc.s[i].add(v.low, v.high)
-	}
-}
-
-// productState multiplies integers and wraps, or floats.
-type productState[A int64 | float64] struct {
-	groupValues[A]
-	value func(row uint32) A
-}
-
-func (s *productState[A]) reset(n int) error {
+func (s *productState) reset(n int) error {
 	err := s.groupValues.reset(n)
 	for i := range s.acc.s {
 		s.acc.s[i] = 1
@@ -82,14 +77,14 @@ func (s *productState[A]) reset(n int) error {
 	return err
 }
 
-func (s *productState[A]) update(ids, rows []uint32, from uint32) {
+func (s *productState) update(ids, rows []uint32, from uint32) {
 	for j, id := range ids {
 		s.acc.s[id] *= s.value(rowOf(rows, from, j))
 	}
 }
 
-func (s *productState[A]) merge(later state, at []uint32) {
-	for i, v := range upTo(later.(*productState[A]).acc.s, at, len(s.acc.s)) {
+func (s *productState) merge(later state, at []uint32) {
+	for i, v := range upTo(later.(*productState).acc.s, at, len(s.acc.s)) {
 		i := placeOf(at, i)
 		s.acc.s[i] *= v
 	}
@@ -136,47 +131,5 @@ func (s *extremeState[T]) merge(later state, at []uint32) {
 		if s.max && v > a || !s.max && v < a || a != a {
 			s.acc.s[i] = v
 		}
-	}
-}
-
-// moments are the count, the mean and the sum of squared distances from it.
-type moments struct{ n, mean, squares float64 }
-
-// momentState keeps them by Welford's method (B. P. Welford, "Note on a method
-// for calculating corrected sums of squares and products", Technometrics 4,
-// 1962) and merges them as Chan, Golub and LeVeque do ("Updating formulae and
-// a pairwise algorithm for computing sample variances", 1979).
-type momentState struct {
-	groupValues[moments]
-	value func(row uint32) float64
-}
-
-func (s *momentState) update(ids, rows []uint32, from uint32) {
-	for j, id := range ids {
-		v := s.value(rowOf(rows, from, j))
-		m := &s.acc.s[id]
-		m.n++
-		d := v - m.mean
-		m.mean += d / m.n
-		m.squares += d * (v - m.mean)
-	}
-}
-
-func (s *momentState) merge(later state, at []uint32) {
-	for i, b := range upTo(later.(*momentState).acc.s, at, len(s.acc.s)) {
-		i := placeOf(at, i)
-		m := &s.acc.s[i]
-		if b.n == 0 {
-			continue
-		}
-		if m.n == 0 {
-			*m = b
-			continue
-		}
-		n := m.n + b.n
-		d := b.mean - m.mean
-		m.mean += d * (b.n / n)
-		m.squares += b.squares + d*d*(m.n*b.n/n)
-		m.n = n
 	}
 }

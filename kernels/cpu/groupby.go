@@ -79,7 +79,13 @@ func (g *grouping) aggregate(p *aggPlan) (firsts vec[uint32], err error) {
 // columns are the results of a plan.
 func (p *aggPlan) columns() ([]*memory.Column, error) {
 	var cols []*memory.Column
-	for _, f := range p.finishes {
+	for i, f := range p.finishes {
+		if f.over.Load() {
+			for _, c := range cols {
+				c.Release()
+			}
+			return nil, &kernels.OverflowError{Op: f.agg.Op, Type: f.out.t, At: i}
+		}
 		c, err := f.out.column()
 		if err != nil {
 			for _, c := range cols {

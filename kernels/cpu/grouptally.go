@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -56,6 +57,9 @@ type tallying[S float64 | int64] struct {
 	out    *tallyOut[S]
 	rooms  stash[*tallyBatch[S]]
 	hot    *sifting[S] // leaves out the rows of hot keys, if there are any
+
+	looks bool          // sums are to be proved to fit their words
+	reach atomic.Uint64 // the greatest distance of a value from 0 so far
 }
 
 // tallyBatch is a run of rows on its way into tallies.
@@ -83,11 +87,14 @@ type tallyBatch[S float64 | int64] struct {
 // tallied so, or where there turned out to be too many groups.
 func (l *loops) tallyGroups(ctx context.Context, a *arena, ks *keyspace, n int64, aggs []kernels.Aggregate, firsts bool) (*kernels.Grouped, error) {
 	var values *memory.Column
+	looks := false
 	for _, agg := range aggs {
 		switch agg.Op {
 		case kernels.CountAll:
 			continue
-		case kernels.Count, kernels.Sum, kernels.Mean:
+		case kernels.Sum:
+			looks = true
+		case kernels.Count, kernels.SumWrapping, kernels.Mean:
 		default:
 			return nil, nil
 		}
@@ -102,7 +109,7 @@ func (l *loops) tallyGroups(ctx context.Context, a *arena, ks *keyspace, n int64
 	case n == 0 || n > maxRows || firsts && values != nil && hasNulls(values):
 		return nil, nil
 	case values == nil || values.Type().ID() == arrow.INT64:
-		return newTallying(&tallying[int64]{l: l, firsts: firsts, ctx: ctx, a: a, ks: ks, n: n}, values, aggs)
+		return newTallying(&tallying[int64]{l: l, firsts: firsts, ctx: ctx, a: a, ks: ks, n: n, looks: looks}, values, aggs)
 	case values.Type().ID() == arrow.FLOAT64:
 		return newTallying(&tallying[float64]{l: l, firsts: firsts, ctx: ctx, a: a, ks: ks, n: n}, values, aggs)
 	}
@@ -157,6 +164,10 @@ func newTallying[S float64 | int64](t *tallying[S], values *memory.Column, aggs 
 		return nil, err
 	}
 	done, err := t.tally()
+	if done && err == nil && !t.proved() {
+		t.out.whole.Release()
+		done = false
+	}
 	if !done || err != nil {
 		return nil, err
 	}
@@ -201,7 +212,33 @@ func (t *tallying[S]) loadWords(b *tallyBatch[S], from int64, n int) []uint64 {
 	return b.words[:b.n]
 }
 
+// loadValues gives the values of a batch and what they add to counts. Every row
+// that is tallied comes by here, so that the extremes seen are those of all.
 func (t *tallying[S]) loadValues(b *tallyBatch[S]) (sums []S, incs []uint64) {
+	sums, incs = t.takeValues(b)
+	if t.looks && len(sums) > 0 {
+		t.look(bitsOf(sums))
+	}
+	return sums, incs
+}
+
+// look takes note of how far from 0 values are while they are in the cache.
+func (t *tallying[S]) look(values []uint64) {
+	v := sumsOf[int64](values)
+	low, high := t.l.reduce.i64.extremes(v, v[0], v[0])
+	reach := magnitude(uint64(low), uint64(high))
+	for was := t.reach.Load(); reach > was && !t.reach.CompareAndSwap(was, reach); {
+		was = t.reach.Load()
+	}
+}
+
+// proved reports whether no sum of the values that were seen can have wrapped.
+// Where one can, the tallies are dropped and the rows are aggregated exactly.
+func (t *tallying[S]) proved() bool {
+	return !t.looks || t.reach.Load() <= (1<<63-1)/uint64(t.n)
+}
+
+func (t *tallying[S]) takeValues(b *tallyBatch[S]) (sums []S, incs []uint64) {
 	switch {
 	case t.values == nil:
 		incs = b.incs[:b.n]

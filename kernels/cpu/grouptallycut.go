@@ -101,7 +101,7 @@ func (c *firstCut[S]) put() (err error) {
 	}
 	for _, sums := range []bool{true, false} {
 		for _, f := range c.out.aggs {
-			if sums != (f.agg.Op == kernels.Sum || f.agg.Op == kernels.Mean) {
+			if sums != (f.agg.Op == kernels.Sum || f.agg.Op == kernels.SumWrapping || f.agg.Op == kernels.Mean) {
 				continue
 			}
 			if err := f.out.start(c.starts[len(c.next)]); err != nil {
@@ -176,7 +176,7 @@ func putPlaced[S float64 | int64](f *tallyAgg, at int, sums []S, counts []uint64
 		for _, v := range counts {
 			to[v>>32] = int64(uint32(v))
 		}
-	case kernels.Sum:
+	case kernels.Sum, kernels.SumWrapping:
 		to := memory.View[S](f.out.values)[at:][:n]
 		for k, v := range counts {
 			to[v>>32] = sums[k]

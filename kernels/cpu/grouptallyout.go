@@ -128,7 +128,7 @@ func (o *tallyOut[S]) putAggs(at int, tallies []tally[S]) {
 			for i, to := 0, memory.View[int64](f.out.values)[at:][:len(tallies)]; i < len(to); i++ {
 				to[i] = int64(tallies[i].counts >> 32)
 			}
-		case kernels.Sum:
+		case kernels.Sum, kernels.SumWrapping:
 			for i, to := 0, memory.View[S](f.out.values)[at:][:len(tallies)]; i < len(to); i++ {
 				to[i] = tallies[i].sum
 			}

@@ -61,7 +61,7 @@ func (l *loops) reduced(ctx context.Context, s device.Stream, op kernels.Aggrega
 		return null, nil
 	case o.Nulled(op, rows, valid):
 		return null, nil
-	case op == kernels.Sum || op == kernels.Product:
+	case op == kernels.Sum || op == kernels.Product || op == kernels.SumWrapping:
 		return l.fold(ctx, op, t, c, valid)
 	case valid == 0:
 		return null, nil
@@ -144,16 +144,20 @@ func (l *loops) countTrue(ctx context.Context, c *memory.Column) (int64, error) 
 	return n.Load(), err
 }
 
-// fold is Sum or Product, of type t.
+// fold is Sum, SumWrapping or Product, of type t.
 func (l *loops) fold(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64) (kernels.Scalar, error) {
 	v := valueType(c)
+	nothing := int64(0)
+	if op == kernels.Product {
+		nothing = 1
+	}
 	switch {
 	case valid == 0 && t.ID() == arrow.DECIMAL128:
 		return kernels.Decimal(t, decimal128.Num{}), nil
 	case valid == 0 && t.ID() == arrow.FLOAT64:
-		return kernels.Float64(float64(op)), nil // Sum is 0, Product 1
+		return kernels.Float64(float64(nothing)), nil
 	case valid == 0:
-		return kernels.Int(t, int64(op)), nil
+		return kernels.Int(t, nothing), nil
 	case t.ID() == arrow.FLOAT64 && op == kernels.Sum:
 		sum, err := l.sumFloats(ctx, c)
 		return kernels.Float64(sum), err
@@ -163,38 +167,58 @@ func (l *loops) fold(ctx context.Context, op kernels.Aggregation, t arrow.DataTy
 	case v.ID() == arrow.BOOL:
 		n, err := l.countTrue(ctx, c)
 		return kernels.Int(t, n), err
-	case v.ID() == arrow.DECIMAL128:
-		sum, err := exactSum(ctx, c)
-		if err != nil {
-			return kernels.Scalar{}, err
-		}
-		return kernels.Decimal(t, wrapDecimal(sum)), nil
-	default:
-		n, err := l.foldIntegers(ctx, op, c)
-		return kernels.Int(t, int64(n)), err
+	case op == kernels.SumWrapping:
+		sum, err := l.sumRuns(ctx, c)
+		return kernels.Int(t, int64(sum.low)), err
+	case op == kernels.Product:
+		return l.product(ctx, t, c)
 	}
+	sum, err := l.exactSum(ctx, c)
+	if err != nil {
+		return kernels.Scalar{}, err
+	}
+	return kernels.Total(op, t, sum)
 }
 
-// wrapDecimal is a number cut to 128 bits.
-func wrapDecimal(v *big.Int) decimal128.Num {
-	ones := new(big.Int).SetUint64(math.MaxUint64)
-	low := new(big.Int).And(v, ones)
-	high := new(big.Int).And(new(big.Int).Rsh(v, 64), ones)
-	return decimal128.New(int64(high.Uint64()), low.Uint64())
+// exactSum is the sum of a column of integers or decimals (unscaled).
+func (l *loops) exactSum(ctx context.Context, c *memory.Column) (*big.Int, error) {
+	if valueType(c).ID() == arrow.DECIMAL128 {
+		return exactOf(ctx, c, decimalLimbs)
+	}
+	return l.exactIntegers(ctx, c)
+}
+
+// product is Product of integers.
+func (l *loops) product(ctx context.Context, t arrow.DataType, c *memory.Column) (kernels.Scalar, error) {
+	product, err := l.exactProduct(ctx, c)
+	if err != nil {
+		return kernels.Scalar{}, err
+	}
+	v, fits := product.Bits(kernels.SignedTypes.Has(t.ID()))
+	if !fits {
+		return kernels.Scalar{}, &kernels.OverflowError{Op: kernels.Product, Type: t}
+	}
+	return kernels.Int(t, int64(v)), nil
 }
 
 // moment is Mean, Var or Std of values of which there are some.
 func (l *loops) moment(ctx context.Context, op kernels.Aggregation, t arrow.DataType, c *memory.Column, valid int64, o kernels.AggregateOptions) (kernels.Scalar, error) {
-	mean, err := l.meanOf(ctx, c, valid)
-	switch {
-	case err != nil:
-		return kernels.Scalar{}, err
-	case op == kernels.Mean:
-		return kernels.Float64(mean), nil
-	case valid <= int64(o.Ddof):
+	if op != kernels.Mean && valid <= int64(o.Ddof) {
 		return kernels.Null(t), nil
 	}
-	d, squares, err := l.deviations(ctx, c, mean)
+	var d, squares float64
+	var err error
+	if op != kernels.Mean && kernels.FromLeast(valueType(c)) {
+		d, squares, err = l.deviationsFromLeast(ctx, c, valid)
+	} else {
+		var mean float64
+		if mean, err = l.meanOf(ctx, c, valid); op == kernels.Mean {
+			return kernels.Float64(mean), err
+		}
+		if err == nil {
+			d, squares, err = l.deviations(ctx, c, mean)
+		}
+	}
 	if err != nil {
 		return kernels.Scalar{}, err
 	}
@@ -215,7 +239,7 @@ func (l *loops) meanOf(ctx context.Context, c *memory.Column, valid int64) (floa
 		n, err := l.countTrue(ctx, c)
 		return float64(n) / float64(valid), err
 	}
-	sum, err := exactSum(ctx, c)
+	sum, err := l.exactSum(ctx, c)
 	if err != nil {
 		return 0, err
 	}

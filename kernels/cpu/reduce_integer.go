@@ -5,63 +5,55 @@ import (
 	"math/big"
 	"math/bits"
 	"sync"
-	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-// foldIntegers is the sum or product of a column of integers or durations,
-// wrapped to 64 bits.
-func (l *loops) foldIntegers(ctx context.Context, op kernels.Aggregation, c *memory.Column) (uint64, error) {
+// sumRuns is the sum of a column of integers or durations: its low word, and the
+// whole of it where the values have 32 bits at most, of which the sum of a morsel
+// fits 64.
+func (l *loops) sumRuns(ctx context.Context, c *memory.Column) (wide, error) {
 	switch valueType(c).ID() {
 	case arrow.INT8:
-		return foldOf[int8](ctx, l, op, c)
+		return sumOf[int8](ctx, l, c)
 	case arrow.INT16:
-		return foldOf[int16](ctx, l, op, c)
+		return sumOf[int16](ctx, l, c)
 	case arrow.INT32:
-		return foldOf[int32](ctx, l, op, c)
+		return sumOf[int32](ctx, l, c)
 	case arrow.UINT8:
-		return foldOf[uint8](ctx, l, op, c)
+		return sumOf[uint8](ctx, l, c)
 	case arrow.UINT16:
-		return foldOf[uint16](ctx, l, op, c)
+		return sumOf[uint16](ctx, l, c)
 	case arrow.UINT32:
-		return foldOf[uint32](ctx, l, op, c)
+		return sumOf[uint32](ctx, l, c)
 	default:
-		return foldOf[uint64](ctx, l, op, c)
+		return sumOf[uint64](ctx, l, c)
 	}
 }
 
-func foldOf[T integer](ctx context.Context, l *loops, op kernels.Aggregation, c *memory.Column) (uint64, error) {
+func sumOf[T integer](ctx context.Context, l *loops, c *memory.Column) (wide, error) {
 	loops := reductionsOf[T](l)
 	values, nulls, run := valuesOf[T](c), hasNulls(c), runOf(c)
-	var sum atomic.Uint64
-	product := uint64(1)
+	signed := ^T(0) < 0
+	var sum wide
 	var mu sync.Mutex
 	err := parallel(ctx, c.Len(), func(_ int, s span) error {
-		some, all := uint64(0), uint64(1)
+		some := uint64(0)
 		for from := s.from; from < s.to; from += run {
 			n := int(min(run, s.to-from))
-			switch v := values(nil, from, n); {
-			case op == kernels.Product:
-				eachValid(c, nulls, from, v, func(x T) { all *= uint64(x) })
-			case nulls:
+			if v := values(nil, from, n); nulls {
 				some += loops.sumValid(v, validBytes(c, from, n))
-			default:
+			} else {
 				some += loops.sum(v)
 			}
 		}
-		sum.Add(some)
 		mu.Lock()
 		defer mu.Unlock()
-		product *= all
+		sum.add(some, highOf(some, signed))
 		return nil
 	})
-	if op == kernels.Product {
-		return product, err
-	}
-	return sum.Load(), err
+	return sum, err
 }
 
 // allValid is the word of a run of any length without nulls.
@@ -101,71 +93,9 @@ func eachValid[T any](c *memory.Column, nulls bool, from int64, v []T, f func(T)
 	})
 }
 
-// exactSum is the sum of a column of integers or decimals (unscaled).
-func exactSum(ctx context.Context, c *memory.Column) (*big.Int, error) {
-	switch valueType(c).ID() {
-	case arrow.INT8:
-		return exactOf(ctx, c, signedLimbs[int8])
-	case arrow.INT16:
-		return exactOf(ctx, c, signedLimbs[int16])
-	case arrow.INT32:
-		return exactOf(ctx, c, signedLimbs[int32])
-	case arrow.UINT8:
-		return exactOf(ctx, c, unsignedLimbs[uint8])
-	case arrow.UINT16:
-		return exactOf(ctx, c, unsignedLimbs[uint16])
-	case arrow.UINT32:
-		return exactOf(ctx, c, unsignedLimbs[uint32])
-	case arrow.UINT64:
-		return exactOf(ctx, c, unsignedLimbs[uint64])
-	case arrow.DECIMAL128:
-		return exactOf(ctx, c, decimalLimbs)
-	default:
-		return exactOf(ctx, c, signedLimbs[int64])
-	}
-}
-
 // limbs are sums of the 32-bit digits of numbers, the last of them signed; of
 // a morsel's numbers none can overflow.
 type limbs [4]int64
-
-func signedLimbs[T int8 | int16 | int32 | int64](l *limbs, v []T, w uint64) {
-	low, high := int64(0), int64(0)
-	if w == allValid {
-		for _, x := range v {
-			low += int64(x) & 0xffffffff
-			high += int64(x) >> 32
-		}
-	} else {
-		for _, x := range v {
-			y := int64(x) & -int64(w&1)
-			low += y & 0xffffffff
-			high += y >> 32
-			w >>= 1
-		}
-	}
-	l[0] += low
-	l[1] += high
-}
-
-func unsignedLimbs[T uint8 | uint16 | uint32 | uint64](l *limbs, v []T, w uint64) {
-	low, high := uint64(0), uint64(0)
-	if w == allValid {
-		for _, x := range v {
-			low += uint64(x) & 0xffffffff
-			high += uint64(x) >> 32
-		}
-	} else {
-		for _, x := range v {
-			y := uint64(x) & -(w & 1)
-			low += y & 0xffffffff
-			high += y >> 32
-			w >>= 1
-		}
-	}
-	l[0] += int64(low)
-	l[1] += int64(high)
-}
 
 func decimalLimbs(l *limbs, v [][2]uint64, w uint64) {
 	for i, x := range v {

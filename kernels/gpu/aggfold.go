@@ -137,9 +137,17 @@ func (a *aggregator) float(agg kernels.Aggregate, values *memory.Column) *memory
 		if agg.Op == kernels.Std {
 			how = howStd
 		}
-		mean := a.c.temp(8 * a.n)
-		a.moment(values, howMean, mean)
-		a.floatSum(values, mean, how, int64(agg.Options.Ddof), out)
+		mean, from := a.c.temp(8*a.n), values
+		if kernels.FromLeast(values.Type()) {
+			if _, ok := a.c.shifts(values); ok {
+				from = a.c.fromLeast(values, a.leastOfGroup(values))
+			}
+		}
+		if !a.c.ok() {
+			return nil
+		}
+		a.moment(from, howMean, mean)
+		a.floatSum(from, mean, how, int64(agg.Options.Ddof), out)
 	}
 	return a.words(arrow.PrimitiveTypes.Float64, out, a.validity(agg, values))
 }

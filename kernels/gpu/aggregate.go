@@ -99,19 +99,19 @@ func (a *aggregator) column(agg kernels.Aggregate) *memory.Column {
 		return a.extreme(agg, values, t)
 	case kernels.Any, kernels.All:
 		return a.truth(agg, values)
-	case kernels.Sum:
+	case kernels.Sum, kernels.SumWrapping:
 		if k == kindF32 || k == kindF64 {
 			return a.float(agg, values)
 		}
 		if k == kindWide {
-			return a.words(t, a.fold(opWide, values, a.result(16), foldExtra{}), a.validity(agg, values))
+			return a.decimalSum(agg, values, t)
 		}
-		return a.words(t, a.fold(opSum, values, a.result(8), foldExtra{}), a.validity(agg, values))
+		return a.integerSum(agg, values, t)
 	case kernels.Product:
 		if k == kindF32 || k == kindF64 {
 			return a.product(agg, values)
 		}
-		return a.words(t, a.fold(opProduct, values, a.result(8), foldExtra{}), a.validity(agg, values))
+		return a.integerProduct(agg, values, t)
 	case kernels.Mean, kernels.Var, kernels.Std:
 		return a.float(agg, values)
 	}
@@ -193,7 +193,7 @@ func aggregateRule(agg kernels.Aggregate) (need int64, keep bool) {
 		need = 1
 	}
 	switch agg.Op {
-	case kernels.Sum, kernels.Product, kernels.Any, kernels.All:
+	case kernels.Sum, kernels.SumWrapping, kernels.Product, kernels.Any, kernels.All:
 	case kernels.Var, kernels.Std:
 		need = max(need, 1, int64(o.Ddof)+1)
 	default:

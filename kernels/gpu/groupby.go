@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/volley-go/volley/device"
@@ -26,6 +27,9 @@ func (e *Engine) groupBy(ctx context.Context, s device.Stream, keys []*memory.Co
 		a := c.aggregator(ids, g.n)
 		for i, agg := range aggs {
 			col := a.column(agg)
+			if over := (*kernels.OverflowError)(nil); errors.As(c.err, &over) {
+				over.At = i
+			}
 			if !c.ok() {
 				return nil, fmt.Errorf("aggregate %d: %w", i, c.err)
 			}

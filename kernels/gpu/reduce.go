@@ -75,7 +75,7 @@ func (r *reduction) result() *memory.Column {
 		return r.scalarColumn(null)
 	}
 	switch {
-	case r.op == kernels.Sum || r.op == kernels.Product:
+	case r.op == kernels.Sum || r.op == kernels.Product || r.op == kernels.SumWrapping:
 		return r.scalarColumn(r.total().As(r.t))
 	case r.valid == 0:
 		return r.scalarColumn(null)
@@ -117,16 +117,18 @@ func (r *reduction) total() kernels.Scalar {
 			for _, w := range r.partials("reduce_product", 1, r.args()...) {
 				product *= w
 			}
+			near, _ := r.shaped(1, 0)
+			if r.ok() && !holdsProduct(product, near, kernels.SignedTypes.Has(r.t.ID())) {
+				r.overflow(r.op, r.t)
+			}
 		}
 		return kernels.Int64(int64(product))
-	case r.t.ID() == arrow.DECIMAL128:
-		sum := r.exact()
-		words := new(big.Int).And(sum, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 128), big.NewInt(1)))
-		low := new(big.Int).And(words, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
-		return kernels.Decimal(r.t, decimal128.New(int64(words.Rsh(words, 64).Uint64()), low))
 	default:
-		low := new(big.Int).And(r.exact(), new(big.Int).SetUint64(math.MaxUint64))
-		return kernels.Int64(int64(low.Uint64()))
+		v, err := kernels.Total(r.op, r.t, r.exact())
+		if r.ok() {
+			r.fail(err)
+		}
+		return v.As(r.t)
 	}
 }
 
@@ -190,30 +192,62 @@ func (r *reduction) tree(op int32, in *memory.Buffer, n int64) float64 {
 
 // moment is Mean, Var or Std of at least one value.
 func (r *reduction) moment() kernels.Scalar {
-	var mean float64
-	switch d := r.col.Type().(type) {
-	case *arrow.Float32Type, *arrow.Float64Type:
-		sum, _ := r.shaped(0, 0)
-		mean = sum / float64(r.valid)
-	case *arrow.Decimal128Type:
-		sum, _ := new(big.Float).SetInt(r.exact()).Float64()
-		mean = sum / math.Pow10(int(d.Scale)) / float64(r.valid)
-	default:
-		sum, _ := new(big.Float).SetInt(r.exact()).Float64()
-		mean = sum / float64(r.valid)
-	}
 	if r.op == kernels.Mean {
-		return kernels.Float64(mean)
+		return kernels.Float64(r.mean())
 	}
 	if r.valid <= int64(r.o.Ddof) {
 		return kernels.Null(r.t)
 	}
-	differences, squares := r.shaped(2, mean)
+	differences, squares := r.deviations()
 	v := kernels.Variance(differences, squares, r.valid, r.o.Ddof)
 	if r.op == kernels.Std {
 		v = math.Sqrt(v)
 	}
 	return kernels.Float64(v)
+}
+
+// mean is the mean of at least one value.
+func (r *reduction) mean() float64 {
+	switch d := r.col.Type().(type) {
+	case *arrow.Float32Type, *arrow.Float64Type:
+		sum, _ := r.shaped(0, 0)
+		return sum / float64(r.valid)
+	case *arrow.Decimal128Type:
+		sum, _ := new(big.Float).SetInt(r.exact()).Float64()
+		return sum / math.Pow10(int(d.Scale)) / float64(r.valid)
+	default:
+		sum, _ := new(big.Float).SetInt(r.exact()).Float64()
+		return sum / float64(r.valid)
+	}
+}
+
+// deviations are the sums of the differences from the mean and of their squares,
+// of values that float64 does not hold taken from the least of them.
+func (r *reduction) deviations() (d, squares float64) {
+	if !kernels.FromLeast(r.col.Type()) {
+		return r.shaped(2, r.mean())
+	}
+	low, ok := r.shifts(r.col)
+	if !ok {
+		return r.shaped(2, r.mean())
+	}
+	from := *r
+	if from.col = r.fromLeast(r.col, leastScalar(r.col.Type(), low)); !r.ok() {
+		return 0, 0
+	}
+	sum, _ := from.shaped(0, 0)
+	return from.shaped(2, sum/float64(r.valid))
+}
+
+// leastScalar is a number as a scalar of a type of 64 bits or a decimal.
+func leastScalar(t arrow.DataType, v *big.Int) kernels.Scalar {
+	if t.ID() == arrow.DECIMAL128 {
+		return kernels.Decimal(t, decimal128.FromBigInt(v))
+	}
+	if v.IsInt64() {
+		return kernels.Int(t, v.Int64())
+	}
+	return kernels.Int(t, int64(v.Uint64()))
 }
 
 // trues counts the values that are true.

@@ -27,7 +27,7 @@ func groupBy(s *Suite) {
 		aggs := []kernels.Aggregate{{Op: kernels.CountAll}}
 		call.Tol = ZeroSigns
 		for k := range 1 + n%4 {
-			op := groupAggregations()[(n*3+k)%int(kernels.Last+1)]
+			op := groupAggregations()[(n*3+k)%len(groupAggregations())]
 			t := types[s.Rand.IntN(len(types))]
 			if _, err := kernels.AggregateType(op, t); err != nil || op == kernels.CountAll || op == kernels.Product {
 				continue
@@ -52,6 +52,9 @@ func groupBy(s *Suite) {
 	s.keysRefused(func(e *Env, keys []*memory.Column) (Result, error) {
 		return grouped(e.GroupBy(e.Ctx, e.Stream, keys, nil, kernels.GroupOptions{}))
 	})
+	for _, o := range []kernels.GroupOptions{{}, {Keys: true}, {Keys: true, AnyOrder: true}} {
+		groupByEdges(s, o)
+	}
 	key := s.FromScalars(arrow.PrimitiveTypes.Int64, kernels.Int64(1))
 	text := s.FromScalars(arrow.BinaryTypes.String, kernels.String("a"))
 	call := Call{Case: Case{Type: key.Type(), Length: 1}, Note: "mean of text", Text: []string{"aggregate 1", "mean of utf8"}}
@@ -59,6 +62,30 @@ func groupBy(s *Suite) {
 		aggs := []kernels.Aggregate{{Op: kernels.CountAll}, {Op: kernels.Mean, Values: e.On(text)}}
 		return grouped(e.GroupBy(e.Ctx, e.Stream, []*memory.Column{e.On(key)}, aggs, kernels.GroupOptions{}))
 	})
+}
+
+// groupByEdges holds sums of the one group to the edges of their types.
+func groupByEdges(s *Suite, o kernels.GroupOptions) {
+	for _, key := range []kernels.Scalar{kernels.Int64(7), kernels.String("key")} {
+		if !s.entryTypes.Has(key.Type().ID()) {
+			continue
+		}
+		overflows(s, func(op kernels.Aggregation, values *memory.Column) func(*Env) (Result, error) {
+			of := make([]kernels.Scalar, values.Len())
+			for i := range of {
+				of[i] = key
+			}
+			keys := s.FromScalars(key.Type(), of...)
+			return func(e *Env) (Result, error) {
+				g, err := e.GroupBy(e.Ctx, e.Stream, []*memory.Column{e.On(keys)}, []kernels.Aggregate{{Op: op, Values: e.On(values)}}, o)
+				if err != nil {
+					return Result{}, err
+				}
+				defer g.Release()
+				return One(g.Values[0].Retain(), nil)
+			}
+		})
+	}
 }
 
 func grouped(g *kernels.Grouped, err error) (Result, error) {

@@ -82,6 +82,12 @@ func (s *Suite) DrawDomain() Domain { return Domain(s.Rand.IntN(3)) }
 // golden holds what the backend gives to a column.
 func (s *Suite) golden(note string, f func(*Env) (Result, error), want *memory.Column) {
 	s.Helper()
+	s.near(note, f, want, Tolerance{})
+}
+
+// near holds what the backend gives to a column, within a tolerance.
+func (s *Suite) near(note string, f func(*Env) (Result, error), want *memory.Column, tol Tolerance) {
+	s.Helper()
 	got, err := s.tested.call(context.Background(), f)
 	defer got.Release()
 	if without(err, nil) {
@@ -91,7 +97,7 @@ func (s *Suite) golden(note string, f func(*Env) (Result, error), want *memory.C
 		s.Errorf("%s(%s): %v", s.kernel, note, err)
 		return
 	}
-	if err := Equal(got.Columns[0], want, Tolerance{}); err != nil {
+	if err := Equal(got.Columns[0], want, tol); err != nil {
 		s.Errorf("%s(%s): %v", s.kernel, note, err)
 	}
 }
