@@ -143,7 +143,7 @@ func go_volley_sort(d C.uintptr_t, keys *C.uintptr_t, descending, nullsFirst *C.
 var aggregations = map[string]kernels.Aggregation{
 	"sum": kernels.Sum, "mean": kernels.Mean, "min": kernels.Min, "max": kernels.Max, "count": kernels.Count, "count_distinct": kernels.CountDistinct,
 	"var": kernels.Var, "std": kernels.Std, "first": kernels.First, "last": kernels.Last, "any": kernels.Any, "all": kernels.All,
-	"product": kernels.Product, "share": kernels.Mean,
+	"product": kernels.Product, "share": kernels.Mean, "sum_wrapping": kernels.SumWrapping,
 }
 
 //export go_volley_group

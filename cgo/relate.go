@@ -117,7 +117,7 @@ func go_volley_query_top_k(h C.uintptr_t, k C.int64_t, keys *C.volley_order, n C
 var aggregates = map[string]func(any) table.Aggregate{
 	"sum": table.Sum, "mean": table.Mean, "min": table.Min, "max": table.Max, "count": func(arg any) table.Aggregate { return table.Count(arg) },
 	"count_distinct": table.CountDistinct, "var": table.Var, "std": table.Std, "first": table.First, "last": table.Last, "any": table.Any,
-	"all": table.All, "product": table.Product, "share": table.Share,
+	"all": table.All, "product": table.Product, "share": table.Share, "sum_wrapping": table.SumWrapping,
 }
 
 func unknownAggregate(op string) error {

@@ -70,8 +70,15 @@ func (a Aggregate) text() string {
 	if a.arg == nil {
 		return fmt.Sprintf("count(*) as %s", a.name)
 	}
-	arg := a.arg.String()
-	return fmt.Sprintf("%s(%s) as %s", a.op, arg, a.name)
+	return a.call() + " as " + a.name
+}
+
+// call is the aggregation without its name.
+func (a Aggregate) call() string {
+	if a.arg == nil {
+		return "count(*)"
+	}
+	return fmt.Sprintf("%s(%s)", a.op, a.arg)
 }
 
 // Count counts rows; given a column or expression, its values that are not
@@ -90,12 +97,16 @@ func Count(arg ...any) Aggregate {
 // CountDistinct counts the distinct values that are not null, as int64.
 func CountDistinct(arg any) Aggregate { return aggregate(kernels.CountDistinct, arg) }
 
-// Sum adds up: integers as int64 or uint64 that wrap, floats as float64. Here
-// and below arg is a column's name or an *expr.Expr, nulls are skipped, and the
-// result is null where there is no value.
+// Sum adds up: integers as int64 or uint64, decimals with 38 digits, floats as
+// float64. A sum that does not fit is an ErrValue that names it. Here and below arg
+// is a column's name or an *expr.Expr, nulls are skipped, and the result is null
+// where there is no value.
 func Sum(arg any) Aggregate { return aggregate(kernels.Sum, arg) }
 
-// Product multiplies, with the types of Sum.
+// SumWrapping adds up integers and durations modulo 2^64.
+func SumWrapping(arg any) Aggregate { return aggregate(kernels.SumWrapping, arg) }
+
+// Product multiplies, with the types of Sum, and fails as it does.
 func Product(arg any) Aggregate { return aggregate(kernels.Product, arg) }
 
 // Mean is the arithmetic mean as float64; of a bool the share that is true.

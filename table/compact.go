@@ -22,6 +22,7 @@ type compactor struct {
 	rows   int64
 	limit  int64
 	done   bool // held is one batch that shrink gave
+	ends   bool // there are no more batches
 }
 
 // add takes over a batch.
@@ -43,6 +44,10 @@ func (c *compactor) compact(ctx context.Context) error {
 		return err
 	}
 	small, err := c.shrink(ctx, all)
+	if overflowOf(err) != nil && !c.ends { // with what comes yet it may fit
+		c.held, c.rows, c.limit = []*Batch{all}, all.rows, 2*all.rows
+		return nil
+	}
 	all.Release()
 	if err != nil {
 		return err
@@ -53,6 +58,7 @@ func (c *compactor) compact(ctx context.Context) error {
 
 // finish is what stands for all batches; the caller gets the reference.
 func (c *compactor) finish(ctx context.Context) (*Batch, error) {
+	c.ends = true
 	if !c.done {
 		if err := c.compact(ctx); err != nil {
 			return nil, err

@@ -139,7 +139,8 @@ func (o *groupOp) whole(ctx context.Context, b *Batch) (*Batch, error) {
 			aggs[i].Values = columns[v]
 		}
 	}
-	return o.r.groupBy(ctx, o.node.out, b.rows, keys, aggs, o.node.options)
+	out, err := o.r.groupBy(ctx, o.node.out, b.rows, keys, aggs, o.node.options)
+	return out, o.named(err, func(at int) Aggregate { return o.node.aggs[at] })
 }
 
 // together aggregates all batches after putting the columns in one.
@@ -210,6 +211,9 @@ func (r *runner) reduce(ctx context.Context, schema *arrow.Schema, rows int64, a
 			c, err = r.backend.FromScalars(ctx, r.stream, arrow.PrimitiveTypes.Int64, []kernels.Scalar{kernels.Int64(rows)})
 		} else {
 			c, err = r.backend.Reduce(ctx, r.stream, a.Op, a.Values, a.Options)
+		}
+		if over := overflowOf(err); over != nil {
+			over.At = i
 		}
 		if err != nil {
 			releaseColumns(columns)

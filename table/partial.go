@@ -15,6 +15,7 @@ type part struct {
 	make, merge kernels.Aggregation
 	value       int // result of the batch's expressions, or -1
 	typ         arrow.DataType
+	agg         int // the aggregation that it is of
 }
 
 // plan finds what each aggregation reads, and whether all can be made of parts.
@@ -38,7 +39,7 @@ func (o *groupOp) plan() {
 
 // splits are the aggregations that can be made of those of parts.
 var splits = map[kernels.Aggregation]bool{
-	kernels.Sum: true, kernels.Product: true, kernels.Min: true, kernels.Max: true, kernels.Count: true,
+	kernels.Sum: true, kernels.SumWrapping: true, kernels.Product: true, kernels.Min: true, kernels.Max: true, kernels.Count: true,
 	kernels.CountAll: true, kernels.Mean: true, kernels.Any: true, kernels.All: true, kernels.First: true, kernels.Last: true,
 }
 
@@ -49,16 +50,16 @@ func (o *groupOp) partials() error {
 		switch a.op {
 		case kernels.Mean:
 			o.parts = append(o.parts,
-				part{make: kernels.Sum, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Float64},
-				part{make: kernels.Count, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64})
+				part{make: kernels.Sum, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Float64, agg: i},
+				part{make: kernels.Count, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i})
 		case kernels.Count, kernels.CountAll:
-			o.parts = append(o.parts, part{make: a.op, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64})
+			o.parts = append(o.parts, part{make: a.op, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i})
 		default:
 			t, err := kernels.AggregateType(a.op, o.bound.TypeOf(v))
 			if err != nil {
 				return err
 			}
-			o.parts = append(o.parts, part{make: a.op, merge: a.op, value: v, typ: t})
+			o.parts = append(o.parts, part{make: a.op, merge: a.op, value: v, typ: t, agg: i})
 		}
 	}
 	return nil
@@ -96,7 +97,7 @@ func (o *groupOp) partwise(ctx context.Context, b *Batch) (*Batch, error) {
 	}
 	all, err := c.finish(ctx)
 	if err != nil {
-		return nil, err
+		return nil, o.named(err, o.aggregateOf)
 	}
 	defer all.Release()
 	return o.final(ctx, all)
@@ -136,7 +137,11 @@ func (o *groupOp) partial(ctx context.Context, b *Batch, schema *arrow.Schema) (
 			aggs[i].Values = f
 		}
 	}
-	return o.r.groupBy(ctx, schema, b.rows, columns[:len(o.node.keys)], aggs, o.node.options)
+	out, err := o.r.groupBy(ctx, schema, b.rows, columns[:len(o.node.keys)], aggs, o.node.options)
+	if overflowOf(err) != nil {
+		return o.rowwise(ctx, b, schema, columns, aggs)
+	}
+	return out, err
 }
 
 // asFloat is a column as float64; a bool is 0 or 1.

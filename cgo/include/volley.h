@@ -141,7 +141,7 @@ typedef struct volley_cumulative_options {
 
 /* One aggregation of groups, or of all rows. */
 typedef struct volley_aggregate {
-  const char* op;           /* sum mean min max count count_distinct var std first last any all product share */
+  const char* op;           /* sum mean min max count count_distinct var std first last any all product share sum_wrapping */
   const volley_expr* input; /* NULL of count: rows are counted */
   const char* name;         /* of the result; NULL for one made of op and input */
   int64_t keep_nulls;       /* a null makes the result null; else nulls are skipped */

@@ -247,8 +247,12 @@ class Expr(Handle):
         return self._with("day_of_year")
 
     def sum(self) -> Agg:
-        """Adds up: integers as int64 that wraps, floats as float64."""
+        """Adds up: integers as int64 or uint64, decimals with 38 digits, floats as float64. What does not fit is an error."""
         return Agg("sum", self)
+
+    def sum_wrapping(self) -> Agg:
+        """Adds up integers and durations modulo 2**64."""
+        return Agg("sum_wrapping", self)
 
     def mean(self) -> Agg:
         """The arithmetic mean; of a bool the share that is true."""
@@ -295,7 +299,7 @@ class Expr(Handle):
         return Agg("all", self)
 
     def product(self) -> Agg:
-        """Multiplies."""
+        """Multiplies, with the types of ``sum``; what does not fit is an error."""
         return Agg("product", self)
 
 

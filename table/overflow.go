@@ -1,0 +1,61 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// overflowOf is the sum or product that an error says does not fit; nil for other
+// errors.
+func overflowOf(err error) *kernels.OverflowError {
+	var over *kernels.OverflowError
+	errors.As(err, &over)
+	return over
+}
+
+// named puts the aggregation to the error of one that does not fit; of is the
+// aggregation of each of the kernel's aggregates.
+func (o *groupOp) named(err error, of func(at int) Aggregate) error {
+	if over := overflowOf(err); over != nil {
+		return fmt.Errorf("%s: %w", of(over.At).call(), err)
+	}
+	return err
+}
+
+// aggregateOf is the aggregation that a part belongs to.
+func (o *groupOp) aggregateOf(part int) Aggregate { return o.node.aggs[o.parts[part].agg] }
+
+// rowwise is partial for rows of which a sum does not fit, though with those of
+// other batches it may: every row is a part by itself.
+func (o *groupOp) rowwise(ctx context.Context, b *Batch, schema *arrow.Schema, columns []*memory.Column, aggs []kernels.Aggregate) (*Batch, error) {
+	keys := len(o.node.keys)
+	numbers := make([]kernels.Scalar, b.rows)
+	for i := range numbers {
+		numbers[i] = kernels.Int(arrow.PrimitiveTypes.Uint64, int64(i))
+	}
+	number, err := o.r.backend.FromScalars(ctx, o.r.stream, arrow.PrimitiveTypes.Uint64, numbers)
+	if err != nil {
+		return nil, err
+	}
+	defer number.Release()
+	fields := schema.Fields()
+	row := arrow.Field{Name: "row", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
+	wider := arrow.NewSchema(append(append(fields[:keys:keys], row), fields[keys:]...), nil)
+	out, err := o.r.groupBy(ctx, wider, b.rows, append(columns[:keys:keys], number), aggs, o.node.options)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Release()
+	var kept []*memory.Column
+	for i, c := range out.columns {
+		if i != keys {
+			kept = append(kept, c.Retain())
+		}
+	}
+	return NewBatch(schema, out.rows, kept)
+}
