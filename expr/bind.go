@@ -183,6 +183,9 @@ func (b *binder) compare(op Op, args []int) (int, error) {
 	if i, ok := b.unreachable(turned[kop], y, x); ok {
 		return i, nil
 	}
+	if t, ok := wholeType(valueType(b.typ(x)), valueType(b.typ(y))); ok {
+		x, y = b.cast(b.decoded(x), t), b.cast(b.decoded(y), t)
+	}
 	if _, err := kernels.CompareType(kop, b.typ(x), b.typ(y)); err != nil {
 		var nocommon error
 		if x, y, nocommon = b.common(b.decoded(x), b.decoded(y)); nocommon != nil {
@@ -199,19 +202,13 @@ func (b *binder) compare(op Op, args []int) (int, error) {
 func (b *binder) meet(x, y int, comparing bool) (int, int) {
 	vx, xLit := b.constant(x)
 	vy, yLit := b.constant(y)
-	plainType := func(i int) arrow.DataType {
-		if d, ok := b.typ(i).(*arrow.DictionaryType); ok {
-			return d.ValueType
-		}
-		return b.typ(i)
-	}
 	switch {
 	case yLit && !xLit:
-		if v, ok := adapt(vy, plainType(x), comparing); ok {
+		if v, ok := adapt(vy, valueType(b.typ(x)), comparing); ok {
 			return x, b.literal(v)
 		}
 	case xLit && !yLit:
-		if v, ok := adapt(vx, plainType(y), comparing); ok {
+		if v, ok := adapt(vx, valueType(b.typ(y)), comparing); ok {
 			return b.literal(v), y
 		}
 	case xLit && yLit && !vx.Valid():

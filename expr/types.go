@@ -209,13 +209,36 @@ func (b *binder) decimals(x, y int) (int, int) {
 	return x, y
 }
 
+// wholeType is the type that holds uint64 beside signed integers, for which no
+// integer type does; ok only for such a pair.
+func wholeType(a, b arrow.DataType) (t arrow.DataType, ok bool) {
+	if b.ID() == arrow.UINT64 {
+		a, b = b, a
+	}
+	if a.ID() != arrow.UINT64 || !kernels.SignedTypes.Has(b.ID()) {
+		return nil, false
+	}
+	return &arrow.Decimal128Type{Precision: 20}, true
+}
+
+// valueType is the type of the values: of a dictionary that of its dictionary.
+func valueType(t arrow.DataType) arrow.DataType {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		return d.ValueType
+	}
+	return t
+}
+
 // KeyType is the type in which keys of two types are matched by a join: equal
 // types as they are, integers of two widths in the wider, texts of two kinds of
 // offsets in the larger, a dictionary as its values, times of one kind in the
-// finer unit. ok is false where values of the two are never the same thing.
+// finer unit, uint64 and signed integers as decimals of 20 digits. ok is false where values of the two are never the same thing.
 func KeyType(a, b arrow.DataType) (t arrow.DataType, ok bool) {
 	if arrow.TypeEqual(a, b) {
 		return a, kernels.KeyTypes.Has(a.ID())
+	}
+	if t, ok := wholeType(valueType(a), valueType(b)); ok {
+		return t, true
 	}
 	t, err := commonType(a, b)
 	if err != nil || !kernels.KeyTypes.Has(t.ID()) {
