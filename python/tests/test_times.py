@@ -111,3 +111,7 @@ def test_literals() -> None:
     for missing in (pd.NaT, pd.NA, np.datetime64("NaT"), np.timedelta64("NaT")):
         assert str(vo.lit(missing)) == "null"
     assert len(t.filter(vo.col("t").is_in(t["t"].to_numpy()[:2]))) == 2
+    day = vo.Table({"t": [dt.time(1, 2, 3), dt.time(4), None]})
+    assert len(day.filter(vo.col("t") == dt.time(4))) == 1 and len(day.filter(vo.col("t") < dt.time(3, 0, 0, 5))) == 1
+    with pytest.raises(TypeError, match="^lit: value: .*time zone"):
+        vo.lit(dt.time(1, tzinfo=dt.timezone.utc))

@@ -38,7 +38,8 @@ def import_options(validate: str) -> Any:
 
 
 class Column(Cumulative, Handle):
-    """An immutable column. It is made of anything that has Arrow's or DLPack's protocol or a buffer, without a copy, and of lists.
+    """An immutable column. It is made of anything that has Arrow's or DLPack's protocol or a buffer, without a copy, and of lists: of numbers, bools, texts,
+    bytes, Decimals, dates, times, of lists of these, and None. NaT of NumPy and pandas is null. Comparisons make columns of bools, which filter takes.
 
     validate says how far what comes in by Arrow's protocol is looked at: "none" trusts its producer, "cheap" looks at lengths and the ends of
     offsets, "full" at every offset, index and text.

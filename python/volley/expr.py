@@ -384,7 +384,7 @@ def function(op: str, *args: Any) -> Expr:
 
 
 def lit(value: Any) -> Expr:
-    """A constant: None, a bool, int, float, str, date, datetime, timedelta or Decimal, or a NumPy scalar of such."""
+    """A constant: None, a bool, int, float, str, date, time, datetime, timedelta or Decimal, or a scalar of NumPy's or pandas' of such; NaT is null."""
     if isinstance(value, Expr):
         return value
     if value is None:
@@ -412,6 +412,10 @@ def lit(value: Any) -> Expr:
         return lit(value.isoformat(" ")).cast("timestamp[us]")
     if isinstance(value, _dt.date):
         return lit(value.isoformat()).cast("date32")
+    if isinstance(value, _dt.time):
+        if value.tzinfo is not None:
+            raise TypeError(say(f"{value!r} has a time zone, which a time of day is without", value))
+        return lit(value.isoformat()).cast("time64[us]")
     if isinstance(value, _dt.timedelta):
         return lit(value // _dt.timedelta(microseconds=1)).cast("duration[us]")
     if isinstance(value, Decimal):

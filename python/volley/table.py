@@ -26,7 +26,8 @@ from .query import GroupBy, Paths, Query, query_of, scan_csv, scan_ipc, scan_par
 
 
 class Table(Handle):
-    """An immutable table. It is made of a dict of columns, or of anything that has Arrow's protocol: pyarrow, Polars, pandas, DuckDB, a Query.
+    """An immutable table. It is made of a dict of columns, or of anything that has Arrow's protocol: pyarrow, Polars, pandas, DuckDB, a Query. A scalar in
+    the dict is a column of that value.
 
     >>> Table({"a": [1, 2, 3]}).filter(col("a") > 1).shape
     (2, 1)
