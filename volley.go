@@ -23,6 +23,10 @@ import (
 	"github.com/volley-go/volley/kernels"
 )
 
+// Release is the version of this source: that of the C header, of what pkg-config
+// and CMake find, and of the Python package.
+const Release = "0.1.0"
+
 // Version is the version of this library: that of the module where the program
 // was built with it as a dependency, else "devel", with the revision if known.
 func Version() string {

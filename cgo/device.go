@@ -176,9 +176,26 @@ func go_volley_device_free(h C.uintptr_t) C.int32_t {
 	return free[*deviceObject]("volley_device_free", h)
 }
 
+//export go_volley_set_memory_limit
+func go_volley_set_memory_limit(limit C.int64_t) C.int32_t {
+	return call("volley_set_memory_limit", func() error {
+		_, err := memory.SetHeapLimit(int64(limit))
+		return err
+	})
+}
+
+//export go_volley_memory
+func go_volley_memory(held, limit *C.int64_t) C.int32_t {
+	return call("volley_memory", func() error {
+		most, err := memory.HeapLimit()
+		*held, *limit = C.int64_t(memory.HeapInUse()), C.int64_t(most)
+		return err
+	})
+}
+
 //export go_volley_version
 func go_volley_version(out **C.char) C.int32_t {
-	return call("volley_version", func() error { return giveText(out, volley.Version()) })
+	return call("volley_version", func() error { return giveText(out, volley.Release) })
 }
 
 // features are what a program may ask for.

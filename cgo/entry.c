@@ -26,6 +26,20 @@ int32_t volley_live(int64_t* out) {
   return go_volley_live(out);
 }
 
+int32_t volley_set_memory_limit(int64_t limit) {
+  if (vly_forked) return vly_fork_error("volley_set_memory_limit");
+  return go_volley_set_memory_limit(limit);
+}
+
+int32_t volley_memory(int64_t* out_held, int64_t* out_limit) {
+  if (vly_forked) return vly_fork_error("volley_memory");
+  if (!out_held) return vly_null_error("volley_memory", "out_held");
+  if (!out_limit) return vly_null_error("volley_memory", "out_limit");
+  memset(out_held, 0, sizeof *out_held);
+  memset(out_limit, 0, sizeof *out_limit);
+  return go_volley_memory(out_held, out_limit);
+}
+
 int32_t volley_token_new(int64_t patience, volley_token** out) {
   if (vly_forked) return vly_fork_error("volley_token_new");
   if (!out) return vly_null_error("volley_token_new", "out");

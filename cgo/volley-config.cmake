@@ -1,4 +1,5 @@
 # find_package(volley): the target volley::volley.
+set(volley_VERSION "0.1.0")
 get_filename_component(_volley_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 if(NOT TARGET volley::volley)
   add_library(volley::volley SHARED IMPORTED)

@@ -40,6 +40,9 @@ extern "C" {
 #define VOLLEY_API __attribute__((visibility("default")))
 #endif
 
+/* The version of the header; volley_version gives the library's. */
+#define VOLLEY_VERSION "0.1.0"
+
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
 #define VOLLEY_ABI_MINOR 11
@@ -222,6 +225,16 @@ VOLLEY_API int32_t volley_feature(const char* name, int64_t* out);
 
 /* How many handles and exported Arrow and DLPack structures have not been given back. For tests. */
 VOLLEY_API int32_t volley_live(int64_t* out);
+
+/*
+ * How many bytes of host memory the library may hold at a time, of columns, tables, readers and loaders; 0 is no limit. A call that needs more fails
+ * with VOLLEY_OUT_OF_MEMORY, which says what was asked for, what is held and the limit; what is held stays, and later calls that fit go on working. The
+ * variable VOLLEY_MEMORY of the environment ("4GiB", or bytes) is the limit from the beginning. Memory of the caller's that columns are over, memory of
+ * devices and what the library's runtime needs beside it do not count.
+ */
+VOLLEY_API int32_t volley_set_memory_limit(int64_t limit);
+/* The bytes of host memory that the library holds, with what it keeps to use again, and the limit. */
+VOLLEY_API int32_t volley_memory(int64_t* out_held, int64_t* out_limit);
 
 /* ---- tokens ---- */
 
@@ -524,6 +537,7 @@ VOLLEY_API int32_t volley_matrix_free(volley_matrix* matrix);
 #include "volley_comm.h"
 #include "volley_vector.h"
 #include "volley_loader.h"
+#include "volley_python.h"
 
 #ifdef __cplusplus
 }

@@ -90,6 +90,10 @@ volley_query* endless(void);
 /* Functions of the program, on the devices too. */
 void test_functions(int count, char** devices);
 void test_progress(void);
+/* Callbacks for a package of Python. */
+void test_python(void);
+/* The limit of host memory. */
+void test_memory(void);
 void test_comm(const char* folder);
 /* Parts of groups and larger ones, algorithms, fused reductions. */
 void test_groups(const char* folder);

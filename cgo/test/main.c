@@ -87,6 +87,8 @@ int main(int argc, char** argv) {
   test_threads();
   test_functions(argc - 2, argv + 2);
   test_progress();
+  test_python();
+  test_memory();
   test_comm(argv[1]);
   test_groups(argv[1]);
   test_vectors(argv[1], "cpu");

@@ -1,6 +1,7 @@
 """Structures that are wrong, made by hand: each is an exception that says what, and nothing is read that is not there."""
 
 import ctypes
+import gc
 import os
 import threading
 from ctypes import byref, c_int64, c_void_p
@@ -199,7 +200,7 @@ def tensor(**fields: Any) -> Any:
 def test_tensors_that_are_wrong(fields: dict[str, Any]) -> None:
     with pytest.raises(vo.VolleyError):
         vo.Column(tensor(**fields))
-    assert not _tensor._held  # it was taken, and deleted
+    assert not [o for o in gc.get_objects() if isinstance(o, _tensor.Versioned)]  # it was taken, and deleted
 
 
 def test_tensor_of_a_negative_shape() -> None:

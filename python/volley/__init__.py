@@ -35,6 +35,7 @@ from .fusion import Fuser
 from .loader import Batch, Loader
 from .loader_map import BatchMap
 from .matrix import Matrix, gemv, transpose
+from .memory import Memory, memory, set_memory_limit
 from .progress import Progress, progress
 from .query import Query, scan_csv, scan_ipc, scan_parquet
 from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
@@ -46,15 +47,15 @@ __version__ = "0.1.0"
 
 
 def version() -> str:
-    """The version of the library that is loaded."""
+    """The version of the library that is loaded, which is the package's."""
     return _take_text("volley_version")
 
 
 __all__ = [
     "Agg", "Batch", "BatchMap", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Fuser", "Internal",
-    "InvalidValue", "Loader", "Lost", "Matrix", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Table", "Unavailable", "Unsupported",
+    "InvalidValue", "Loader", "Lost", "Matrix", "Memory", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count", "cummax", "cummin", "cumprod", "cumsum",
-    "devices", "from_arrow", "from_pandas", "function", "gemv", "lit", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "sql",
+    "devices", "from_arrow", "from_pandas", "function", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
     "transpose", "version", "when",
 ]  # fmt: skip
 

@@ -328,6 +328,21 @@ class volley_batch_part(Checked):
     ]
 
 
+class volley_python(Checked):
+    _fields_ = [
+        ("size", c_uint64),
+        ("Py_DecRef", c_void_p),
+        ("Py_AddPendingCall", c_void_p),
+        ("PyEval_SaveThread", c_void_p),
+        ("PyEval_RestoreThread", c_void_p),
+        ("PyErr_Fetch", c_void_p),
+        ("PyErr_Restore", c_void_p),
+        ("PyCapsule_GetName", c_void_p),
+        ("PyCapsule_GetPointer", c_void_p),
+        ("PyCapsule_GetContext", c_void_p),
+    ]
+
+
 def declare(library: CDLL) -> None:
     """Gives the library's functions their types."""
     library.volley_abi_version.argtypes, library.volley_abi_version.restype = [], c_uint32
@@ -336,6 +351,8 @@ def declare(library: CDLL) -> None:
     library.volley_version.argtypes, library.volley_version.restype = [c_void_p], c_int32
     library.volley_feature.argtypes, library.volley_feature.restype = [c_char_p, c_void_p], c_int32
     library.volley_live.argtypes, library.volley_live.restype = [c_void_p], c_int32
+    library.volley_set_memory_limit.argtypes, library.volley_set_memory_limit.restype = [c_int64], c_int32
+    library.volley_memory.argtypes, library.volley_memory.restype = [c_void_p, c_void_p], c_int32
     library.volley_token_new.argtypes, library.volley_token_new.restype = [c_int64, c_void_p], c_int32
     library.volley_token_cancel.argtypes, library.volley_token_cancel.restype = [c_void_p], c_int32
     library.volley_token_wait.argtypes, library.volley_token_wait.restype = [c_void_p], c_int32
@@ -525,3 +542,18 @@ def declare(library: CDLL) -> None:
     library.volley_batch_to_dlpack_versioned.argtypes, library.volley_batch_to_dlpack_versioned.restype = [c_void_p, c_int32, c_char_p, c_int32, c_void_p], c_int32
     library.volley_batch_used_on.argtypes, library.volley_batch_used_on.restype = [c_void_p, c_uint64], c_int32
     library.volley_batch_free.argtypes, library.volley_batch_free.restype = [c_void_p], c_int32
+    library.volley_python_begin.argtypes, library.volley_python_begin.restype = [POINTER(volley_python)], c_int32
+    library.volley_python_end.argtypes, library.volley_python_end.restype = [c_int64], c_int32
+    library.volley_python_release.argtypes, library.volley_python_release.restype = [c_void_p], None
+    library.volley_python_drain.argtypes, library.volley_python_drain.restype = [], None
+    library.volley_python_release_array.argtypes, library.volley_python_release_array.restype = [c_void_p], None
+    library.volley_python_release_schema.argtypes, library.volley_python_release_schema.restype = [c_void_p], None
+    library.volley_python_delete_tensor.argtypes, library.volley_python_delete_tensor.restype = [c_void_p], None
+    library.volley_python_delete_tensor_versioned.argtypes, library.volley_python_delete_tensor_versioned.restype = [c_void_p], None
+    library.volley_python_destroy.argtypes, library.volley_python_destroy.restype = [c_void_p], None
+    library.volley_python_stream.argtypes, library.volley_python_stream.restype = [c_int64, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_python_body.argtypes, library.volley_python_body.restype = [c_void_p, c_int64, c_void_p, c_void_p, c_void_p, c_int64], c_int32
+    library.volley_python_decode.argtypes, library.volley_python_decode.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int64], c_int32
+    library.volley_python_open.argtypes, library.volley_python_open.restype = [c_void_p, c_void_p, c_void_p, c_int64], c_int32
+    library.volley_python_map.argtypes, library.volley_python_map.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64], c_int32
+    library.volley_python_progress.argtypes, library.volley_python_progress.restype = [c_void_p, POINTER(volley_progress)], c_int32

@@ -7,6 +7,7 @@ from ctypes import c_int64, c_void_p
 from typing import Any, NamedTuple
 
 from . import _capsule, _memory
+from ._library import address, lend
 from .errors import Unsupported
 
 
@@ -177,14 +178,14 @@ class Made:
         kept: list[Any] = [self._values]
         schema, array = _schema(self._kind, kept), _array(self._values, kept)
         for structure in (schema, array):
-            structure.private_data = _memory.lend(kept)
+            structure.private_data = lend(kept)
         return _capsule.wrap(schema), _capsule.wrap(array)
 
 
 def _schema(kind: Kind, kept: list[Any]) -> _capsule.ArrowSchema:
     inner = [_schema(c, kept) for c in kind.children]
     made = _capsule.ArrowSchema(
-        kind.format.encode(), kind.name, None, kind.flags, len(inner), _listed(inner, kept), None, ctypes.cast(_release_schema, c_void_p), None
+        kind.format.encode(), kind.name, None, kind.flags, len(inner), _listed(inner, kept), None, address("volley_python_release_schema"), None
     )
     if kind.metadata is not None:
         block = ctypes.create_string_buffer(kind.metadata, len(kind.metadata))
@@ -201,7 +202,7 @@ def _array(values: Values, kept: list[Any]) -> _capsule.ArrowArray:
     kept.append(at)
     made = _capsule.ArrowArray(
         values.length, values.nulls, values.offset, len(values.buffers), len(inner), ctypes.cast(at, ctypes.POINTER(c_void_p)),
-        _listed(inner, kept), None, ctypes.cast(_release_array, c_void_p), None,
+        _listed(inner, kept), None, address("volley_python_release_array"), None,
     )  # fmt: skip
     if values.dictionary is not None:
         made.dictionary = _kept(_array(values.dictionary, kept), kept)
@@ -224,22 +225,6 @@ def _address(buffer: Any, kept: list[Any]) -> int:
     view = memoryview(buffer).cast("B")
     kept.append(view)
     return _memory.address_of(view) or ctypes.addressof(_nothing)
-
-
-_Release = ctypes.CFUNCTYPE(None, c_void_p)
-
-
-def _released(layout: Any) -> Any:
-    def release(address: int) -> None:
-        structure = layout.from_address(address)
-        structure.release = None
-        if structure.private_data:  # those inside have none
-            _memory.give_back(structure.private_data)
-
-    return _Release(release)
-
-
-_release_schema, _release_array = _released(_capsule.ArrowSchema), _released(_capsule.ArrowArray)
 
 
 __all__ = ["Kind", "Made", "Values", "kind_of", "none_of", "values_of", "width_of"]

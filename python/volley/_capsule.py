@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 from typing import Any
 
+from ._library import address, lend
 from .errors import Mismatch
 
 _api = ctypes.pythonapi
@@ -15,12 +16,9 @@ _new = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_Ne
 _pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", _api))
 _valid = ctypes.PYFUNCTYPE(c_int, py_object, c_char_p)(("PyCapsule_IsValid", _api))
 _rename = ctypes.PYFUNCTYPE(c_int, py_object, c_char_p)(("PyCapsule_SetName", _api))
-# A capsule that is being destroyed has no references, and must not be given any: it goes by its address.
-_dying_pointer = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _api))
-_dying_valid = ctypes.PYFUNCTYPE(c_int, c_void_p, c_char_p)(("PyCapsule_IsValid", _api))
+_keep = ctypes.PYFUNCTYPE(c_int, py_object, c_void_p)(("PyCapsule_SetContext", _api))
 
 _Release = CFUNCTYPE(None, c_void_p)
-_Destroy = ctypes.PYFUNCTYPE(None, c_void_p)
 
 
 class ArrowSchema(Structure):
@@ -74,28 +72,13 @@ _NAMES: dict[type[Structure], bytes] = {
     ArrowSchema: b"arrow_schema", ArrowArray: b"arrow_array", ArrowArrayStream: b"arrow_array_stream", ArrowDeviceArray: b"arrow_device_array",
     ArrowDeviceArrayStream: b"arrow_device_array_stream",
 }  # fmt: skip
-_held: dict[int, Structure] = {}  # the structures of capsules that live
-
-
-def _destructor(name: bytes) -> Any:
-    def destroy(capsule: int) -> None:
-        address = _dying_pointer(capsule, name)
-        structure: Any = _held.pop(address, None)
-        if structure is not None and structure.release:
-            _Release(structure.release)(address)
-
-    return _Destroy(destroy)
-
-
-_DESTRUCTORS = {name: _destructor(name) for name in _NAMES.values()}
 
 
 def wrap(structure: Structure) -> Any:
     """A capsule of a structure of Arrow, which is released with it unless somebody moved it out."""
-    name = _NAMES[type(structure)]
-    address = ctypes.addressof(structure)
-    _held[address] = structure
-    return _new(address, name, ctypes.cast(_DESTRUCTORS[name], c_void_p))
+    capsule = new(ctypes.addressof(structure), _NAMES[type(structure)])
+    _keep(capsule, lend(structure))
+    return capsule
 
 
 class Schema(ArrowSchema):
@@ -163,9 +146,10 @@ def unwrap(capsule: Any, name: bytes) -> int:
     return int(_pointer(capsule, name))
 
 
-def new(address: int, name: bytes, destroy: Any) -> Any:
-    """A capsule with a name that lives as long as the process."""
-    return _new(address, name, destroy)
+def new(at: int, name: bytes) -> Any:
+    """A capsule with a name that lives as long as the process: what it holds of Arrow's or DLPack's is released with it, by C, which knows whether
+    the interpreter is ending and leaves exceptions as they are."""
+    return _new(at, name, address("volley_python_destroy"))
 
 
 def plain(address: int, name: bytes) -> Any:
@@ -191,17 +175,4 @@ def rename(capsule: Any, name: bytes) -> None:
 _NAMES_FOREVER: dict[bytes, bytes] = {}
 
 
-def destructor(name: bytes, layout: type[Structure]) -> Any:
-    """What deletes the structure of a capsule of that name, unless the capsule was renamed by who took it."""
-
-    def destroy(capsule: int) -> None:
-        if _dying_valid(capsule, name):
-            address = _dying_pointer(capsule, name)
-            structure: Any = layout.from_address(address)
-            if structure.deleter:
-                _Release(structure.deleter)(address)
-
-    return _Destroy(destroy)
-
-
-__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "destructor", "new", "no_options", "pair", "plain", "pointer", "pulled", "rename", "said", "unwrap", "valid", "wrap"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "new", "no_options", "pair", "plain", "pointer", "pulled", "rename", "said", "unwrap", "valid", "wrap"]

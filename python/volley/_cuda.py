@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import CFUNCTYPE, byref, c_void_p
+from ctypes import byref, c_void_p
 from typing import Any
 
 from ._capsule import ArrowDeviceArray, ArrowSchema
+from ._library import address as _address
+from ._library import lend
 from .device import Device, device_of
 from .errors import Lost, Mismatch, Unavailable, Unsupported
 
 _FORMATS = {"i1": b"c", "i2": b"s", "i4": b"i", "i8": b"l", "u1": b"C", "u2": b"S", "u4": b"I", "u8": b"L", "f2": b"e", "f4": b"f", "f8": b"g"}
-_Release = CFUNCTYPE(None, c_void_p)
-_held: dict[int, Any] = {}  # what arrays made here keep alive, by their numbers
 
 
 def wait(number: int) -> None:
@@ -34,20 +34,6 @@ def _device(number: int) -> Device:
     return found
 
 
-def _drop_array(address: int) -> None:
-    array = ArrowDeviceArray.from_address(address).array
-    number = array.private_data
-    array.release = None
-    _held.pop(number, None)
-
-
-def _drop_schema(address: int) -> None:
-    ArrowSchema.from_address(address).release = None
-
-
-_drops = _Release(_drop_array), _Release(_drop_schema)
-
-
 def of_interface(data: Any, number: int = 0) -> tuple[ArrowDeviceArray, ArrowSchema]:
     """Arrow's structures over a CUDA array of one dimension of another library, which is kept until they are released."""
     given = data.__cuda_array_interface__
@@ -65,7 +51,6 @@ def of_interface(data: Any, number: int = 0) -> tuple[ArrowDeviceArray, ArrowSch
     made = ArrowDeviceArray(device_id=number, device_type=2)
     a = made.array
     a.length, a.n_buffers, a.buffers = length, 2, ctypes.cast(buffers, type(a.buffers))
-    a.private_data, a.release = ctypes.addressof(buffers), ctypes.cast(_drops[0], c_void_p)
-    _held[ctypes.addressof(buffers)] = data, buffers
-    schema = ArrowSchema(format=_FORMATS[typestr[1:]], name=b"", flags=2, release=ctypes.cast(_drops[1], c_void_p))
+    a.private_data, a.release = lend((data, buffers)), _address("volley_python_release_array")
+    schema = ArrowSchema(format=_FORMATS[typestr[1:]], name=b"", flags=2, release=_address("volley_python_release_schema"))
     return made, schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import threading
@@ -38,9 +39,54 @@ def library() -> ctypes.CDLL:
                 if version >> 16 != _abi.ABI_MAJOR or version & 0xFFFF < _abi.ABI_MINOR:
                     raise ImportError(f"{path} has interface {version >> 16}.{version & 0xFFFF}, this package wants {_abi.ABI_MAJOR}.{_abi.ABI_MINOR}")
                 _abi.declare(lib)
+                _begin(lib)
                 keep_apart()
                 _loaded = lib
     return _loaded
+
+
+def _begin(lib: ctypes.CDLL) -> None:
+    """Tells the library CPython's functions, by which its callbacks know whether the interpreter is there."""
+    names = [name for name, _ in _abi.volley_python._fields_[1:]]
+    addresses = {name: ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value for name in names}
+    given = _abi.volley_python(size=ctypes.sizeof(_abi.volley_python), **addresses)
+    if lib.volley_python_begin(byref(given)) != _abi.OK:
+        raise ImportError((lib.volley_last_error().contents.message or b"").decode("utf-8", "replace"))
+
+
+# How long an interpreter that ends waits for the program's functions that the library is calling, in milliseconds.
+_END = 5000
+
+
+@atexit.register
+def _end() -> None:
+    """Ends the callbacks: from here on the library gives nothing of Python's back, and calls no function of the program's."""
+    if _loaded is not None:
+        _loaded.volley_python_end(_END)
+
+
+def address(name: str) -> int:
+    """Where a function of the library is, for a structure that has it called."""
+    return ctypes.cast(getattr(library(), name), c_void_p).value or 0
+
+
+_increment = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
+_drain: Any = None
+
+
+def lend(keep: Any) -> int:
+    """An object as the library's volley_python_release gives it back, when nobody needs it any more. What others gave back meanwhile goes now."""
+    drain()
+    _increment(keep)
+    return id(keep)
+
+
+def drain() -> None:
+    """Lets go of objects that were given back by threads without the GIL."""
+    global _drain
+    if _drain is None:
+        _drain = ctypes.PYFUNCTYPE(None)(("volley_python_drain", library()))
+    _drain()
 
 
 def failure(status: int) -> VolleyError:
@@ -207,6 +253,7 @@ class Handle:
         value, self._value = self._value, None
         if value is not None and _loaded is not None:
             getattr(_loaded, self._free)(value)
+            drain()
 
     def __del__(self) -> None:
         try:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
-from ctypes import CFUNCTYPE, byref, c_void_p
+from ctypes import byref, c_void_p
 from typing import Any
 
 from . import _abi
-from ._library import make
+from ._library import lend, library, make
 
 # Types whose values are numbers: the letter of struct, the letter of NumPy, bytes.
 NUMBERS = {
@@ -18,35 +17,11 @@ NUMBERS = {
 }  # fmt: skip
 _OF_BUFFER = {letter: name for name, (letter, _, _) in NUMBERS.items()} | {"l": "int64", "L": "uint64"}
 
-_lent: dict[int, Any] = {}  # what columns over Python's memory keep alive
-_tickets = itertools.count(1)
-
-
-def _forget(ticket: int) -> None:
-    _lent.pop(ticket, None)
-
-
-_give_back = CFUNCTYPE(None, c_void_p)(_forget)
-
-
-def lend(keep: Any) -> int:
-    """Keeps an object until its ticket is given back."""
-    ticket = next(_tickets)
-    _lent[ticket] = keep
-    return ticket
-
-
-def give_back(ticket: int) -> None:
-    """Forgets the object of a ticket."""
-    _lent.pop(ticket, None)
-
 
 def wrap(name: str, length: int, keep: Any, values: int, offsets: int = 0, validity: int = 0) -> int:
     """A column over memory that Python holds in keep."""
-    ticket = next(_tickets)
     raw = _abi.volley_array(ctypes.sizeof(_abi.volley_array), name.encode(), length, values, offsets or None, validity or None, 0)
-    _lent[ticket] = keep
-    return make("volley_column_wrap", byref(raw), _give_back, ticket)
+    return make("volley_column_wrap", byref(raw), library().volley_python_release, lend(keep))
 
 
 def from_buffer(data: Any) -> int | None:

@@ -9,6 +9,8 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_int32, c_int64, c_uint8, c_u
 from typing import Any
 
 from . import _capsule
+from ._library import address as _address
+from ._library import lend
 from ._memory import aligned
 from .errors import Mismatch, Unsupported
 
@@ -39,17 +41,6 @@ class Versioned(Structure):
 
 _Deleter = CFUNCTYPE(None, c_void_p)
 _LAYOUTS: dict[bytes, type[Structure]] = {b"dltensor": Managed, b"dltensor_versioned": Versioned}
-_DESTRUCTORS = {name: _capsule.destructor(name, layout) for name, layout in _LAYOUTS.items()}
-
-_held: dict[int, Any] = {}  # the tensors made here, by their addresses
-
-
-def _delete(address: int) -> None:
-    _held.pop(address, None)
-
-
-_give_back = _Deleter(_delete)
-
 
 def copied(data: bytes, shape: tuple[int, ...], code: int, bits: int, versioned: bool) -> int:
     """A tensor of a copy, row by row, that may be written to."""
@@ -58,10 +49,9 @@ def copied(data: bytes, shape: tuple[int, ...], code: int, bits: int, versioned:
     steps = list(itertools.accumulate(reversed(shape[1:]), lambda a, b: a * b, initial=1))[::-1]
     lists = [(c_int64 * len(shape))(*shape), (c_int64 * len(shape))(*steps)]
     managed.tensor = Tensor(at, 1, 0, len(shape), code, bits, 1, *[ctypes.cast(a, POINTER(c_int64)) for a in lists], 0)
-    managed.deleter = ctypes.cast(_give_back, c_void_p)
-    address = ctypes.addressof(managed)
-    _held[address] = managed, block, lists
-    return address
+    managed.deleter = _address("volley_python_delete_tensor_versioned" if versioned else "volley_python_delete_tensor")
+    managed.context = lend((managed, block, lists))
+    return ctypes.addressof(managed)
 
 
 def export(make: Callable[[bool], int], here: tuple[int, int], stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
@@ -109,7 +99,7 @@ def _contents(t: Any, shape: tuple[int, ...]) -> bytes:
 def wrap(address: int, versioned: bool) -> Any:
     """A capsule of a managed tensor, which is deleted with it unless somebody takes it."""
     name = b"dltensor_versioned" if versioned else b"dltensor"
-    return _capsule.new(address, name, _DESTRUCTORS[name])
+    return _capsule.new(address, name)
 
 
 def handed(address: int, take: Callable[[Any], Any]) -> Any:

@@ -10,14 +10,13 @@ from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_int, c_int32, c_int64, c
 from typing import Any
 
 from . import _abi, _capsule
-from ._library import long_make
+from ._library import address as _address
+from ._library import call, long_make
 from .errors import Closed, Mismatch
 from .query import Query
 from .table import Table
 
 _GetSchema = CFUNCTYPE(c_int, c_void_p, c_void_p)
-_GetText = CFUNCTYPE(c_void_p, c_void_p)
-_Release = CFUNCTYPE(None, c_void_p)
 _Open = CFUNCTYPE(c_int32, c_void_p, c_void_p, POINTER(c_char), c_int64)
 
 _producers: dict[int, _Producer] = {}
@@ -51,8 +50,9 @@ class _Producer:
         """The stream in a capsule."""
         number = next(_numbers)
         _producers[number] = self
-        at = [ctypes.cast(f, c_void_p).value for f in (_schema, _next, _text, _release)]
-        return _capsule.wrap(_capsule.ArrowArrayStream(*at, number))
+        made = _capsule.ArrowArrayStream()
+        call("volley_python_stream", number, _schema, _next, _text, _release, byref(made))
+        return _capsule.wrap(made)
 
     def schema(self, out: int) -> None:
         """Moves a schema out."""
@@ -89,22 +89,17 @@ class _Producer:
                 gone.close()
 
 
-def _of(stream: int) -> _Producer:
-    return _producers[_capsule.ArrowArrayStream.from_address(stream).private_data]
-
-
-def _released(stream: int) -> None:
-    structure = _capsule.ArrowArrayStream.from_address(stream)
-    structure.release = None
-    producer = _producers.pop(structure.private_data, None)
+def _released(number: int) -> None:
+    producer = _producers.pop(number, None)
     if producer is not None:
         producer.close()
 
 
-_schema = _GetSchema(lambda stream, out: _of(stream).guarded(_of(stream).schema, out))
-_next = _GetSchema(lambda stream, out: _of(stream).guarded(_of(stream).next, out))
-_text = _GetText(lambda stream: _of(stream).text())
-_release = _Release(_released)
+# The functions that the library's stream calls, with its number.
+_schema = CFUNCTYPE(c_int, c_int64, c_void_p)(lambda number, out: _producers[number].guarded(_producers[number].schema, out))
+_next = CFUNCTYPE(c_int, c_int64, c_void_p)(lambda number, out: _producers[number].guarded(_producers[number].next, out))
+_text = CFUNCTYPE(c_void_p, c_int64)(lambda number: _producers[number].text())
+_release = CFUNCTYPE(None, c_int64)(_released)
 
 
 def _move(address: int, out: int, layout: Any) -> None:
@@ -255,7 +250,7 @@ class BatchesSource:
             stream = self._begin()
         o = _abi.volley_batches_options(
             size=ctypes.sizeof(_abi.volley_batches_options), rows=self._rows, cache=self._cache,
-            open=ctypes.cast(self._open, c_void_p) if self._again else None,
+            open=_address("volley_python_open") if self._again else None, context=ctypes.cast(self._open, c_void_p),
         )  # fmt: skip
         address = _capsule.unwrap(stream, b"arrow_array_stream")
         return long_make("volley_loader_open_batches", address, byref(o), byref(options), free="volley_loader_free")

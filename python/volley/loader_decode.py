@@ -10,7 +10,7 @@ from typing import Any
 from _ctypes import CFuncPtr
 
 from . import _abi
-from ._library import encode
+from ._library import address, encode
 from .errors import Mismatch
 from .user import _view
 
@@ -54,8 +54,13 @@ class Decoders:
 
     def structures(self) -> Any:
         """The library's structures."""
-        made = [_abi.volley_decoder(column=encode(n), type=encode(t), length=self.lengths[n], decode=self._pointers[n]) for n, t in self.types.items()]
-        return (_abi.volley_decoder * max(1, len(made)))(*made)
+        if not self.types:
+            return (_abi.volley_decoder * 1)()
+        by = address("volley_python_decode")  # calls them only while there is an interpreter
+        made = [
+            _abi.volley_decoder(column=encode(n), type=encode(t), length=self.lengths[n], decode=by, context=self._pointers[n]) for n, t in self.types.items()
+        ]
+        return (_abi.volley_decoder * len(made))(*made)
 
 
 def _called(f: Callable[..., Any], dtype: str, length: int) -> Callable[..., int]:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, SupportsIndex
 
 from . import _abi, _capsule
 from ._calls import public, say, shown
-from ._library import encode, texts
+from ._library import address, encode, texts
 from .errors import Mismatch
 from .loader_batches import _arrow, _Given, _move, _Producer
 from .loader_source import Source, _items
@@ -69,7 +69,8 @@ class BatchMap:
     def structure(self) -> _abi.volley_batch_map:
         """The library's structure, which is good as long as this object lives."""
         return _abi.volley_batch_map(
-            size=ctypes.sizeof(_abi.volley_batch_map), name=encode(self.name), max_rows=self.max_rows, map=ctypes.cast(self._called, c_void_p),
+            size=ctypes.sizeof(_abi.volley_batch_map), name=encode(self.name), max_rows=self.max_rows, map=address("volley_python_map"),
+            context=ctypes.cast(self._called, c_void_p),
             columns=None if self.columns is None else ctypes.addressof(self._texts), columns_count=len(self.columns or ()),
         )  # fmt: skip
 

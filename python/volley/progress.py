@@ -74,7 +74,10 @@ def watcher() -> tuple[Any, int] | None:
 def watch(lib: ctypes.CDLL, token: c_void_p, who: tuple[Any, int] | None) -> None:
     """Has the calls with a token reported; to nobody for None."""
     callback, interval = who or (None, 0)
-    lib.volley_token_progress(token, interval, ctypes.cast(callback, c_void_p) if callback else None, None)
+    if callback is None:
+        lib.volley_token_progress(token, 0, None, None)
+    else:
+        lib.volley_token_progress(token, interval, lib.volley_python_progress, ctypes.cast(callback, c_void_p))
 
 
 def _line(p: Progress) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from _ctypes import CFuncPtr
 
 from . import _abi
-from ._library import call, encode, texts
+from ._library import address, call, encode, texts
 
 Body = CFUNCTYPE(c_int32, c_void_p, c_int64, c_void_p, POINTER(c_void_p), POINTER(c_char), c_int64)
 """The type of a function for the CPU in C: it is given a context, the number of rows, where their results go, the arguments' values, room for a
@@ -60,7 +60,8 @@ def register(name: str, types: Sequence[str], body: Any = None, source: str | No
         _kept.append(own)
     else:
         raise TypeError(f"a {type(body).__name__} is no function")
-    call("volley_function_register", encode(name), texts(types), len(types), pointer, None, None if source is None else encode(source))
+    body_of = None if pointer is None else address("volley_python_body")  # calls it only while there is an interpreter
+    call("volley_function_register", encode(name), texts(types), len(types), body_of, pointer, None if source is None else encode(source))
 
 
 def _called(f: Callable[..., Any], types: list[str]) -> Callable[..., int]:
