@@ -51,7 +51,11 @@ type cached struct {
 // NewCaching keeps up to maxBytes of the freed blocks of inner. With 0 it
 // keeps nothing and only counts.
 func NewCaching(inner Allocator, maxBytes int64) *Caching {
-	return &Caching{inner: inner, max: maxBytes}
+	c := &Caching{inner: inner, max: maxBytes}
+	if inner == Heap {
+		watchPool(c)
+	}
+	return c
 }
 
 // Place is the inner allocator's.

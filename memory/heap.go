@@ -15,6 +15,9 @@ import (
 // or old bytes, never somebody else's. On Linux blocks of 8 MiB or more are of
 // huge pages where the system has them (madvise or always in its setting
 // transparent_hugepage).
+//
+// [SetHeapLimit] and the environment variable VOLLEY_MEMORY say how much it may
+// give out at a time.
 var Heap Allocator = heap{}
 
 // large is from what size on freed pages are handed back.
@@ -37,12 +40,15 @@ func (heap) Allocate(size int64) (Block, error) {
 	if size >= large && size > systemTotal() {
 		return Block{}, &OutOfMemory{Place: Host, Requested: size, InUse: -1, Limit: systemTotal()}
 	}
+	if err := takeHeap(size, Padded(size)); err != nil {
+		return Block{}, err
+	}
 	raw := room(int(Padded(size) + Alignment))
 	if size >= huge {
 		preferHuge(raw)
 	}
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) & (Alignment - 1)
-	return Block{Bytes: raw[skip:][:size:Padded(size)], Size: size}, nil
+	return Block{Bytes: raw[skip:][:size:Padded(size)], Size: size, Tag: countHeap(raw, Padded(size))}, nil
 }
 
 // room is n bytes of Go memory, large ones as they are: make would clear them,
@@ -60,6 +66,7 @@ func room(n int) []byte {
 }
 
 func (heap) Free(b Block) {
+	uncountHeap(b)
 	if b.Size >= large {
 		forget(b.Bytes[:cap(b.Bytes)])
 	}
