@@ -1,6 +1,7 @@
 package dataloader
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -15,8 +16,9 @@ import (
 // encoded reads one column that has an Encoding.
 type encoded interface {
 	// put writes the elements of rows into the tensor's rows from at on, its
-	// columns from column on. A row that cannot be encoded is a *rowError.
-	put(to *Tensor, at, column int64, rows []int64, chunk []int32) error
+	// columns from column on. A row that cannot be encoded is a *rowError. What calls
+	// the user's functions looks between rows whether the context has ended.
+	put(ctx context.Context, to *Tensor, at, column int64, rows []int64, chunk []int32) error
 }
 
 // rowError is what is wrong with a row, by its number among those asked for.
@@ -147,7 +149,7 @@ type categories struct {
 	set      setter
 }
 
-func (c *categories) put(to *Tensor, at, column int64, rows []int64, chunk []int32) error {
+func (c *categories) put(_ context.Context, to *Tensor, at, column int64, rows []int64, chunk []int32) error {
 	n := c.encoding.elements()
 	for i, r := range rows {
 		k := (at+int64(i))*to.RowStride + column*to.ColumnStride
@@ -185,7 +187,7 @@ type decoded struct {
 	texts    []func(int64) []byte
 }
 
-func (d *decoded) put(to *Tensor, at, _ int64, rows []int64, chunk []int32) error {
+func (d *decoded) put(ctx context.Context, to *Tensor, at, _ int64, rows []int64, chunk []int32) error {
 	w := to.RowStride * widthOf(to.Type)
 	for i, r := range rows {
 		k := at + int64(i)
@@ -194,6 +196,9 @@ func (d *decoded) put(to *Tensor, at, _ int64, rows []int64, chunk []int32) erro
 			clear(own)
 			clear(to.Valid[min(int64(len(to.Valid)), k*to.RowStride):min(int64(len(to.Valid)), (k+1)*to.RowStride)])
 			continue
+		}
+		if err := device.Canceled(ctx, "", "dataloader"); err != nil {
+			return err
 		}
 		if err := d.encoding.decode(d.texts[chunkOf(chunk, i)](r), own); err != nil {
 			return &rowError{i, fmt.Errorf("decoding: %w", err)}
@@ -250,7 +255,7 @@ func spansOf[T int32 | int64](offsets []T) func(int64) (int64, int64) {
 	return func(row int64) (int64, int64) { return int64(offsets[row]), int64(offsets[row+1]) }
 }
 
-func (l *lists) put(to *Tensor, at, _ int64, rows []int64, chunk []int32) error {
+func (l *lists) put(_ context.Context, to *Tensor, at, _ int64, rows []int64, chunk []int32) error {
 	for i, r := range rows {
 		k, c := at+int64(i), chunkOf(chunk, i)
 		from, end := l.spans[c](r)

@@ -289,12 +289,7 @@ func (l *Loader) take(ctx context.Context) (*slot, error) {
 	if l.options.Workers == InCaller {
 		select {
 		case s := <-l.free:
-			l.produce(ctx, s, l.next)
-			if err := device.Canceled(ctx, "", "dataloader.Next"); err != nil && s.err != nil {
-				l.free <- s
-				return nil, err
-			}
-			return s, nil
+			return l.produced(ctx, s)
 		case <-l.ctx.Done():
 			return nil, closedError()
 		case <-ctx.Done():
@@ -318,6 +313,41 @@ func (l *Loader) take(ctx context.Context) (*slot, error) {
 	case <-ctx.Done():
 		return nil, device.Canceled(ctx, "", "dataloader.Next")
 	}
+}
+
+// produced makes the next batch in the caller, until its context ends or the loader is
+// closed.
+func (l *Loader) produced(ctx context.Context, s *slot) (*slot, error) {
+	both, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(l.ctx, end)()
+	l.produce(alsoOf{both, l.ctx}, s, l.next)
+	if s.err == nil {
+		return s, nil
+	}
+	err := device.Canceled(ctx, "", "dataloader.Next")
+	if err == nil && l.ctx.Err() != nil {
+		err = closedError()
+	}
+	if err != nil {
+		l.free <- s
+		return nil, err
+	}
+	return s, nil
+}
+
+// alsoOf is a context that is over as soon as another one is, for who looks at Err.
+type alsoOf struct {
+	context.Context
+	other context.Context
+}
+
+// Err is why either of them is over.
+func (c alsoOf) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	return c.other.Err()
 }
 
 // Batches gives the rest of this epoch, or all of the next where this one is at

@@ -328,7 +328,7 @@ func (r *tableReader) put(ctx context.Context, s *pieceScratch, rows []int64, pl
 				offsets = s.offsets[:]
 			}
 			block := p.over(int64(n), s.room[k], s.masks[k], offsets)
-			if err := r.readPart(&s.gather, k, &block, 0, rows[:n]); err != nil {
+			if err := r.readPart(ctx, &s.gather, k, &block, 0, rows[:n]); err != nil {
 				return atPlaces(err, places)
 			}
 			scatter(&to[k], &block, places[:n])

@@ -279,7 +279,7 @@ func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to [
 			s.group.places(s.laid[:len(block)], s.batch, at)
 		}
 		for i := range r.parts {
-			if err := r.readPart(s, i, &to[i], first+at, block); err != nil {
+			if err := r.readPart(ctx, s, i, &to[i], first+at, block); err != nil {
 				return err
 			}
 		}
@@ -289,7 +289,7 @@ func (r *tableReader) readAt(ctx context.Context, s *scratch, rows []int64, to [
 
 // readPart writes a block of rows, which are there, into a tensor from its row at
 // on.
-func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []int64) error {
+func (r *tableReader) readPart(ctx context.Context, s *scratch, i int, to *Tensor, at int64, block []int64) error {
 	p := &r.parts[i]
 	local, chunk := r.locate(block, s)
 	tiled := int64(0)
@@ -311,7 +311,7 @@ func (r *tableReader) readPart(s *scratch, i int, to *Tensor, at int64, block []
 	for c := range p.columns {
 		g := &p.columns[c]
 		if g.encoded != nil {
-			if err := g.put(to, at, g.first, local, chunk); err != nil {
+			if err := g.put(ctx, to, at, g.first, local, chunk); err != nil {
 				return badRow(err, g.name, at, block)
 			}
 			continue

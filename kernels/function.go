@@ -1,12 +1,15 @@
 package kernels
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -21,6 +24,7 @@ type Function struct {
 	host   reflect.Value
 	raw    func(rows int64, out []byte, args [][]byte) error // in place of host
 	source string
+	rows   atomic.Int64 // of a run of RunIn
 }
 
 // Name is the name that it was registered under.
@@ -136,6 +140,47 @@ func Registered(name string) (*Function, bool) {
 	defer functions.RUnlock()
 	f, ok := functions.byName[name]
 	return f, ok
+}
+
+// leastRun is the shortest run of rows that RunIn gives a function, whose time is
+// between the other two where that can be: so short that a call that was
+// cancelled ends soon, and so long that calls cost nothing beside it.
+const (
+	leastRun    = 64
+	shortestRun = 2 * time.Millisecond
+	longestRun  = 20 * time.Millisecond
+)
+
+// RunIn is Run, which gives the function as many rows at a time as it computes in
+// some milliseconds, and looks between them whether the context has ended.
+func (f *Function) RunIn(ctx context.Context, n int64, out []byte, args [][]byte) error {
+	from, widths := make([][]byte, len(args)), make([]int64, len(f.types))
+	for i, t := range f.types {
+		widths[i] = int64(memory.Width(t))
+	}
+	width := widths[len(args)]
+	for at := int64(0); at < n; {
+		if err := device.Canceled(ctx, "", "function "+f.name); err != nil {
+			return err
+		}
+		rows := max(f.rows.Load(), leastRun)
+		end := min(at+rows, n)
+		for i, a := range args {
+			from[i] = a[at*widths[i] : end*widths[i]]
+		}
+		begin := time.Now()
+		if err := f.Run(end-at, out[at*width:end*width], from); err != nil {
+			return err
+		}
+		switch took := time.Since(begin); {
+		case took > longestRun:
+			f.rows.Store(max(rows/2, leastRun))
+		case took < shortestRun && end-at == rows && rows < 1<<20:
+			f.rows.Store(2 * rows)
+		}
+		at = end
+	}
+	return nil
 }
 
 // Run computes n values on the host: out and args are the values' bytes. A panic

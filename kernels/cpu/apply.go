@@ -34,7 +34,7 @@ func apply(ctx context.Context, s device.Stream, f *kernels.Function, args []ker
 			for i, a := range args {
 				values[i] = kernels.Bytes(a, sp.from, sp.to-sp.from)
 			}
-			return f.Run(sp.to-sp.from, o.parts.Buffers[1].Bytes()[sp.from*width:sp.to*width], values)
+			return f.RunIn(ctx, sp.to-sp.from, o.parts.Buffers[1].Bytes()[sp.from*width:sp.to*width], values)
 		})
 	}
 	return o.column(err)

@@ -67,6 +67,7 @@ func (p *evalPlan) run(ctx context.Context) error {
 			return err
 		}
 		defer blocks.put(b)
+		b.ctx = ctx
 		for from := s.from; from < s.to; from += evalRows * p.times {
 			b.move(from, min(evalRows*p.times, s.to-from))
 			for _, loop := range p.work {

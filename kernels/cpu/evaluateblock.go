@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"unsafe"
 
 	"github.com/volley-go/volley/kernels"
@@ -10,6 +11,7 @@ import (
 // evalBlock is the rows that a worker is at: where the values of each step lie,
 // and the bitmap of those that are not null, nil where none is.
 type evalBlock struct {
+	ctx     context.Context
 	from, n int64
 	values  []unsafe.Pointer
 	valid   []unsafe.Pointer

@@ -280,6 +280,6 @@ func (p *evalPlan) apply(i int) evalLoop {
 		for k, a := range args {
 			values[k] = bytes(b, a)
 		}
-		return f.Run(b.n, bytes(b, i), values) == nil
+		return f.RunIn(b.ctx, b.n, bytes(b, i), values) == nil // what was cancelled is found out by the kernels
 	}
 }
