@@ -12,22 +12,18 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/secret"
 )
 
-const (
-	// tidings is how often rank 0 tells those who wait who is missing.
-	tidings = 200 * time.Millisecond
-	// patience bounds how long one stranger is listened to.
-	patience = 10 * time.Second
-	// strangers bounds how many are listened to at once.
-	strangers = 256
-)
+// tidings is how often rank 0 tells those who wait who is missing.
+const tidings = 200 * time.Millisecond
 
 // reception is rank 0's side of a meeting.
 type reception struct {
 	world World
 	guard *secret.Guard
+	lobby transport.Lobby
 
 	mu      sync.Mutex
 	cards   [][]byte
@@ -97,33 +93,40 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 
 // open takes connections until the listener is closed.
 func (r *reception) open(ctx context.Context, ln net.Listener, doors *sync.WaitGroup) {
-	room := make(chan struct{}, strangers)
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // out of files for the moment
+			r.lobby.Clear() // out of files
+			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		room <- struct{}{}
+		leave, ok := r.lobby.Enter(conn, ctx.Done())
+		if !ok {
+			_ = conn.Close() // the meeting is over
+			return
+		}
 		doors.Go(func() {
-			defer func() { <-room }()
-			r.greet(ctx, conn)
+			defer leave()
+			r.greet(ctx, conn, leave)
 		})
 	}
 }
 
 // greet hears who comes and keeps the connection of one who may join.
-func (r *reception) greet(ctx context.Context, raw net.Conn) {
-	inner, cancel := context.WithTimeout(ctx, patience)
+func (r *reception) greet(ctx context.Context, raw net.Conn, leave func() bool) {
+	inner, cancel := context.WithTimeout(ctx, transport.Patience)
 	defer cancel()
 	defer context.AfterFunc(inner, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })()
 	conn, err := r.guard.Server(inner, raw)
 	var m message
 	if err == nil {
 		err = receive(conn, &m, bound(1))
+	}
+	if err == nil && !leave() { // from here on it is known
+		err = net.ErrClosed
 	}
 	if err == nil {
 		err = r.admit(conn, &m)
@@ -136,6 +139,10 @@ func (r *reception) greet(ctx context.Context, raw net.Conn) {
 		_ = send(raw, &message{Kind: "refused", Text: "this meeting has a secret and it has none: set VOLLEY_SECRET_FILE on all ranks, or on none"})
 		finish(raw)
 	}
+	if r.guard == nil && errors.Is(err, errStrange) { // it may have one, and understands this
+		_, _ = raw.Write(alert)
+		finish(raw)
+	}
 	if err != nil {
 		r.mu.Lock()
 		r.refused = fmt.Sprintf("refused %s: %v", raw.RemoteAddr(), err)
@@ -143,6 +150,9 @@ func (r *reception) greet(ctx context.Context, raw net.Conn) {
 		_ = raw.Close()
 	}
 }
+
+// alert is what TLS says to a client that is not let in: a record of the kind 21, version 3.3, two bytes long: fatal, access denied.
+var alert = []byte{21, 3, 3, 0, 2, 2, 49}
 
 // finish lets the other side read the last word: where something that it said is unread the
 // system would take that word back.

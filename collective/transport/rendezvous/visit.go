@@ -61,7 +61,7 @@ func (w *waited) Unwrap() error { return w.err }
 func isEnd(err error) bool {
 	var late *waited
 	return !errors.Is(err, secret.ErrRefused) && !errors.As(err, &late) &&
-		(errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE))
+		(errors.Is(err, secret.ErrEnded) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE))
 }
 
 func ask(ctx context.Context, raw net.Conn, w World, g *secret.Guard, card []byte) (*Table, error) {

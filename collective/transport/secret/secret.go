@@ -11,8 +11,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -22,6 +24,10 @@ const Least = 16
 // ErrRefused is wrapped by the errors of Client and Server when the other side does
 // not know the secret.
 var ErrRefused = errors.New("the other side does not know the secret")
+
+// ErrEnded is wrapped by the errors of Client and Server when the connection ended before either side knew whether the other one knows the
+// secret: the other side may have been on its way out, and be there the next time.
+var ErrEnded = errors.New("the connection ended before the secret was shown")
 
 // Guard makes connections secret. A nil Guard leaves them as they are.
 type Guard struct {
@@ -108,10 +114,21 @@ func shake(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 		if errors.Is(err, ErrRefused) {
 			return nil, err
 		}
+		if ended(err) {
+			return nil, fmt.Errorf("%w: %w", ErrEnded, err)
+		}
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if s := c.ConnectionState(); s.NegotiatedProtocol != "volley/1" || s.DidResume {
 		return nil, fmt.Errorf("%w: another protocol", ErrRefused)
 	}
 	return c, nil
+}
+
+// ended says that an error is of the connection, and not of what was said over it: who refuses the other side says so, in an alert.
+func ended(err error) bool {
+	var late net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.ECONNABORTED) || errors.Is(err, syscall.EPIPE) ||
+		errors.As(err, &late) && late.Timeout()
 }

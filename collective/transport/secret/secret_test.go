@@ -117,13 +117,61 @@ func TestNobodyJoinsWithoutIt(t *testing.T) {
 		"no certificate":         talk(noCertificate),
 		"TLS 1.2":                talk(old),
 		"plain":                  talk(nil),
-		"nothing":                func(net.Conn) error { return io.EOF },
 	} {
 		c, s := meet(t, client)
 		if c == nil || !errors.Is(s, ErrRefused) {
 			t.Errorf("%s: client %v, server %v", name, c, s)
 		}
 	}
+}
+
+// A connection that ends in the handshake says nothing of the secret, on either side and wherever it ends.
+func TestConnectionEndsInTheHandshake(t *testing.T) {
+	g := guard(t, right)
+	_, whole := meet(t, func(conn net.Conn) error {
+		return talk(g)(&ending{Conn: conn, left: 1 << 20})
+	})
+	if whole != nil {
+		t.Fatal(whole)
+	}
+	for _, left := range []int{0, 1, 5, 100, 200} {
+		c, s := meet(t, func(conn net.Conn) error { return talk(g)(&ending{Conn: conn, left: left}) })
+		if c == nil || !errors.Is(s, ErrEnded) || errors.Is(s, ErrRefused) {
+			t.Errorf("the client goes after %d bytes: client %v, server %v", left, c, s)
+		}
+	}
+	for _, left := range []int{0, 1, 5, 100, 200} {
+		a, b := net.Pipe()
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		go func() {
+			_, _ = g.Server(ctx, &ending{Conn: b, left: left}) // its error is the mirror of the one asserted
+			_ = b.Close()
+		}()
+		if _, err := g.Client(ctx, a); !errors.Is(err, ErrEnded) || errors.Is(err, ErrRefused) {
+			t.Errorf("the server goes after %d bytes: %v", left, err)
+		}
+		_ = a.Close()
+		cancel()
+	}
+}
+
+// ending is a connection that is closed once so many bytes were written.
+type ending struct {
+	net.Conn
+	left int
+}
+
+func (e *ending) Write(p []byte) (int, error) {
+	n := min(len(p), e.left)
+	e.left -= n
+	if _, err := e.Conn.Write(p[:n]); err != nil {
+		return 0, err
+	}
+	if n < len(p) {
+		_ = e.Conn.Close()
+		return n, io.ErrClosedPipe
+	}
+	return n, nil
 }
 
 // A client refuses a server that does not know the secret, so that nothing is sent to

@@ -8,7 +8,10 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/volley-go/volley/collective/transport/secret"
 )
 
 // dials bounds how many connections one rank is making at once.
@@ -148,8 +151,34 @@ func (s *site) meet(ctx context.Context, key [32]byte, rank int, cards []card, l
 	return conns, nil
 }
 
-// reach makes one connection.
+// reach makes one connection. One that ends before it was welcome is tried again, as is one for which there are no
+// descriptors: the other rank may have had too many strangers, as may this one.
 func (s *site) reach(ctx context.Context, g *gathering, h *hello, own, to *card) error {
+	for pause, began := 10*time.Millisecond, time.Now(); ; pause = min(2*pause, 200*time.Millisecond) {
+		err := s.reachOnce(ctx, g, h, own, to)
+		if err == nil || ctx.Err() != nil || !passing(err) || time.Since(began) > again {
+			return err
+		}
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			s.lobby.Clear()
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// again is for how long a connection is tried that ends.
+const again = 5 * time.Second
+
+// passing says that an error may be none the next time.
+func passing(err error) bool {
+	return errors.Is(err, secret.ErrEnded) || errors.Is(err, errNoWelcome) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+func (s *site) reachOnce(ctx context.Context, g *gathering, h *hello, own, to *card) error {
 	var errs []error
 	for _, address := range reachable(own, to) {
 		conn, err := s.dial(ctx, address, h)
@@ -178,7 +207,7 @@ func (s *site) dial(ctx context.Context, address string, h *hello) (net.Conn, er
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	conn, err := s.guard.Client(ctx, raw)
 	if err == nil {
-		_, err = conn.Write(h.encode())
+		_, err = conn.Write(s.shown(h))
 	}
 	if err == nil {
 		err = readWelcome(conn)
@@ -191,6 +220,15 @@ func (s *site) dial(ctx context.Context, address string, h *hello) (net.Conn, er
 		return nil, err
 	}
 	return conn, nil
+}
+
+// shown is a hello with its tag.
+func (s *site) shown(h *hello) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := *h
+	known.tag = h.tagged(s.proof)
+	return known.encode()
 }
 
 // reachable leaves out loopback addresses of other machines.

@@ -1,6 +1,8 @@
 package tcp
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,12 +19,30 @@ const (
 
 // hello is the first that the dialing rank says on a connection. On the wire,
 // little-endian: magic (4), version, index, links, zero, from (4), to (4), key (32),
-// zero (12), CRC-32C of all that (4). The answer is magic (4) and version (4).
+// tag (12), CRC-32C of all that (4). The tag is the beginning of the HMAC-SHA256 of all before it, by what the members of
+// the world alone know. The answer is magic (4) and version (4).
 type hello struct {
 	key      [32]byte // of the group that meets
 	from, to int      // ranks in it
 	index    int      // of the connection in its pair
 	links    int      // of a pair
+	tag      [tagSize]byte
+}
+
+const tagSize = 12
+
+// tagged is what shows that who says it is a member of the world.
+func (h *hello) tagged(proof []byte) (tag [tagSize]byte) {
+	sum := hmac.New(sha256.New, proof)
+	sum.Write(h.encode()[:helloSize-tagSize-4])
+	copy(tag[:], sum.Sum(nil))
+	return tag
+}
+
+// proven says whether it was said by a member.
+func (h *hello) proven(proof []byte) bool {
+	want := h.tagged(proof)
+	return hmac.Equal(h.tag[:], want[:])
 }
 
 func (h *hello) encode() []byte {
@@ -33,6 +53,7 @@ func (h *hello) encode() []byte {
 	le.PutUint32(b[8:], uint32(h.from))
 	le.PutUint32(b[12:], uint32(h.to))
 	copy(b[16:48], h.key[:])
+	copy(b[48:60], h.tag[:])
 	le.PutUint32(b[60:], checksum(b[:60]))
 	return b
 }
@@ -47,7 +68,7 @@ func (h *hello) decode(b *[helloSize]byte) error {
 	case le.Uint32(b[60:]) != checksum(b[:60]):
 		return errors.New("a damaged hello")
 	}
-	*h = hello{key: [32]byte(b[16:48]), from: int(le.Uint32(b[8:])), to: int(le.Uint32(b[12:])), index: int(b[5]), links: int(b[6])}
+	*h = hello{key: [32]byte(b[16:48]), from: int(le.Uint32(b[8:])), to: int(le.Uint32(b[12:])), index: int(b[5]), links: int(b[6]), tag: [tagSize]byte(b[48:60])}
 	return nil
 }
 
@@ -67,10 +88,13 @@ func welcome(conn net.Conn) error {
 	return err
 }
 
+// errNoWelcome is a connection that ended before the other side answered.
+var errNoWelcome = errors.New("no welcome")
+
 func readWelcome(conn net.Conn) error {
 	var b [welcomeSize]byte
 	if _, err := io.ReadFull(conn, b[:]); err != nil {
-		return fmt.Errorf("no welcome: %w", err)
+		return fmt.Errorf("%w: %w", errNoWelcome, err)
 	}
 	if binary.LittleEndian.Uint32(b[:]) != welcomeMagic || binary.LittleEndian.Uint32(b[4:]) != version {
 		return fmt.Errorf("bytes % x are no welcome", b)

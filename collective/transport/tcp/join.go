@@ -103,6 +103,7 @@ func (s *site) join(ctx context.Context, w rendezvous.World, addrs []netip.Addr,
 		}
 	}
 	key := sha256.Sum256(table.Key[:])
+	s.know(table.Key[:])
 	conns, err := s.meet(ctx, key, w.Rank, cards, links)
 	if err != nil {
 		return nil, err

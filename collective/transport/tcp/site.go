@@ -9,18 +9,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/volley-go/volley/collective/transport"
 	"github.com/volley-go/volley/collective/transport/secret"
 )
 
 const (
-	// patience bounds how long one who connects is listened to before it said hello.
-	patience = 10 * time.Second
-	// holding bounds how long a connection waits for this rank to come to its group.
+	// holding bounds how long a member's connection waits for this rank to come to its group.
 	holding = time.Minute
 	// maxHeld bounds how many do.
 	maxHeld = 4096
-	// strangers bounds how many are listened to at once.
-	strangers = 256
+	// unproven bounds those that came before this rank knew who its world is: strangers among them go when it does.
+	unproven = 512
 )
 
 // site is where one process's rank listens: a port that is kept from the first meeting
@@ -33,8 +32,11 @@ type site struct {
 	cancel context.CancelFunc
 	doors  sync.WaitGroup
 
+	lobby transport.Lobby
+
 	mu     sync.Mutex
-	users  int // endpoints
+	proof  []byte // what the members of this world alone know; nil before they have met
+	users  int    // endpoints
 	groups map[[32]byte]*gathering
 	held   map[[32]byte][]*arrival
 	waits  int // in held
@@ -93,28 +95,32 @@ func (s *site) leave() {
 
 // open takes connections until the listener is closed.
 func (s *site) open() {
-	room := make(chan struct{}, strangers)
 	for {
 		conn, err := s.ln.Accept()
 		if err != nil {
 			if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // out of files for the moment
+			s.lobby.Clear() // out of files
+			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		room <- struct{}{}
+		leave, ok := s.lobby.Enter(conn, s.ctx.Done())
+		if !ok {
+			_ = conn.Close() // nobody is expected any more
+			return
+		}
 		s.doors.Go(func() {
-			defer func() { <-room }()
-			if err := s.greet(conn); err != nil {
+			defer leave()
+			if err := s.greet(conn, leave); err != nil {
 				_ = conn.Close() // a stranger; its end sees why or does not matter
 			}
 		})
 	}
 }
 
-func (s *site) greet(raw net.Conn) error {
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+func (s *site) greet(raw net.Conn, leave func() bool) error {
+	ctx, cancel := context.WithTimeout(s.ctx, transport.Patience)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	conn, err := s.guard.Server(ctx, raw)
@@ -130,6 +136,14 @@ func (s *site) greet(raw net.Conn) error {
 	}
 	a := &arrival{hello: h, conn: conn}
 	s.mu.Lock()
+	if s.proof != nil && !h.proven(s.proof) {
+		s.mu.Unlock()
+		return errStranger
+	}
+	if !leave() { // from here on it is known
+		s.mu.Unlock()
+		return net.ErrClosed
+	}
 	g := s.groups[h.key]
 	if g == nil {
 		defer s.mu.Unlock()
@@ -141,7 +155,7 @@ func (s *site) greet(raw net.Conn) error {
 
 // hold keeps a connection whose group this rank has not come to.
 func (s *site) hold(a *arrival) error {
-	if s.waits == maxHeld {
+	if s.waits >= maxHeld || s.proof == nil && s.waits >= unproven {
 		return fmt.Errorf("%d connections wait already", maxHeld)
 	}
 	s.waits++
@@ -153,6 +167,31 @@ func (s *site) hold(a *arrival) error {
 		s.drop(key)
 	})
 	return nil
+}
+
+// errStranger is the error of one who does not know what the members of the world know.
+var errStranger = errors.New("a hello of nobody in this world")
+
+// know is told what the members of the world alone know, and sends away who came before and does not.
+func (s *site) know(proof []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proof = proof
+	for key, all := range s.held {
+		kept := all[:0]
+		for _, a := range all {
+			if a.hello.proven(proof) {
+				kept = append(kept, a)
+				continue
+			}
+			a.late.Stop()
+			_ = a.conn.Close() // a stranger
+			s.waits--
+		}
+		if s.held[key] = kept; len(kept) == 0 {
+			delete(s.held, key)
+		}
+	}
 }
 
 // drop closes what waits for a group.
