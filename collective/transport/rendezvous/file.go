@@ -249,7 +249,7 @@ func locked(ctx context.Context, path string, f func(l *ledger) (change, error))
 // open opens and locks the file: the one that has the name when the lock is given.
 func open(ctx context.Context, path string) (*os.File, error) {
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		file, err := openOwn(path)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +257,7 @@ func open(ctx context.Context, path string) (*os.File, error) {
 		if err == nil {
 			var mine, named os.FileInfo
 			if mine, err = file.Stat(); err == nil {
-				if named, err = os.Stat(path); err == nil && os.SameFile(mine, named) {
+				if named, err = os.Lstat(path); err == nil && os.SameFile(mine, named) {
 					return file, nil
 				}
 			}
