@@ -27,6 +27,7 @@ MAKERS = {
     "datetime": lambda n: dt.datetime(2000, 1, 1) + dt.timedelta(seconds=n, microseconds=n),
     "aware": lambda n: dt.datetime(2000, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(seconds=n),
     "timedelta": lambda n: dt.timedelta(microseconds=n),
+    "time": lambda n: dt.time(n % 24, n % 60, n % 60, n),
     "bool": lambda n: n % 2 == 0,
 }
 
@@ -64,7 +65,9 @@ def test_arrays_and_columns() -> None:
     assert found(values, vo.Column(wanted)) == expected
     assert found(values, vo.Column([*wanted, None])) == expected
     assert found(values, array.array("q", wanted)) == expected
+    assert found(values, vo.Column([], "int64")) == [False] * 200
     np = pytest.importorskip("numpy")
+    assert found(values, np.array([], "int64")) == [False] * 200
     for dtype in ("int16", "int64", "uint32", "float32", "float64"):
         assert found(values, np.array(wanted, dtype)) == expected, dtype
         assert found(values, list(np.array(wanted, dtype))) == expected, dtype

@@ -19,13 +19,15 @@ def members(values: Any) -> list[Column] | None:
     """Columns of the values, one for each class of them; None where they are few, or of a class that no column is for."""
     from .column import Column
 
+    if len(values) == 0:
+        return None
     if isinstance(values, Column):
         return [values._near()]
     if not isinstance(values, list):  # NumPy's
         return [Column(values)]
-    if len(values) < SHORT:
-        return None
     kinds = set(map(type, values))
+    if len(values) < SHORT and _dt.time not in kinds:  # which no literal is for
+        return None
     if not kinds <= {type(None), *_KINDS}:
         return None
     made = [Column([None], "bool")] if type(None) in kinds else []

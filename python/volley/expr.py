@@ -189,7 +189,7 @@ class Expr(Handle):
         lists = members(given)
         if lists is not None:
             return Expr(make("volley_expr_in", self, handles(lists), len(lists)))
-        return self._with("in", *given) if given else self.is_null()._with("and", False)  # false also of nulls
+        return self._with("in", *given) if len(given) else self.is_null()._with("and", False)  # false also of nulls
 
     def contains(self, pattern: str) -> Expr:
         """Whether a text has the pattern in it, as it is: no letter of it means something else."""
