@@ -1,13 +1,12 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -38,7 +37,7 @@ func WriteCSVTo(ctx context.Context, t *table.Table, w io.Writer, o CSVWriteOpti
 	return writeTable(ctx, t, "csv", w, o.sink)
 }
 
-func (o CSVWriteOptions) sink(w io.Writer, path string, schema *arrow.Schema, _ *arena) (sink, error) {
+func (o CSVWriteOptions) sink(ctx context.Context, w io.Writer, path string, schema *arrow.Schema, _ *arena) (sink, error) {
 	if o.Delimiter == 0 {
 		o.Delimiter = ','
 	}
@@ -46,7 +45,7 @@ func (o CSVWriteOptions) sink(w io.Writer, path string, schema *arrow.Schema, _ 
 	if err := read.check(); err != nil {
 		return nil, err
 	}
-	s := &csvSink{w: w, options: o}
+	head := newCSVText(o)
 	for i, f := range schema.Fields() {
 		t := f.Type
 		if d, ok := t.(*arrow.DictionaryType); ok {
@@ -56,33 +55,78 @@ func (o CSVWriteOptions) sink(w io.Writer, path string, schema *arrow.Schema, _ 
 			return nil, unsupported(path, f.Name, "columns of type %s in CSV", f.Type)
 		}
 		if !o.NoHeader {
-			s.separate(i)
-			s.quote([]byte(f.Name), false)
+			head.separate(i)
+			head.quote([]byte(f.Name), false)
 		}
 	}
 	if !o.NoHeader && schema.NumFields() > 0 {
-		s.out = append(s.out, '\n')
+		head.out = append(head.out, '\n')
 	}
+	if _, err := w.Write(head.out); err != nil {
+		return nil, err
+	}
+	s := &csvSink{options: o}
+	s.encoders = newEncoders(ctx, path, func(text []byte) error {
+		_, err := w.Write(text)
+		return err
+	})
 	return s, nil
 }
 
+// csvRows is how many rows are made text at once.
+const csvRows = 1 << 13
+
+// csvSink has pieces of the records made text in parallel.
 type csvSink struct {
-	w       io.Writer
+	options  CSVWriteOptions
+	encoders *encoders[[]byte]
+}
+
+func (s *csvSink) write(rec arrow.RecordBatch) error {
+	for at := int64(0); at < rec.NumRows(); at += csvRows {
+		part := rec.NewSlice(at, min(at+csvRows, rec.NumRows()))
+		err := s.encoders.add(func(ctx context.Context) ([]byte, error) {
+			t := newCSVText(s.options)
+			err := t.write(ctx, s.encoders.path, part)
+			return t.out, err
+		}, part.Release)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *csvSink) close() error { return s.encoders.finish() }
+
+func (s *csvSink) stop() { s.encoders.stop() }
+
+// csvText is records as text.
+type csvText struct {
 	options CSVWriteOptions
+	special [256]bool // bytes for which a text is put in quotes
 	out     []byte
 	value   []byte
 }
 
+func newCSVText(o CSVWriteOptions) *csvText {
+	s := &csvText{options: o}
+	for _, c := range []byte{o.Delimiter, '"', '\r', '\n'} {
+		s.special[c] = true
+	}
+	return s
+}
+
 // separate puts the delimiter in front of all fields but the first.
-func (s *csvSink) separate(field int) {
+func (s *csvText) separate(field int) {
 	if field > 0 {
 		s.out = append(s.out, s.options.Delimiter)
 	}
 }
 
 // quote puts a text into quotes where it needs them.
-func (s *csvSink) quote(b []byte, always bool) {
-	if !always && string(b) != s.options.Null && len(b) > 0 && bytes.IndexByte(b, s.options.Delimiter) < 0 && !bytes.ContainsAny(b, "\"\r\n") {
+func (s *csvText) quote(b []byte, always bool) {
+	if !always && len(b) > 0 && !s.needsQuotes(b) && string(b) != s.options.Null {
 		s.out = append(s.out, b...)
 		return
 	}
@@ -96,19 +140,39 @@ func (s *csvSink) quote(b []byte, always bool) {
 	s.out = append(s.out, '"')
 }
 
-func (s *csvSink) write(rec arrow.RecordBatch) error {
+func (s *csvText) needsQuotes(b []byte) bool {
+	for _, c := range b {
+		if s.special[c] {
+			return true
+		}
+	}
+	return false
+}
+
+// write appends the rows of a record.
+func (s *csvText) write(ctx context.Context, path string, rec arrow.RecordBatch) error {
 	columns := make([]func(row int), rec.NumCols())
+	nulls := make([]arrow.Array, len(columns)) // those that have some
 	for i := range columns {
-		f, err := s.formatter(rec.Column(i))
+		c := rec.Column(i)
+		f, err := s.formatter(c)
 		if err != nil {
 			return fmt.Errorf("column %q: %w", rec.ColumnName(i), err)
 		}
 		columns[i] = f
+		if c.DataType().ID() == arrow.NULL || c.NullN() > 0 {
+			nulls[i] = c
+		}
 	}
 	for row := range int(rec.NumRows()) {
+		if row%256 == 0 {
+			if err := canceled(ctx, path); err != nil {
+				return err
+			}
+		}
 		for i, column := range columns {
 			s.separate(i)
-			if c := rec.Column(i); c.DataType().ID() == arrow.NULL || c.IsNull(row) {
+			if c := nulls[i]; c != nil && (c.DataType().ID() == arrow.NULL || c.IsNull(row)) {
 				s.null()
 				continue
 			}
@@ -117,28 +181,24 @@ func (s *csvSink) write(rec arrow.RecordBatch) error {
 		if len(columns) > 0 {
 			s.out = append(s.out, '\n')
 		}
-		if len(s.out) > 1<<16 {
-			if err := s.flush(); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
 
-func (s *csvSink) null() { s.out = append(s.out, s.options.Null...) }
+func (s *csvText) null() { s.out = append(s.out, s.options.Null...) }
 
-func (s *csvSink) flush() error {
-	_, err := s.w.Write(s.out)
-	s.out = s.out[:0]
-	return err
+// bare says that numbers, times and bools never need quotes: no byte of them is
+// the delimiter, and none reads as a null.
+func (s *csvText) bare() bool {
+	return s.options.Null == "" && !strings.ContainsRune("0123456789+-.:eE TZNaInftrules", rune(s.options.Delimiter))
 }
 
-func (s *csvSink) close() error { return s.flush() }
-
 // formatter appends the value of a row that is not null.
-func (s *csvSink) formatter(c arrow.Array) (func(row int), error) {
+func (s *csvText) formatter(c arrow.Array) (func(row int), error) {
 	plain := func(f func(b []byte, row int) []byte) func(int) {
+		if s.bare() {
+			return func(row int) { s.out = f(s.out, row) }
+		}
 		return func(row int) {
 			s.value = f(s.value[:0], row)
 			s.quote(s.value, false)
@@ -209,41 +269,4 @@ func appendFloat(b []byte, v float64, size int) []byte {
 		return strconv.AppendFloat(b, v, 'f', 1, size) // 3.0, so that the column is read as floats again
 	}
 	return strconv.AppendFloat(b, v, 'g', -1, size)
-}
-
-// fractions are the layouts of a second's digits by unit.
-var fractions = map[arrow.TimeUnit]string{arrow.Second: "", arrow.Millisecond: ".000", arrow.Microsecond: ".000000", arrow.Nanosecond: ".000000000"}
-
-func timeFormatter(c arrow.Array) (func(b []byte, row int) []byte, error) {
-	const day, clock = "2006-01-02", "15:04:05"
-	switch c := c.(type) {
-	case *array.Date32:
-		return func(b []byte, row int) []byte { return c.Value(row).ToTime().AppendFormat(b, day) }, nil
-	case *array.Date64:
-		return func(b []byte, row int) []byte { return c.Value(row).ToTime().AppendFormat(b, day) }, nil
-	case *array.Time32:
-		unit := c.DataType().(*arrow.Time32Type).Unit
-		return func(b []byte, row int) []byte {
-			return time.Unix(0, int64(c.Value(row))*int64(unit.Multiplier())).UTC().AppendFormat(b, clock+fractions[unit])
-		}, nil
-	case *array.Time64:
-		unit := c.DataType().(*arrow.Time64Type).Unit
-		return func(b []byte, row int) []byte {
-			return time.Unix(0, int64(c.Value(row))*int64(unit.Multiplier())).UTC().AppendFormat(b, clock+fractions[unit])
-		}, nil
-	case *array.Timestamp:
-		t := c.DataType().(*arrow.TimestampType)
-		layout := day + " " + clock + fractions[t.Unit]
-		if t.TimeZone != "" {
-			layout = day + "T" + clock + fractions[t.Unit] + "Z"
-		}
-		return func(b []byte, row int) []byte { return pointOf(int64(c.Value(row)), t.Unit).AppendFormat(b, layout) }, nil
-	}
-	return nil, fmt.Errorf("columns of type %s in CSV", c.DataType())
-}
-
-// pointOf is a count of units since 1970 in UTC, over the whole range of int64.
-func pointOf(v int64, u arrow.TimeUnit) time.Time {
-	each := int64(time.Second / u.Multiplier())
-	return time.Unix(v/each, v%each*int64(u.Multiplier())).UTC()
 }

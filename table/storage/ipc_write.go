@@ -43,7 +43,7 @@ func (o IPCOptions) write(ctx context.Context, t *table.Table, path string, w io
 	return writeTable(ctx, t, path, w, o.sink)
 }
 
-func (o IPCOptions) sink(w io.Writer, path string, schema *arrow.Schema, a *arena) (sink, error) {
+func (o IPCOptions) sink(_ context.Context, w io.Writer, path string, schema *arrow.Schema, a *arena) (sink, error) {
 	options := []ipc.Option{ipc.WithSchema(schema), ipc.WithAllocator(a)}
 	switch o.Compression {
 	case CompressionDefault, CompressionNone:
@@ -75,3 +75,5 @@ type ipcSink struct{ w ipcWriter }
 func (s *ipcSink) write(rec arrow.RecordBatch) error { return s.w.Write(rec) }
 
 func (s *ipcSink) close() error { return s.w.Close() }
+
+func (s *ipcSink) stop() {}

@@ -45,10 +45,13 @@ type sink interface {
 	write(rec arrow.RecordBatch) error
 	// close writes what is held back and the end of the file.
 	close() error
+	// stop ends what still runs, after close too. Nothing of the arena or of the
+	// records is used after it.
+	stop()
 }
 
 // sinkOf begins a file on w. Its path is for errors.
-type sinkOf func(w io.Writer, path string, schema *arrow.Schema, a *arena) (sink, error)
+type sinkOf func(ctx context.Context, w io.Writer, path string, schema *arrow.Schema, a *arena) (sink, error)
 
 // Write writes a table to a file in the format of its extension, as Open knows
 // them, with the format's default options.
@@ -213,10 +216,11 @@ func writeTo(ctx context.Context, b *kernels.Backend, w io.Writer, path string, 
 	a := newArena(hostMemory(b), 1<<40)
 	defer a.close()
 	defer guardWrite(path, &err)
-	s, err := open(&watched{ctx: ctx, w: w, path: path}, path, schema, a)
+	s, err := open(ctx, &watched{ctx: ctx, w: w, path: path}, path, schema, a)
 	if err != nil {
 		return writeError(path, err)
 	}
+	defer s.stop()
 	size := batchRows(0, schema.NumFields())
 	for {
 		if err := canceled(ctx, path); err != nil {
