@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/interop/gonum"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -31,7 +33,7 @@ func design(ctx context.Context, flights, airports *table.Table) (*table.Table, 
 }
 
 // products gives M·Mᵀ of the matrix M whose rows are the columns of t, one
-// GEMM on the table's device.
+// GEMM on the table's device: on the CPU through gonum's interface.
 func products(ctx context.Context, t *table.Table) (*mat.SymDense, error) {
 	b, k, n := t.Backend(), int64(t.NumColumns()), t.NumRows()
 	s, err := b.NewStream()
@@ -59,6 +61,9 @@ func products(ctx context.Context, t *table.Table) (*mat.SymDense, error) {
 	case n > 0:
 		return nil, fmt.Errorf("%d terms of the fit are null", n)
 	}
+	if b.Device.Place() == memory.Host {
+		return productsOnHost(ctx, b, memory.Values[float64](values), int(k), int(n))
+	}
 	out, err := memory.New(b.Device.Memory(), k*k*8)
 	if err != nil {
 		return nil, err
@@ -81,6 +86,21 @@ func products(ctx context.Context, t *table.Table) (*mat.SymDense, error) {
 		return nil, err
 	}
 	return mat.NewSymDense(int(k), append([]float64(nil), memory.View[float64](host)...)), nil
+}
+
+// productsOnHost is the same of k rows of n values that lie one after another.
+func productsOnHost(ctx context.Context, on *kernels.Backend, values []float64, k, n int) (*mat.SymDense, error) {
+	b, err := gonum.On(ctx, on)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	out := make([]float64, k*k)
+	b.Dgemm(blas.NoTrans, blas.Trans, k, k, n, 1, values, n, values, n, 0, out, k)
+	if err := b.Err(); err != nil {
+		return nil, err
+	}
+	return mat.NewSymDense(k, out), nil
 }
 
 // nulls counts the nulls of a column, on its device where nobody knows.

@@ -17,12 +17,15 @@ const command = "go run ./internal/guide"
 var packages = map[string]string{
 	"context": "context", "errors": "errors", "filepath": "path/filepath", "fmt": "fmt", "log": "log", "math": "math", "os": "os", "sync": "sync",
 	"arrow":  "github.com/apache/arrow-go/v18/arrow",
+	"blas64": "gonum.org/v1/gonum/blas/blas64",
+	"mat":    "gonum.org/v1/gonum/mat",
 	"volley": "github.com/volley-go/volley",
 
 	"collective": "github.com/volley-go/volley/collective",
 	"dataloader": "github.com/volley-go/volley/dataloader",
 	"device":     "github.com/volley-go/volley/device",
 	"expr":       "github.com/volley-go/volley/expr",
+	"gonum":      "github.com/volley-go/volley/interop/gonum",
 	"inproc":     "github.com/volley-go/volley/collective/transport/inproc",
 	"kernels":    "github.com/volley-go/volley/kernels",
 	"memory":     "github.com/volley-go/volley/memory",

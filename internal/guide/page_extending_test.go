@@ -10,9 +10,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley"
+	"github.com/volley-go/volley/interop/gonum"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
 )
 
 func Example_extending() {
@@ -67,10 +70,23 @@ func Example_extending() {
 	defer late.Release()
 	fmt.Println(kernels.Scalars(late))
 
+	// docs/guide/extending.md, line 109
+	loops, err := gonum.New(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer loops.Close()
+	blas64.Use(loops)
+	m := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
+	var square mat.Dense
+	square.Mul(m, m)
+	fmt.Println(square.RawMatrix().Data, loops.Err())
+
 	// Output:
 	// a        b        c
 	// float64  float64  float64
 	//     5.0     12.0     13.0
 	// 1 rows × 3 columns
 	// [45 160]
+	// [7 10 15 22] <nil>
 }

@@ -27,7 +27,7 @@ var Modules = []Module{
 	{Path: "github.com/ebitengine/purego", In: []string{"internal/dl"}},
 	{Path: "github.com/go-gl/cl", In: []string{"device/opencl"}},
 	{Path: "gorgonia.org/cu", In: []string{"device/cuda"}},
-	{Path: "gonum.org/v1/gonum", In: []string{"bench/..."}},
+	{Path: "gonum.org/v1/gonum", In: []string{"interop/gonum", "bench/..."}, Tests: []string{"internal/guide"}},
 	{Path: "gonum.org/v1/plot", In: []string{"bench/..."}},
 	{Path: "codeberg.org/go-fonts/liberation", In: []string{"bench/..."}},
 	{Path: "github.com/go-echarts/go-echarts/v2", In: []string{"bench/..."}},

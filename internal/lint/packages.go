@@ -97,6 +97,7 @@ var Packages = []Package{
 
 	// Neighbours: each knows one foreign format or library.
 	{Path: "interop/arrow15", May: []string{"memory"}},
+	{Path: "interop/gonum", May: join(columns, theCPU)},
 
 	// Programs and what only they use. The C interface converts and nothing more; it alone needs cgo.
 	{Path: "cgo", May: join(everythingButBench, []string{"internal/processors"}), Cgo: true},
@@ -108,7 +109,7 @@ var Packages = []Package{
 
 // everythingButBench is what a program may use: all packages that are part of the library.
 var everythingButBench = join(tables, theCPU, []string{
-	".", "collective", "collective/...", "dataloader", "dataloader/order", "interop/arrow15",
+	".", "collective", "collective/...", "dataloader", "dataloader/order", "interop/arrow15", "interop/gonum",
 })
 
 func join(lists ...[]string) []string {

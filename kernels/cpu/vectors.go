@@ -34,3 +34,15 @@ func Columns[T number](op kernels.ArithmeticOp) func(dst, a, b []T) {
 	f, _ := loop.(func(dst, a, b []T)) // the case is that of T
 	return f
 }
+
+// Scalars is the loop of the best tier that this processor runs that computes
+// dst[i] = a[i] op b, for Add, Subtract and Multiply. dst and a are of one length,
+// and may be the same vector. Results are the same on every tier.
+func Scalars[T float](op kernels.ArithmeticOp) func(dst, a []T, b T) {
+	return arithmeticsOf[T](bestLoops()).right[op]
+}
+
+// SumBlocks is the loop of the best tier that this processor runs that sums as
+// many blocks of kernels.ReduceBlock values as dst has room for, each in the
+// shape of kernels.ReduceFunc. Results are the same on every tier.
+func SumBlocks() func(dst, v []float64) { return bestLoops().reduce.sumBlocks }
