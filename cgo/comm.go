@@ -266,20 +266,24 @@ func go_volley_comm_shrink(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 //export go_volley_comm_fault
 func go_volley_comm_fault(h C.uintptr_t, ranks *C.int64_t, capacity C.int64_t, cause **C.char, n *C.int64_t) C.int32_t {
 	return withComm("volley_comm_fault", h, func(c *collective.Comm) error {
-		room, err := count("ranks", ranks, capacity)
-		if err != nil {
-			return err
-		}
-		f := c.Fault()
-		if f == nil {
-			return giveText(cause, "")
-		}
-		for i, r := range f.Ranks[:min(room, len(f.Ranks))] {
-			unsafe.Slice(ranks, room)[i] = C.int64_t(r)
-		}
-		*n = C.int64_t(len(f.Ranks))
-		return giveText(cause, string(f.Cause))
+		return giveFault(c.Fault(), ranks, capacity, cause, n)
 	})
+}
+
+// giveFault hands out what ended a group's work, nothing for nil.
+func giveFault(f *collective.Fault, ranks *C.int64_t, capacity C.int64_t, cause **C.char, n *C.int64_t) error {
+	room, err := count("ranks", ranks, capacity)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return giveText(cause, "")
+	}
+	for i, r := range f.Ranks[:min(room, len(f.Ranks))] {
+		unsafe.Slice(ranks, room)[i] = C.int64_t(r)
+	}
+	*n = C.int64_t(len(f.Ranks))
+	return giveText(cause, string(f.Cause))
 }
 
 //export go_volley_comm_free

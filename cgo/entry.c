@@ -1021,6 +1021,15 @@ int32_t volley_fuser_close(const volley_fuser* fuser, volley_token* token) {
   return go_volley_fuser_close((uintptr_t)fuser, (uintptr_t)token);
 }
 
+int32_t volley_fuser_fault(const volley_fuser* fuser, int64_t* ranks, int64_t capacity, char** out_cause, int64_t* out_count) {
+  if (vly_forked) return vly_fork_error("volley_fuser_fault");
+  if (!out_cause) return vly_null_error("volley_fuser_fault", "out_cause");
+  if (!out_count) return vly_null_error("volley_fuser_fault", "out_count");
+  memset(out_cause, 0, sizeof *out_cause);
+  memset(out_count, 0, sizeof *out_count);
+  return go_volley_fuser_fault((uintptr_t)fuser, ranks, capacity, out_cause, out_count);
+}
+
 int32_t volley_fuser_free(volley_fuser* fuser) {
   if (vly_forked) return vly_fork_error("volley_fuser_free");
   return go_volley_fuser_free((uintptr_t)fuser);

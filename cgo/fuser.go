@@ -108,6 +108,13 @@ func go_volley_fuser_close(h, t C.uintptr_t) C.int32_t {
 	})
 }
 
+//export go_volley_fuser_fault
+func go_volley_fuser_fault(h C.uintptr_t, ranks *C.int64_t, capacity C.int64_t, cause **C.char, n *C.int64_t) C.int32_t {
+	return call("volley_fuser_fault", func() error {
+		return with("fuser", h, func(o *fuserObject) error { return giveFault(o.f.Fault(), ranks, capacity, cause, n) })
+	})
+}
+
 //export go_volley_fuser_free
 func go_volley_fuser_free(h C.uintptr_t) C.int32_t {
 	if o, err := find[*fuserObject]("fuser", h); err == nil {

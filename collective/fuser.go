@@ -117,6 +117,9 @@ func (f *Fuser) Wait(ctx context.Context) error {
 	return last.Wait(ctx)
 }
 
+// Fault is what ended the work of the Fuser's own communicator, or nil.
+func (f *Fuser) Fault() *Fault { return f.c.Fault() }
+
 // Close waits for what was given, on all ranks, and ends the Fuser. Who cannot wait
 // ends its context first.
 func (f *Fuser) Close() error {

@@ -221,6 +221,34 @@ func TestFuserFails(t *testing.T) {
 	}
 }
 
+// The Fault of the Fuser's own group names the rank that left, also after the Fuser's close, and the Comm has none.
+func TestFuserFault(t *testing.T) {
+	comms := world(t, 2, Options{Deadline: limit})
+	must(t, comms, func(c *Comm) error {
+		ctx := context.Background()
+		f, err := NewFuser(ctx, c, FuserOptions{})
+		if err != nil {
+			return err
+		}
+		if before := f.Fault(); before != nil {
+			return before
+		}
+		if c.Rank() == 1 {
+			return errors2(f.Close(), c.Barrier(ctx))
+		}
+		v := Of(make([]float32, 10))
+		err = f.AllReduceAsync(v, v, Sum).Wait(ctx)
+		fault := f.Fault()
+		if err == nil || fault == nil || !slices.Equal(fault.Ranks, []int{1}) || c.Fault() != nil {
+			return fmt.Errorf("%v: Fault %v, of the Comm %v", err, fault, c.Fault())
+		}
+		if f.Close() == nil || f.Fault() != fault {
+			return fmt.Errorf("after Close: %v", f.Fault())
+		}
+		return c.Barrier(ctx)
+	})
+}
+
 // Gradients become ready in any order on any rank; buckets keep theirs. Three steps
 // over the same memory.
 func TestAverager(t *testing.T) {

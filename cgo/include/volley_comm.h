@@ -128,6 +128,8 @@ VOLLEY_API int32_t volley_fuser_all_reduce(const volley_fuser* fuser, const void
 VOLLEY_API int32_t volley_fuser_wait(const volley_fuser* fuser, volley_token* token);
 /* Waits for all that was given, on all ranks, and takes nothing more. A token that is cancelled ends what is not done. */
 VOLLEY_API int32_t volley_fuser_close(const volley_fuser* fuser, volley_token* token);
+/* What ended the fuser's own group, as in volley_comm_fault. */
+VOLLEY_API int32_t volley_fuser_fault(const volley_fuser* fuser, int64_t* ranks, int64_t capacity, char** out_cause, int64_t* out_count);
 /* Ends what is not done. */
 VOLLEY_API int32_t volley_fuser_free(volley_fuser* fuser);
 

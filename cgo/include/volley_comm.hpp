@@ -4,6 +4,18 @@
 
 namespace volley {
 
+namespace detail {
+template <typename T>
+std::pair<std::string, std::vector<int64_t>> fault_of(int32_t (*f)(const T*, int64_t*, int64_t, char**, int64_t*), const T* of) {
+  std::vector<int64_t> ranks(64);
+  char* cause;
+  int64_t n;
+  check(f(of, ranks.data(), static_cast<int64_t>(ranks.size()), &cause, &n));
+  ranks.resize(static_cast<size_t>(n < 64 ? n : 64));
+  return {take(cause), ranks};
+}
+}  // namespace detail
+
 // An operation that was started; its vectors belong to it until wait returns.
 class request : public detail::handle<volley_request, volley_request_free> {
  public:
@@ -27,6 +39,8 @@ class fuser : public detail::handle<volley_fuser, volley_fuser_free> {
     return request(r);
   }
   void wait(const token* stop = nullptr) const { check(volley_fuser_wait(get(), stop ? stop->get() : nullptr)); }
+  // What ended the fuser's own group, as of comm.
+  std::pair<std::string, std::vector<int64_t>> fault() const { return detail::fault_of(volley_fuser_fault, get()); }
   // Waits for all that was given, on all ranks. A fuser that ends without it ends what is not done.
   void close(const token* stop = nullptr) const { check(volley_fuser_close(get(), stop ? stop->get() : nullptr)); }
 };
@@ -84,14 +98,7 @@ class comm : public detail::handle<volley_comm, volley_comm_free> {
   // NCCL carries the vectors of the device from now on: see volley.h.
   void use_nccl(const device& d, const token* stop = nullptr) const { check(volley_comm_use_nccl(get(), d.get(), of(stop))); }
   // What ended the group's work, "" where nothing did, and the ranks to blame.
-  std::pair<std::string, std::vector<int64_t>> fault() const {
-    std::vector<int64_t> ranks(64);
-    char* cause;
-    int64_t n;
-    check(volley_comm_fault(get(), ranks.data(), static_cast<int64_t>(ranks.size()), &cause, &n));
-    ranks.resize(static_cast<size_t>(n < 64 ? n : 64));
-    return {detail::take(cause), ranks};
-  }
+  std::pair<std::string, std::vector<int64_t>> fault() const { return detail::fault_of(volley_comm_fault, get()); }
 
   void barrier(const token* stop = nullptr) const { check(volley_comm_barrier(get(), of(stop))); }
   template <typename T>

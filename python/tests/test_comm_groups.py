@@ -223,6 +223,29 @@ def test_fusion(tmp_path: Path) -> None:
             comm.fusion(delay=-1)
 
 
+def test_fused_reductions_name_who_died(tmp_path: Path) -> None:
+    zero, one = ranks(
+        tmp_path,
+        """
+        import os
+        fused = comm.fusion()
+        assert fused.fault() is None
+        comm.barrier()
+        if rank == 1:
+            os._exit(3)
+        given = fused.allreduce(array("q", [1]))
+        for wait in fused.wait, given.wait, fused.close:
+            try:
+                wait()
+            except volley.CollectiveFault as e:
+                assert e.ranks == [1] and e.cause in ("lost", "left") and "rank 1" in str(e), (e, e.ranks, e.cause)
+                print("named")
+        """,
+    )
+    assert one.returncode == 3
+    assert zero.returncode == 0 and zero.stdout.split() == ["named"] * 3, (zero.stdout, zero.stderr)
+
+
 def interrupted(call: object) -> float:
     """How long a call goes on after a Ctrl-C, in seconds."""
     struck: list[float] = []

@@ -152,3 +152,46 @@ def test_a_rank_that_dies_is_named(tmp_path: Path, name: str) -> None:
     )
     assert one.returncode == 3
     assert zero.returncode == 0 and zero.stdout.split() == ["named"], zero.stderr
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_interrupts(tmp_path: Path, name: str) -> None:
+    """Ctrl-C ends a call whose other ranks never come; they have the Fault that names the rank. The best of three is held, since machines are busy."""
+    passes(
+        tmp_path,
+        name,
+        """
+        import _thread, threading, time
+        own = there(1, 2)
+        def fused(c):
+            with c.fusion() as f:
+                f.allreduce(array("d", [1.0]))
+                f.wait()
+        calls = lambda c: c.allreduce(own), lambda c: c.alltoall(own, counts=[1, 1]), lambda c: c.allreduce(array("d", [1.0])), lambda c: c.sub([0, 1]), fused
+        for number, call in enumerate(calls):
+            late = []
+            for turn in range(3):
+                c = comm.split(0)
+                if rank == 1:
+                    other = c.fusion() if call is fused else None
+                    comm.barrier()
+                    c.close()
+                    continue
+                def strike():
+                    struck.append(time.monotonic())
+                    _thread.interrupt_main()
+                struck = []
+                timer = threading.Timer(0.1, strike)
+                timer.start()
+                try:
+                    call(c)
+                except KeyboardInterrupt:
+                    late.append(time.monotonic() - struck[0])
+                else:
+                    raise AssertionError("a call without its other ranks came to an end")
+                timer.join()
+                comm.barrier()
+                c.close()
+            assert rank == 1 or len(late) == 3 and min(late) < 0.5, (number, late)
+        """,
+    )

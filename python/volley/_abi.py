@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 11
+ABI_MINOR = 12
 
 OK = 0
 PENDING = 1
@@ -505,6 +505,7 @@ def declare(library: CDLL) -> None:
     library.volley_fuser_all_reduce.argtypes, library.volley_fuser_all_reduce.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_char_p, c_char_p, c_void_p], c_int32
     library.volley_fuser_wait.argtypes, library.volley_fuser_wait.restype = [c_void_p, c_void_p], c_int32
     library.volley_fuser_close.argtypes, library.volley_fuser_close.restype = [c_void_p, c_void_p], c_int32
+    library.volley_fuser_fault.argtypes, library.volley_fuser_fault.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_fuser_free.argtypes, library.volley_fuser_free.restype = [c_void_p], c_int32
     library.volley_vector_new.argtypes, library.volley_vector_new.restype = [c_void_p, c_char_p, c_int64, c_void_p], c_int32
     library.volley_vector_from_column.argtypes, library.volley_vector_from_column.restype = [c_void_p, c_void_p], c_int32

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, c_int64, c_void_p
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _abi
 from ._calls import say
@@ -29,17 +29,41 @@ def _algorithms(chosen: str | Mapping[str, str] | None) -> str | None:
     return ",".join(f"{op}={name}" for op, name in chosen.items()) if isinstance(chosen, Mapping) else chosen
 
 
+class Grouped(Handle):
+    """What has a group of ranks, and knows what ended its work."""
+
+    __slots__ = ()
+    _fault: ClassVar[str]
+
+    def fault(self) -> tuple[str, list[int]] | None:
+        """What ended the group's work, and the ranks to blame; None where nothing did."""
+        ranks, cause, count = (c_int64 * 64)(), c_void_p(), c_int64()
+        call(self._fault, self, ranks, len(ranks), byref(cause), byref(count))
+        text = ctypes.string_at(cause.value or 0).decode()
+        library().volley_string_free(cause)
+        return (text, list(ranks[: min(count.value, len(ranks))])) if text else None
+
+    def _explained(self, operation: Callable[[], None]) -> None:
+        try:
+            operation()
+        except CollectiveFault as e:
+            found = self.fault()
+            if found:
+                e.cause, e.ranks = found
+            raise
+
+
 class Request(Handle):
     """A collective operation that was started. Its arrays belong to it until ``wait`` returns, or ``done`` is true."""
 
     __slots__ = ("_arrays", "_comm", "_result")
     _free = "volley_request_free"
     _arrays: Sequence[Vector]
-    _comm: Comm
+    _comm: Grouped
     _result: Any
 
     @classmethod
-    def _of(cls, handle: int, comm: Comm, arrays: Sequence[Vector], result: Any) -> Self:
+    def _of(cls, handle: int, comm: Grouped, arrays: Sequence[Vector], result: Any) -> Self:
         r = cls.__new__(cls)
         Handle.__init__(r, handle)
         r._comm, r._arrays, r._result = comm, arrays, result
@@ -64,7 +88,7 @@ class Request(Handle):
         super().close()
 
 
-class Comm(Handle):
+class Comm(Grouped):
     """A rank's membership in a group of processes.
 
     Without an address the ranks are those that a launcher started: torchrun, mpirun, srun, ``volley launch``; without any there is one.
@@ -87,6 +111,7 @@ class Comm(Handle):
 
     __slots__ = ()
     _free = "volley_comm_free"
+    _fault = "volley_comm_fault"
 
     def __init__(
         self,
@@ -159,23 +184,6 @@ class Comm(Handle):
     def transport(self) -> str:
         """What carries the messages: inproc, shm, tcp, or shm+tcp (shared memory within machines, TCP between them); +nccl with NCCL beside it."""
         return take_text("volley_comm_transport", self)
-
-    def fault(self) -> tuple[str, list[int]] | None:
-        """What ended the group's work, and the ranks to blame; None where nothing did."""
-        ranks, cause, count = (c_int64 * 64)(), c_void_p(), c_int64()
-        call("volley_comm_fault", self, ranks, len(ranks), byref(cause), byref(count))
-        text = ctypes.string_at(cause.value or 0).decode()
-        library().volley_string_free(cause)
-        return (text, list(ranks[: min(count.value, len(ranks))])) if text else None
-
-    def _explained(self, operation: Any) -> None:
-        try:
-            operation()
-        except CollectiveFault as e:
-            found = self.fault()
-            if found:
-                e.cause, e.ranks = found
-            raise
 
     def _run(self, name: str, *args: Any) -> None:
         handle = self._handle

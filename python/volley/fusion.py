@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._calls import say
 from ._library import Handle, encode, long_call, long_make, make
-from .comm import Request
+from .comm import Grouped, Request
 
 if TYPE_CHECKING:
     from .comm import Comm
@@ -24,7 +24,7 @@ class Fused(Request):
         Handle.close(self)
 
 
-class Fuser(Handle):
+class Fuser(Grouped):
     """Makes one allreduce of many small ones, which are given one by one: ``Comm.fusion`` makes it.
 
     All ranks give the same reductions in the same order, as fast as they like. As a context it waits at its end for all that was given; after an
@@ -33,6 +33,7 @@ class Fuser(Handle):
 
     __slots__ = ("_comm", "_given")
     _free = "volley_fuser_free"
+    _fault = "volley_fuser_fault"
     _stays = "it has a group of this process"
     _comm: Comm
     _given: deque[Fused]
@@ -65,13 +66,13 @@ class Fuser(Handle):
         while self._given and self._given[0].done:
             self._given.popleft()
         handle = make("volley_fuser_all_reduce", self, given.address, taken.address, given.count, given.type.encode(), encode(op))
-        made = Fused._of(handle, self._comm, (given, taken), result)
+        made = Fused._of(handle, self, (given, taken), result)
         self._given.append(made)
         return made
 
     def wait(self) -> None:
         """Waits for all that was given, without the delay."""
-        long_call("volley_fuser_wait", [self])
+        self._explained(lambda: long_call("volley_fuser_wait", [self]))
         self._given.clear()
 
     def close(self) -> None:
@@ -79,7 +80,7 @@ class Fuser(Handle):
         if self._value is None:
             return
         try:
-            long_call("volley_fuser_close", [self])
+            self._explained(lambda: long_call("volley_fuser_close", [self]))
         finally:
             Handle.close(self)
             self._given.clear()
