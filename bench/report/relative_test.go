@@ -23,7 +23,7 @@ const raced = `{"suite":"columnar","op":"sort","engine":"volley","min_s":0.2}
 func TestRelative(t *testing.T) {
 	records, err := ReadRecords(strings.NewReader(raced))
 	require.NoError(t, err)
-	require.Len(t, records, 5)
+	require.Len(t, records, 6)
 	c, err := Relative(records, "volley", []string{"duckdb", "volley", "polars"}, []string{"sort", "join"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"sort", "join"}, c.Groups)
