@@ -14,7 +14,7 @@ import (
 )
 
 func Example_start() {
-	// docs/guide/start.md, line 27
+	// docs/guide/start.md, line 29
 	{
 		ctx := context.Background()
 		dev, err := volley.Open("cpu")
