@@ -16,7 +16,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--colour", "unknown flag: --colour"},
 		{"version extra", "extra"},
 		{"devices --json=perhaps", "invalid argument"},
-		{"bench", "volley bench needs a command, one of: columnar flights"},
+		{"bench", "volley bench needs a command, one of: chart columnar flights"},
 		{"bench flihgts", `unknown command "flihgts" for "volley bench"`},
 		{"bench flights --rows 5", "unknown flag: --rows"},
 		{"bench flights --runs 0", "--runs is 0"},

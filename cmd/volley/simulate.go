@@ -88,7 +88,7 @@ takes what --save kept, --tuning writes a table for VOLLEY_COLLECTIVE_TUNING.`,
 	p.IntVar(&f.memory, "memory", 4096, "`MiB` that a simulation may take")
 	p.BoolVar(&f.asJSON, "json", false, "print one JSON object a line")
 	p.StringVar(&f.out, "out", "", "`folder` to write JSON lines, PNG charts and an HTML page to")
-	p.StringVar(&f.figures, "figures", "", "`file` of figures, of which the topology node is made")
+	p.StringVar(&f.figures, "figures", "", "`file` of figures, that the topology node is made from")
 	p.BoolVar(&f.calibrate, "calibrate", false, "measure this machine's transports and hold predictions against times")
 	p.StringSliceVar(&f.transports, "transports", []string{"shm", "tcp"}, "--calibrate: shm, tcp, inproc")
 	p.IntVar(&f.rounds, "rounds", tune.Rounds, "--calibrate: how often everything is measured; the middle counts")

@@ -71,7 +71,7 @@ func newTransfer(d deps, f *benchFlags) *cobra.Command {
 }
 
 func linkFlag(cmd *cobra.Command, link *float64) {
-	cmd.Flags().Float64Var(link, "link", 0, "`GB/s` that the link to the device carries one way, of which transfers are given the share")
+	cmd.Flags().Float64Var(link, "link", 0, "`GB/s` that the link to the device carries one way; transfers then show their share of it")
 }
 
 // severalSuites makes the bench command itself take a list of suites.

@@ -16,7 +16,7 @@ func newTimeline() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "timeline -o merged.json trace.0.json trace.1.json...",
 		Short: "Put the timelines of all ranks on one clock",
-		Long: `timeline reads what the ranks of a program wrote that ran with VOLLEY_TIMELINE=trace,
+		Long: `timeline reads the files that the ranks of a program write if VOLLEY_TIMELINE=trace is set,
 sets their clocks by the messages between them, and writes one file in Chrome's trace
 format, which https://ui.perfetto.dev and chrome://tracing show. It prints how far each
 rank's clock was moved, and how exactly that is known.`,

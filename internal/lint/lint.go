@@ -54,6 +54,7 @@ var Rules = []Rule{
 	{"marks", checkMarks},
 	{"links", checkLinks},
 	{"pages", checkPages},
+	{"words", checkWords},
 }
 
 // Check runs every rule over t and returns the findings by the name of the rule, each list in order of path and line.

@@ -108,7 +108,7 @@ func TestCheckRunsEveryRule(t *testing.T) {
 			"func BenchmarkA(b *testing.B) { b.Run(\"sum\", func(b *testing.B) {}) }\n",
 		"kernels/b.go":              string(markStart) + " somehow\npackage kernels\n",
 		"internal/lint/packages.go": "package lint\n",
-		"docs/guide/a.md":           "[nowhere](b.md)\n",
+		"docs/guide/a.md":           "[nowhere](b.md), none of it\n",
 	})
 	all := Check(tree)
 	for _, r := range Rules {
