@@ -79,7 +79,8 @@ func (o *limitOp) next(ctx context.Context) (*Batch, error) {
 	return nil, io.EOF
 }
 
-// unionNode gives the rows of its inputs one after another.
+// unionNode gives the rows of its inputs one after another. Each has dictionaries
+// of its own, which are one where a column is needed whole: their indices are wide.
 type unionNode struct {
 	ins []node
 }
@@ -91,6 +92,7 @@ func (n *unionNode) resolve(ctx context.Context) (node, error) {
 		if err != nil {
 			return nil, err
 		}
+		in = widened(in)
 		if k > 0 {
 			if in, err = alike(in, out.schema()); err != nil {
 				return nil, wrapError("union", err)

@@ -127,6 +127,8 @@ func fuse(n node) node {
 		out := *n
 		out.left, out.right = fuse(n.left), fuse(n.right)
 		return &out
+	case *widenNode:
+		return &widenNode{fuse(n.in)}
 	case *unionNode:
 		out := *n
 		out.ins = nil

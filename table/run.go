@@ -150,7 +150,7 @@ func (r *runner) concat(ctx context.Context, schema *arrow.Schema, batches []*Ba
 		c, err := r.backend.Concat(ctx, r.stream, parts)
 		if err != nil {
 			releaseColumns(columns)
-			return nil, err
+			return nil, fmt.Errorf("column %q: %w", schema.Field(i).Name, err)
 		}
 		columns = append(columns, c)
 	}

@@ -22,7 +22,9 @@ type Table struct {
 
 // NewTable makes a table of chunks of one schema and takes over the caller's
 // references to them, also when it fails. Chunks without rows are left out. A
-// chunk with other columns, or two columns of one name, are an ErrMismatch.
+// chunk with other columns, or two columns of one name, are an ErrMismatch. Of a
+// dictionary column whose chunks have more values in all than indices of 8 or 16
+// bits number, the table has indices of 32 bits.
 func NewTable(b *kernels.Backend, schema *arrow.Schema, chunks []*Batch) (*Table, error) {
 	t := &Table{backend: b, schema: schema}
 	t.refs.Store(1)
@@ -34,7 +36,11 @@ func NewTable(b *kernels.Backend, schema *arrow.Schema, chunks []*Batch) (*Table
 		t.chunks = append(t.chunks, c)
 		t.rows += c.rows
 	}
-	if err := t.check(); err != nil {
+	err := t.check()
+	if err == nil {
+		err = t.settle()
+	}
+	if err != nil {
 		t.Release()
 		return nil, err
 	}
