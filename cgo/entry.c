@@ -505,6 +505,20 @@ int32_t volley_scan_ipc(const char* const* paths, int64_t count, volley_query** 
   return go_volley_scan_ipc((char* *)paths, count, (uintptr_t*)out);
 }
 
+int32_t volley_scan_parquet_with(const char* const* paths, int64_t count, const volley_scan_options* options, volley_query** out) {
+  if (vly_forked) return vly_fork_error("volley_scan_parquet_with");
+  if (!out) return vly_null_error("volley_scan_parquet_with", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_scan_parquet_with((char* *)paths, count, (volley_scan_options*)options, (uintptr_t*)out);
+}
+
+int32_t volley_scan_ipc_with(const char* const* paths, int64_t count, const volley_scan_options* options, volley_query** out) {
+  if (vly_forked) return vly_fork_error("volley_scan_ipc_with");
+  if (!out) return vly_null_error("volley_scan_ipc_with", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_scan_ipc_with((char* *)paths, count, (volley_scan_options*)options, (uintptr_t*)out);
+}
+
 int32_t volley_query_on(const volley_query* query, const volley_device* device, volley_query** out) {
   if (vly_forked) return vly_fork_error("volley_query_on");
   if (!out) return vly_null_error("volley_query_on", "out");

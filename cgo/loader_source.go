@@ -181,6 +181,12 @@ func readFileOptions(p *C.volley_file_options) (o fileOptions, err error) {
 // source is paths, patterns and folders as one source.
 func (o fileOptions) source(paths []string) (table.Source, error) {
 	var files []string
+	var folder storage.HiveFolder // where there is one
+	if len(paths) == 1 {
+		if info, err := os.Stat(paths[0]); err == nil && info.IsDir() {
+			folder = storage.HiveFolder(paths[0])
+		}
+	}
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil || !info.IsDir() {
@@ -212,13 +218,14 @@ func (o fileOptions) source(paths []string) (table.Source, error) {
 	}
 	switch format {
 	case storage.FormatParquet:
-		return storage.Parquet(files...), nil
+		return storage.Parquet(files...).With(storage.ParquetReadOptions{HiveFrom: folder}), nil
 	case storage.FormatIPC, storage.FormatIPCStream:
-		return storage.IPC(files...), nil
+		return storage.IPC(files...).With(storage.IPCReadOptions{HiveFrom: folder}), nil
 	case storage.FormatCSV:
 		if o.csv.Delimiter == 0 && strings.EqualFold(filepath.Ext(files[0]), ".tsv") {
 			o.csv.Delimiter = '\t'
 		}
+		o.csv.HiveFrom = folder
 		return storage.CSV(o.csv, files...), nil
 	}
 	return nil, mismatch("there is no format %q; there are parquet, csv, arrow", string(format))

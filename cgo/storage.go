@@ -47,12 +47,41 @@ func go_volley_scan_csv(paths **C.char, n C.int64_t, o *C.volley_csv_options, ou
 	})
 }
 
+//export go_volley_scan_parquet_with
+func go_volley_scan_parquet_with(paths **C.char, n C.int64_t, o *C.volley_scan_options, out *C.uintptr_t) C.int32_t {
+	return scan("volley_scan_parquet_with", paths, n, out, func(all []string) (*table.Query, error) {
+		parquet, _, err := scanOptions(o)
+		return table.Scan(storage.Parquet(all...).With(parquet)), err
+	})
+}
+
+//export go_volley_scan_ipc_with
+func go_volley_scan_ipc_with(paths **C.char, n C.int64_t, o *C.volley_scan_options, out *C.uintptr_t) C.int32_t {
+	return scan("volley_scan_ipc_with", paths, n, out, func(all []string) (*table.Query, error) {
+		_, ipc, err := scanOptions(o)
+		return table.Scan(storage.IPC(all...).With(ipc)), err
+	})
+}
+
+// scanOptions are those of each format.
+func scanOptions(o *C.volley_scan_options) (parquet storage.ParquetReadOptions, ipc storage.IPCReadOptions, err error) {
+	c, err := options("options", o)
+	if err != nil {
+		return parquet, ipc, err
+	}
+	if parquet.Int96, err = optional("int96", c.int96); err != nil {
+		return parquet, ipc, err
+	}
+	parquet.NoHive, ipc.NoHive, ipc.MaxUnpacked = c.no_hive != 0, c.no_hive != 0, int64(c.max_unpacked)
+	return parquet, ipc, nil
+}
+
 func csvOptions(o *C.volley_csv_options) (given storage.CSVOptions, err error) {
 	c, err := options("options", o)
 	if err != nil {
 		return given, err
 	}
-	given.NoHeader, given.SampleRows, given.Lenient = c.no_header != 0, int(c.sample_rows), c.lenient != 0
+	given.NoHeader, given.SampleRows, given.Lenient, given.NoHive = c.no_header != 0, int(c.sample_rows), c.lenient != 0, c.no_hive != 0
 	if given.Delimiter, err = delimiter(c.delimiter); err != nil {
 		return given, err
 	}

@@ -45,7 +45,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 12
+#define VOLLEY_ABI_MINOR 13
 
 /* The statuses. */
 enum {
@@ -183,7 +183,15 @@ typedef struct volley_csv_options {
   int64_t nulls_count;
   int64_t sample_rows;           /* rows that types are guessed from; 0 is 10,000 */
   int64_t lenient;               /* leave out records that are wrong */
+  int64_t no_hive;               /* leave out the columns that folders named key=value say */
 } volley_csv_options;
+
+typedef struct volley_scan_options {
+  uint64_t size;
+  const char* int96;    /* of Parquet: the unit of timestamps of 96 bits, "ns", "us" or "ms"; NULL is "ns" */
+  int64_t max_unpacked; /* of Arrow IPC: bytes that the compressed buffers of a batch may become; 0 is 256 MiB, or 1,024 times what they take if that is more */
+  int64_t no_hive;      /* leave out the columns that folders named key=value say */
+} volley_scan_options;
 
 typedef struct volley_write_options {
   uint64_t size;
@@ -404,6 +412,9 @@ VOLLEY_API int32_t volley_query_table(const volley_table* table, volley_query** 
 VOLLEY_API int32_t volley_scan_parquet(const char* const* paths, int64_t count, volley_query** out);
 VOLLEY_API int32_t volley_scan_csv(const char* const* paths, int64_t count, const volley_csv_options* options, volley_query** out);
 VOLLEY_API int32_t volley_scan_ipc(const char* const* paths, int64_t count, volley_query** out);
+/* The same with options, of which NULL is the defaults. */
+VOLLEY_API int32_t volley_scan_parquet_with(const char* const* paths, int64_t count, const volley_scan_options* options, volley_query** out);
+VOLLEY_API int32_t volley_scan_ipc_with(const char* const* paths, int64_t count, const volley_scan_options* options, volley_query** out);
 /* Runs the query on a device: that of its tables, where it reads any. A query over files alone runs where this was last said, and else on the best device. */
 VOLLEY_API int32_t volley_query_on(const volley_query* query, const volley_device* device, volley_query** out);
 VOLLEY_API int32_t volley_query_filter(const volley_query* query, const volley_expr* condition, volley_query** out);

@@ -202,12 +202,37 @@ void test_files(const char* folder) {
     OK(volley_table_write(t, path, &writing, NULL));
     if (i == 0) OK(volley_scan_parquet(paths, 1, &scanned));
     if (i == 1) OK(volley_scan_csv(paths, 1, &reading, &scanned));
-    if (i >= 2) OK(volley_scan_ipc(paths, 1, &scanned));
+    if (i == 2) OK(volley_scan_ipc(paths, 1, &scanned));
+    if (i > 2) OK(volley_scan_ipc_with(paths, 1, NULL, &scanned));
     OK(volley_query_on(scanned, NULL, &query));
     OK(volley_query_free(scanned));
     back = collect(query);
     CHECK(((const int64_t*)table_values(back, "key", "int64", 4))[3] == 3);
     OK(volley_table_free(back));
+  }
+  {
+    volley_scan_options how = {sizeof how, "us", -1, 1};
+    volley_query *scanned, *query;
+    volley_table* none;
+    snprintf(path, sizeof path, "%s/sample.%s", folder, endings[0]);
+    OK(volley_scan_parquet_with(paths, 1, &how, &scanned));
+    OK(volley_query_on(scanned, NULL, &query));
+    OK(volley_query_free(scanned));
+    back = collect(query);
+    CHECK(((const int64_t*)table_values(back, "key", "int64", 4))[3] == 3);
+    OK(volley_table_free(back));
+    how.int96 = "s";
+    OK(volley_scan_parquet_with(paths, 1, &how, &scanned));
+    OK(volley_query_on(scanned, NULL, &query));
+    FAILS(VOLLEY_MISMATCH, "Int96", volley_query_collect(query, NULL, &none));
+    OK(volley_query_free(scanned));
+    OK(volley_query_free(query));
+    snprintf(path, sizeof path, "%s/sample.%s", folder, endings[2]);
+    OK(volley_scan_ipc_with(paths, 1, &how, &scanned));
+    OK(volley_query_on(scanned, NULL, &query));
+    FAILS(VOLLEY_MISMATCH, "MaxUnpacked", volley_query_collect(query, NULL, &none));
+    OK(volley_query_free(scanned));
+    OK(volley_query_free(query));
   }
   snprintf(path, sizeof path, "%s/none.parquet", folder);
   {

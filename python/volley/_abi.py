@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 12
+ABI_MINOR = 13
 
 OK = 0
 PENDING = 1
@@ -134,6 +134,16 @@ class volley_csv_options(Checked):
         ("nulls_count", c_int64),
         ("sample_rows", c_int64),
         ("lenient", c_int64),
+        ("no_hive", c_int64),
+    ]
+
+
+class volley_scan_options(Checked):
+    _fields_ = [
+        ("size", c_uint64),
+        ("int96", c_char_p),
+        ("max_unpacked", c_int64),
+        ("no_hive", c_int64),
     ]
 
 
@@ -425,6 +435,8 @@ def declare(library: CDLL) -> None:
     library.volley_scan_parquet.argtypes, library.volley_scan_parquet.restype = [c_void_p, c_int64, c_void_p], c_int32
     library.volley_scan_csv.argtypes, library.volley_scan_csv.restype = [c_void_p, c_int64, POINTER(volley_csv_options), c_void_p], c_int32
     library.volley_scan_ipc.argtypes, library.volley_scan_ipc.restype = [c_void_p, c_int64, c_void_p], c_int32
+    library.volley_scan_parquet_with.argtypes, library.volley_scan_parquet_with.restype = [c_void_p, c_int64, POINTER(volley_scan_options), c_void_p], c_int32
+    library.volley_scan_ipc_with.argtypes, library.volley_scan_ipc_with.restype = [c_void_p, c_int64, POINTER(volley_scan_options), c_void_p], c_int32
     library.volley_query_on.argtypes, library.volley_query_on.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_query_filter.argtypes, library.volley_query_filter.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_query_select.argtypes, library.volley_query_select.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32

@@ -111,11 +111,15 @@ class FileSource:
 
 
 def _files(path: str) -> list[str]:
-    """A path, or what is in a folder but what is named as no data; an empty one itself, which is then said to be."""
+    """A path, or what is in a folder, and in those in it that are named key=value, but what is named as no data; an empty one itself, which is
+    then said to be."""
     if not os.path.isdir(path):
         return [path]
-    names = sorted(e.name for e in os.scandir(path) if not e.is_dir() and e.name[0] not in "._")
-    return [os.path.join(path, n) for n in names] or [path]
+    files: list[str] = []
+    for e in sorted(os.scandir(path), key=lambda e: e.name):
+        if e.name[0] not in "._" and (not e.is_dir() or "=" in e.name):
+            files += _files(e.path) if e.is_dir() else [e.path]
+    return files or [path]
 
 
 Source = TableSource | FileSource | BatchesSource

@@ -350,28 +350,35 @@ def _placed(handle: int, device: Device | str | None) -> Query:
     return q if device is None else q.on(device)
 
 
-def scan_parquet(source: Paths, *, device: Device | str | None = None) -> Query:
-    """A query over Parquet files, or patterns of their names: only the columns and row groups that it needs are read."""
-    return _placed(make("volley_scan_parquet", *_paths(source)), device)
+def scan_parquet(source: Paths, *, int96: str = "ns", hive_partitioning: bool = True, device: Device | str | None = None) -> Query:
+    """A query over Parquet files, or patterns of their names: only the columns and row groups that it needs are read. int96 is the unit
+    that timestamps of 96 bits (of Spark, Hive, Impala) are read in, "ns", "us" or "ms": nanoseconds reach from 1677 to 2262, and a time
+    beyond is an error. Folders named key=value give columns, unless hive_partitioning is False."""
+    o = _abi.volley_scan_options(ctypes.sizeof(_abi.volley_scan_options), encode(int96), 0, not hive_partitioning)
+    return _placed(make("volley_scan_parquet_with", *_paths(source), byref(o)), device)
 
 
-def scan_ipc(source: Paths, *, device: Device | str | None = None) -> Query:
-    """A query over Arrow IPC files or streams."""
-    return _placed(make("volley_scan_ipc", *_paths(source)), device)
+def scan_ipc(source: Paths, *, max_unpacked: int = 0, hive_partitioning: bool = True, device: Device | str | None = None) -> Query:
+    """A query over Arrow IPC files or streams. max_unpacked is the most bytes that the compressed buffers of one record batch may become:
+    0 is 256 MiB, or 1,024 times what they take if that is more. Folders named key=value give columns, unless hive_partitioning is False."""
+    o = _abi.volley_scan_options(ctypes.sizeof(_abi.volley_scan_options), None, max_unpacked, not hive_partitioning)
+    return _placed(make("volley_scan_ipc_with", *_paths(source), byref(o)), device)
 
 
 def scan_csv(source: Paths, *, separator: str = ",", has_header: bool = True, new_columns: Sequence[str] = (), schema_overrides: Mapping[str, str] | None = None,
-             null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False, device: Device | str | None = None) -> Query:  # fmt: skip
+             null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False, hive_partitioning: bool = True, device: Device | str | None = None) -> Query:  # fmt: skip
     """A query over CSV files. Types are guessed from the first rows (10,000 unless infer_schema_length says else), those of schema_overrides
-    given; ignore_errors leaves out records that are wrong."""
+    given; ignore_errors leaves out records that are wrong. Folders named key=value give columns, unless hive_partitioning is False."""
     o, _keep = csv_options(separator=separator, has_header=has_header, new_columns=new_columns, schema_overrides=schema_overrides,
-                           null_values=null_values, infer_schema_length=infer_schema_length, ignore_errors=ignore_errors)  # fmt: skip
+                           null_values=null_values, infer_schema_length=infer_schema_length, ignore_errors=ignore_errors,
+                           hive_partitioning=hive_partitioning)  # fmt: skip
     paths, n = _paths(source)
     return _placed(make("volley_scan_csv", paths, n, byref(o)), device)
 
 
 def csv_options(*, separator: str = ",", has_header: bool = True, new_columns: Sequence[str] = (), schema_overrides: Mapping[str, str] | None = None,
-                null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False) -> tuple[_abi.volley_csv_options, list[Any]]:  # fmt: skip
+                null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False,
+                hive_partitioning: bool = True) -> tuple[_abi.volley_csv_options, list[Any]]:  # fmt: skip
     """The library's structure of scan_csv's arguments, and what must be kept as long as it."""
     types = dict(schema_overrides or {})
     nulls = _names(null_values)
@@ -379,6 +386,6 @@ def csv_options(*, separator: str = ",", has_header: bool = True, new_columns: S
     at = [ctypes.addressof(x) for x in lists]
     o = _abi.volley_csv_options(
         ctypes.sizeof(_abi.volley_csv_options), encode(separator), not has_header, at[0], len(new_columns), at[1], at[2], len(types), at[3], len(nulls),
-        infer_schema_length, ignore_errors,
+        infer_schema_length, ignore_errors, not hive_partitioning,
     )  # fmt: skip
     return o, lists

@@ -472,15 +472,15 @@ def from_pandas(frame: Any, *, device: Device | str | None = None) -> Table:
     return Table(frame, device=device)
 
 
-def read_parquet(source: Paths, *, columns: Sequence[str] | None = None, device: Device | str | None = None) -> Table:
-    """Reads Parquet files."""
-    q = scan_parquet(source, device=device)
+def read_parquet(source: Paths, *, columns: Sequence[str] | None = None, **more: Any) -> Table:
+    """Reads Parquet files, with the arguments of scan_parquet."""
+    q = scan_parquet(source, **more)
     return (q if columns is None else q.select(columns)).collect()
 
 
-def read_ipc(source: Paths, *, columns: Sequence[str] | None = None, device: Device | str | None = None) -> Table:
-    """Reads Arrow IPC files or streams."""
-    q = scan_ipc(source, device=device)
+def read_ipc(source: Paths, *, columns: Sequence[str] | None = None, **more: Any) -> Table:
+    """Reads Arrow IPC files or streams, with the arguments of scan_ipc."""
+    q = scan_ipc(source, **more)
     return (q if columns is None else q.select(columns)).collect()
 
 

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -51,20 +52,17 @@ const longBlock = 1 << 18
 // Allocate gives zeroed memory, as arrow-go's builders expect, or panics with
 // allocationFailed. Long blocks of a raw arena are not zeroed: values that a
 // decoder writes, or that are under nulls.
-func (a *arena) Allocate(n int) []byte {
-	if n == 0 {
-		return []byte{}
-	}
-	if int64(n) > a.most || n < 0 {
-		panic(allocationFailed{fmt.Errorf("%w: %d bytes asked for at once, more than the %d that the file's size admits", memory.ErrOutOfMemory, n, a.most)})
-	}
-	return a.give(int64(n))
-}
+func (a *arena) Allocate(n int) []byte { return a.take(int64(n), a.most) }
 
 // give is Allocate of any size: its caller has held it against the file.
-func (a *arena) give(n int64) []byte {
+func (a *arena) give(n int64) []byte { return a.take(n, math.MaxInt64) }
+
+func (a *arena) take(n, most int64) []byte {
 	if n == 0 {
 		return []byte{}
+	}
+	if n > most || n < 0 {
+		panic(allocationFailed{fmt.Errorf("%w: %d bytes asked for at once, more than the %d that the file's size admits", memory.ErrOutOfMemory, n, most)})
 	}
 	block, err := a.from.Allocate(n)
 	if err != nil {

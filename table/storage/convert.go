@@ -160,6 +160,9 @@ func batchOf(a *arena, schema *arrow.Schema, rec arrow.RecordBatch) (*table.Batc
 		if err != nil {
 			return fail(fmt.Errorf("column %q: %w", f.Name, err))
 		}
+		if c, err = wideColumn(a.from, c, f.Type); err != nil {
+			return fail(fmt.Errorf("column %q: %w", f.Name, err))
+		}
 		columns = append(columns, c)
 	}
 	return table.NewBatch(schema, rec.NumRows(), columns)

@@ -21,6 +21,7 @@ import (
 type CSVSource struct {
 	paths   []string
 	options CSVOptions
+	hive    *hive
 	err     error
 }
 
@@ -28,9 +29,13 @@ type CSVSource struct {
 // is returned by the first use.
 func CSV(o CSVOptions, paths ...string) *CSVSource {
 	s := &CSVSource{options: o}
-	s.paths, s.err = expand(paths)
+	var within []string
+	s.paths, within, s.err = expandWithin(paths)
 	if s.err == nil {
 		s.err = inFile(s.paths[0], "options", o.check(), nil)
+	}
+	if s.err == nil {
+		s.hive, s.err = hiveOf(s.paths, o.HiveFrom.or(within), o.NoHive)
 	}
 	return s
 }
@@ -41,8 +46,30 @@ func (s *CSVSource) Name() string { return nameOf(s.paths) }
 // Schema is the columns, by the names in the first file's header or in the
 // options, and by the types in the options or guessed from the first rows:
 // bool, int64, float64, date32, timestamp (in microseconds, or nanoseconds
-// where there are such; with an offset in UTC) or utf8.
+// where there are such; with an offset in UTC) or utf8. Behind them are those of the
+// folders that the files are in where these are named key=value: whole numbers, dates
+// or texts.
 func (s *CSVSource) Schema(ctx context.Context) (*arrow.Schema, error) {
+	inFiles, err := s.inFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.hive.schema(inFiles), nil
+}
+
+// bare is the source, or some files of it, with the given types of all columns and
+// without those of folders.
+func (s *CSVSource) bare(paths []string, inFiles *arrow.Schema) *CSVSource {
+	o := s.options
+	o.Types = map[string]arrow.DataType{}
+	for _, f := range inFiles.Fields() {
+		o.Types[f.Name] = f.Type
+	}
+	return &CSVSource{paths: paths, options: o, err: s.err}
+}
+
+// inFiles is the columns of the first file.
+func (s *CSVSource) inFiles(ctx context.Context) (*arrow.Schema, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -56,9 +83,12 @@ func (s *CSVSource) Schema(ctx context.Context) (*arrow.Schema, error) {
 
 // Scan begins to read.
 func (s *CSVSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (table.BatchReader, error) {
-	schema, err := s.Schema(ctx)
+	schema, err := s.inFiles(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if s.hive != nil {
+		return s.hive.scan(ctx, b, o, s.Name(), schema, func(paths []string) table.Source { return s.bare(paths, schema) })
 	}
 	want, err := project(s.Name(), schema, o.Columns)
 	if err != nil {
@@ -175,22 +205,15 @@ func (f *csvFile) guess(o *CSVOptions) (*arrow.Schema, error) {
 	for i := range f.names {
 		t.slots = append(t.slots, i)
 	}
-	r, err := t.records(f.first, o.sampleRows())
+	guesses, err := f.sample(t, o)
 	if err != nil {
 		return nil, err
 	}
-	b := csvBuilder{nulls: o.nulls(), longest: o.longestNull()}
 	var fields []arrow.Field
 	for k, name := range f.names {
 		typ, given := o.Types[name]
 		if !given {
-			g := newGuess()
-			for row := range r.rows() {
-				if field, quoted := r.field(row, k); !b.isNull(field, quoted) {
-					g.add(field)
-				}
-			}
-			typ = g.dataType()
+			typ = guesses[k].dataType()
 		}
 		fields = append(fields, arrow.Field{Name: name, Type: typ, Nullable: true})
 	}
@@ -201,6 +224,44 @@ func (f *csvFile) guess(o *CSVOptions) (*arrow.Schema, error) {
 		}
 	}
 	return schema, distinctNames(f.path, schema)
+}
+
+// sampleBytes is how much text is read for a guess where nobody says how many rows.
+const sampleBytes = 16 << 20
+
+// sample guesses the types of all columns, from as many blocks as it takes.
+func (f *csvFile) sample(t *csvTokens, o *CSVOptions) ([]guess, error) {
+	b := csvBuilder{nulls: o.nulls(), longest: o.longestNull()}
+	guesses := make([]guess, len(f.names))
+	for k := range guesses {
+		guesses[k] = newGuess()
+	}
+	size := 0
+	for rows := 0; rows < o.sampleRows() && (rows == 0 || o.SampleRows > 0 || size < sampleBytes); {
+		block, err := f.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		size += len(block.text)
+		r, err := t.records(block, o.sampleRows()-rows)
+		if err != nil {
+			return nil, err
+		}
+		for k := range guesses {
+			for row := range r.rows() {
+				if field, quoted := r.field(row, k); !b.isNull(field, quoted, false) {
+					guesses[k].add(field)
+				}
+			}
+		}
+		rows += r.rows()
+		r.release()
+		block.release()
+	}
+	return guesses, nil
 }
 
 // csvScanner gives a job for each block.

@@ -60,9 +60,13 @@ func (b *csvBuilder) try(r *csvRecords) (columns []*memory.Column, wrong []int, 
 	return columns, nil, nil
 }
 
-// isNull reports whether a field means null.
-func (b *csvBuilder) isNull(text []byte, quoted bool) bool {
-	if quoted || len(text) > b.longest {
+// isNull reports whether a field means null. Quotes tell a text from a null; what is
+// no text has no other meaning for a null in quotes, or among blanks.
+func (b *csvBuilder) isNull(text []byte, quoted, texts bool) bool {
+	if !texts {
+		text = trim(text)
+	}
+	if quoted && texts || len(text) > b.longest {
 		return false
 	}
 	for _, n := range b.nulls {
@@ -113,7 +117,7 @@ func (b *csvBuilder) column(r *csvRecords, k int) (c *memory.Column, wrong []int
 // put writes the value of a field, or a null, as a row. It is not ok where the text is none of its type.
 func (b *csvBuilder) put(p *parser, out *csvOutput, row int, field []byte, quoted bool) (ok bool, err error) {
 	switch {
-	case b.isNull(field, quoted):
+	case b.isNull(field, quoted, p.text):
 		if p.text {
 			out.append(p, row, nil)
 		} else if p.bits == nil {

@@ -17,8 +17,10 @@ func newGuess() guess {
 	return guess{bool: true, int: true, float: true, date: true, local: true, zoned: true}
 }
 
-// add narrows the guess by a value.
+// add narrows the guess by a value. Blanks round it say nothing: the parsers of all
+// types but texts pass over them.
 func (g *guess) add(b []byte) {
+	b = trim(b)
 	g.seen = true
 	switch text(b) {
 	case "true", "false", "True", "False", "TRUE", "FALSE":

@@ -26,15 +26,21 @@ type CSVOptions struct {
 	// numbers of their unit) and decimals may be given.
 	Types map[string]arrow.DataType
 	// Nulls are the texts that mean null where they stand without quotes, in
-	// columns of every type; nil means the empty text alone. A quoted text is
-	// never null.
+	// columns of every type; nil means the empty text alone. In columns of texts a
+	// quoted text is never null; in others it means what it does without quotes,
+	// so that a file in which all fields are quoted can have nulls.
 	Nulls []string
-	// SampleRows is how many rows the types are guessed from; 0 means 10,000. A
-	// later value that does not fit is an error, never another type.
+	// SampleRows is how many rows the types are guessed from; 0 means 10,000, or
+	// those of the first 16 MiB where they are fewer. A later value that does not fit
+	// is an error, never another type.
 	SampleRows int
 	// MaxRecord is the most bytes that a record may take, so that a quote that
 	// nobody closes cannot swallow memory; 0 means 16 MiB.
 	MaxRecord int
+	// NoHive leaves out the columns of folders, and HiveFrom is the folder below
+	// which they are read; see HiveFolder.
+	NoHive   bool
+	HiveFrom HiveFolder
 	// Lenient leaves out records that are wrong in any way and goes on. They are
 	// counted in Report.
 	Lenient bool

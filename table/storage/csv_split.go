@@ -41,6 +41,41 @@ type csvSplitter struct {
 	at     int64 // in the text, of what follows the last block
 	opened bool
 	eof    bool
+	cr     crLines
+}
+
+// crLines has a text whose lines end with carriage returns alone, as old Macs wrote
+// them, end them with line feeds, of which all else knows. Those in quotes stay.
+type crLines struct{ on, quoted bool }
+
+// endsWithCR reports whether the first line of a text, outside of quotes, ends with a
+// carriage return that no line feed follows.
+func endsWithCR(text []byte, eof bool) bool {
+	quoted := false
+	for i, c := range text {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n':
+			return false
+		case c == '\r':
+			return i+1 == len(text) && eof || i+1 < len(text) && text[i+1] != '\n'
+		}
+	}
+	return false
+}
+
+// feed changes the ends of lines of a text that goes on where the one before ended.
+func (c *crLines) feed(text []byte) {
+	for i := 0; c.on && i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			c.quoted = !c.quoted
+		case text[i] == '\r' && !c.quoted && (i+1 == len(text) || text[i+1] != '\n'):
+			text[i] = '\n'
+		}
+	}
 }
 
 // next is the next block, or io.EOF. A record longer than most is an error.
@@ -66,6 +101,8 @@ func (s *csvSplitter) next() (csvBlock, error) {
 			whole := len(buf)
 			buf = bytes.TrimPrefix(buf, []byte("\ufeff"))
 			s.at = int64(whole - len(buf))
+			s.cr.on = endsWithCR(buf, s.eof)
+			s.cr.feed(buf)
 		}
 		if len(buf) == 0 && s.eof {
 			return csvBlock{}, io.EOF
@@ -113,6 +150,7 @@ func (s *csvSplitter) fill(buf []byte) ([]byte, error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		s.eof, err = true, nil
 	}
+	s.cr.feed(grown[had : had+n])
 	return grown[:had+n], err
 }
 

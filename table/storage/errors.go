@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -99,13 +101,15 @@ func inFile(path, part string, err, kind error) error {
 	if errors.As(err, &own) {
 		return err
 	}
-	for _, k := range []error{device.ErrOutOfMemory, device.ErrCanceled, device.ErrClosed, device.ErrUnsupported, device.ErrLost, device.ErrUnavailable, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, k) {
-			kind = nil
-		}
-	}
-	if errors.Is(err, arrow.ErrNotImplemented) {
+	var system syscall.Errno
+	switch {
+	case slices.ContainsFunc([]error{device.ErrOutOfMemory, device.ErrCanceled, device.ErrClosed, device.ErrUnsupported, device.ErrLost, device.ErrUnavailable, context.Canceled, context.DeadlineExceeded},
+		func(k error) bool { return errors.Is(err, k) }):
+		kind = nil
+	case errors.Is(err, arrow.ErrNotImplemented):
 		kind = device.ErrUnsupported
+	case errors.As(err, &system): // a full disk, say, or one that cannot be read
+		kind = device.ErrUnavailable
 	}
 	return &Error{Path: path, Part: part, Kind: kind, Cause: err}
 }

@@ -19,26 +19,54 @@ import (
 // lexical order. A glob that matches nothing is an error, as a missing file is
 // when it is opened.
 func expand(paths []string) ([]string, error) {
-	var all []string
+	all, _, err := expandWithin(paths)
+	return all, err
+}
+
+// expandWithin is expand, and for each file the folder that was given: the part of its
+// path in front of a pattern, or what is common to the files that were named one by one.
+func expandWithin(paths []string) (all, within []string, err error) {
+	given := ""
+	for i, p := range paths {
+		if dir := filepath.Dir(p); i == 0 {
+			given = dir
+		} else {
+			given = common(given, dir)
+		}
+	}
 	for _, p := range paths {
 		if _, err := os.Lstat(p); err == nil || !strings.ContainsAny(p, "*?[") {
-			all = append(all, p)
+			all, within = append(all, p), append(within, given)
 			continue
 		}
 		found, err := filepath.Glob(p)
 		if err != nil {
-			return nil, &Error{Path: p, Kind: device.ErrMismatch, Cause: err}
+			return nil, nil, &Error{Path: p, Kind: device.ErrMismatch, Cause: err}
 		}
 		if len(found) == 0 {
-			return nil, &Error{Path: p, Text: "no file matches", Kind: device.ErrUnavailable, Cause: fs.ErrNotExist}
+			return nil, nil, &Error{Path: p, Text: "no file matches", Kind: device.ErrUnavailable, Cause: fs.ErrNotExist}
 		}
 		slices.Sort(found)
 		all = append(all, found...)
+		base := filepath.Dir(p[:strings.IndexAny(p, "*?[")] + "x")
+		for range found {
+			within = append(within, base)
+		}
 	}
 	if len(all) == 0 {
-		return nil, &Error{Path: "storage", Kind: device.ErrMismatch, Text: "no file given"}
+		return nil, nil, &Error{Path: "storage", Kind: device.ErrMismatch, Text: "no file given"}
 	}
-	return all, nil
+	return all, within, nil
+}
+
+// common is the folder that two lie in.
+func common(a, b string) string {
+	x, y := strings.Split(filepath.ToSlash(a), "/"), strings.Split(filepath.ToSlash(b), "/")
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return strings.Join(x[:n], "/")
 }
 
 // input is an open file. Its ReadAt may be called from any goroutine.

@@ -20,30 +20,28 @@ func Folder(path string) (table.Source, error) {
 	case err != nil:
 		return nil, err
 	case f == FormatParquet:
-		return Parquet(paths...), nil
+		return Parquet(paths...).With(ParquetReadOptions{HiveFrom: HiveFolder(path)}), nil
 	case f == FormatCSV:
-		return CSV(csvByExtension(paths[0]), paths...), nil
+		o := csvByExtension(paths[0])
+		o.HiveFrom = HiveFolder(path)
+		return CSV(o, paths...), nil
 	default:
-		return IPC(paths...), nil
+		return IPC(paths...).With(IPCReadOptions{HiveFrom: HiveFolder(path)}), nil
 	}
 }
 
 // FilesOf is the files of a folder, in lexical order: all must be
 // of one format by their extensions. Names that begin with a dot or an
-// underscore, as writers of datasets give to what is no data, and folders in it
-// are passed over. Where there are none it is an ErrMismatch.
+// underscore, as writers of datasets give to what is no data, are passed over, and so
+// are folders in it but those named key=value, whose files are among them. Where there
+// are none it is an ErrMismatch.
 func FilesOf(path string) ([]string, error) {
-	entries, err := os.ReadDir(path)
+	paths, err := filesIn(path)
 	if err != nil {
-		return nil, inFile(path, "", err, device.ErrUnavailable)
+		return nil, err
 	}
-	var paths []string
 	var format Format
-	for _, e := range entries {
-		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") {
-			continue
-		}
-		file := filepath.Join(path, e.Name())
+	for _, file := range paths {
 		f, err := FormatOf(file)
 		if err != nil {
 			return nil, err
@@ -51,10 +49,34 @@ func FilesOf(path string) ([]string, error) {
 		if format != "" && f != format {
 			return nil, &Error{Path: file, Kind: device.ErrMismatch, Text: fmt.Sprintf("a file of %s in a folder of %s", f, format)}
 		}
-		paths, format = append(paths, file), f
+		format = f
 	}
 	if len(paths) == 0 {
 		return nil, &Error{Path: path, Kind: device.ErrMismatch, Text: "there are no files in it"}
+	}
+	return paths, nil
+}
+
+// filesIn is the files of a folder and of those in it that are named key=value.
+func filesIn(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, inFile(path, "", err, device.ErrUnavailable)
+	}
+	var paths []string
+	for _, e := range entries {
+		file := filepath.Join(path, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_"):
+		case !e.IsDir():
+			paths = append(paths, file)
+		case strings.Contains(e.Name(), "="):
+			inside, err := filesIn(file)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, inside...)
+		}
 	}
 	return paths, nil
 }

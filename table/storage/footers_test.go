@@ -41,7 +41,7 @@ func TestFooters(t *testing.T) {
 	}
 	open := func() *parquetFile {
 		t.Helper()
-		f, err := openParquet(path)
+		f, err := openParquet(path, ParquetReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestFooters(t *testing.T) {
 	if err := os.Truncate(path, 100); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openParquet(path); err == nil {
+	if _, err := openParquet(path, ParquetReadOptions{}); err == nil {
 		t.Error("a file that was cut short opens")
 	}
 }

@@ -22,6 +22,9 @@ import (
 type IPCSource struct {
 	paths   []string
 	options IPCReadOptions
+	within  []string // folders that the paths were given by
+	hive    *hive
+	wide    bool // dictionaries are read as those of several files are
 	err     error
 }
 
@@ -33,12 +36,19 @@ type IPCReadOptions struct {
 	// says both sizes, before anything is allocated for it. Memory grows with
 	// what is decoded and not with what is announced.
 	MaxUnpacked int64
+	// NoHive leaves out the columns of folders, and HiveFrom is the folder below
+	// which they are read; see HiveFolder.
+	NoHive   bool
+	HiveFrom HiveFolder
 }
 
 // With is the same files, read with other options.
 func (s *IPCSource) With(o IPCReadOptions) *IPCSource {
 	other := *s
 	other.options = o
+	if other.err == nil {
+		other.hive, other.err = hiveOf(s.paths, o.HiveFrom.or(s.within), o.NoHive)
+	}
 	if other.err == nil && o.MaxUnpacked < 0 {
 		other.err = &Error{Path: s.paths[0], Part: "options", Kind: device.ErrMismatch, Text: fmt.Sprintf("MaxUnpacked is %d", o.MaxUnpacked)}
 	}
@@ -49,15 +59,35 @@ func (s *IPCSource) With(o IPCReadOptions) *IPCSource {
 // seen from how it begins. What is wrong with them is returned by the first use.
 func IPC(paths ...string) *IPCSource {
 	s := &IPCSource{}
-	s.paths, s.err = expand(paths)
+	if s.paths, s.within, s.err = expandWithin(paths); s.err == nil {
+		s.hive, s.err = hiveOf(s.paths, s.within, false)
+	}
+	s.wide = len(s.paths) > 1
 	return s
 }
 
 // Name is the file's path, or the first one and how many more there are.
 func (s *IPCSource) Name() string { return nameOf(s.paths) }
 
-// Schema is the columns of the first file.
+// Schema is the columns of the first file, and those of the folders that the files are
+// in where these are named key=value: whole numbers, dates or texts. Dictionaries of several files, and those
+// of a stream, which may change in it, have indices of 32 bits at least: together
+// they may have more values than narrower ones number.
 func (s *IPCSource) Schema(ctx context.Context) (*arrow.Schema, error) {
+	inFiles, err := s.inFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.hive.schema(inFiles), nil
+}
+
+// bare is the source, or some files of it, without the columns of folders.
+func (s *IPCSource) bare(paths []string) *IPCSource {
+	return &IPCSource{paths: paths, options: s.options, wide: s.wide, err: s.err}
+}
+
+// inFiles is the columns of the first file.
+func (s *IPCSource) inFiles(ctx context.Context) (*arrow.Schema, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -66,20 +96,31 @@ func (s *IPCSource) Schema(ctx context.Context) (*arrow.Schema, error) {
 		return nil, err
 	}
 	defer f.close()
-	return f.columns(), nil
+	return s.columns(f), nil
+}
+
+// columns is the schema that an open file of the source is read with.
+func (s *IPCSource) columns(f ipcInput) *arrow.Schema {
+	if _, stream := f.(*ipcStream); stream || s.wide {
+		return wideSchema(f.columns())
+	}
+	return f.columns()
 }
 
 // Scan begins to read. The reader's batches are the file's record batches.
 func (s *IPCSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (table.BatchReader, error) {
-	first, err := s.Schema(ctx)
+	first, err := s.inFiles(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if s.hive != nil {
+		return s.hive.scan(ctx, b, o, s.Name(), first, func(paths []string) table.Source { return s.bare(paths) })
 	}
 	want, err := project(s.Name(), first, o.Columns)
 	if err != nil {
 		return nil, err
 	}
-	scan := &ipcScan{backend: b, paths: s.paths, options: s.options, first: first, want: want}
+	scan := &ipcScan{backend: b, source: s, paths: s.paths, first: first, want: want, all: o.Columns == nil}
 	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
 }
 
@@ -134,10 +175,11 @@ func openIPCInput(ctx context.Context, in *input, from memory.Allocator, o IPCRe
 // ipcScan gives a job for each record batch of a file, and one for a stream.
 type ipcScan struct {
 	backend *kernels.Backend
+	source  *IPCSource
 	paths   []string // yet to open
-	options IPCReadOptions
 	first   *arrow.Schema
 	want    *arrow.Schema
+	all     bool // columns
 
 	file   *ipcFile
 	batch  int
@@ -161,12 +203,12 @@ func (s *ipcScan) next(ctx context.Context) (job, error) {
 		if len(s.paths) == 0 {
 			return nil, io.EOF
 		}
-		in, err := openIPC(ctx, s.paths[0], hostMemory(s.backend), s.options)
+		in, err := openIPC(ctx, s.paths[0], hostMemory(s.backend), s.source.options)
 		if err != nil {
 			return nil, err
 		}
 		s.opened = append(s.opened, in)
-		if err := sameColumns(s.paths[0], s.first, in.columns()); err != nil {
+		if err := sameColumns(s.paths[0], s.first, s.source.columns(in), s.all); err != nil {
 			return nil, err
 		}
 		s.paths, s.file, s.batch = s.paths[1:], nil, 0

@@ -297,7 +297,7 @@ func (u unpacker) bound(packed, unpacked int64) error {
 	}
 	most = min(most, 1<<46) // of which sums cannot overflow
 	if unpacked > most {
-		return fmt.Errorf("%w: its %d compressed bytes announce %d or more, above the %d that one batch may have: raise IPCReadOptions.MaxUnpacked if that is right",
+		return fmt.Errorf("%w: its %d compressed bytes announce %d or more, above the %d that one batch may have: allow more if that is right (MaxUnpacked of IPCReadOptions; max_unpacked in Python and C)",
 			device.ErrOutOfMemory, packed, unpacked, most)
 	}
 	return nil

@@ -19,30 +19,93 @@ import (
 // whose statistics say that no row of theirs passes the predicate. Struct
 // columns, also inside of lists, are ErrUnsupported where they are asked for.
 type ParquetSource struct {
-	paths []string
-	err   error
+	paths   []string
+	options ParquetReadOptions
+	within  []string // folders that the paths were given by
+	hive    *hive
+	err     error
+}
+
+// ParquetReadOptions say how Parquet is read.
+type ParquetReadOptions struct {
+	// Int96 is the unit of timestamps that the file has as 96 bits, a form of
+	// Spark, Hive and Impala: "ns", "us" or "ms"; "" is nanoseconds, which reach
+	// from 1677 to 2262. A time that its unit does not reach is an ErrValue that
+	// names the column. What is finer than the unit is cut off.
+	Int96 string
+	// NoHive leaves out the columns of folders, and HiveFrom is the folder below
+	// which they are read; see HiveFolder.
+	NoHive   bool
+	HiveFrom HiveFolder
+}
+
+// int96Units are the units by their names.
+var int96Units = map[string]arrow.TimeUnit{"": arrow.Nanosecond, "ns": arrow.Nanosecond, "us": arrow.Microsecond, "ms": arrow.Millisecond}
+
+// With is the same files, read with other options.
+func (s *ParquetSource) With(o ParquetReadOptions) *ParquetSource {
+	other := *s
+	other.options = o
+	if other.err == nil {
+		other.hive, other.err = hiveOf(s.paths, o.HiveFrom.or(s.within), o.NoHive)
+	}
+	if _, known := int96Units[o.Int96]; !known && other.err == nil {
+		other.err = &Error{Path: nameOf(s.paths), Part: "options", Kind: device.ErrMismatch, Text: fmt.Sprintf("Int96 is %q, and can be ns, us or ms", o.Int96)}
+	}
+	return &other
+}
+
+// with is the file read with options.
+func (p *parquetFile) with(o ParquetReadOptions) *parquetFile {
+	fields := p.schema.Fields()
+	for i := range fields {
+		if t, is := fields[i].Type.(*arrow.TimestampType); is && p.is96(i) {
+			fields[i].Type = &arrow.TimestampType{Unit: int96Units[o.Int96], TimeZone: t.TimeZone}
+		}
+	}
+	if o.Int96 != "" {
+		p.schema = arrow.NewSchema(fields, nil)
+	}
+	return p
 }
 
 // Parquet is the source of files and globs. What is wrong with them is
 // returned by the first use.
 func Parquet(paths ...string) *ParquetSource {
 	s := &ParquetSource{}
-	s.paths, s.err = expand(paths)
+	if s.paths, s.within, s.err = expandWithin(paths); s.err == nil {
+		s.hive, s.err = hiveOf(s.paths, s.within, false)
+	}
 	return s
 }
 
 // Name is the file's path, or the first one and how many more there are.
 func (s *ParquetSource) Name() string { return nameOf(s.paths) }
 
-// Schema is the columns of the first file.
+// Schema is the columns of the first file, and those of the folders that the files are
+// in where these are named key=value: whole numbers, dates or texts.
 func (s *ParquetSource) Schema(ctx context.Context) (*arrow.Schema, error) {
+	inFiles, err := s.inFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.hive.schema(inFiles), nil
+}
+
+// bare is the source, or some files of it, without the columns of folders.
+func (s *ParquetSource) bare(paths []string) *ParquetSource {
+	return &ParquetSource{paths: paths, options: s.options, err: s.err}
+}
+
+// inFiles is the columns of the first file.
+func (s *ParquetSource) inFiles(ctx context.Context) (*arrow.Schema, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
 	if err := canceled(ctx, s.paths[0]); err != nil {
 		return nil, err
 	}
-	f, err := openParquet(s.paths[0])
+	f, err := openParquet(s.paths[0], s.options)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +119,14 @@ func (s *ParquetSource) Skipped(ctx context.Context, predicate *expr.Expr) (skip
 	if s.err != nil {
 		return 0, 0, s.err
 	}
+	if s.hive != nil {
+		return s.skippedOfGroups(ctx, predicate)
+	}
 	for _, path := range s.paths {
 		if err := canceled(ctx, path); err != nil {
 			return 0, 0, err
 		}
-		f, err := openParquet(path)
+		f, err := openParquet(path, s.options)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -79,18 +145,52 @@ func (s *ParquetSource) Skipped(ctx context.Context, predicate *expr.Expr) (skip
 	return skipped, total, nil
 }
 
+// skippedOfGroups is Skipped of files in folders, of which a predicate may leave out
+// whole ones.
+func (s *ParquetSource) skippedOfGroups(ctx context.Context, predicate *expr.Expr) (skipped, total int, err error) {
+	inFiles, err := s.inFiles(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	var bound *expr.Bound
+	within := predicate
+	if predicate != nil {
+		if bound, err = predicate.Bind(s.hive.schema(inFiles)); err != nil {
+			return 0, 0, inFile(s.Name(), "predicate", err, device.ErrMismatch)
+		}
+		if _, err := predicate.Bind(inFiles); err != nil {
+			within = nil
+		}
+	}
+	for i := range s.hive.groups {
+		g := &s.hive.groups[i]
+		some, all, err := s.bare(g.paths).Skipped(ctx, within)
+		if err != nil {
+			return 0, 0, err
+		}
+		if !g.may(s.hive, bound) {
+			some = all
+		}
+		skipped, total = skipped+some, total+all
+	}
+	return skipped, total, nil
+}
+
 // Scan begins to read. The reader's batches have about 64 Ki rows, fewer
 // where rows are wide, and never rows of two row groups.
 func (s *ParquetSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (table.BatchReader, error) {
-	first, err := s.Schema(ctx)
+	first, err := s.inFiles(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if s.hive != nil {
+		return s.hive.scan(ctx, b, o, s.Name(), first, func(paths []string) table.Source { return s.bare(paths) })
 	}
 	want, err := project(s.Name(), first, o.Columns)
 	if err != nil {
 		return nil, err
 	}
-	scan := &parquetScan{backend: b, paths: s.paths, options: o, first: first, want: want}
+	scan := &parquetScan{backend: b, paths: s.paths, parquet: s.options, options: o, first: first, want: want}
 	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
 }
 
@@ -98,6 +198,7 @@ func (s *ParquetSource) Scan(ctx context.Context, b *kernels.Backend, o table.Sc
 type parquetScan struct {
 	backend *kernels.Backend
 	paths   []string // yet to open
+	parquet ParquetReadOptions
 	options table.ScanOptions
 	first   *arrow.Schema // of the first file
 	want    *arrow.Schema // of the batches
@@ -135,13 +236,13 @@ func (s *parquetScan) next(ctx context.Context) (job, error) {
 }
 
 func (s *parquetScan) open(path string) (err error) {
-	f, err := openParquet(path)
+	f, err := openParquet(path, s.parquet)
 	if err != nil {
 		return err
 	}
 	s.opened = append(s.opened, f)
 	s.file, s.group, s.fields = f, 0, nil
-	if err := sameColumns(path, s.first, f.schema); err != nil {
+	if err := sameColumns(path, s.first, f.schema, s.options.Columns == nil); err != nil {
 		return err
 	}
 	for _, want := range s.want.Fields() {

@@ -23,6 +23,9 @@ const (
 	encodingPlain           = 0
 	encodingPlainDictionary = 2
 	encodingRLE             = 3
+	encodingDeltaBinary     = 5
+	encodingDeltaLengths    = 6
+	encodingDeltaBytes      = 7
 	encodingDictionary      = 8
 )
 
@@ -37,6 +40,10 @@ type chunkReader struct {
 	optional bool
 	codec    compress.Codec // nil where pages are not compressed
 	values   flatValues
+	stored   parquet.Type
+	width    int                            // of fixed bytes
+	plainly  func(b []byte) ([]byte, error) // makes stored values what values takes as plain ones; nil where they are
+	deltas   []byte                         // a page that was written in differences, plain
 
 	pages  []chunkPage // yet to decode
 	at     int64       // offset in the file of the one at hand
@@ -61,12 +68,15 @@ func (f *parquetFile) flatChunk(from memory.Allocator, g, leaf int, field arrow.
 		return nil
 	}
 	for i := range pages {
-		if !flatPage(&pages[i], i) {
+		if !flatPage(&pages[i], i, chunk.Type()) {
 			return nil
 		}
 	}
 	c := &chunkReader{file: f, part: rowGroup(g), name: column.Path(), from: from, typ: field.Type, pages: pages,
-		optional: column.MaxDefinitionLevel() == 1, values: flatValuesOf(from, chunk, field.Type, most)}
+		optional: column.MaxDefinitionLevel() == 1, values: flatValuesOf(from, chunk, field.Type, most), stored: chunk.Type(), width: column.TypeLength()}
+	if c.values == nil {
+		c.values, c.plainly = c.convertedValues(field.Type, most)
+	}
 	if c.values == nil {
 		return nil
 	}
@@ -78,8 +88,8 @@ func (f *parquetFile) flatChunk(from memory.Allocator, g, leaf int, field arrow.
 	return c
 }
 
-// flatPage reports whether a chunkReader decodes page i of a chunk.
-func flatPage(p *chunkPage, i int) bool {
+// flatPage reports whether a chunkReader decodes page i of a chunk of a stored type.
+func flatPage(p *chunkPage, i int, stored parquet.Type) bool {
 	switch p.kind {
 	case pageIndex:
 		return true
@@ -96,7 +106,17 @@ func flatPage(p *chunkPage, i int) bool {
 	default:
 		return false
 	}
-	return p.encoding == encodingPlain || p.encoding == encodingPlainDictionary || p.encoding == encodingDictionary || p.encoding == encodingRLE
+	switch p.encoding {
+	case encodingPlain, encodingPlainDictionary, encodingDictionary, encodingRLE:
+		return true
+	case encodingDeltaBinary:
+		return stored == parquet.Types.Int32 || stored == parquet.Types.Int64
+	case encodingDeltaLengths:
+		return stored == parquet.Types.ByteArray
+	case encodingDeltaBytes:
+		return stored == parquet.Types.ByteArray || stored == parquet.Types.FixedLenByteArray
+	}
+	return false
 }
 
 // flatValuesOf is how values of an Arrow type are put together from those of

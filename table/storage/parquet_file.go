@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/tier"
-	"github.com/volley-go/volley/memory"
 )
 
 // parquetFile is an open Parquet file whose footer was read and checked.
@@ -29,7 +27,7 @@ type parquetFile struct {
 const parquetTail = 8
 
 // openParquet opens a file and reads its footer, unless that is known.
-func openParquet(path string) (*parquetFile, error) {
+func openParquet(path string, o ParquetReadOptions) (*parquetFile, error) {
 	if err := tier.Refused(); err != nil {
 		return nil, &Error{Path: path, Kind: device.ErrUnavailable, Cause: err}
 	}
@@ -38,7 +36,8 @@ func openParquet(path string) (*parquetFile, error) {
 		return nil, err
 	}
 	if known := readFooters.get(path, in.info); known != nil {
-		return &parquetFile{input: in, meta: known.meta, schema: known.schema, leaves: known.leaves, sum: known.sum}, nil
+		p := &parquetFile{input: in, meta: known.meta, schema: known.schema, leaves: known.leaves, sum: known.sum}
+		return p.with(o), nil
 	}
 	p, bytes, err := readParquetFooter(in)
 	if err != nil {
@@ -46,7 +45,7 @@ func openParquet(path string) (*parquetFile, error) {
 		return nil, inFile(path, "footer", err, ErrFormat)
 	}
 	readFooters.put(&footer{path, in.info, bytes, p.meta, p.schema, p.leaves, p.sum})
-	return p, nil
+	return p.with(o), nil
 }
 
 // readParquetFooter decodes a file's footer, and says how many bytes that is.
@@ -166,58 +165,6 @@ func chunkSpan(c *metadata.ColumnChunkMetaData) (start, size int64) {
 		start = min(start, c.DictionaryPageOffset())
 	}
 	return start, c.TotalCompressedSize()
-}
-
-// checkStoredSchema walks the Arrow schema that a writer may have put into the
-// footer: an IPC message in base64, which the decoder trusts.
-func (p *parquetFile) checkStoredSchema() error {
-	stored := p.meta.KeyValueMetadata().FindValue("ARROW:schema")
-	if stored == nil {
-		return nil
-	}
-	b, err := base64.StdEncoding.DecodeString(*stored)
-	if err != nil {
-		b, err = base64.RawStdEncoding.DecodeString(*stored)
-	}
-	if err == nil && len(b) > 8 && binary.LittleEndian.Uint32(b) == 0xFFFFFFFF {
-		b = b[4:]
-	}
-	if err == nil && len(b) > 4 {
-		n := int64(binary.LittleEndian.Uint32(b))
-		b = b[4:]
-		if kind, body, ok := checkMessage(b[:min(n, int64(len(b)))]); ok && kind == ipcSchema && body == 0 {
-			return nil
-		}
-	}
-	return damaged(p.path, "footer", "the Arrow schema in it is damaged")
-}
-
-// readSchema finds the Arrow fields, and of each the leaf columns.
-func (p *parquetFile) readSchema() error {
-	if err := p.checkStoredSchema(); err != nil {
-		return err
-	}
-	reader, err := p.decoder(&until{in: p.input}, newArena(memory.Heap, 0), 0, 0)
-	if err != nil {
-		return err
-	}
-	p.schema, err = reader.Schema()
-	if err != nil {
-		return err
-	}
-	if len(reader.Manifest.Fields) != p.schema.NumFields() {
-		return damaged(p.path, "footer", "%d fields for a schema of %d", len(reader.Manifest.Fields), p.schema.NumFields())
-	}
-	if err := distinctNames(p.path, p.schema); err != nil {
-		return err
-	}
-	// Metadata of the stored schema (pandas' index and the like) does not apply
-	// to a part of its columns.
-	p.schema = memory.HeldSchema(arrow.NewSchema(plain(p.schema.Fields()), nil))
-	for i := range reader.Manifest.Fields {
-		p.leaves = append(p.leaves, leavesOf(&reader.Manifest.Fields[i], nil))
-	}
-	return nil
 }
 
 // plain are the fields without the file's own field numbers as metadata.

@@ -143,7 +143,7 @@ func fileOf(t *testing.T, names []string, columns ...arrow.Array) *parquetFile {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := openParquet(path)
+	p, err := openParquet(path, ParquetReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,19 +219,20 @@ func TestLongTexts(t *testing.T) {
 
 // TestFlat tells which columns are decoded here.
 func TestFlat(t *testing.T) {
-	f := fileOf(t, []string{"n", "s", "b", "d"},
+	f := fileOf(t, []string{"n", "s", "b", "l", "d"},
 		build(array.NewUint8Builder(arrowmem.DefaultAllocator), func(b *array.Uint8Builder) { b.AppendNull() }),
 		build(array.NewLargeStringBuilder(arrowmem.DefaultAllocator), func(b *array.LargeStringBuilder) { b.Append("x") }),
 		build(array.NewBooleanBuilder(arrowmem.DefaultAllocator), func(b *array.BooleanBuilder) { b.Append(true) }),
+		build(array.NewListBuilder(arrowmem.DefaultAllocator, arrow.PrimitiveTypes.Int32), func(b *array.ListBuilder) { b.AppendNull() }),
 		build(array.NewDecimal128Builder(arrowmem.DefaultAllocator, &arrow.Decimal128Type{Precision: 20, Scale: 2}), func(b *array.Decimal128Builder) { b.AppendNull() }))
-	r := groupReader{file: f, from: memory.Heap, want: f.schema, fields: []int{0, 1, 2, 3}, most: 1 << 20}
+	r := groupReader{file: f, from: memory.Heap, want: f.schema, fields: []int{0, 1, 2, 3, 4}, most: 1 << 20}
 	leaves, _, err := r.open(context.Background())
 	defer r.close()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range r.flat {
-		if (c != nil) != (i < 3) {
+		if (c != nil) != (i != 3) {
 			t.Errorf("column %d: %v", i, c)
 		}
 	}
@@ -270,7 +271,7 @@ func TestDictionaryIndex(t *testing.T) {
 			if err := os.WriteFile(path, damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p, err := openParquet(path)
+			p, err := openParquet(path, ParquetReadOptions{})
 			if err != nil {
 				continue
 			}

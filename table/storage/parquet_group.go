@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -219,23 +220,18 @@ func (r *groupReader) besideArrow(ctx context.Context, leaves []int, size, page 
 	a.raw = !slices.ContainsFunc(r.others.Fields(), func(field arrow.Field) bool { // whose items may be more than rows, and so their bitmaps longer
 		return arrow.IsNested(field.Type.ID())
 	})
-	reader, err := f.decoder(&until{ctx: ctx, in: f.input}, a, size, max(page, 1))
+	records, err := r.records(ctx, a, leaves, size, page)
 	if err != nil {
-		return inFile(f.path, part, err, ErrFormat)
-	}
-	var records pqarrow.RecordReader
-	records, err = reader.GetRecordReader(ctx, leaves, []int{r.g})
-	if err != nil {
-		return inFile(f.path, part, err, ErrFormat)
+		return r.named(ctx, err, size, page)
 	}
 	defer records.Release()
 	for r.at < rows {
 		if err := canceled(ctx, f.path); err != nil {
 			return err
 		}
-		rec, err := records.Read()
+		rec, err := r.record(records)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return inFile(f.path, part, err, ErrFormat)
+			return r.named(ctx, err, size, page)
 		}
 		if err != nil || rec.NumRows() == 0 || rec.NumRows() > rows-r.at {
 			break
@@ -252,6 +248,59 @@ func (r *groupReader) besideArrow(ctx context.Context, leaves []int, size, page 
 		return damaged(f.path, part, "its pages do not hold the %d rows that it should have", rows)
 	}
 	return nil
+}
+
+// records is arrow-go's reader of leaf columns.
+func (r *groupReader) records(ctx context.Context, a *arena, leaves []int, size, page int64) (_ pqarrow.RecordReader, err error) {
+	defer guard(r.file.path, rowGroup(r.g), &err)
+	reader, err := r.file.decoder(&until{ctx: ctx, in: r.file.input}, a, size, max(page, 1))
+	if err != nil {
+		return nil, err
+	}
+	return reader.GetRecordReader(ctx, leaves, []int{r.g})
+}
+
+// record is the next record, or io.EOF.
+func (r *groupReader) record(records pqarrow.RecordReader) (_ arrow.RecordBatch, err error) {
+	defer guard(r.file.path, rowGroup(r.g), &err)
+	return records.Read()
+}
+
+// named is an error of arrow-go's with the name of a column: it does not say which of
+// several is wrong, so each is tried alone.
+func (r *groupReader) named(ctx context.Context, err error, size, page int64) error {
+	err = inFile(r.file.path, rowGroup(r.g), decoderError(err), ErrFormat)
+	var own *Error
+	if !errors.As(err, &own) || own.Name != "" || !errors.Is(err, ErrFormat) && !errors.Is(err, device.ErrUnsupported) {
+		return err
+	}
+	for k, c := range r.flat {
+		i := r.fields[k]
+		if c != nil || r.others.NumFields() > 1 && !r.fails(ctx, r.file.leaves[i], size, page) {
+			continue
+		}
+		one := *own
+		one.Name = r.file.schema.Field(i).Name
+		return &one
+	}
+	return err
+}
+
+// fails reports whether leaf columns cannot be read.
+func (r *groupReader) fails(ctx context.Context, leaves []int, size, page int64) bool {
+	a := newArena(r.from, largestBlock(r.file.size))
+	defer a.close()
+	records, err := r.records(ctx, a, leaves, size, page)
+	if err != nil {
+		return true
+	}
+	defer records.Release()
+	for {
+		rec, err := r.record(records)
+		if err != nil || rec.NumRows() == 0 {
+			return err != nil && !errors.Is(err, io.EOF)
+		}
+	}
 }
 
 // given are the columns of a record at the places of their fields.

@@ -29,6 +29,11 @@ func (c *chunkReader) turn(ctx context.Context) error {
 	}
 	if p.kind == pageDictionary {
 		c.dict = true
+		if c.plainly != nil {
+			if b, err = c.plainly(b); err != nil {
+				return err
+			}
+		}
 		return c.values.dictionary(b, p.values)
 	}
 	c.left = p.values
@@ -54,7 +59,10 @@ func (c *chunkReader) turn(ctx context.Context) error {
 func (c *chunkReader) begin(p *chunkPage, b []byte) error {
 	_, bools := c.values.(*boolValues)
 	switch p.encoding {
-	case encodingPlain:
+	case encodingPlain, encodingDeltaBinary, encodingDeltaLengths, encodingDeltaBytes:
+		if err := c.plain(p, &b); err != nil {
+			return err
+		}
 		c.body = pageValues{plain: b, average: int64(len(b))/max(p.values, 1) + 1}
 		return nil
 	case encodingRLE:

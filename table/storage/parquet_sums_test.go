@@ -35,7 +35,7 @@ func TestChecksums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := openParquet(filepath.Join("testdata", name))
+		f, err := openParquet(filepath.Join("testdata", name), ParquetReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

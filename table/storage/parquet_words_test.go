@@ -53,7 +53,7 @@ func wordsFile(t *testing.T, rows int, distinct []int, nullable bool, o ...parqu
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	p, err := openParquet(path)
+	p, err := openParquet(path, ParquetReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestWordsDamaged(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, err := openParquet(path)
+		f, err := openParquet(path, ParquetReadOptions{})
 		if err != nil {
 			continue
 		}

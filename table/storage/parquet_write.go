@@ -22,10 +22,12 @@ type ParquetOptions struct {
 
 // WriteParquet writes a table to a Parquet file, with statistics and with the
 // Arrow schema, so that the types come back as they were, but for times in
-// seconds, which Parquet has not got and which come back in milliseconds.
-// Durations, which it has not got either, are ErrUnsupported. The columns of row
-// groups are encoded in parallel; the file does not depend on the number of
-// processors. It replaces the file when all is written.
+// seconds, which Parquet has not got and which come back in milliseconds, and
+// for dictionaries, whose indices come back with 32 bits at least, and inside of
+// lists as their values. Durations, which it has not got either, and structs,
+// which cannot be read back yet, are ErrUnsupported. The columns of row groups are
+// encoded in parallel; the file does not depend on the number of processors. It
+// replaces the file when all is written.
 func WriteParquet(ctx context.Context, t *table.Table, path string, o ParquetOptions) error {
 	return writeTable(ctx, t, path, nil, o.sink)
 }
@@ -49,6 +51,9 @@ func (o ParquetOptions) sink(ctx context.Context, w io.Writer, path string, sche
 	for _, f := range schema.Fields() {
 		if f.Type.ID() == arrow.DURATION {
 			return nil, unsupported(path, f.Name, "columns of type %s in Parquet: cast it to int64", f.Type)
+		}
+		if hasStruct(f.Type) {
+			return nil, unsupported(path, f.Name, "columns of type %s in Parquet, which could not be read back: write Arrow IPC, or its fields as columns", f.Type)
 		}
 	}
 	rows := o.RowGroupRows

@@ -26,6 +26,9 @@ type PieceRead struct {
 // Begin prepares reading the named columns of piece i, in the order of the schema. It
 // reads nothing.
 func (p *Pieces) Begin(i int, columns []string) (*PieceRead, error) {
+	if columns == nil && p.more != nil {
+		return nil, p.more
+	}
 	want, err := project(p.name, p.schema, columns)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ import (
 type Pieces struct {
 	name       string
 	schema     *arrow.Schema
+	more       error // a file has columns that the first has not
 	pieces     []piece
 	compressed bool
 	files      []pieceFile
@@ -76,11 +77,17 @@ func OpenPieces(ctx context.Context, b *kernels.Backend, s table.Source) (_ *Pie
 	}()
 	switch s := s.(type) {
 	case *ParquetSource:
-		err = p.openParquet(ctx, b, s)
+		if err = p.openParquet(ctx, b, s); err == nil {
+			p.partition(s.hive, hostMemory(b))
+		}
 	case *IPCSource:
-		err = p.openIPC(ctx, b, s)
+		if err = p.openIPC(ctx, b, s); err == nil {
+			p.partition(s.hive, hostMemory(b))
+		}
 	case *CSVSource:
-		err = p.openCSV(ctx, b, s)
+		if err = p.openCSV(ctx, b, s); err == nil {
+			p.partition(s.hive, hostMemory(b))
+		}
 	default:
 		err = unsupported(s.Name(), "", "a source of %T has no pieces", s)
 	}

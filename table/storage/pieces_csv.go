@@ -16,11 +16,12 @@ import (
 type csvSpan struct {
 	span
 	line int64
+	cr   bool // lines end with carriage returns
 }
 
 // openCSV finds the blocks, and counts their records.
 func (p *Pieces) openCSV(ctx context.Context, b *kernels.Backend, s *CSVSource) (err error) {
-	if p.schema, err = s.Schema(ctx); err != nil {
+	if p.schema, err = s.inFiles(ctx); err != nil {
 		return err
 	}
 	if s.options.Lenient {
@@ -60,7 +61,7 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 		if at < 0 {
 			at = f.split.at - size
 		}
-		lines := csvSpan{span{at, size}, block.line}
+		lines := csvSpan{span{at, size}, block.line, f.split.cr.on}
 		at += size
 		rows, err := s.countRows(path, block, names)
 		if err != nil {
@@ -119,6 +120,7 @@ func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input,
 		scan.columns = append(scan.columns, csvColumn{name: name, number: i + 1, typ: typ, parser: parser, given: given})
 	}
 	if text := there.bytes(at.at, at.size); text != nil { // of which no column keeps anything
+		(&crLines{on: at.cr}).feed(text)
 		return scan.parse(in.path, csvBlock{text: text, line: at.line, lent: true}, emit)
 	}
 	text := make([]byte, at.size)
@@ -128,5 +130,6 @@ func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input,
 		}
 		return inFile(in.path, "", err, device.ErrUnavailable)
 	}
+	(&crLines{on: at.cr}).feed(text)
 	return scan.parse(in.path, csvBlock{text: text, line: at.line}, emit)
 }

@@ -29,10 +29,14 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 		if err := p.opened(f.input, 0, f.close); err != nil {
 			return err
 		}
+		columns := s.columns(f)
 		if p.schema == nil {
-			p.schema = f.schema
+			p.schema = columns
 		}
-		if err := sameColumns(path, p.schema, f.schema); err != nil {
+		if p.more == nil {
+			p.more = sameColumns(path, p.schema, columns, true)
+		}
+		if err := sameColumns(path, p.schema, columns, false); err != nil {
 			return err
 		}
 		for i := range f.batches {
@@ -96,14 +100,15 @@ func (f *ipcFile) head(i int) (h ipcHead, err error) {
 // ErrUnsupported, as they cannot be used where they lie, and so are files with
 // dictionaries; views are copied (see memory.Held). The caller releases
 // the table, and with it and all that was made of it go the mappings.
-func MapIPC(ctx context.Context, b *kernels.Backend, s *IPCSource, columns []string) (_ *table.Table, err error) {
-	if p := b.Device.Place(); !p.HostAccessible() {
+func MapIPC(ctx context.Context, backend *kernels.Backend, s *IPCSource, columns []string) (_ *table.Table, err error) {
+	if p := backend.Device.Place(); !p.HostAccessible() {
 		return nil, device.Errorf(device.ErrUnsupported, p.String(), "storage", "files are mapped into the host's memory")
 	}
 	if s.err != nil {
 		return nil, s.err
 	}
-	var want *arrow.Schema
+	var first, want, files *arrow.Schema // of the first file, and of what is wanted: all, and what is in the files
+	var keys []int
 	var chunks []*table.Batch
 	defer func() {
 		if err != nil {
@@ -118,14 +123,24 @@ func MapIPC(ctx context.Context, b *kernels.Backend, s *IPCSource, columns []str
 			return nil, err
 		}
 		if want == nil {
-			if want, err = project(path, m.schema, columns); err != nil {
+			first = m.schema
+			if want, err = project(path, s.hive.schema(first), columns); err != nil {
 				m.close()
 				return nil, err
 			}
+			files, keys = s.hive.split(want, first)
 		}
-		err = sameColumns(path, want, m.schema)
+		err = sameColumns(path, files, m.schema, false)
+		if err == nil && columns == nil {
+			err = sameColumns(path, first, m.schema, true)
+		}
 		for i := 0; err == nil && i < len(m.batches); i++ {
-			err = m.chunk(ctx, i, want, func(b *table.Batch) error {
+			err = m.chunk(ctx, i, files, func(b *table.Batch) (err error) {
+				if len(keys) > 0 {
+					if b, err = s.hive.of(path).with(hostMemory(backend), b, want, keys); err != nil {
+						return err
+					}
+				}
 				chunks = append(chunks, b)
 				return nil
 			})
@@ -135,7 +150,7 @@ func MapIPC(ctx context.Context, b *kernels.Backend, s *IPCSource, columns []str
 			return nil, err
 		}
 	}
-	t, err := table.NewTable(b, want, slices.Clone(chunks))
+	t, err := table.NewTable(backend, want, slices.Clone(chunks))
 	if err != nil {
 		chunks = nil // NewTable has released them
 	}

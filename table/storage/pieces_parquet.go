@@ -16,7 +16,7 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 	if s.err != nil {
 		return s.err
 	}
-	files, err := openFooters(ctx, s.paths)
+	files, err := openFooters(ctx, s.paths, s.options)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,10 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 		if p.schema == nil {
 			p.schema = f.schema
 		}
-		if err := sameColumns(path, p.schema, f.schema); err != nil {
+		if p.more == nil {
+			p.more = sameColumns(path, p.schema, f.schema, true)
+		}
+		if err := sameColumns(path, p.schema, f.schema, false); err != nil {
 			closeAll(files[i+1:])
 			return err
 		}
@@ -54,7 +57,7 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 // openFooters opens files and reads their footers, several at a time: of many small files
 // that takes as long as their rows. The error is that of the first file, in their order,
 // that has one; none is open then.
-func openFooters(ctx context.Context, paths []string) ([]*parquetFile, error) {
+func openFooters(ctx context.Context, paths []string, o ParquetReadOptions) ([]*parquetFile, error) {
 	files, errs := make([]*parquetFile, len(paths)), make([]error, len(paths))
 	var next atomic.Int64
 	var failed atomic.Bool // files that nobody has begun lie behind one that failed
@@ -67,7 +70,7 @@ func openFooters(ctx context.Context, paths []string) ([]*parquetFile, error) {
 					return
 				}
 				if errs[i] = canceled(ctx, paths[i]); errs[i] == nil {
-					files[i], errs[i] = openParquet(paths[i])
+					files[i], errs[i] = openParquet(paths[i], o)
 				}
 				if errs[i] != nil {
 					failed.Store(true)

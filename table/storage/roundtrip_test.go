@@ -35,11 +35,14 @@ var (
 		&arrow.Decimal128Type{Precision: 9, Scale: 2}, &arrow.Decimal128Type{Precision: 38, Scale: 10},
 		arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString, arrow.BinaryTypes.Binary, arrow.BinaryTypes.LargeBinary,
 	}
-	texts  = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: arrow.BinaryTypes.String}
-	lists  = arrow.ListOf(arrow.PrimitiveTypes.Int32)
-	nested = append(append([]arrow.DataType{}, flat...), arrow.FixedWidthTypes.Date64, texts, arrow.Null, arrow.FixedWidthTypes.Float16, lists,
+	texts = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: arrow.BinaryTypes.String}
+	// wideTexts have the indices that dictionaries of a stream are read with.
+	wideTexts = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	lists     = arrow.ListOf(arrow.PrimitiveTypes.Int32)
+	nested    = append(append([]arrow.DataType{}, flat...), arrow.FixedWidthTypes.Date64, texts, arrow.Null, arrow.FixedWidthTypes.Float16, lists,
 		arrow.LargeListOf(arrow.BinaryTypes.String), arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 			arrow.Field{Name: "b", Type: arrow.BinaryTypes.String, Nullable: true}))
+	streamed   = append(slices.DeleteFunc(slices.Clone(nested), func(t arrow.DataType) bool { return t == arrow.DataType(texts) }), wideTexts)
 	parquetToo = append(slices.DeleteFunc(slices.Clone(flat), noParquet), arrow.Null, arrow.FixedWidthTypes.Float16, lists, arrow.ListOf(arrow.BinaryTypes.String))
 )
 
@@ -287,10 +290,10 @@ func TestRoundTrip(t *testing.T) {
 		{"ipc file zstd", nested, func(w *table.Table, path string) error {
 			return storage.WriteIPC(ctx, w, path, storage.IPCOptions{Compression: storage.CompressionZstd})
 		}, nil},
-		{"ipc stream", nested, func(w *table.Table, path string) error {
+		{"ipc stream", streamed, func(w *table.Table, path string) error {
 			return storage.WriteIPC(ctx, w, path, storage.IPCOptions{Stream: true})
 		}, nil},
-		{"ipc stream lz4", nested, func(w *table.Table, path string) error {
+		{"ipc stream lz4", streamed, func(w *table.Table, path string) error {
 			return storage.WriteIPC(ctx, w, path, storage.IPCOptions{Stream: true, Compression: storage.CompressionLZ4})
 		}, nil},
 		{"csv", flat, func(w *table.Table, path string) error {
@@ -355,9 +358,9 @@ func TestOneColumn(t *testing.T) {
 // one dictionary a column.
 func TestDictionaries(t *testing.T) {
 	b := backend(t)
-	w := tableOf(t, b, 4, []arrow.DataType{texts}, 0.1, 3, 50, 2)
-	defer w.Release()
-	for _, name := range []string{"d.arrow", "d.arrows", "d.parquet"} {
+	for name, of := range map[string]arrow.DataType{"d.arrow": texts, "d.arrows": wideTexts, "d.parquet": wideTexts} {
+		w := tableOf(t, b, 4, []arrow.DataType{of}, 0.1, 3, 50, 2)
+		defer w.Release()
 		path := filepath.Join(t.TempDir(), name)
 		if err := storage.Write(context.Background(), w, path); err != nil {
 			t.Fatal(err)

@@ -83,8 +83,14 @@ func nearest(name string, s *arrow.Schema) string {
 }
 
 // sameColumns checks that a further file has the columns of the first, by
-// name and type, in any order.
-func sameColumns(path string, first, s *arrow.Schema) error {
+// name and type, in any order, and where all are read no others: nobody would see
+// that they are left out.
+func sameColumns(path string, first, s *arrow.Schema, all bool) error {
+	for _, f := range s.Fields() {
+		if all && len(first.FieldIndices(f.Name)) == 0 {
+			return &Error{Path: path, Name: f.Name, Kind: device.ErrMismatch, Text: "this file has this column and the first has not: say which columns to read, or put this file first"}
+		}
+	}
 	for _, f := range first.Fields() {
 		at := s.FieldIndices(f.Name)
 		if len(at) == 0 {

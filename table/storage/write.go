@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -204,6 +205,10 @@ type steady struct {
 // Write implements io.Writer.
 func (s *steady) Write(p []byte) (int, error) {
 	n, err := s.file.Write(p)
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		err = named.Err // of the file beside the target, whose path nobody gave
+	}
 	if s.since += n; err == nil && s.since >= syncEvery {
 		s.since = 0
 		err = s.file.Sync()
