@@ -60,6 +60,11 @@ func widen(ctx context.Context, b *kernels.Backend, s device.Stream, c *memory.C
 	if arrow.TypeEqual(c.Type(), to) {
 		return c.Retain(), nil
 	}
+	c, err := OnDevice(ctx, b, s, c)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Release()
 	p := memory.Parts{Type: c.Type().(*arrow.DictionaryType).IndexType, Len: c.Len(), Offset: c.Offset(), Nulls: c.NullCount(), Place: c.Place(),
 		Buffers: []*memory.Buffer{c.Buffer(0).Retain(), c.Buffer(1).Retain()}}
 	indices, err := memory.NewColumn(p)
@@ -74,6 +79,25 @@ func widen(ctx context.Context, b *kernels.Backend, s device.Stream, c *memory.C
 	defer cast.Release()
 	return memory.NewColumn(memory.Parts{Type: to, Len: cast.Len(), Offset: cast.Offset(), Nulls: cast.NullCount(), Place: cast.Place(),
 		Buffers: []*memory.Buffer{cast.Buffer(0).Retain(), cast.Buffer(1).Retain()}, Dictionary: c.Dictionary().Retain()})
+}
+
+// OnDevice is a column where a backend works: itself, or a copy, which is there when it
+// returns. The caller releases it.
+func OnDevice(ctx context.Context, b *kernels.Backend, s device.Stream, c *memory.Column) (*memory.Column, error) {
+	if c.Place() == b.Device.Place() || c.Place().HostAccessible() && b.Device.Place() == memory.Host {
+		return c.Retain(), nil
+	}
+	m := device.NewMover(s, b.Device.Memory())
+	defer m.Release()
+	there, err := m.Column(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Wait(ctx); err != nil {
+		there.Release()
+		return nil, err
+	}
+	return there, nil
 }
 
 // widenBatch is a batch with its dictionaries as a schema has them.

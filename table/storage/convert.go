@@ -32,7 +32,7 @@ func (a *arena) column(d arrow.ArrayData) (*memory.Column, error) {
 
 func (a *arena) columnOf(d arrow.ArrayData) (*memory.Column, error) {
 	if memory.IsView(d.DataType()) {
-		return memory.CopyViews(a.from, d)
+		return memory.CopyViews(a.bounded(), d)
 	}
 	t, err := memory.Held(d.DataType())
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *arena) columnOf(d arrow.ArrayData) (*memory.Column, error) {
 		return nil, err
 	}
 	if size, is := memory.FixedSize(d.DataType()); is {
-		offsets, err := memory.EvenOffsets(a.from, p.Offset+p.Len, size)
+		offsets, err := memory.EvenOffsets(a.bounded(), p.Offset+p.Len, size)
 		if err != nil {
 			return fail(err)
 		}
@@ -82,6 +82,10 @@ func (a *arena) columnOf(d arrow.ArrayData) (*memory.Column, error) {
 	}
 	return memory.NewColumn(p)
 }
+
+// bounded is what columns take memory from by numbers in the file: views, say, of which
+// many may show the same bytes.
+func (a *arena) bounded() memory.Allocator { return memory.NewLimited(a.from, a.most) }
 
 func (a *arena) buffer(b *arrowmem.Buffer) *memory.Buffer {
 	if b == nil {

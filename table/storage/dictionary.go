@@ -85,8 +85,17 @@ func oneDictionary(ctx context.Context, t *table.Table, path string) (_ *table.T
 // number: a table sees to that.
 func unify(ctx context.Context, t *table.Table, s device.Stream, columns [][]*memory.Column, i int) error {
 	var parts []*memory.Column
+	defer func() {
+		for _, p := range parts {
+			p.Release()
+		}
+	}()
 	for _, chunk := range columns {
-		parts = append(parts, chunk[i])
+		there, err := table.OnDevice(ctx, t.Backend(), s, chunk[i])
+		if err != nil {
+			return err
+		}
+		parts = append(parts, there)
 	}
 	whole, err := t.Backend().Concat(ctx, s, parts)
 	if err != nil {

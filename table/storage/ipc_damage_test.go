@@ -410,3 +410,35 @@ func TestIPCGrows(t *testing.T) {
 		got.Release()
 	}
 }
+
+// TestIPCMultiplied reads columns whose values are many times what is in the file: views of
+// the same bytes, and lists of a fixed size whose items take none.
+func TestIPCMultiplied(t *testing.T) {
+	b := countedBackend(t)
+	long := bytes.Repeat([]byte("x"), 1<<20)
+	var views []byte
+	for range 2000 {
+		views = binary.LittleEndian.AppendUint32(views, uint32(len(long)))
+		views = append(views, "xxxx\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	}
+	nothing := array.NewNull(1 << 28)
+	defer nothing.Release()
+	lists := arrow.FixedSizeListOf(1, arrow.Null)
+	for name, d := range map[string]arrow.ArrayData{
+		"views": array.NewData(arrow.BinaryTypes.StringView, 2000, []*arrowmem.Buffer{nil, arrowmem.NewBufferBytes(views), arrowmem.NewBufferBytes(long)}, nil, 0, 0),
+		"lists": array.NewData(lists, 1<<28, []*arrowmem.Buffer{nil}, []arrow.ArrayData{nothing.Data()}, 0, 0),
+	} {
+		column := array.MakeFromData(d)
+		rec := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "c", Type: d.DataType()}}, nil), []arrow.Array{column}, int64(column.Len()))
+		path := filepath.Join(t.TempDir(), name+".arrow")
+		if err := os.WriteFile(path, ipcBytes(t, rec, false), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rec.Release()
+		column.Release()
+		_, err := Read(context.Background(), b, IPC(path), ReadOptions{})
+		if !errors.Is(err, device.ErrOutOfMemory) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), `"c"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -11,7 +11,8 @@ import (
 
 // IPCOptions say how Arrow IPC is written.
 type IPCOptions struct {
-	// Compression of the buffers: none by default.
+	// Compression of the buffers: none by default. Those of Zstandard have checksums,
+	// by which readers find damage; those of LZ4 have none.
 	Compression Compression
 	// Stream writes the streaming format, which has no footer: it can be read
 	// while it is written, but not in parallel, and its dictionaries may change.
