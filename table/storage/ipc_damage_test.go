@@ -184,7 +184,7 @@ func withChecksums(t *testing.T, whole []byte) []byte {
 // error must be what was written.
 func TestIPCFlips(t *testing.T) {
 	b := countedBackend(t)
-	rec := smallRecord(t, 40)
+	rec := smallRecord(t, 12)
 	defer rec.Release()
 	zstdStream := ipcBytes(t, rec, true, ipc.WithZstd())
 	for name, whole := range map[string][]byte{
