@@ -131,7 +131,7 @@ func (f *ipcFile) checkFirstSchema(fields []arrow.Field) error {
 	return nil
 }
 
-// checkLast looks that no batch follows those that the footer names.
+// checkLast looks that no batch or dictionary follows those that the footer names.
 func (f *ipcFile) checkLast() error {
 	end := int64(0)
 	for _, b := range append(append([]ipcBlock{}, f.dicts...), f.batches...) {
@@ -146,11 +146,16 @@ func (f *ipcFile) checkLast() error {
 		}
 		end = 16 + int64(len(message))
 	}
-	message, err := f.messageAt(end, ipcBatch)
-	if message != nil {
-		return damaged(f.path, "footer", "it does not name the record batch at offset %d", end)
+	for _, kind := range []int64{ipcDictionary, ipcBatch} {
+		message, err := f.messageAt(end, kind)
+		if err != nil {
+			return err
+		}
+		if message != nil {
+			return damaged(f.path, "footer", "it does not name the message at offset %d", end)
+		}
 	}
-	return err
+	return nil
 }
 
 // messageAt is the metadata of a message of a kind, which begins with the mark that

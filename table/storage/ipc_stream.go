@@ -136,6 +136,9 @@ func (m *ipcMessages) body(meta []byte, kind int64, buf *arrowmem.Buffer) (*arro
 		return buf, nil
 	}
 	b, err := bodyOf(meta, kind, int64(buf.Len()))
+	if err == nil {
+		err = b.ends(int64(buf.Len()))
+	}
 	if err == nil && kind == ipcBatch {
 		err = b.check(m.types)
 	}

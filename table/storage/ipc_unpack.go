@@ -139,6 +139,21 @@ func (b *ipcBody) checkFull(body []byte) error {
 	return nil
 }
 
+// ends looks that a body ends where its last buffer does, but for what pads it: in a stream
+// nothing else tells a damaged size, behind which messages would be passed over.
+func (b *ipcBody) ends(size int64) error {
+	end := int64(0)
+	for _, one := range b.buffers {
+		end = max(end, one.offset+one.size)
+	}
+	for _, line := range []int64{1, 8, 16, 32, 64} {
+		if size == (end+line-1)/line*line {
+			return nil
+		}
+	}
+	return fmt.Errorf("a body of %d bytes, of which the last buffer ends at %d", size, end)
+}
+
 // ipcColumns walks nodes and buffers as columns take them.
 type ipcColumns struct {
 	body               *ipcBody
