@@ -12,6 +12,18 @@ import (
 
 // bind adds the steps of e and returns its own.
 func (b *binder) bind(e *Expr) (int, error) {
+	i, err := b.steps(e)
+	for k := range b.bound.nodes {
+		if n := &b.bound.nodes[len(b.bound.nodes)-1-k]; n.of == nil {
+			n.of = e
+		} else {
+			break // those before it were bound already
+		}
+	}
+	return i, err
+}
+
+func (b *binder) steps(e *Expr) (int, error) {
 	switch e.kind {
 	case KindAlias:
 		return b.bind(e.args[0])
@@ -22,7 +34,7 @@ func (b *binder) bind(e *Expr) (int, error) {
 	}
 	args := make([]int, len(e.args))
 	for i, a := range e.args {
-		if e.op == OpIn && i > 0 && a.kind == KindLiteral { // one of many, no step
+		if e.op.isIn() && i > 0 && a.kind == KindLiteral { // one of many, no step
 			args[i] = noStep
 			continue
 		}
@@ -129,7 +141,7 @@ func (b *binder) typed(e *Expr, args []int) (int, error) {
 		return b.call(op, t, args...), nil
 	case op.isMatch():
 		return b.match(op, args)
-	case op == OpIn:
+	case op.isIn():
 		return b.in(e, args)
 	case op == OpApply:
 		return b.apply(e.name, args)
@@ -157,6 +169,7 @@ func (b *binder) decoded(i int) int {
 func (b *binder) arithmetic(op Op, args []int) (int, error) {
 	x, y := b.decoded(args[0]), b.decoded(args[1])
 	kop, _ := op.arithmetic()
+	x, y = b.written(x, y)
 	x, y = b.meet(x, y, false)
 	if kernels.NumberTypes.Has(b.typ(x).ID()) && kernels.NumberTypes.Has(b.typ(y).ID()) {
 		var err error
@@ -183,6 +196,12 @@ func (b *binder) compare(op Op, args []int) (int, error) {
 	if i, ok := b.unreachable(turned[kop], y, x); ok {
 		return i, nil
 	}
+	if i, ok := b.betweenDecimals(kop, x, y); ok {
+		return i, nil
+	}
+	if i, ok := b.betweenDecimals(turned[kop], y, x); ok {
+		return i, nil
+	}
 	if t, ok := wholeType(valueType(b.typ(x)), valueType(b.typ(y))); ok {
 		x, y = b.cast(b.decoded(x), t), b.cast(b.decoded(y), t)
 	}
@@ -198,16 +217,31 @@ func (b *binder) compare(op Op, args []int) (int, error) {
 	return b.call(op, boolean, x, y), nil
 }
 
+// written gives a literal beside a decimal the scale that it is written with: that
+// of the other would make results longer than they need to be.
+func (b *binder) written(x, y int) (int, int) {
+	for _, side := range [2][2]*int{{&x, &y}, {&y, &x}} {
+		v, lit := b.constant(*side[0])
+		if !lit || b.typ(*side[1]).ID() != arrow.DECIMAL128 {
+			continue
+		}
+		if own, ok := ownDecimal(v); ok {
+			*side[0] = b.literal(own)
+		}
+	}
+	return x, y
+}
+
 // meet gives a literal the type of what it meets, where it fits.
 func (b *binder) meet(x, y int, comparing bool) (int, int) {
 	vx, xLit := b.constant(x)
 	vy, yLit := b.constant(y)
 	switch {
-	case yLit && !xLit:
+	case yLit && !xLit && (comparing || vy.Type().ID() != arrow.DECIMAL128):
 		if v, ok := adapt(vy, valueType(b.typ(x)), comparing); ok {
 			return x, b.literal(v)
 		}
-	case xLit && !yLit:
+	case xLit && !yLit && (comparing || vx.Type().ID() != arrow.DECIMAL128):
 		if v, ok := adapt(vx, valueType(b.typ(y)), comparing); ok {
 			return b.literal(v), y
 		}
@@ -308,6 +342,9 @@ func (b *binder) in(e *Expr, args []int) (int, error) {
 		if _, fits := adapt(v, t, true); fits {
 			continue
 		}
+		if _, _, number := exactDecimal(v); number && t.ID() == arrow.DECIMAL128 && v.Type().ID() != arrow.STRING {
+			continue // a value that no value of t equals
+		}
 		wide, err := commonType(t, v.Type())
 		if err != nil {
 			return 0, err
@@ -318,13 +355,17 @@ func (b *binder) in(e *Expr, args []int) (int, error) {
 		t = wide
 	}
 	x = b.widen(x, t)
-	set := list[:0]
+	set, null := list[:0], false
 	for _, v := range list {
+		if e.op == OpAmong && !v.Valid() {
+			null = true
+			continue
+		}
 		if v, fits := adapt(v, t, true); fits {
 			set = append(set, v)
 		}
 	}
-	return b.add(node{kind: KindCall, op: OpIn, typ: boolean, args: []int{x}, set: set}), nil
+	return b.add(node{kind: KindCall, op: e.op, typ: boolean, args: []int{x}, set: set, null: null}), nil
 }
 
 // match binds a search for a literal in texts.

@@ -23,9 +23,11 @@ type node struct {
 	typ    arrow.DataType
 	args   []int
 	set    []kernels.Scalar // of an "in": what is looked for
+	null   bool             // of OpAmong: null is among the values
 	wrap   bool             // of a cast: values that do not fit are rounded
 	fn     *kernels.Function
-	uses   int // by other steps, and as results
+	uses   int   // by other steps, and as results
+	of     *Expr // what it was bound for, which errors name
 }
 
 // Bound is one or more expressions with their types found, for columns of one
@@ -147,7 +149,7 @@ func (b *binder) add(n node) int {
 func (b *binder) appendKey(key []byte, n node) []byte {
 	key = append(key, byte(n.kind), byte(n.op), byte(int(n.op)>>8))
 	key = strconv.AppendInt(key, int64(n.column), 10)
-	key = append(strconv.AppendBool(append(key, ' '), n.wrap), ' ')
+	key = append(strconv.AppendBool(append(key, ' '), n.wrap || n.null), ' ')
 	for _, a := range n.args {
 		key = append(strconv.AppendInt(key, int64(a), 10), ',')
 	}

@@ -169,6 +169,16 @@ func (e *Expr) In(values ...any) *Expr {
 	return call(OpIn, args...)
 }
 
+// Among is SQL's in: true where e equals one of the values; null where e is null, or
+// where none equals it and null is among them; else false. The values are literals.
+func (e *Expr) Among(values ...any) *Expr {
+	args := []*Expr{e}
+	for _, v := range values {
+		args = append(args, of(v))
+	}
+	return call(OpAmong, args...)
+}
+
 // And is Kleene's and: false where either is false, else null where either is.
 func (e *Expr) And(v any) *Expr { return call(OpAnd, e, of(v)) }
 

@@ -103,7 +103,7 @@ func (e *evaluation) constants(ctx context.Context) error {
 			e.known[i] = &e.bound.nodes[i].value
 			continue
 		}
-		if n.op == OpIn && n.kind == KindCall {
+		if n.kind == KindCall && n.op.isIn() {
 			if err := e.set(ctx, i, n); err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (e *evaluation) constants(ctx context.Context) error {
 		}
 		c, err := e.one(ctx, i, args)
 		if err != nil {
-			return err
+			return n.named(err)
 		}
 		v, err := e.backend.Scalar(ctx, e.stream, c, 0)
 		c.Release()
@@ -131,6 +131,14 @@ func (e *evaluation) constants(ctx context.Context) error {
 		e.known[i] = &v
 	}
 	return nil
+}
+
+// named puts the expression to the error of a value that is refused.
+func (n node) named(err error) error {
+	if n.of == nil || !errors.Is(err, device.ErrValue) {
+		return err
+	}
+	return fmt.Errorf("%s%s: %w", n.of, at(n.of), err)
 }
 
 // set builds the set of an "in".
@@ -191,7 +199,7 @@ func (e *evaluation) eval(ctx context.Context, rows int64, columns []*memory.Col
 			}
 		}
 		if values[i], err = e.step(ctx, i, rows, args); err != nil {
-			return nil, err
+			return nil, n.named(err)
 		}
 		for _, a := range n.args {
 			if uses[a]--; uses[a] == 0 {

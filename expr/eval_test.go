@@ -133,6 +133,12 @@ var cases = []struct {
 		return kernels.Int64(v % 3)
 	}},
 	{"s in ('a', 'b') and a is not null", func(r row) kernels.Scalar {
+		if r.s == nil && r.a != nil {
+			return null()
+		}
+		return kernels.Bool(r.s != nil && (*r.s == "a" || *r.s == "b") && r.a != nil)
+	}},
+	{"is_in(s, 'a', 'b') and a is not null", func(r row) kernels.Scalar {
 		return kernels.Bool(r.s != nil && (*r.s == "a" || *r.s == "b") && r.a != nil)
 	}},
 	{"if_else(a < 3, s, 'none')", func(r row) kernels.Scalar {

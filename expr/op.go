@@ -63,6 +63,7 @@ const (
 	OpStartsWith
 	OpEndsWith
 	OpIn    // value, literal, literal, …: never null
+	OpAmong // the same as SQL's in: null where the value is null, or where none equals it and null is among them
 	OpApply // the user's function Name of Args: null where one of them is
 	opCount
 )
@@ -134,7 +135,8 @@ var ops = [opCount]opInfo{
 	OpEndsWith: {"ends_with", asFunction, levelAtom, 2, 2},
 
 	OpCoalesce: {"coalesce", asFunction, levelAtom, 1, -1}, OpIfElse: {"if_else", asFunction, levelAtom, 3, 3},
-	OpCase: {"case", asSpecial, levelAtom, 3, -1}, OpIn: {"in", asSpecial, levelCompare, 2, -1}, OpApply: {"apply", asSpecial, levelAtom, 1, -1},
+	OpCase: {"case", asSpecial, levelAtom, 3, -1}, OpIn: {"is_in", asFunction, levelAtom, 2, -1},
+	OpAmong: {"in", asSpecial, levelCompare, 2, -1}, OpApply: {"apply", asSpecial, levelAtom, 1, -1},
 }
 
 // String is the operator or function name in text.
@@ -150,6 +152,7 @@ func (o Op) isCompare() bool    { return o >= OpEq && o <= OpGe }
 func (o Op) isLogic() bool      { return o >= OpAnd && o <= OpAndNot }
 func (o Op) isUnary() bool      { return o >= OpNeg && o <= OpRound }
 func (o Op) isMatch() bool      { return o >= OpContains && o <= OpEndsWith }
+func (o Op) isIn() bool         { return o == OpIn || o == OpAmong }
 func (o Op) isTemporal() bool   { return o >= OpYear && o <= OpDayOfYear }
 
 // arithmetic is the kernel's operation, and whether it is checked.

@@ -20,7 +20,7 @@ import (
 // int8 '5'; case when … then … else … end; cast(x as float64); functions: abs,
 // sign, sqrt, exp, ln, floor, ceil, trunc, round, year, month, day, hour, minute,
 // second, day_of_week, day_of_year, contains, starts_with, ends_with, coalesce,
-// fill_null, if_else, is_null, is_not_null, is_nan, and_not, add_checked and its like. "as name" may end it.
+// fill_null, if_else, is_in, is_null, is_not_null, is_nan, and_not, add_checked and its like. "as name" may end it.
 //
 // The tree equals that of the builder. Errors are *ParseError or say the place.
 func Parse(text string) (*Expr, error) {
@@ -222,7 +222,7 @@ func (p *parser) in(e *Expr, pos Pos) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.placed(call(OpIn, append([]*Expr{e}, list...)...), pos)
+	return p.placed(call(OpAmong, append([]*Expr{e}, list...)...), pos)
 }
 
 func (p *parser) between(e *Expr, pos Pos) (*Expr, error) {

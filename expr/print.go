@@ -81,7 +81,7 @@ func (e *Expr) printCall(b *strings.Builder) {
 	case e.op == OpApply:
 		b.WriteString(e.name + "(")
 		printList(b, e.args)
-	case e.op == OpIn:
+	case e.op == OpAmong:
 		e.args[0].print(b, levelCompare+1)
 		b.WriteString(" in (")
 		printList(b, e.args[1:])

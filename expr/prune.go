@@ -66,7 +66,7 @@ func (p *pruner) truth(i int) truth {
 			return truth{null, value, false}
 		}
 		return truth{value, null, false}
-	case n.op == OpIn:
+	case n.op.isIn():
 		return p.in(n)
 	}
 	return anything
@@ -184,9 +184,9 @@ func (p *pruner) in(n node) truth {
 	r, ok := p.known(n.args[0])
 	t := p.bound.nodes[n.args[0]].typ
 	if !ok {
-		return truth{true, true, false}
+		return truth{true, true, n.op == OpAmong}
 	}
-	out := truth{isFalse: true}
+	out := truth{isFalse: true, isNull: n.op == OpAmong}
 	for _, v := range n.set {
 		if out.isTrue {
 			break

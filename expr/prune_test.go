@@ -78,7 +78,7 @@ func TestMayBeTrue(t *testing.T) {
 	for text, want := range map[string]bool{
 		"delay > 20": false, "delay >= 20": true, "delay > 19.5": true, "delay < -5": false, "delay = 21": false,
 		"delay > 20 or origin = 'C'": true, "delay > 20 and late": false, "late": true, "delay is null": false,
-		"origin is null": true, "origin in ('A', 'E')": false, "origin in ('A', null)": true, "not delay <= 20": false,
+		"origin is null": true, "origin in ('A', 'E')": false, "is_in(origin, 'A', null)": true, "origin in ('A', null)": false, "not origin in ('C')": true, "not delay <= 20": false,
 		"speed <> 1": true, "speed > 1": false, "delay > 1000000": false, "distance > 5": true, "origin > 'D'": false,
 	} {
 		if got := mustBind(t, text, flights).MayBeTrue(ranges); got != want {

@@ -36,6 +36,8 @@ func (e *evaluation) step(ctx context.Context, i int, rows int64, args []kernels
 		return k.IsNull(ctx, s, kernels.NullTest(op-OpIsNull), args[0].(*memory.Column))
 	case OpIn:
 		return e.sets[i].IsIn(ctx, s, args[0].(*memory.Column))
+	case OpAmong:
+		return e.among(ctx, i, args[0].(*memory.Column))
 	case OpApply:
 		return k.Apply(ctx, s, n.fn, args)
 	case OpIfElse:
@@ -45,6 +47,29 @@ func (e *evaluation) step(ctx context.Context, i int, rows int64, args []kernels
 	default:
 		return e.cases(ctx, n, rows, args)
 	}
+}
+
+// among is the answer of SQL's in to whether values are in the set of step i.
+func (e *evaluation) among(ctx context.Context, i int, c *memory.Column) (*memory.Column, error) {
+	found, err := e.sets[i].IsIn(ctx, e.stream, c)
+	if err != nil {
+		return nil, err
+	}
+	unknown := kernels.Null(boolean)
+	if e.bound.nodes[i].null { // what was not found may equal the null
+		defer found.Release()
+		return e.backend.IfElse(ctx, e.stream, found, kernels.Bool(true), unknown)
+	}
+	if !c.MayHaveNulls() {
+		return found, nil
+	}
+	defer found.Release()
+	value, err := e.backend.IsNull(ctx, e.stream, kernels.IsValidTest, c)
+	if err != nil {
+		return nil, err
+	}
+	defer value.Release()
+	return e.backend.IfElse(ctx, e.stream, value, found, unknown)
 }
 
 // column is a Datum as a column that the caller releases.

@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -47,10 +48,15 @@ func adapt(v kernels.Scalar, t arrow.DataType, comparing bool) (kernels.Scalar, 
 		return floatToInt(v.Float64(), t, comparing)
 	case kernels.FloatTypes.Has(to) && kernels.NumberTypes.Has(from):
 		return toFloat(v, t)
-	case to == arrow.DECIMAL128 && kernels.NumberTypes.Has(from):
-		d := t.(*arrow.Decimal128Type)
-		n, ok := parseDecimal(valueText(v), d.Precision, d.Scale)
-		return kernels.Decimal(t, n), ok
+	case to == arrow.DECIMAL128 && (kernels.NumberTypes | kernels.DecimalTypes).Has(from):
+		return asDecimalOf(v, t.(*arrow.Decimal128Type))
+	case comparing && kernels.IntegerTypes.Has(to) && from == arrow.DECIMAL128:
+		n, exact := floorAt(v.Decimal().BigInt(), v.Type().(*arrow.Decimal128Type).Scale, 0)
+		low, high := integerRange(t)
+		fits := exact && n.Cmp(big.NewInt(low)) >= 0 && n.Cmp(new(big.Int).SetUint64(high)) <= 0
+		return kernels.Int(t, int64(new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64())), fits
+	case comparing && kernels.FloatTypes.Has(to) && from == arrow.DECIMAL128:
+		return kernels.Float(t, v.Decimal().ToFloat64(v.Type().(*arrow.Decimal128Type).Scale)), true
 	case to == arrow.TIMESTAMP || to == arrow.DATE64 || to == arrow.DURATION:
 		return rescale(v, t)
 	}

@@ -37,9 +37,9 @@ func symbol(op int, names ...string) string {
 
 // ArithmeticOptions choose between wrapping and checked arithmetic.
 type ArithmeticOptions struct {
-	// Checked makes an integer, temporal or decimal overflow an ErrValue that
-	// names the row. Without it integers and temporal values wrap at their
-	// width, decimals at 128 bits.
+	// Checked makes an integer or temporal overflow an ErrValue that names the
+	// row. Without it integers and temporal values wrap at their width. Decimals
+	// are always checked.
 	Checked bool
 }
 
@@ -57,7 +57,9 @@ type ArithmeticFunc func(ctx context.Context, s device.Stream, op ArithmeticOp, 
 //     precision max(p1-s1, p2-s2) + scale + 1; Multiply s1+s2 and p1+p2+1;
 //     Divide max(4, s1+p2-s2+1) and p1-s1+s2+scale. Modulo, which Arrow has not
 //     got, has max(s1, s2) and min(p1-s1, p2-s2)+scale, as in SQL Server. A
-//     precision above 38 becomes 38, and what does not fit is an overflow; a
+//     precision above 38 becomes 38, and what does not fit is an overflow. The
+//     scale stays, but of Divide, which cuts digits off in any case: as in SQL
+//     Server it shrinks to what the whole digits leave of 38, to 6 at least. A
 //     scale outside of [0, 38] is an ErrUnsupported.
 //   - timestamp - timestamp of one unit, both with or both without zone, is a
 //     duration of that unit; so is time - time. date32 - date32 is a duration
@@ -102,8 +104,11 @@ func decimalArithmetic(op ArithmeticOp, a, b *arrow.Decimal128Type) (arrow.DataT
 		s = a.Scale + b.Scale
 		p = a.Precision + b.Precision + 1
 	case Divide:
-		s = max(4, a.Scale+b.Precision-b.Scale+1)
-		p = a.Precision - a.Scale + b.Scale + s
+		whole := a.Precision - a.Scale + b.Scale
+		if s = max(4, a.Scale+b.Precision-b.Scale+1); whole+s > DecimalDigits {
+			s = max(DecimalDigits-whole, min(s, 6))
+		}
+		p = whole + s
 	case Modulo:
 		s = max(a.Scale, b.Scale)
 		p = min(a.Precision-a.Scale, b.Precision-b.Scale) + s
@@ -186,9 +191,11 @@ func (b *Backend) Arithmetic(ctx context.Context, s device.Stream, op Arithmetic
 	if err != nil {
 		return nil, err
 	}
-	if _, err = ArithmeticType(op, x.Type(), y.Type()); err != nil {
+	t, err := ArithmeticType(op, x.Type(), y.Type())
+	if err != nil {
 		return nil, err
 	}
+	o.Checked = o.Checked || t.ID() == arrow.DECIMAL128
 	e := b.Set.Arithmetic
 	if err = b.admit(ctx, s, call, e.Func != nil, e.Types, cols...); err != nil {
 		return nil, err

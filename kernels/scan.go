@@ -37,8 +37,7 @@ type ScanOptions struct {
 	// KeepNulls makes every row from the first null on null; without it a null
 	// row is null and the scan goes on over it.
 	KeepNulls bool
-	// Checked makes integer or decimal overflow an ErrValue that names the first
-	// row whose result does not fit. With Exclusive the last value, which no
+	// Checked makes integer overflow an ErrValue that names the first row whose result does not fit. With Exclusive the last value, which no
 	// result has, does not count.
 	Checked bool
 }
@@ -49,7 +48,7 @@ type ScanOptions struct {
 var ScanTypes = NumberTypes | DecimalTypes | TemporalTypes
 
 // ScanFunc is the running reduction of a column, in the column's own type.
-// Integers and decimals wrap unless Checked (a decimal as 128 bits).
+// Integers wrap unless Checked; decimals are always checked.
 // CumulativeMin and CumulativeMax pass over NaNs; the result is NaN only until
 // there is something else.
 //
@@ -84,6 +83,7 @@ func (b *Backend) Scan(ctx context.Context, s device.Stream, op ScanOp, c *memor
 	if !op.Types().Has(c.Type().ID()) {
 		return nil, b.fail(device.ErrUnsupported, call, "%s of %s", op, c.Type())
 	}
+	o.Checked = o.Checked || DecimalTypes.Has(c.Type().ID())
 	return e.Func(ctx, s, op, c, o)
 }
 

@@ -70,8 +70,8 @@ func UnaryType(op UnaryOp, t arrow.DataType) (arrow.DataType, error) {
 }
 
 // Unary computes op of each value of c; nulls stay null. The result is of
-// UnaryType, whose errors it returns; with o.Checked what does not fit is an
-// ErrValue that names the row.
+// UnaryType, whose errors it returns; with o.Checked, and of decimals, what does
+// not fit is an ErrValue that names the row.
 func (b *Backend) Unary(ctx context.Context, s device.Stream, op UnaryOp, c *memory.Column, o ArithmeticOptions) (out *memory.Column, err error) {
 	const call = "unary"
 	defer b.guard(call, &err)
@@ -81,6 +81,7 @@ func (b *Backend) Unary(ctx context.Context, s device.Stream, op UnaryOp, c *mem
 	if _, err = UnaryType(op, c.Type()); err != nil {
 		return nil, err
 	}
+	o.Checked = o.Checked || c.Type().ID() == arrow.DECIMAL128
 	e := b.Set.Unary
 	if err = b.admit(ctx, s, call, e.Func != nil, e.Types, c); err != nil {
 		return nil, err
