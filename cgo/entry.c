@@ -561,6 +561,20 @@ int32_t volley_query_rename(const volley_query* query, const char* from, const c
   return go_volley_query_rename((uintptr_t)query, (char*)from, (char*)to, (uintptr_t*)out);
 }
 
+int32_t volley_query_with_columns(const volley_query* query, const char* const* names, const volley_expr* const* values, int64_t n, volley_query** out) {
+  if (vly_forked) return vly_fork_error("volley_query_with_columns");
+  if (!out) return vly_null_error("volley_query_with_columns", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_query_with_columns((uintptr_t)query, (char* *)names, (uintptr_t*)values, n, (uintptr_t*)out);
+}
+
+int32_t volley_query_rename_columns(const volley_query* query, const char* const* from, const char* const* to, int64_t n, volley_query** out) {
+  if (vly_forked) return vly_fork_error("volley_query_rename_columns");
+  if (!out) return vly_null_error("volley_query_rename_columns", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_query_rename_columns((uintptr_t)query, (char* *)from, (char* *)to, n, (uintptr_t*)out);
+}
+
 int32_t volley_query_join(const volley_query* left, const volley_query* right, const char* kind, const char* const* left_keys, const char* const* right_keys, int64_t count, const volley_join_options* options, volley_query** out) {
   if (vly_forked) return vly_fork_error("volley_query_join");
   if (!out) return vly_null_error("volley_query_join", "out");

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"unsafe"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/table"
@@ -130,6 +131,29 @@ func go_volley_query_with_column(h C.uintptr_t, name *C.char, value C.uintptr_t,
 	})
 }
 
+//export go_volley_query_with_columns
+func go_volley_query_with_columns(h C.uintptr_t, names **C.char, values *C.uintptr_t, n C.int64_t, out *C.uintptr_t) C.int32_t {
+	return derive("volley_query_with_columns", h, out, func(q *table.Query) (*table.Query, error) {
+		all, err := expressions("values", values, n)
+		if err != nil {
+			return nil, err
+		}
+		if names != nil {
+			for i, c := range unsafe.Slice(names, len(all)) {
+				if c == nil {
+					continue
+				}
+				name, err := text("names", c)
+				if err != nil {
+					return nil, err
+				}
+				all[i] = all[i].As(name)
+			}
+		}
+		return q.WithColumns(anys(all)...), nil
+	})
+}
+
 //export go_volley_query_drop
 func go_volley_query_drop(h C.uintptr_t, names **C.char, n C.int64_t, out *C.uintptr_t) C.int32_t {
 	return derive("volley_query_drop", h, out, func(q *table.Query) (*table.Query, error) {
@@ -147,6 +171,28 @@ func go_volley_query_rename(h C.uintptr_t, from, to *C.char, out *C.uintptr_t) C
 		}
 		after, err := text("to", to)
 		return q.Rename(before, after), err
+	})
+}
+
+//export go_volley_query_rename_columns
+func go_volley_query_rename_columns(h C.uintptr_t, from, to **C.char, n C.int64_t, out *C.uintptr_t) C.int32_t {
+	return derive("volley_query_rename_columns", h, out, func(q *table.Query) (*table.Query, error) {
+		before, err := texts("from", from, n)
+		if err != nil {
+			return nil, err
+		}
+		after, err := texts("to", to, n)
+		if err != nil {
+			return nil, err
+		}
+		names := map[string]string{}
+		for i, name := range before {
+			if _, twice := names[name]; twice {
+				return nil, mismatch("column %q is renamed twice", name)
+			}
+			names[name] = after[i]
+		}
+		return q.RenameColumns(names), nil
 	})
 }
 

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
@@ -130,12 +131,31 @@ func (q *Query) WithColumn(name string, v any) *Query {
 	if err != nil {
 		err = fmt.Errorf("column %q: %w", name, err)
 	}
-	return q.then(&editNode{in: q.plan, add: &named{name, e}}, err)
+	return q.then(&editNode{in: q.plan, add: []named{{name, e}}}, err)
+}
+
+// WithColumns adds columns, or replaces those of their names: expressions, whose
+// name is their alias or text. All see the columns as they were:
+// WithColumns(Col("a").As("b"), Col("b").As("a")) swaps two.
+func (q *Query) WithColumns(items ...any) *Query {
+	var list []named
+	for _, it := range items {
+		e, err := columnOrExpr(it)
+		if err != nil {
+			return q.then(nil, fmt.Errorf("with columns: %w", err))
+		}
+		list = append(list, named{nameOf(e), e})
+	}
+	return q.then(&editNode{in: q.plan, add: list}, nil)
 }
 
 // Rename gives a column another name.
-func (q *Query) Rename(from, to string) *Query {
-	return q.then(&editNode{in: q.plan, from: from, to: to}, nil)
+func (q *Query) Rename(from, to string) *Query { return q.RenameColumns(map[string]string{from: to}) }
+
+// RenameColumns gives columns other names, all at once: {"a": "b", "b": "a"} swaps
+// two.
+func (q *Query) RenameColumns(to map[string]string) *Query {
+	return q.then(&editNode{in: q.plan, rename: maps.Clone(to)}, nil)
 }
 
 // Drop leaves out columns.

@@ -2,9 +2,11 @@ package table
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/volley-go/volley/expr"
@@ -173,5 +175,37 @@ func randomChain(r *rand.Rand) func(q *Query, fused bool) *Query {
 			}
 		}
 		return q
+	}
+}
+
+// TestEditsAreAllAtOnce: what one call adds or renames is of the columns as they
+// were.
+func TestEditsAreAllAtOnce(t *testing.T) {
+	b := testBackend(t)
+	table, err := New(b, Column("a", []int64{1, 2}), Column("b", []int64{3, 4}), Column("c", []int64{5, 6}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Release()
+	q := From(table)
+	equalRows(t, "swapped", collect(t, q.WithColumns(expr.Col("b").As("a"), expr.Col("a").As("b"))), []string{"3|1|5", "4|2|6"})
+	equalRows(t, "new ones", collect(t, q.WithColumns(expr.Col("a").Add(1).As("a"), expr.Col("a").Add(10).As("d"), "b")), []string{"2|3|5|11", "3|4|6|12"})
+	for want, to := range map[string]map[string]string{"b a c": {"a": "b", "b": "a"}, "b c a": {"a": "b", "b": "c", "c": "a"}, "x b c": {"a": "x"}, "a b c": {}} {
+		out, err := q.RenameColumns(to).Collect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(fieldNames(out.Schema()), " "); got != want {
+			t.Errorf("%v: %s", to, got)
+		}
+		equalRows(t, "renamed", shown(out), []string{"1|3|5", "2|4|6"})
+		out.Release()
+	}
+	for what, bad := range map[string]*Query{
+		`"a" is given twice`: q.WithColumns(expr.Col("b").As("a"), expr.Col("c").As("a")), `"b"`: q.Rename("a", "b"), `"nix"`: q.RenameColumns(map[string]string{"nix": "x"}),
+	} {
+		if _, err := bad.Collect(context.Background()); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }

@@ -422,6 +422,11 @@ VOLLEY_API int32_t volley_query_select(const volley_query* query, const volley_e
 VOLLEY_API int32_t volley_query_with_column(const volley_query* query, const char* name, const volley_expr* value, volley_query** out);
 VOLLEY_API int32_t volley_query_drop(const volley_query* query, const char* const* names, int64_t count, volley_query** out);
 VOLLEY_API int32_t volley_query_rename(const volley_query* query, const char* from, const char* to, volley_query** out);
+/* Further columns, or others in place of those of their names; all values see the query's columns as they are. names, or one of them, may be NULL: that
+   value has its alias or text as its name. */
+VOLLEY_API int32_t volley_query_with_columns(const volley_query* query, const char* const* names, const volley_expr* const* values, int64_t n, volley_query** out);
+/* Other names for columns, all at once, so that two can be swapped. */
+VOLLEY_API int32_t volley_query_rename_columns(const volley_query* query, const char* const* from, const char* const* to, int64_t n, volley_query** out);
 /* Joins: kind is inner, left, right, full, semi, anti or cross; count pairs of keys, names of columns. */
 VOLLEY_API int32_t volley_query_join(const volley_query* left, const volley_query* right, const char* kind, const char* const* left_keys,
                                      const char* const* right_keys, int64_t count, const volley_join_options* options, volley_query** out);

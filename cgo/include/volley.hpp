@@ -400,6 +400,20 @@ class query : public detail::handle<volley_query, volley_query_free> {
   query with_column(const std::string& name, const expr& value) const {
     return make([&](volley_query** q) { return volley_query_with_column(get(), name.c_str(), value.get(), q); });
   }
+  /* All values see the query's columns as they are. */
+  query with_columns(const std::vector<std::string>& names, const std::vector<std::string>& values) const {
+    if (names.size() != values.size()) throw std::invalid_argument("as many names as values");
+    std::vector<expr> all(values.begin(), values.end());
+    auto list = detail::handles<volley_expr>(all);
+    auto n = detail::pointers(names);
+    return make([&](volley_query** q) { return volley_query_with_columns(get(), n.data(), list.data(), list.size(), q); });
+  }
+  /* Renames from[i] to to[i], all at once. */
+  query rename(const std::vector<std::string>& from, const std::vector<std::string>& to) const {
+    if (from.size() != to.size()) throw std::invalid_argument("as many names before as after");
+    auto f = detail::pointers(from), t = detail::pointers(to);
+    return make([&](volley_query** q) { return volley_query_rename_columns(get(), f.data(), t.data(), static_cast<int64_t>(f.size()), q); });
+  }
   query join(const query& right, const std::string& kind, const std::vector<std::string>& left_keys, const std::vector<std::string>& right_keys) const {
     auto l = detail::pointers(left_keys), r = detail::pointers(right_keys);
     if (l.size() != r.size()) throw std::invalid_argument("as many keys on the left as on the right");

@@ -23,7 +23,7 @@ static void in_lists(const volley_expr* value) {
   char* text;
   OK(volley_expr_in(value, lists, 2, &e));
   OK(volley_expr_format(e, &text));
-  CHECK(strcmp(text, "amount in (3, -7, null)") == 0);
+  CHECK(strcmp(text, "is_in(amount, 3, -7, null)") == 0);
   volley_string_free(text);
   OK(volley_expr_free(e));
   FAILS(VOLLEY_MISMATCH, "lists[2] is NULL", volley_expr_in(value, lists, 3, &e));
@@ -84,6 +84,24 @@ static void test_operators(volley_query* all) {
   t = collect(q);
   CHECK(((const int64_t*)table_values(t, "key", "int64", 2))[1] == 1);
   OK(volley_table_free(t));
+
+  {
+    const char* both[] = {"key", "amount"};
+    const char* swapped[] = {"amount", "key"};
+    const char* twice[] = {"key", "key"};
+    const char* own[] = {"twice", NULL};
+    items[0] = parsed("key * 2");
+    items[1] = parsed("key + 1 as next");
+    OK(volley_query_with_columns(all, own, items, 2, &q));
+    OK(volley_query_rename_columns(q, both, swapped, 2, &next));
+    OK(volley_query_free(q));
+    t = collect(next);
+    CHECK(((const int64_t*)table_values(t, "twice", "int64", 4))[3] == 6);
+    CHECK(((const int64_t*)table_values(t, "next", "int64", 4))[3] == 4);
+    CHECK(((const int64_t*)table_values(t, "amount", "int64", 4))[3] == 3);
+    OK(volley_table_free(t));
+    FAILS(VOLLEY_MISMATCH, "renamed twice", volley_query_rename_columns(all, twice, swapped, 2, &next));
+  }
 
   items[0] = parsed("key * 2 as twice");
   items[1] = column("name");

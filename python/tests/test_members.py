@@ -82,5 +82,5 @@ def test_what_no_list_is_made_of() -> None:
 
 
 def test_text_of_the_expression() -> None:
-    assert str(col("v").is_in(list(range(SHORT)))) == f"v in ({', '.join(map(str, range(SHORT)))})"
-    assert str(col("v").is_in([1, 2])) == "v in (1, 2)"
+    assert str(col("v").is_in(list(range(SHORT)))) == f"is_in(v, {', '.join(map(str, range(SHORT)))})"
+    assert str(col("v").is_in([1, 2])) == "is_in(v, 1, 2)"

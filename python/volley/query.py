@@ -75,11 +75,16 @@ class Query(Handle):
         return Query(make("volley_query_select", self, handles(all_), len(all_)))
 
     def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Query:
-        """With further columns, or others in place of those of their names. An expression without ``alias`` has the name of its text."""
-        q = self
-        for name, value in [*((_name(i), i) for i in _flat(items)), *named.items()]:
-            q = Query(make("volley_query_with_column", q, encode(name), lit(value)))
-        return q
+        """With further columns, or others in place of those of their names. All expressions see the columns as they were; one without ``alias``
+        has the name of its text.
+
+        >>> Table({"a": [1], "b": [2]}).with_columns(a=col("b"), b=col("a")).to_pydict()
+        {'a': [2], 'b': [1]}
+        """
+        given: list[tuple[str | None, Any]] = [*((None, _column(i)) for i in _flat(items)), *named.items()]
+        values = [lit(value) for _, value in given]
+        names = (ctypes.c_char_p * max(1, len(given)))(*[None if name is None else encode(name) for name, _ in given])
+        return Query(make("volley_query_with_columns", self, names, handles(values), len(values)))
 
     with_column = with_columns
 
@@ -97,15 +102,12 @@ class Query(Handle):
         return Query(make("volley_query_drop", self, texts(names), len(names)))
 
     def rename(self, mapping: Mapping[str, str]) -> Query:
-        """With other names for columns.
+        """With other names for columns, all at once: ``{"a": "b", "b": "a"}`` swaps two.
 
         >>> Table({"a": [1]}).rename({"a": "b"}).columns
         ['b']
         """
-        q = self
-        for before, after in mapping.items():
-            q = Query(make("volley_query_rename", q, encode(before), encode(after)))
-        return q
+        return Query(make("volley_query_rename_columns", self, texts(list(mapping)), texts(list(mapping.values())), len(mapping)))
 
     def join(self, other: Query | Table, on: str | Sequence[str] | None = None, how: str = "inner", *, left_on: str | Sequence[str] | None = None,
              right_on: str | Sequence[str] | None = None, suffix: str = "_right", nulls_equal: bool = False, maintain_order: bool = True) -> Query:  # fmt: skip
@@ -298,11 +300,6 @@ def _column(item: Any) -> Expr:
         why = "an aggregate, for agg" if isinstance(item, Agg) else f"neither: a constant is lit({item!r})" if isinstance(item, (int, float)) else "neither"
         raise TypeError(say(f"the name of a column or an expression is wanted, and {shown(item)} is {why}", item))
     return item
-
-
-def _name(e: Expr) -> str:
-    text = str(e)
-    return text.rsplit(" as ", 1)[1].strip('"') if " as " in text and not text.endswith(")") else text
 
 
 class _Orders:
