@@ -17,11 +17,14 @@ const (
 	// wholeLeast is how many right rows there must be: a table of fewer stays in
 	// the caches, and rows find their partners there faster than they are moved.
 	wholeLeast = 1 << 18
-	// wholeClose is how many there must be where keys are close to each other and
-	// some come twice: an array over their range of fewer stays in the caches. Where
-	// none comes twice the array is read once for each left row, unless the backend
+	// wholeClose is how many there must be in left order where keys are close to each
+	// other and some come twice: an array over their range of fewer stays in the
+	// caches. In any order they are joined whole from wholeLeast on, which takes half
+	// to two thirds of the time, unless a key comes wholeOften times. Where none comes
+	// twice the array is read once for each left row, unless the backend
 	// has a way that takes less time (kernels.Set.JoinsDistinct).
 	wholeClose = 1 << 22
+	wholeOften = 4
 	// wholeMost is how many times the right rows, which are held anyway, may be
 	// held of left rows.
 	wholeMost = 4
@@ -52,22 +55,27 @@ func (o *joinOp) wholeWay() wholeWay {
 	}
 	_, plain := o.leftKeys.ColumnOf(0)
 	_, also := o.rightKeys.ColumnOf(0)
-	switch {
-	case !plain || !also:
+	if !plain || !also {
 		return wholeNever
-	case !closeKeys(o.keys[0]):
+	}
+	span, rows := spanOf(o.keys[0]), uint64(o.build.rows)
+	if span > 2*rows { // keys are not close
 		return wholeAlways
 	}
 	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.rows), o.build.rows >= wholeClose
+	some := n.anyOrder && wholeOften*span > rows
 	switch {
-	case !distinct && !many:
+	case !distinct && !many && !some:
 		return wholeNever
 	case !repeatedKeys(o.keys[0]):
+		if !distinct && !many {
+			return wholeNever
+		}
 		if distinct {
 			return wholeDistinct
 		}
 		return wholeIfRepeated
-	case many:
+	case many || some:
 		return wholeAlways
 	}
 	return wholeNever
@@ -124,9 +132,9 @@ func (o *joinOp) startWhole(ctx context.Context, way wholeWay) (done bool, err e
 	return true, nil
 }
 
-// closeKeys guesses, by a sample, whether the range of whole numbers is no more
-// than twice as large as there are rows.
-func closeKeys(c *memory.Column) bool {
+// spanOf guesses, by a sample, how far whole numbers are from each other at most; 0
+// where all are null.
+func spanOf(c *memory.Column) uint64 {
 	const sample = 512
 	least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range int64(sample) {
@@ -134,7 +142,10 @@ func closeKeys(c *memory.Column) bool {
 			least, greatest = min(least, v.Int64()), max(greatest, v.Int64())
 		}
 	}
-	return least > greatest || uint64(greatest)-uint64(least) <= 2*uint64(c.Len())
+	if least > greatest {
+		return 0
+	}
+	return uint64(greatest) - uint64(least)
 }
 
 // repeatedKeys says whether a key comes twice in a sample, of 8 rows for each of

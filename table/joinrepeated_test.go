@@ -1,10 +1,13 @@
 package table
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -152,4 +155,66 @@ func joinsOfCloseKeys(t *testing.T, b *kernels.Backend, rows int64, leftKeys []i
 		}
 		right.Release()
 	}
+}
+
+// Close keys that come a few times are joined whole in any order, from as few rows on
+// as keys that are not close, with the same rows.
+func TestJoinOfCloseRepeatedKeys(t *testing.T) {
+	b := testBackend(t)
+	for _, times := range []int64{1, 2, 3, 2 * wholeOften} {
+		n := int64(wholeLeast + 1000)
+		k, w := make([]int64, n), make([]int64, n)
+		for i := range n {
+			k[i], w[i] = i*7919%n/times, i
+		}
+		right, err := New(b, Column("k", k), Column("w", w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := New(b, Column("k", k[:n/2]), Column("v", w[:n/2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := []Aggregate{Count(), Sum("k"), Sum("v"), Sum("w"), Sum(expr.Col("v").Mul(expr.Col("w")).Mod(1000003))}
+		ordered := collect(t, From(left).Join(From(right), Inner, Keys("k", "k")).Agg(all...))
+		equalRows(t, fmt.Sprintf("%d times", times), collect(t, From(left).Join(From(right), Inner, Keys("k", "k"), AnyOrder()).Agg(all...)), ordered)
+		left.Release()
+		right.Release()
+	}
+	key := oneColumn(t, b, int64(wholeLeast), func(i int64) int64 { return i / 2 })
+	defer key.Release()
+	for _, c := range []struct {
+		anyOrder bool
+		want     wholeWay
+	}{{true, wholeAlways}, {false, wholeNever}} {
+		if !b.Set.JoinsColumns([]*memory.Column{key}, false) {
+			continue
+		}
+		schema := arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil)
+		bound, err := expr.Col("k").Bind(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node := &joinNode{kind: Inner, outputs: []joinOutput{{name: "k", left: "k"}}}
+		node.anyOrder = c.anyOrder
+		o := &joinOp{r: &runner{backend: b}, node: node, build: &Batch{rows: key.Len()}, keys: []*memory.Column{key}, leftKeys: bound, rightKeys: bound}
+		if got := o.wholeWay(); got != c.want {
+			t.Errorf("any order %t: way %d, want %d", c.anyOrder, got, c.want)
+		}
+	}
+}
+
+// oneColumn is a column of whole numbers.
+func oneColumn(t *testing.T, b *kernels.Backend, n int64, of func(i int64) int64) *memory.Column {
+	t.Helper()
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = of(int64(i))
+	}
+	x, err := New(b, Column("k", values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Release()
+	return x.Chunks()[0].columns[0].Retain()
 }
