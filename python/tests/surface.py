@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import volley as vo
-from volley import loader, query, table
+from volley import fusion, loader, query, table
 
 OPERATORS = ("add", "radd", "sub", "mul", "truediv", "mod", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "invert", "neg", "matmul", "getitem", "len", "iter", "repr")
 # What is given for the parameters that are not tried, so that the call gets as far as the one that is.
 GOOD: dict[str, Any] = {
     "name": "a", "column": "a", "key": "a", "names": ["a"], "by": "a", "on": "a", "n": 1, "k": 1, "offset": 0, "length": 1, "i": 0, "device": "cpu", "source": "no such file.csv",
     "path": "made.arrow", "dtype": "int64", "mapping": {"a": "z"}, "value": 1, "values": [1], "lower": 1, "upper": 2, "pattern": "x", "o": 1, "condition": vo.col("a") > 1,
-    "text": "a > 1", "op": "sum", "epoch": 0, "data": np.ones(2), "out": np.zeros(2), "root": 0, "to": 0, "rank": 0, "color": 0, "types": ["int64", "int64"], "body": None,
+    "text": "a > 1", "op": "sum", "epoch": 0, "data": np.ones(2), "x": np.ones(2), "ranks": [0], "out": np.zeros(2), "root": 0, "to": 0, "rank": 0, "color": 0, "types": ["int64", "int64"], "body": None,
     "batch_size": 1, "state": None, "function": lambda t: t, "tables": [vo.Table({"a": [1]})], "frame": {"a": [1]}, "right": vo.Table({"a": [1]}), "other": vo.Table({"a": [1]}), "convert": lambda t: t.capsule(), "take": len, "rows": 1,
 }  # fmt: skip
 # What a call takes of these is its own; what it does not take is an error of it.
@@ -63,7 +63,7 @@ OBJECTS: dict[type, Callable[[], Any]] = {
     vo.Loader: lambda: vo.Loader(vo.Table({"a": [1.0, 2.0]}), 1), vo.Batch: _batch, vo.BatchMap: lambda: vo.BatchMap(lambda t: t, "same"),
     query.GroupBy: lambda: small().lazy().group_by("a"), table.TableGroupBy: lambda: small().group_by("a"), type(vo.when(True)): lambda: vo.when(vo.col("a") > 1),
     type(vo.when(True).then(1)): lambda: vo.when(vo.col("a") > 1).then(1), loader.Batches: lambda: vo.Loader(vo.Table({"a": [1.0]}), 1).numpy(),
-    loader.BatchTensor: lambda: _batch().features,
+    vo.Fuser: lambda: _comm().fusion(), fusion.Fused: lambda: _comm().fusion().allreduce(np.ones(2)), loader.BatchTensor: lambda: _batch().features,
 }  # fmt: skip
 PLAIN = (BaseException, vo.DeviceInfo, vo.Progress)
 # Calls that go on with what others ask, or that end the object.
@@ -80,7 +80,7 @@ class Call(NamedTuple):
 
 
 def _parameters(function: Any) -> tuple[str, ...]:
-    return tuple(p.name for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls"))
+    return tuple(p.name for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls") and not p.name.startswith("_"))
 
 
 def calls() -> Iterator[Call]:
@@ -209,7 +209,7 @@ def _object(call: Call, device: str) -> Any:
 
 # What an object that was closed still does: it is closed again, shown, compared with others, or sent what needs no library.
 AFTER_CLOSE = ("close", "__repr__", "__eq__", "__ne__", "__exit__", "__enter__")
-_AGGREGATES = ("all", "any", "count", "first", "last", "max", "mean", "min", "n_unique", "product", "std", "sum", "var")
+_AGGREGATES = ("all", "any", "count", "first", "last", "max", "mean", "min", "n_unique", "product", "std", "sum", "sum_wrapping", "var")
 # What does nothing yet, so that who uses it later finds what was closed; or says what the program gave.
 AT_REST: dict[type, tuple[str, ...]] = {
     vo.Expr: _AGGREGATES, type(vo.when(True).then(1)): (*_AGGREGATES, "when", "otherwise"),
@@ -228,7 +228,8 @@ def after_close(note: Callable[[str], None], device: str) -> list[str]:
         owner = closed(_object(call, device))
         given, named = arguments(call, "", None) if call.parameters else ([], {})
         try:
-            made(call, owner, given, named)
+            if made(call, owner, given, named) is NotImplemented:
+                continue
         except vo.Closed as e:
             if why := complaint(call, e):
                 found.append(f"{call.name}: {why}")

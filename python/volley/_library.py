@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Iterable, Sequence
 from ctypes import byref, c_char_p, c_int64, c_void_p
@@ -255,9 +256,13 @@ class Handle:
             getattr(_loaded, self._free)(value)
             drain()
 
+    # Whether a process that ends gives the object back: what has a part in something outside of it.
+    _outlives: ClassVar[bool] = False
+
     def __del__(self) -> None:
         try:
-            if self._value is not None:
+            # Memory goes with the process. A call into the library might wait for a thread of it that waits for the interpreter, which is ending.
+            if self._value is not None and (self._outlives or not sys.is_finalizing()):
                 self.close()
         except Exception:  # the interpreter is ending, or __init__ failed
             return

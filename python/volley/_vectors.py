@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 from array import array
 from collections.abc import Sequence
@@ -163,10 +164,10 @@ def fresh(data: Any, like: Vector, count: int) -> tuple[Any, Vector]:
 def counts_of(name: str, counts: Sequence[int], ranks: int) -> Any:
     """Elements for each rank as C takes them."""
     try:
-        values = [int(n) if not isinstance(n, float) else n for n in counts]
+        values = [n if isinstance(n, float) else operator.index(n) for n in counts]
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {counts!r}: a number of elements for each rank") from None
-    if len(values) != ranks or any(isinstance(n, float) or n < 0 for n in values):
+    if len(values) != ranks or any(isinstance(n, float) or not 0 <= n < 2**63 for n in values):
         raise Mismatch(f"{name} is {values!r}: a number of elements for each of {ranks} ranks", "mismatch")
     return (c_int64 * ranks)(*values)
 

@@ -70,6 +70,7 @@ class Request(Handle):
         return r
 
     _stays = "it is an operation of this process that runs"
+    _outlives = True
 
     @property
     def done(self) -> bool:
@@ -160,6 +161,7 @@ class Comm(Grouped):
         return c
 
     _stays = "it is this process's place among the ranks: each rank opens its own"
+    _outlives = True
 
     def __enter__(self) -> Comm:
         return self

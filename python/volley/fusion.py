@@ -35,6 +35,7 @@ class Fuser(Grouped):
     _free = "volley_fuser_free"
     _fault = "volley_fuser_fault"
     _stays = "it has a group of this process"
+    _outlives = True
     _comm: Comm
     _given: deque[Fused]
 
