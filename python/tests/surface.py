@@ -65,7 +65,7 @@ OBJECTS: dict[type, Callable[[], Any]] = {
     type(vo.when(True).then(1)): lambda: vo.when(vo.col("a") > 1).then(1), loader.Batches: lambda: vo.Loader(vo.Table({"a": [1.0]}), 1).numpy(),
     vo.Fuser: lambda: _comm().fusion(), fusion.Fused: lambda: _comm().fusion().allreduce(np.ones(2)), loader.BatchTensor: lambda: _batch().features,
 }  # fmt: skip
-PLAIN = (BaseException, vo.DeviceInfo, vo.Progress)
+PLAIN = (BaseException, vo.DeviceInfo, vo.Progress, vo.Memory)
 # Calls that go on with what others ask, or that end the object.
 LEFT_OUT = {"register": "what it registers stays for the whole process", "progress": "it watches other calls", "devices": "", "version": ""}
 
@@ -167,6 +167,9 @@ def outcome(call: Call, owner: Any, parameter: str, value: Any) -> str:
         made(call, owner, given, named)
     except Exception as e:
         return complaint(call, e)
+    finally:
+        if call.name == "set_memory_limit":
+            vo.set_memory_limit(None)
     return ""
 
 

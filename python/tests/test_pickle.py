@@ -7,6 +7,7 @@ import datetime as dt
 import gc
 import multiprocessing
 import pickle
+import weakref
 from concurrent.futures import ProcessPoolExecutor
 from decimal import Decimal
 from typing import Any
@@ -15,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import volley as vo
-from volley import _memory, col
-from volley._library import live
+from volley import col
+from volley._library import drain, live
 
 N = 17
 VALUES: dict[str, Any] = {
@@ -64,17 +65,24 @@ def test_buffers_go_beside_the_pickle_without_a_copy() -> None:
 
 
 def test_memory_of_a_pickle_comes_back() -> None:
-    def there_and_back() -> None:
-        for x in (vo.Table(WHOLE), vo.Column([1, 2]), vo.Matrix(np.ones((2, 3)))):
-            pickle.loads(pickle.dumps(x))
-
-    there_and_back()
+    before = live()
+    for x in (vo.Table(WHOLE), vo.Table({"a": [1, 2], "b": ["x", None]}), vo.Column(VALUES["st"]), vo.Column([[1], None])):
+        beside: list[pickle.PickleBuffer] = []
+        data = pickle.dumps(x, 5, buffer_callback=lambda b, beside=beside: beside.append(b))
+        memory = [np.frombuffer(bytearray(b.raw()), "uint8") for b in beside]
+        kept = [weakref.ref(m) for m in memory]
+        back = pickle.loads(data, buffers=memory)
+        del memory, beside
+        gc.collect()
+        assert any(k() is not None for k in kept), "the object reads the memory that was handed over"
+        back.close()
+        del back
+        gc.collect()
+        drain()
+        assert all(k() is None for k in kept)
+    del x
     gc.collect()
-    before, lent = live(), len(_memory._lent)
-    for _ in range(3):
-        there_and_back()
-    gc.collect()
-    assert live() == before and len(_memory._lent) <= lent
+    assert live() <= before
 
 
 def test_other_objects() -> None:

@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import re
+import reprlib
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType
@@ -105,7 +106,7 @@ def shown(value: Any) -> str:
         return kind[:-4]
     if not isinstance(value, (str, bytes, int, float, tuple, list, dict)):
         return f"a {kind}"
-    text = repr(value)
+    text = reprlib.repr(value) if isinstance(value, (tuple, list, dict)) else repr(value)
     return f"{text if len(text) <= _SHOWN else text[:_SHOWN] + '…'} ({kind})"
 
 

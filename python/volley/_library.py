@@ -48,7 +48,7 @@ def library() -> ctypes.CDLL:
 
 def _begin(lib: ctypes.CDLL) -> None:
     """Tells the library CPython's functions, by which its callbacks know whether the interpreter is there."""
-    names = [name for name, _ in _abi.volley_python._fields_[1:]]
+    names = [field[0] for field in _abi.volley_python._fields_[1:]]
     addresses = {name: ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value for name in names}
     given = _abi.volley_python(size=ctypes.sizeof(_abi.volley_python), **addresses)
     if lib.volley_python_begin(byref(given)) != _abi.OK:

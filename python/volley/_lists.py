@@ -42,15 +42,20 @@ def from_list(items: list[Any], dtype: str | None) -> int:
         return _lists(items, kinds, dtype)
     if unknown := [k for k in kinds if not issubclass(k, (*_KINDS, bytearray, memoryview))]:
         raise TypeError(say(f"a list of {', '.join(sorted(k.__name__ for k in unknown))} as a column"))
-    name = dtype or type_of(items, kinds)
+    name = dtype or ("int64" if kinds == {int} else type_of(items, kinds))
     validity = bits(bytes(map(operator.is_not, items, itertools.repeat(None)))) if missing else b""
     try:
-        return _written(items, name, kinds, missing, validity)
+        return _written(items, name, missing, validity)
+    except OverflowError as e:
+        if dtype is not None or kinds != {int}:
+            raise OverflowError(say(f"a list as a column of {name}: {e}")) from None
     except UnicodeError:
         raise
-    except (TypeError, ValueError, AttributeError, OverflowError) as e:
+    except (TypeError, ValueError, AttributeError) as e:
         kind = TypeError if isinstance(e, AttributeError) else type(e)
         raise kind(say(f"a list as a column of {name}: {e}")) from None
+    # Whole numbers that int64 does not hold, which are looked for when one was found.
+    return _written(items, _integers([x for x in items if x is not None]), missing, validity)
 
 
 def type_of(items: Sequence[Any], kinds: set[type]) -> str:
@@ -97,7 +102,7 @@ def _decimals(values: list[Any]) -> str:
     return f"decimal({whole + scale}, {scale})"
 
 
-def _written(items: list[Any], name: str, kinds: set[type], missing: bool, validity: bytes) -> int:
+def _written(items: list[Any], name: str, missing: bool, validity: bytes) -> int:
     n = len(items)
 
     def numbers(letter: str, of: Callable[[Any], int] | None = None) -> bytes:
@@ -108,7 +113,7 @@ def _written(items: list[Any], name: str, kinds: set[type], missing: bool, valid
     if name in ("utf8", "large_utf8", "binary", "large_binary"):
         return _texts(items, name, validity)
     if name == "bool":
-        return copied(name, n, bits(bytes([_flag(x) for x in items])), validity)
+        return copied(name, n, bits(bytes([_flag(x) for x in items]) if missing else _flags(items)), validity)
     if name in NUMBERS and name != "float16":
         return copied(name, n, numbers(NUMBERS[name][0]), validity)
     if name == "date32":
@@ -121,6 +126,15 @@ def _written(items: list[Any], name: str, kinds: set[type], missing: bool, valid
         width = "i" if kind == "time32" else "q"
         return copied(name, n, numbers(width, _moment(kind, unit, zone)), validity)
     raise Unsupported(say(f"a list as a column of {name}: hand it to pyarrow first"), "unsupported")
+
+
+def _flags(items: list[Any]) -> bytes:
+    """Bools without None as bytes."""
+    try:
+        made = bytes(items)
+    except (TypeError, ValueError):
+        made = b"\2"
+    return made if not made.translate(None, b"\0\1") else bytes([_flag(x) for x in items])
 
 
 def _flag(x: Any) -> bool:
