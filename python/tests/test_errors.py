@@ -12,7 +12,14 @@ import pytest
 import volley as vo
 from volley import col
 
-T = vo.Table({"a": [1, 2, 3], "b": ["x", "y", "z"]})
+T: vo.Table
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _table() -> None:
+    """The table, made as late as the tests run: frameworks of other tests are imported before the library is loaded."""
+    global T
+    T = vo.Table({"a": [1, 2, 3], "b": ["x", "y", "z"]})
 
 
 @pytest.mark.parametrize(
