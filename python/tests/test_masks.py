@@ -119,11 +119,30 @@ def test_arrays_are_no_columns_of_constants() -> None:
     for use in (
         lambda: T.select(numbers), lambda: T.sort(numbers), lambda: T.group_by(numbers), lambda: T.with_columns(numbers), lambda: T.sort([3, 1, 2]), lambda: T.select(5),
         lambda: T.sort(5), lambda: T.group_by(1), lambda: T.top_k(1, by=2), lambda: col("a") + numbers, lambda: numbers + col("a"), lambda: numbers == col("a"),
-        lambda: col("a") + T["a"], lambda: T.filter(a=[1, 2]), lambda: vo.lit([1, 2]), lambda: T.select(x=numbers), lambda: vo.when(col("a") > 1).then(numbers),
+        lambda: col("a") + T["a"], lambda: T.filter(a=[1, 2]), lambda: vo.lit([1, 2]), lambda: vo.when(col("a") > 1).then(numbers),
     ):  # fmt: skip
         with pytest.raises(TypeError):
             use()
     assert T.select(["b", "a"]).columns == ["b", "a"] and T.select(vo.lit(5).alias("five")).head(1).to_pydict() == {"five": [5]}
+
+
+def test_arrays_of_names() -> None:
+    for names in (np.array(["b", "a"]), pd.Index(["b", "a"]), pd.Series(["b", "a"]), pl.Series(["b", "a"]), np.array(["b", "a"], object)):
+        assert T.select(names).columns == T[names].columns == ["b", "a"] and T.drop(names[:1]).columns == ["a"] and T.sort(names[1:]).shape == T.shape
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_arrays_as_columns(chunks: int) -> None:
+    table, days = T if chunks == 1 else CHUNKED, np.array(["2020-01-01", "NaT"] + ["2021-01-01"] * 5, "M8[s]")
+    for given in (np.arange(7), list(range(7)), vo.Column(list(range(7))), pa.array(range(7)), pd.Series(range(7)), pl.Series(range(7))):
+        made = table.with_columns(x=given, y=col("a") + 1, a=given, day=days)
+        assert made.columns == ["a", "b", "x", "y", "day"] and made["x"].to_pylist() == list(range(7)) == made["a"].to_pylist() and made["day"].null_count == 1
+        assert made.num_chunks == table.num_chunks and table.assign(x=given).columns == ["a", "b", "x"]
+    for wrong in ([1, 2], np.arange(8), vo.Column([1])):
+        with pytest.raises(vo.Mismatch, match=r"^Table\.with_columns: x: a column of \d for 7 rows"):
+            table.with_columns(x=wrong)
+    with pytest.raises(TypeError, match=r"^Query\.with_columns: x: .* is no constant"):
+        table.lazy().with_columns(x=np.arange(7))
 
 
 def test_columns_are_compared() -> None:

@@ -21,6 +21,16 @@ def is_array(value: Any) -> bool:
     return any(hasattr(value, name) for name in _ARRAYS) and getattr(value, "shape", None) != () or isinstance(value, Column)
 
 
+def names_in(value: Any) -> list[str] | None:
+    """The texts of an array or a list of them, such as names of columns are; None of everything else."""
+    if not (is_array(value) or isinstance(value, list)) or not isinstance(value, Iterable) or isinstance(value, Column) and value.dtype != "utf8":
+        return None
+    if not isinstance(next(iter(value), None), str):  # a mask is not walked through
+        return None
+    items = list(value)
+    return items if all(isinstance(x, str) for x in items) else None
+
+
 def _is_flag(value: Any) -> bool:
     return value is None or isinstance(value, bool) or type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
 
@@ -77,6 +87,16 @@ def beside(table: Table, more: Mapping[str, Column]) -> Table:
         parts.append(part(table.slice(at, n), at, n))
         at += n
     return concat(parts)
+
+
+def columns_of(table: Table, arrays: Mapping[str, Any]) -> dict[str, Column]:
+    """Arrays and lists as columns that are as long as a table."""
+    made: dict[str, Column] = {}
+    for name, given in arrays.items():
+        made[name] = given if isinstance(given, Column) else Column(given)
+        if len(made[name]) != len(table):
+            raise Mismatch(say(f"a column of {len(made[name])} for {len(table)} rows", given), "mismatch")
+    return made
 
 
 def free_names(table: Table, count: int) -> list[str]:

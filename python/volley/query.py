@@ -12,7 +12,7 @@ from . import _abi, _capsule
 from ._calls import public, say, shown
 from ._library import Handle, call, encode, handles, long_make, long_text, make, texts
 from .device import Device, device_of
-from ._masks import is_array, sorted_out
+from ._masks import is_array, names_in, sorted_out
 from .expr import Agg, Expr, col, lit, sql
 
 if TYPE_CHECKING:
@@ -278,6 +278,9 @@ def _flat(items: Iterable[Any]) -> list[Any]:
     """The items, those of lists among them in their place. Arrays are no lists of columns: their values would each be one."""
     made: list[Any] = []
     for i in items:
+        if is_array(i) and (names := names_in(i)) is not None:
+            made.extend(names)
+            continue
         if is_array(i) or isinstance(i, (bytes, Mapping)):
             raise TypeError(say(f"columns are named, or computed by expressions, and {shown(i)} is neither: add it with Table({{...}}) first", i))
         made.extend([i] if isinstance(i, (str, Expr)) or not isinstance(i, Iterable) else i)

@@ -19,7 +19,7 @@ from ._values import children
 from .column import Column, import_options, is_scalar
 from .device import Device, device_of, no_array, no_host_memory, place_of
 from .errors import Unsupported
-from ._masks import beside, free_names, is_array, mask_of, sorted_out
+from ._masks import beside, columns_of, free_names, is_array, mask_of, names_in, sorted_out
 from ._rows import rows_of, window
 from .expr import Agg, Expr, col
 from .query import GroupBy, Paths, Query, query_of, scan_csv, scan_ipc, scan_parquet
@@ -131,8 +131,8 @@ class Table(Handle):
             return self.column(key)
         if isinstance(key, builtins.slice):
             return self.slice(*rows_of(key, len(self)))
-        if isinstance(key, list) and key and all(isinstance(n, str) for n in key):
-            return self.select(key)
+        if (names := names_in(key)) is not None:
+            return self.select(names)
         if isinstance(key, Expr) or is_array(key) or isinstance(key, list):
             return self.filter(key)
         raise TypeError(say(f"table[key] takes a name, a list of names, a slice, a mask or an expression, not {shown(key)}", key))
@@ -181,8 +181,18 @@ class Table(Handle):
         return self.lazy().select(*items, **named).collect()
 
     def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Table:
-        """See Query.with_columns."""
-        return self.lazy().with_columns(*items, **named).collect()
+        """See Query.with_columns. An array, a list or a Column that is given by name is the column itself, a value for each row.
+
+        >>> Table({"a": [1, 2]}).with_columns(b=[3, None], c=col("a") * 2).to_pydict()
+        {'a': [1, 2], 'b': [3, None], 'c': [2, 4]}
+        """
+        arrays = {n: v for n, v in named.items() if is_array(v) or isinstance(v, list)}
+        if not arrays:
+            return self.lazy().with_columns(*items, **named).collect()
+        hidden = dict(zip(arrays, free_names(self, len(arrays))))
+        longer = beside(self, {hidden[n]: c for n, c in columns_of(self, arrays).items()})
+        given = {n: col(hidden[n]) if n in hidden else v for n, v in named.items()}
+        return longer.lazy().with_columns(*items, **given).drop(list(hidden.values())).collect()
 
     with_column = with_columns
 
