@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import subprocess
 import sys
 
@@ -41,3 +42,29 @@ PROGRAMS = {
 def test_a_process_ends(name: str) -> None:
     done = subprocess.run([sys.executable, "-c", BEGIN + PROGRAMS[name] + "\nprint('the end', flush=True)"], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "the end\n"), done.stderr[-3000:]
+
+
+RANK = """
+import sys
+import numpy as np, volley as vo
+c = vo.Comm(f"file://{sys.argv[2]}", int(sys.argv[1]), 2)
+c.barrier()
+if c.rank == 0:
+    started = [c.allreduce_async(np.ones(100_000)), c.allreduce_async(np.ones(4))]
+else:
+    sys.stdin.read()  # and calls nothing meanwhile
+print("the end", flush=True)
+"""
+
+
+def test_a_process_does_not_wait_for_ranks_that_never_come(tmp_path: pathlib.Path) -> None:
+    tmp_path.chmod(0o700)
+    args = [str(tmp_path / "meeting")]
+    with subprocess.Popen([sys.executable, "-c", RANK, "1", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as other:
+        try:
+            done = subprocess.run([sys.executable, "-c", RANK, "0", *args], capture_output=True, text=True, timeout=120)
+            assert (done.returncode, done.stdout) == (0, "the end\n") and other.poll() is None, done.stderr[-3000:]
+            out, err = other.communicate("", timeout=120)
+            assert (other.returncode, out) == (0, "the end\n"), err[-3000:]
+        finally:
+            other.kill()

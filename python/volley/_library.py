@@ -71,14 +71,14 @@ def address(name: str) -> int:
     return ctypes.cast(getattr(library(), name), c_void_p).value or 0
 
 
-_increment = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
+increment = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
 _drain: Any = None
 
 
 def lend(keep: Any) -> int:
     """An object as the library's volley_python_release gives it back, when nobody needs it any more. What others gave back meanwhile goes now."""
     drain()
-    _increment(keep)
+    increment(keep)
     return id(keep)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, c_int64, c_void_p
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _abi
 from ._calls import say
-from ._library import Handle, call, encode, library, long_call, long_make, make, take_number, take_text
+from ._library import Handle, call, encode, increment, library, long_call, long_make, make, take_number, take_text
 from ._vectors import DeviceVector, Vector, counts_of, device_name, fresh, vector
 from .column import Column
 from .device import Device, device_of
@@ -71,6 +72,13 @@ class Request(Handle):
 
     _stays = "it is an operation of this process that runs"
     _outlives = True
+
+    def __del__(self, _ending: Any = sys.is_finalizing, _keep: Any = increment) -> None:
+        """A process that ends does not wait for ranks that may never come: the operation ends with the group, and its arrays stay as long as the process."""
+        if _ending():
+            _keep(self._arrays)
+        else:
+            super().__del__()
 
     @property
     def done(self) -> bool:
