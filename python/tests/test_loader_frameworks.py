@@ -286,13 +286,21 @@ def test_keras_fits() -> None:
     assert history.history["loss"][-1] < 1e-3
 
 
-def test_opencl_beside_tensorflow() -> None:
-    """A process with TensorFlow looks for devices: OpenCL's drivers have an LLVM of their own."""
-    code = """
-import tensorflow
+@pytest.mark.parametrize("first", ["import tensorflow", "here()\nimport tensorflow"])
+def test_opencl_beside_tensorflow(first: str) -> None:
+    """A process with TensorFlow, whenever it comes, works on all devices: OpenCL's drivers have an LLVM of their own."""
+    code = f"""
 import volley as vo
-print(vo.Table({"a": [1, 2]}).select(b=vo.col("a") * 2).to_pydict())
+def here():
+    for d in vo.devices():
+        if d.name:
+            t = vo.Table({{"a": [1, 2]}}, device="cpu").to(d.name)
+            made = t.select(b=vo.col("a") * 2).to_pydict(), vo.cumsum(t["a"]).to("cpu").to_pylist()
+            assert made == ({{"b": [2, 4]}}, [1, 3]), (d, made)
+{first}
+here()
+print("done")
 """
     pytest.importorskip("tensorflow")
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
-    assert ran.returncode == 0 and ran.stdout == "{'b': [2, 4]}\n", ran.stderr[-2000:]
+    assert ran.returncode == 0 and ran.stdout == "done\n", ran.stderr[-2000:]
