@@ -37,11 +37,18 @@ def test_counts_of_each_rank(tmp_path: Path) -> None:
         assert comm.reduce_scatter(mine, counts=[1, 2]) == (array("q", [10]) if rank == 0 else array("q", [12, 14]))
         room = array("q", bytes(8 * (rank + 1)))
         assert comm.scatter(mine if rank == 0 else None, room, counts=[1, 2]) is room and room == (array("q", [0]) if rank == 0 else array("q", [1, 2]))
-        for wrong, text in ([1], "each of 2 ranks"), ([1, -1], "each of 2 ranks"), ([1.5, 1.5], "each of 2 ranks"), ([9, 9], "has 18 elements in all"):
+        for wrong, text in ([1], "each of 2 ranks"), ([1, -1], "each of 2 ranks"), ([9, 9], "has 18 elements in all"):
             try:
                 comm.alltoall(mine, counts=wrong)
             except volley.Mismatch as e:
                 assert text in str(e) and f"alltoall: rank {rank}: " in str(e), str(e)
+            else:
+                raise AssertionError(wrong)
+        for wrong in [1.5, 1.5], 3, ["a", "b"]:
+            try:
+                comm.alltoall(mine, counts=wrong)
+            except TypeError as e:
+                assert "Comm.alltoall: counts: a list of whole numbers" in str(e), str(e)
             else:
                 raise AssertionError(wrong)
         try:

@@ -11,7 +11,9 @@ from ctypes import c_int64, c_void_p
 from typing import Any
 
 from . import _memory, _tensor
+from ._calls import say, shown
 from ._library import Handle, encode, make, take_number
+from ._numbers import check
 from .column import Column
 from .device import Device, _named
 from .errors import Mismatch, Unsupported
@@ -159,6 +161,17 @@ def fresh(data: Any, like: Vector, count: int) -> tuple[Any, Vector]:
         return Column._of(_memory.wrap(like.type, count, block, to_host.address)), to_host
     values = array(_CODES[like.type], bytes(count * width))
     return values, HostVector(values, writable=True)
+
+
+def numbers_of(name: str, numbers: Sequence[int]) -> Any:
+    """A list of whole numbers as C takes it."""
+    try:
+        values = [operator.index(n) for n in numbers]
+    except TypeError:
+        raise TypeError(say(f"{name}: a list of whole numbers is wanted, not {shown(numbers)}")) from None
+    for n in values:
+        check(name, c_int64, n)
+    return (c_int64 * len(values))(*values)
 
 
 def counts_of(name: str, counts: Sequence[int], ranks: int) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from . import _abi
 from ._calls import say
 from ._library import Handle, call, encode, increment, library, long_call, long_make, make, take_number, take_text
-from ._vectors import DeviceVector, Vector, counts_of, device_name, fresh, vector
+from ._vectors import DeviceVector, Vector, counts_of, device_name, fresh, numbers_of, vector
 from .column import Column
 from .device import Device, device_of
 from .errors import CollectiveFault, Mismatch, Unsupported
@@ -121,6 +121,7 @@ class Comm(Grouped):
     __slots__ = ()
     _free = "volley_comm_free"
     _fault = "volley_comm_fault"
+    _join = "volley_comm_init"
 
     def __init__(
         self,
@@ -137,7 +138,6 @@ class Comm(Grouped):
         wire: str | None = None,
         algorithm: str | Mapping[str, str] | None = None,
         device: Device | str | None = None,
-        _call: str = "volley_comm_init",
     ) -> None:
         if (rank is None) != (size is None) or (rank is not None and address is None):
             raise ValueError("rank and size are given with address, or none of them")
@@ -160,7 +160,7 @@ class Comm(Grouped):
             algorithms=text(_algorithms(algorithm)),
             device=text(None if device is None else device_name(device)),
         )
-        super().__init__(long_make(_call, byref(o), free="volley_comm_free"))
+        super().__init__(long_make(self._join, byref(o), free="volley_comm_free"))
 
     @classmethod
     def _of(cls, handle: int) -> Comm:
@@ -246,8 +246,9 @@ class Comm(Grouped):
 
         Mismatch of ranks that there are not, that are named twice, or that leave this one out.
         """
-        listed = counts_of("ranks", ranks, len(ranks))
-        return Comm._of(long_make("volley_comm_sub", self, listed, len(ranks), free="volley_comm_free"))
+        self._handle  # noqa: B018 - a group that was left is refused before the ranks are looked at
+        listed = numbers_of("ranks", ranks)
+        return Comm._of(long_make("volley_comm_sub", self, listed, len(listed), free="volley_comm_free"))
 
     def shrink(self) -> Comm:
         """The group of the ranks that survived a fault."""
@@ -265,7 +266,7 @@ class Comm(Grouped):
     @classmethod
     def enter(cls, address: str, rank: int, size: int, **options: Any) -> Comm:
         """Joins a group whose ranks call grow, as a rank from their old size on. The options are those of Comm, and as the others'."""
-        return cls(address, rank, size, _call="volley_comm_enter", **options)
+        return _Entered(address, rank, size, **options)
 
     def barrier(self) -> None:
         """Returns when all ranks have called it."""
@@ -460,3 +461,10 @@ class Comm(Grouped):
     def _one_sided(self, name: str, v: Vector, peer: int) -> None:
         handle = self._handle
         self._explained(lambda: long_call("volley_vector_" + name, [handle, v, peer]))
+
+
+class _Entered(Comm):
+    """The Comm of a rank that came to a group later."""
+
+    __slots__ = ()
+    _join = "volley_comm_enter"

@@ -84,6 +84,7 @@ class Matrix(Handle):
         >>> Matrix(numpy.array([[1.0, 2.0], [3.0, 4.0]])).gemv([1.0, 1.0]).to_pylist()
         [3.0, 7.0]
         """
+        self._handle  # noqa: B018 - a closed matrix is refused before the vectors are looked at
         if y is None and beta != 0:
             raise ValueError(say(f"beta is {beta} and there is no y"))
         given, added = _vector(x), None if y is None else _vector(y)
@@ -111,6 +112,7 @@ class Matrix(Handle):
     def __matmul__(self, other: Column) -> Column: ...
 
     def __matmul__(self, other: Matrix | Column) -> Matrix | Column:
+        self._handle  # noqa: B018 - a closed matrix is refused before the other side is looked at
         if isinstance(other, Matrix):
             return self.multiply(other)
         return self.gemv(other) if isinstance(other, Column) else NotImplemented
