@@ -5,7 +5,9 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/volley-go/volley/collective"
@@ -61,13 +63,35 @@ func (o *carriers) nccl() bool {
 	return o.direct
 }
 
-// useNCCL has NCCL carry the vectors of a device, by its name.
+// useNCCL has NCCL carry the vectors of a device, by its name. A rank that cannot open it tells the others, who would wait for it.
 func (o *commObject) useNCCL(ctx context.Context, name string) error {
 	b, err := open(name)
-	if err != nil {
+	if err := o.opened(ctx, err); err != nil {
 		return err
 	}
 	return o.useNCCLOn(ctx, b)
+}
+
+// opened is an error on all ranks, the same, where one has one.
+func (o *commObject) opened(ctx context.Context, err error) error {
+	const width = 256
+	own, all := make([]byte, width), make([]byte, width*o.c.Size())
+	if err != nil {
+		copy(own, err.Error())
+	}
+	if err := o.c.AllGather(ctx, collective.Of(own), collective.Of(all)); err != nil {
+		return err
+	}
+	var said []string
+	for r := range o.c.Size() {
+		if text := strings.ToValidUTF8(strings.TrimRight(string(all[r*width:(r+1)*width]), "\x00"), ""); text != "" {
+			said = append(said, fmt.Sprintf("rank %d: %s", r, text))
+		}
+	}
+	if said == nil {
+		return nil
+	}
+	return device.Errorf(device.ErrUnavailable, "", "use NCCL", "%s", strings.Join(said, "; "))
 }
 
 func (o *commObject) useNCCLOn(ctx context.Context, b *kernels.Backend) error {

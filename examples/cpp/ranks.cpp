@@ -65,6 +65,16 @@ static void streams(const volley::device& d) {
   expect(volley::table(&batches).rows() == 2, "a stream of device arrays");
 }
 
+static void products(const volley::device& d) {
+  volley::column running = volley::cumulative(d, volley::column(std::vector<int64_t>{1, 2, 3}));
+  expect(running.to(volley::device("cpu")).as<int64_t>()[2] == 6, "a cumulative sum");
+  volley_cumulative_options before{};
+  before.size = sizeof before;
+  before.exclusive = 1;
+  auto least = volley::cumulative(d, volley::column(std::vector<double>{2, 1}), "product", &before);
+  expect(least.as<double>()[0] == 1 && least.as<double>()[1] == 2, "a cumulative product of the rows before");
+}
+
 static void rank(const std::string& address, int64_t me) {
   volley::comm world(address, me, 2);
   std::vector<double> gradient{1.0 + me, 10}, sum(2), all(4);
@@ -127,6 +137,7 @@ int main(int argc, char** argv) try {
   volley::device cpu("cpu");
   functions(cpu);
   streams(cpu);
+  products(cpu);
   if (argc > 1) {
     std::string address = std::string("file://") + argv[1] + "/meeting";
     std::thread other(rank, address, 1);

@@ -294,3 +294,22 @@ def test_nccl_where_there_is_none() -> None:
             comm.use_nccl("cpu")
         assert comm.transport == "inproc" and comm.allreduce(array("q", [3]))[0] == 3
         assert comm.explain("allreduce", 10, device="cpu").splitlines()[-1] == "sum of float64: the memory of cpu is the host's"
+
+
+def test_nccl_where_one_rank_has_no_device(tmp_path: Path) -> None:
+    """All ranks have the same reason, and none waits."""
+    passes(
+        tmp_path,
+        """
+        for turn, device in enumerate((["cpu", "cuda:77"][rank], "cuda:77")):
+            try:
+                volley.Comm(f"{address}-nccl-{turn}", rank, 2, transport="nccl", device=device)
+            except volley.Unavailable as e:
+                assert "rank 1: cuda" in str(e), str(e)
+            else:
+                raise AssertionError("NCCL on the host")
+            comm.barrier()
+        assert comm.allreduce(array("q", [rank]))[0] == 1
+        comm.barrier()
+        """,
+    )
