@@ -62,6 +62,37 @@ static void test_product(const volley_device* d, const volley_device* host, cons
   OK(volley_column_free(ints));
 }
 
+/* Work that is enqueued: what it makes is waited for by whoever reads it. */
+static void test_on_stream(const volley_device* d, const volley_device* host, const volley_matrix* there) {
+  static const double x[] = {1, 10}, y[] = {1, 1, 1}, sums[] = {1, 11}, product[] = {42, 53, 64}, mixed[] = {7, 25}, chained[] = {340, 817};
+  volley_column *vx = wrap("float64", x, 2, NULL), *vy = wrap("float64", y, 3, NULL), *far, *made, *again;
+  volley_device* through;
+  volley_matrix* t;
+  volley_stream* s;
+  OK(volley_stream_new(d, &s));
+  OK(volley_stream_device(s, &through));
+  OK(volley_column_to(vx, through, NULL, &far));
+  OK(volley_matrix_gemv(through, 1, 1, there, far, 1, vy, NULL, &made)); /* 1 + 40 + 1, 2 + 50 + 1, 3 + 60 + 1 */
+  OK(volley_matrix_transpose(through, there, NULL, &t));
+  OK(volley_matrix_gemv(through, 1, 1, t, made, 0, NULL, NULL, &again)); /* of its transpose is that of the matrix, of what is being made */
+  OK(volley_column_free(vy));
+  OK(volley_column_free(far));
+  holds(made, host, product, 3);
+  holds(again, host, chained, 2);
+  OK(volley_column_to(vx, through, NULL, &far));
+  OK(volley_cumulative(through, far, "sum", NULL, NULL, &made));
+  OK(volley_column_free(far));
+  holds(made, host, sums, 2);
+  vy = wrap("float64", y, 3, NULL);
+  OK(volley_matrix_gemv(through, 1, 1, t, vy, 1, vx, NULL, &made)); /* 6 + 1, 15 + 10 */
+  OK(volley_matrix_free(t));
+  OK(volley_stream_free(s));
+  OK(volley_device_free(through));
+  holds(made, host, mixed, 2);
+  OK(volley_column_free(vx));
+  OK(volley_column_free(vy));
+}
+
 void test_matrices(const char* name) {
   static const double data[] = {1, 2, 3, 4, 5, 6}, turned[] = {1, 4, 2, 5, 3, 6};
   volley_device *d, *host, *at;
@@ -73,6 +104,7 @@ void test_matrices(const char* name) {
   OK(volley_matrix_to(near, d, NULL, &there));
   test_product(d, host, near, "cpu");
   test_product(d, host, there, name);
+  test_on_stream(d, host, there);
   for (int i = 0; i < 2; i++) {
     OK(volley_matrix_transpose(d, i == 0 ? near : there, NULL, &t));
     OK(volley_matrix_shape(t, &rows, &columns));

@@ -60,9 +60,44 @@ def test_operations(tmp_path: Path, name: str) -> None:
         assert here(comm.reduce_scatter(own, counts=[1, 3])) == ([10] if rank == 0 else [12, 14, 16])
         assert here(comm.alltoall(own)) == ([0, 1, 10, 11] if rank == 0 else [2, 3, 12, 13])
         assert here(comm.alltoall(own, counts=[1, 3] if rank == 0 else [2, 2])) == ([0, 10, 11] if rank == 0 else [1, 2, 3, 12, 13])
+        nothing = own.slice(0, 0)
+        for none in nothing, there(dtype="int64"):
+            assert here(comm.allreduce(none)) == [] and here(comm.allgather(none)) == [] and here(comm.reduce_scatter(none)) == []
+        assert here(comm.alltoall(nothing if rank == 0 else own.slice(0, 1), counts=[0, 0] if rank == 0 else [1, 0])) == ([10] if rank == 0 else [])
+        if device != "cpu":
+            assert here(comm.allreduce(Tensor(nothing))) == []
         assert device in comm.explain("allreduce", 4, "int64", device=device)
-        del own, total, sent, all
+        del own, total, sent, all, nothing, none
         assert volley._library.live() == before, (volley._library.live(), before)
+        comm.barrier()
+        """,
+    )
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_types_and_reductions(tmp_path: Path, name: str) -> None:
+    """Columns on a device and on the host, and NumPy's arrays, come to the same."""
+    passes(
+        tmp_path,
+        name,
+        """
+        import numpy as np
+        kinds = [f"{s}int{b}" for s in ("", "u") for b in (8, 16, 32, 64)] + ["float16", "float32", "float64"]
+        for dtype in kinds:
+            ops = ["sum", "prod", "min", "max", "avg"] + (["and", "or", "xor"] if "int" in dtype else [])
+            mine = (np.arange(1, 9) * (rank + 1) % 7).astype(dtype)
+            both = [(np.arange(1, 9) * k % 7).astype(dtype) for k in (1, 2)]
+            for op in ops:
+                expected = {
+                    "sum": lambda: both[0] + both[1], "prod": lambda: both[0] * both[1], "min": lambda: np.minimum(*both), "max": lambda: np.maximum(*both),
+                    "avg": lambda: ((both[0] + both[1]) / 2).astype(dtype), "and": lambda: both[0] & both[1], "or": lambda: both[0] | both[1], "xor": lambda: both[0] ^ both[1],
+                }[op]()
+                near, far = volley.Column(mine), volley.Column(mine).to(device)
+                for given in mine, near, far, mine.reshape(2, 4):
+                    got = comm.allreduce(given, op=op)
+                    assert type(got) is type(given), (dtype, op)
+                    got = got.to("cpu").to_numpy() if isinstance(got, volley.Column) else got
+                    assert got.dtype == dtype and np.array_equal(got.ravel(), expected), (dtype, op, got, expected)
         comm.barrier()
         """,
     )
