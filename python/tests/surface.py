@@ -66,9 +66,12 @@ OBJECTS: dict[type, Callable[[], Any]] = {
     type(vo.when(True).then(1)): lambda: vo.when(vo.col("a") > 1).then(1), loader.Batches: lambda: vo.Loader(vo.Table({"a": [1.0]}), 1).numpy(),
     vo.Fuser: lambda: _comm().fusion(), fusion.Fused: lambda: _comm().fusion().allreduce(np.ones(2)), loader.BatchTensor: lambda: _batch().features,
 }  # fmt: skip
-PLAIN = (BaseException, vo.DeviceInfo, vo.Progress, vo.Memory)
+PLAIN = (BaseException, vo.DeviceInfo, vo.Memory, vo.Progress)
 # Calls that go on with what others ask, or that end the object.
-LEFT_OUT = {"register": "what it registers stays for the whole process", "progress": "it watches other calls", "devices": "", "version": "", "set_memory_limit": "it is the whole process's"}
+LEFT_OUT = {
+    "register": "what it registers stays for the whole process", "set_memory_limit": "what it sets stays for the whole process", "memory": "",
+    "progress": "it watches other calls", "devices": "", "version": "",
+}  # fmt: skip
 
 
 class Call(NamedTuple):
