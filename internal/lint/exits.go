@@ -34,7 +34,7 @@ func checkExits(t *Tree) []Finding {
 }
 
 // programFolders hold the programs: the last ones are those that scripts run.
-var programFolders = []string{"cmd/", "examples/", "cgo/", "internal/cuemu/build/", "internal/ncclemu/build/", "internal/ptxgen/", "internal/capigen/", "internal/guide/", "internal/typecheck/", "bench/gpu/", "bench/pipeline/"}
+var programFolders = []string{"cmd/", "examples/", "cgo/", "internal/cuemu/build/", "internal/ncclemu/build/", "internal/ptxgen/", "internal/capigen/", "internal/licenses/", "internal/guide/", "internal/typecheck/", "bench/gpu/", "bench/pipeline/"}
 
 // isProgram reports whether the file is of a main package in one of the folders of programs.
 func isProgram(f *File) bool {

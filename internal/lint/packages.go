@@ -36,6 +36,7 @@ var Packages = []Package{
 	{Path: "internal/pastsum", Tests: []string{"memory", "internal/pastcopy"}},
 	{Path: "internal/processors"},
 	{Path: "internal/capigen"},
+	{Path: "internal/licenses"},
 	{Path: "internal/tier"},
 	{Path: "internal/bitpack", May: []string{"internal/tier"}},
 	{Path: "internal/delimit", May: []string{"internal/tier"}},

@@ -92,6 +92,16 @@ def _library(folder: Path) -> tuple[Path, str]:
     return made, where
 
 
+def _licenses(library: bytes) -> dict[str, bytes]:
+    """The licences of what the library links, by their paths in cgo/licenses. The library itself says what that is."""
+    folder = MODULE / "cgo" / "licenses"
+    modules = {m.decode() for m in re.findall(rb"\ndep\t([\w./~-]+)\t", library)} - {"github.com/volley-go/volley"}
+    missing = sorted(m for m in {"go", *modules} if not any(p.is_file() for p in (folder / m).glob("*")))
+    if missing:
+        raise SystemExit(f"volley: cgo/licenses has no licence of {', '.join(missing)}, which the library links: go run ./internal/licenses")
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
 def _metadata(project: dict[str, str]) -> str:
     return (
         f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\nSummary: {project['description']}\n"
@@ -141,6 +151,8 @@ def _pack(made: Path, project: dict[str, str], stem: str, tag: str, library: Pat
         add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: volley\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
         for legal in ("LICENSE", "NOTICE"):
             add(f"{info}/{legal}", (MODULE / legal).read_bytes())
+        for path, text in _licenses(library.read_bytes()).items():
+            add(f"{info}/licenses/{path}", text)
         record.append(f"{info}/RECORD,,")
         wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD", (1980, 1, 1, 0, 0, 0)), "\n".join(record) + "\n")
 

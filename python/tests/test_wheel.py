@@ -68,6 +68,24 @@ def test_auditwheel_looks(backend: types.ModuleType, monkeypatch: pytest.MonkeyP
         assert not list(tmp_path.glob("*.whl"))
 
 
+def wheel_of(backend: types.ModuleType, monkeypatch: pytest.MonkeyPatch, folder: pathlib.Path, linked: list[str]) -> zipfile.ZipFile:
+    """The wheel of a library that says that it links some modules."""
+    library = folder / "made.so"
+    library.write_bytes(b"\x7fELF\0path\tgithub.com/volley-go/volley/cgo\nmod\tgithub.com/volley-go/volley\t(devel)\t\n" + b"".join(f"dep\t{m}\tv1.0.0\th1:x=\n".encode() for m in linked))
+    monkeypatch.setenv("VOLLEY_LIBRARY", str(library))
+    monkeypatch.setenv("VOLLEY_WHEEL_TAG", LINUX)
+    return zipfile.ZipFile(folder / backend.build_wheel(str(folder)))
+
+
+def test_the_wheel_has_the_licences_of_what_is_linked(backend: types.ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    with wheel_of(backend, monkeypatch, tmp_path, ["github.com/apache/arrow-go/v18", "golang.org/x/sys"]) as wheel:
+        names = set(wheel.namelist())
+        assert {f"volley-0.1.0.dist-info/licenses/{m}" for m in ("go/LICENSE", "github.com/apache/arrow-go/v18/NOTICE.txt", "golang.org/x/sys/LICENSE")} <= names
+        assert "Apache License" in wheel.read("volley-0.1.0.dist-info/licenses/github.com/apache/arrow-go/v18/LICENSE.txt").decode()
+    with pytest.raises(SystemExit, match="no licence of example.org/new, which the library links"):
+        wheel_of(backend, monkeypatch, tmp_path, ["golang.org/x/sys", "example.org/new"])
+
+
 def test_metadata_takes_no_build(backend: types.ModuleType, tmp_path: pathlib.Path) -> None:
     name = backend.prepare_metadata_for_build_wheel(str(tmp_path))
     assert name == "volley-0.1.0.dist-info" and "Requires-Python: >=3.10\n" in (tmp_path / name / "METADATA").read_text()
