@@ -12,8 +12,12 @@
 #include <vector>
 
 #include "volley.h"
+#include "volley_values.hpp"
 
 namespace volley {
+
+// The version of the library that is loaded; VOLLEY_VERSION is the headers'.
+std::string version();
 
 // A call that failed: what() is the library's message.
 class error : public std::runtime_error {
@@ -169,35 +173,17 @@ class stream : public detail::handle<volley_stream, volley_stream_free> {
   }
 };
 
-// The name of a type of C++ in volley.
-template <typename T>
-constexpr const char* type_name() {
-  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 8 ? "float64" : "float32";
-  constexpr const char* names[2][4] = {{"uint8", "uint16", "uint32", "uint64"}, {"int8", "int16", "int32", "int64"}};
-  return names[std::is_signed_v<T>][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
-}
-
-// The values of a column without nulls, valid while the column lives.
-template <typename T>
-class values {
- public:
-  values(const T* first, int64_t n) : first_(first), n_(n) {}
-  const T* begin() const noexcept { return first_; }
-  const T* end() const noexcept { return first_ + n_; }
-  int64_t size() const noexcept { return n_; }
-  const T& operator[](int64_t i) const noexcept { return first_[i]; }
-
- private:
-  const T* first_;
-  int64_t n_;
-};
-
 class column : public detail::handle<volley_column, volley_column_free> {
  public:
   using handle::handle;
-  // Takes a vector over; its memory is the column's.
+  // Takes a vector of numbers over; its memory is the column's.
   template <typename T>
-  explicit column(std::vector<T> data) : handle(adopt(new std::vector<T>(std::move(data)))) {}
+  explicit column(std::vector<T> data) : handle(adopt(std::move(data))) {}
+  // Copies texts of UTF-8, bools, and values that may be null: numbers, texts, bools.
+  explicit column(const std::vector<std::string>& texts) : handle(copy_texts(texts.size(), [&](size_t i) { return &texts[i]; })) {}
+  explicit column(const std::vector<bool>& data) : handle(copy_bools(data.size(), [&](size_t i) { return std::optional<bool>(data[i]); })) {}
+  template <typename T>
+  explicit column(const std::vector<std::optional<T>>& data) : handle(copy_optionals(data)) {}
   // Moves an Arrow array in.
   column(ArrowArray* array, ArrowSchema* schema) : handle(import(array, schema)) {}
   // Moves an array of any device in.
@@ -220,14 +206,17 @@ class column : public detail::handle<volley_column, volley_column_free> {
     check(volley_column_type(get(), &text));
     return detail::take(text);
   }
+  // The values of a column without nulls: numbers, bool, or std::string_view of texts and binaries.
   template <typename T>
   volley::values<T> as() const {
-    volley_array a{};
-    a.size = sizeof a;
-    check(volley_column_view(get(), &a));
-    if (std::string(a.type) != type_name<T>()) throw std::invalid_argument(std::string("a column of ") + a.type + " as " + type_name<T>());
-    if (a.validity) throw std::invalid_argument("a column with nulls as plain values");
-    return {static_cast<const T*>(a.values), a.length};
+    volley_array a = view<T>();
+    if (a.validity && null_count() > 0) throw std::invalid_argument("a column with nulls as plain values: as nullable values they are optionals");
+    return volley::values<T>(a);
+  }
+  // The values of a column that may have nulls, as optionals.
+  template <typename T>
+  nullable_values<T> nullable() const {
+    return nullable_values<T>(view<T>());
   }
   void export_to(ArrowArray* array, ArrowSchema* schema) const { check(volley_column_export(get(), array, schema)); }
   void export_to(ArrowDeviceArray* array, ArrowSchema* schema) const { check(volley_column_export_device(get(), array, schema)); }
@@ -285,15 +274,89 @@ class column : public detail::handle<volley_column, volley_column_free> {
     return c;
   }
   template <typename T>
-  static volley_column* adopt(std::vector<T>* data) {
+  volley_array view() const {
     volley_array a{};
     a.size = sizeof a;
-    a.type = type_name<T>();
-    a.length = static_cast<int64_t>(data->size());
-    a.values = data->data();
+    check(volley_column_view(get(), &a));
+    std::string wrong = detail::not_of<T>(a);
+    if (!wrong.empty()) throw std::invalid_argument(wrong);
+    return a;
+  }
+  // A column over memory that keep holds.
+  template <typename Keep>
+  static volley_column* wrap(volley_array a, std::unique_ptr<Keep> keep) {
+    a.size = sizeof a;
     volley_column* c;
-    check(volley_column_wrap(&a, [](void* p) { delete static_cast<std::vector<T>*>(p); }, data, &c)); // released on errors too
+    check(volley_column_wrap(&a, [](void* p) { delete static_cast<Keep*>(p); }, keep.release(), &c)); // released on errors too
     return c;
+  }
+  template <typename T>
+  static volley_column* adopt(std::vector<T> data) {
+    volley_array a{};
+    a.type = type_name<T>();
+    auto own = std::make_unique<std::vector<T>>(std::move(data));
+    a.length = static_cast<int64_t>(own->size());
+    a.values = own->data();
+    return wrap(a, std::move(own));
+  }
+  // text gives a pointer to each, NULL of null.
+  template <typename F>
+  static volley_column* copy_texts(size_t n, F text) {
+    auto own = std::make_unique<detail::made>();
+    own->large.push_back(0);
+    own->validity = detail::bits(static_cast<int64_t>(n));
+    bool nulls = false;
+    for (size_t i = 0; i < n; i++) {
+      const std::string* t = text(i);
+      own->add(t ? std::string_view(*t) : std::string_view(), i);
+      if (t) detail::set_bit(own->validity, static_cast<int64_t>(i));
+      nulls |= !t;
+    }
+    own->finish_texts();
+    return finish(std::move(own), n, nulls);
+  }
+  template <typename F>
+  static volley_column* copy_bools(size_t n, F value) {
+    auto own = std::make_unique<detail::made>();
+    own->packed = detail::bits(static_cast<int64_t>(n));
+    own->validity = detail::bits(static_cast<int64_t>(n));
+    bool nulls = false;
+    for (size_t i = 0; i < n; i++) {
+      std::optional<bool> v = value(i);
+      if (v) detail::set_bit(own->validity, static_cast<int64_t>(i));
+      if (v.value_or(false)) detail::set_bit(own->packed, static_cast<int64_t>(i));
+      nulls |= !v;
+    }
+    own->array.type = "bool";
+    own->array.values = own->packed.data();
+    return finish(std::move(own), n, nulls);
+  }
+  static volley_column* finish(std::unique_ptr<detail::made> own, size_t n, bool nulls) {
+    volley_array a = own->array;
+    a.length = static_cast<int64_t>(n);
+    a.validity = nulls ? own->validity.data() : nullptr;
+    return wrap(a, std::move(own));
+  }
+  template <typename T>
+  static volley_column* copy_optionals(const std::vector<std::optional<T>>& data) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return copy_texts(data.size(), [&](size_t i) { return data[i] ? &*data[i] : nullptr; });
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return copy_bools(data.size(), [&](size_t i) { return data[i]; });
+    } else {
+      auto own = std::make_unique<std::pair<std::vector<T>, std::vector<uint8_t>>>();
+      volley_array a{};
+      a.type = type_name<T>();
+      a.length = static_cast<int64_t>(data.size());
+      own->second = detail::bits(a.length);
+      for (const auto& x : data) {
+        if (x) detail::set_bit(own->second, static_cast<int64_t>(own->first.size()));
+        own->first.push_back(x.value_or(T()));
+      }
+      a.values = own->first.data();
+      a.validity = own->second.data();
+      return wrap(a, std::move(own));
+    }
   }
 };
 
@@ -383,6 +446,24 @@ struct order {
   bool descending = false, nulls_first = false;
 };
 
+// How rows of a join are matched and named.
+struct join_options {
+  std::string suffix = "_right"; // of right columns whose name is taken
+  bool nulls_equal = false;      // null matches null
+  bool any_order = false;        // rows in whatever order is fastest
+};
+
+// How CSV is read.
+struct csv_options {
+  char delimiter = ',';
+  bool header = true;
+  std::vector<std::string> names = {};                          // of the columns
+  std::vector<std::pair<std::string, std::string>> types = {};  // of columns whose type is given: {{"delay", "int64"}}
+  std::vector<std::string> nulls = {};                          // texts that mean null; none is the empty text
+  int64_t sample_rows = 0;                                      // rows that types are guessed from; 0 is 10,000
+  bool lenient = false;                                         // leave out records that are wrong
+};
+
 class table;
 
 // A plan; every operation gives a new one.
@@ -409,16 +490,30 @@ class query : public detail::handle<volley_query, volley_query_free> {
     return make([&](volley_query** q) { return volley_query_with_columns(get(), n.data(), list.data(), list.size(), q); });
   }
   /* Renames from[i] to to[i], all at once. */
-  query rename(const std::vector<std::string>& from, const std::vector<std::string>& to) const {
+  query rename_columns(const std::vector<std::string>& from, const std::vector<std::string>& to) const {
     if (from.size() != to.size()) throw std::invalid_argument("as many names before as after");
     auto f = detail::pointers(from), t = detail::pointers(to);
     return make([&](volley_query** q) { return volley_query_rename_columns(get(), f.data(), t.data(), static_cast<int64_t>(f.size()), q); });
   }
-  query join(const query& right, const std::string& kind, const std::vector<std::string>& left_keys, const std::vector<std::string>& right_keys) const {
+  query drop(const std::vector<std::string>& names) const {
+    auto list = detail::pointers(names);
+    return make([&](volley_query** q) { return volley_query_drop(get(), list.data(), static_cast<int64_t>(list.size()), q); });
+  }
+  query rename(const std::string& from, const std::string& to) const {
+    return make([&](volley_query** q) { return volley_query_rename(get(), from.c_str(), to.c_str(), q); });
+  }
+  // kind is inner, left, right, full, semi, anti or cross.
+  query join(const query& right, const std::string& kind, const std::vector<std::string>& left_keys, const std::vector<std::string>& right_keys,
+             const join_options& options = join_options()) const {
+    volley_join_options how{};
+    how.size = sizeof how;
+    how.nulls_equal = options.nulls_equal;
+    how.any_order = options.any_order;
+    how.suffix = options.suffix.c_str();
     auto l = detail::pointers(left_keys), r = detail::pointers(right_keys);
     if (l.size() != r.size()) throw std::invalid_argument("as many keys on the left as on the right");
     return make([&](volley_query** q) {
-      return volley_query_join(get(), right.get(), kind.c_str(), l.data(), r.data(), static_cast<int64_t>(l.size()), nullptr, q);
+      return volley_query_join(get(), right.get(), kind.c_str(), l.data(), r.data(), static_cast<int64_t>(l.size()), &how, q);
     });
   }
   query group_by(const std::vector<std::string>& keys, const std::vector<aggregate>& aggregates) const {
@@ -437,11 +532,26 @@ class query : public detail::handle<volley_query, volley_query_free> {
     });
   }
   query sort(const std::vector<order>& by) const {
-    std::vector<expr> keys;
-    std::vector<volley_order> rows;
-    for (const auto& o : by) rows.push_back({keys.emplace_back(o.key).get(), o.descending, o.nulls_first});
-    return make([&](volley_query** q) { return volley_query_sort(get(), rows.data(), static_cast<int64_t>(rows.size()), q); });
+    ordered keys(by);
+    return make([&](volley_query** q) { return volley_query_sort(get(), keys.rows.data(), static_cast<int64_t>(keys.rows.size()), q); });
   }
+  // The first k rows in an order.
+  query top_k(int64_t k, const std::vector<order>& by) const {
+    ordered keys(by);
+    return make([&](volley_query** q) { return volley_query_top_k(get(), k, keys.rows.data(), static_cast<int64_t>(keys.rows.size()), q); });
+  }
+  // The first row of each set of equal ones in some columns, or in all.
+  query distinct(const std::vector<std::string>& names = {}) const {
+    auto list = detail::pointers(names);
+    return make([&](volley_query** q) { return volley_query_distinct(get(), list.data(), static_cast<int64_t>(list.size()), q); });
+  }
+  // The rows of this query and then those of others with the same columns.
+  query union_with(const std::vector<const query*>& others) const {
+    std::vector<const volley_query*> list;
+    for (const query* o : others) list.push_back(o->get());
+    return make([&](volley_query** q) { return volley_query_union(get(), list.data(), static_cast<int64_t>(list.size()), q); });
+  }
+  query union_with(const query& other) const { return union_with(std::vector<const query*>{&other}); }
   query slice(int64_t offset, int64_t length) const {
     return make([&](volley_query** q) { return volley_query_slice(get(), offset, length, q); });
   }
@@ -455,6 +565,8 @@ class query : public detail::handle<volley_query, volley_query_free> {
     return detail::take(text);
   }
   table collect(const token* stop = nullptr) const;
+  // Counts, means, extremes of each column.
+  table describe(const token* stop = nullptr) const;
 
   template <typename F>
   static query make(F f) {
@@ -462,6 +574,15 @@ class query : public detail::handle<volley_query, volley_query_free> {
     check(f(&q));
     return query(q);
   }
+
+ private:
+  struct ordered {
+    std::vector<expr> keys;
+    std::vector<volley_order> rows;
+    explicit ordered(const std::vector<order>& by) {
+      for (const auto& o : by) rows.push_back({keys.emplace_back(o.key).get(), o.descending, o.nulls_first});
+    }
+  };
 };
 
 class table : public detail::handle<volley_table, volley_table_free> {
@@ -538,20 +659,78 @@ inline table query::collect(const token* stop) const {
   return table(t);
 }
 
-inline query scan_parquet(const std::string& path) {
-  const char* p = path.c_str();
-  return query::make([&](volley_query** q) { return volley_scan_parquet(&p, 1, q); });
+inline table query::describe(const token* stop) const {
+  volley_table* t;
+  check(volley_query_describe(get(), stop ? stop->get() : nullptr, &t));
+  return table(t);
 }
 
-inline query scan_csv(const std::string& path) {
-  const char* p = path.c_str();
-  return query::make([&](volley_query** q) { return volley_scan_csv(&p, 1, nullptr, q); });
+namespace detail {
+
+// csv_options as the library reads them.
+struct csv_structure {
+  std::vector<const char*> names, type_names, types, nulls;
+  char delimiter[2];
+  volley_csv_options o{};
+
+  explicit csv_structure(const csv_options& given) : names(pointers(given.names)), nulls(pointers(given.nulls)), delimiter{given.delimiter, 0} {
+    for (const auto& [name, type] : given.types) {
+      type_names.push_back(name.c_str());
+      types.push_back(type.c_str());
+    }
+    o.size = sizeof o;
+    o.delimiter = delimiter;
+    o.no_header = !given.header;
+    o.names = names.data(), o.names_count = static_cast<int64_t>(names.size());
+    o.type_names = type_names.data(), o.types = types.data(), o.types_count = static_cast<int64_t>(types.size());
+    o.nulls = nulls.data(), o.nulls_count = static_cast<int64_t>(nulls.size());
+    o.sample_rows = given.sample_rows;
+    o.lenient = given.lenient;
+  }
+  csv_structure(const csv_structure&) = delete;
+  csv_structure& operator=(const csv_structure&) = delete;
+};
+
+}  // namespace detail
+
+inline query scan_parquet(const std::vector<std::string>& paths) {
+  auto list = detail::pointers(paths);
+  return query::make([&](volley_query** q) { return volley_scan_parquet(list.data(), static_cast<int64_t>(list.size()), q); });
 }
+inline query scan_parquet(const std::string& path) { return scan_parquet(std::vector<std::string>{path}); }
+
+inline query scan_csv(const std::vector<std::string>& paths, const csv_options& options = csv_options()) {
+  auto list = detail::pointers(paths);
+  detail::csv_structure how(options);
+  return query::make([&](volley_query** q) { return volley_scan_csv(list.data(), static_cast<int64_t>(list.size()), &how.o, q); });
+}
+inline query scan_csv(const std::string& path, const csv_options& options = csv_options()) { return scan_csv(std::vector<std::string>{path}, options); }
+
+inline query scan_ipc(const std::vector<std::string>& paths) {
+  auto list = detail::pointers(paths);
+  return query::make([&](volley_query** q) { return volley_scan_ipc(list.data(), static_cast<int64_t>(list.size()), q); });
+}
+inline query scan_ipc(const std::string& path) { return scan_ipc(std::vector<std::string>{path}); }
+
+inline std::string version() {
+  char* text;
+  check(volley_version(&text));
+  return detail::take(text);
+}
+
+// What the library holds of the host's memory in bytes, and may hold; 0 is no limit.
+inline std::pair<int64_t, int64_t> memory() {
+  std::pair<int64_t, int64_t> m;
+  check(volley_memory(&m.first, &m.second));
+  return m;
+}
+inline void set_memory_limit(int64_t limit) { check(volley_set_memory_limit(limit)); }
 
 }  // namespace volley
 
 #include "volley_comm.hpp"
 #include "volley_vector.hpp"
 #include "volley_function.hpp"
+#include "volley_loader.hpp"
 
 #endif  // VOLLEY_HPP
