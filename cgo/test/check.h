@@ -94,6 +94,8 @@ void test_progress(void);
 void test_python(void);
 /* The limit of host memory. */
 void test_memory(void);
+/* Every function with wrong arguments; with a device too, where one is there. */
+void test_wrong_calls(int count, char** devices);
 void test_comm(const char* folder);
 /* Parts of groups and larger ones, algorithms, fused reductions. */
 void test_groups(const char* folder);

@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
   test_progress();
   test_python();
   test_memory();
+  test_wrong_calls(argc - 2, argv + 2);
   test_comm(argv[1]);
   test_groups(argv[1]);
   test_vectors(argv[1], "cpu");

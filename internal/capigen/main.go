@@ -36,6 +36,7 @@ type output struct {
 func outputs(h *header) []output {
 	return []output{
 		{"cgo/entry.c", entryPoints(h)},
+		{"cgo/test/calls.c", wrongCalls(h)},
 		{"python/volley/_abi.py", pythonDeclarations(h)},
 	}
 }
