@@ -5,6 +5,7 @@
 #include "check.h"
 
 static char address[600];
+static pthread_barrier_t canceled; /* rank 1's barrier has ended, and rank 0's may begin */
 
 typedef struct {
   int64_t rank;
@@ -144,12 +145,12 @@ static void* runs(void* given) {
     OK(volley_token_new(0, &token));
     CHECK(pthread_create(&other, NULL, cancels_soon, token) == 0);
     FAILS(VOLLEY_CANCELED, "Barrier", volley_comm_barrier(half, token));
+    pthread_barrier_wait(&canceled);
     pthread_join(other, NULL);
     OK(volley_token_free(token));
   } else {
     int32_t status = VOLLEY_OK;
-    struct timespec moment = {0, 200 * 1000 * 1000};
-    nanosleep(&moment, NULL);
+    pthread_barrier_wait(&canceled);
     status = volley_comm_barrier(half, NULL);
     CHECK(status == VOLLEY_FAULT && volley_last_error()->status == VOLLEY_FAULT && strcmp(volley_last_error()->kind, "fault") == 0);
     OK(volley_comm_fault(half, blamed, 2, &text, &n));
@@ -181,6 +182,7 @@ void test_comm(const char* folder) {
   OK(volley_comm_size(c, &n));
   CHECK(n == 1);
   OK(volley_comm_free(c));
+  CHECK(pthread_barrier_init(&canceled, NULL, 2) == 0);
   for (int i = 0; i < 2; i++) {
     Rank ranks[2] = {{0, transports[i]}, {1, transports[i]}};
     pthread_t other;
