@@ -9,11 +9,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/volley-go/volley/internal/processors"
 )
 
 // exitStatus is the failure of a command whose own exit status is another's.
@@ -42,7 +46,10 @@ clusters have launchers of their own, whose variables volley knows too.
 
 What the ranks print is passed on by line, with the rank in front. Signals are
 passed on to all. When a rank fails, the others have the grace time to end by
-themselves and are then killed; the exit status is that of the first that failed.`,
+themselves and are then killed; the exit status is that of the first that failed.
+Should launch itself be killed, its ranks are killed with it.
+
+Each rank gets its share of the processors as VOLLEY_THREADS, unless that is set.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("launch needs a program: volley launch -n 4 -- program")
@@ -78,12 +85,19 @@ func launch(ctx context.Context, o launchOptions, args, environment []string, st
 	}
 	signals, stop := forwarded()
 	defer stop()
+	defer staysOnThread()()
+	g, err := startGuard()
+	if err != nil {
+		return fmt.Errorf("the process that ends the ranks should launch be killed: %w", err)
+	}
+	defer g.end()
 	var lines sync.Mutex // keeps the lines of different ranks apart
 	var children []*exec.Cmd
 	ends := make(chan ended, o.Ranks)
 	run := "volley-" + rand.Text()
+	environment = withThreads(environment, o.Ranks)
 	var failed error
-	for rank := range o.Ranks {
+	for rank := 0; rank < o.Ranks && failed == nil; rank++ {
 		c := exec.Command(args[0], args[1:]...)
 		c.Env = append(environment[:len(environment):len(environment)], rankVariables(rank, o.Ranks, port, run)...)
 		prefix := fmt.Sprintf("[%d] ", rank)
@@ -96,8 +110,12 @@ func launch(ctx context.Context, o launchOptions, args, environment []string, st
 			break
 		}
 		children = append(children, c)
+		if err := g.add(c.Process); err != nil {
+			failed = fmt.Errorf("rank %d: %w", rank, err)
+		}
 		go func() {
 			err := c.Wait()
+			g.drop(c.Process)
 			if errors.Is(err, exec.ErrWaitDelay) { // what it left behind has its output open
 				err = nil
 			}
@@ -170,6 +188,17 @@ func failure(e ended) error {
 		return exitStatus{128 + n, text}
 	}
 	return exitStatus{exit.ExitCode(), text}
+}
+
+// withThreads is an environment with a rank's share of the processors, unless it says something of its own.
+func withThreads(environment []string, ranks int) []string {
+	for _, variable := range environment {
+		if name, value, _ := strings.Cut(variable, "="); name == processors.Variable && value != "" {
+			return environment
+		}
+	}
+	share := max(1, runtime.GOMAXPROCS(0)/ranks)
+	return append(environment[:len(environment):len(environment)], processors.Variable+"="+strconv.Itoa(share))
 }
 
 func rankVariables(rank, size, port int, run string) []string {

@@ -17,7 +17,10 @@ func forwarded() (signals chan os.Signal, stop func()) {
 }
 
 // ownGroup keeps a terminal's signals from reaching a rank twice.
-func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func ownGroup(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endsWithParent(c.SysProcAttr)
+}
 
 // signalGroup signals a rank and the processes that it has started, as a terminal does.
 func signalGroup(p *os.Process, s os.Signal) {

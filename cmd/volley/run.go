@@ -87,7 +87,7 @@ Exit status: 0 success, 1 failure or a wrong answer, 2 wrong command line,
 	if d.convert != nil {
 		root.AddCommand(newConvert(d))
 	}
-	root.AddCommand(newLaunch(), newSimulate(d), newTimeline(), newVersion(d))
+	root.AddCommand(newLaunch(), newGuard(), newSimulate(d), newTimeline(), newVersion(d))
 	return root
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -48,8 +49,11 @@ func Tiers() []*kernels.Set {
 // New puts the CPU's kernels on a host device: the best tier that the
 // processor runs, or the one that the environment variable VOLLEY_CPU names
 // (generic, avx2, avx512). A name that this build or processor has not got is an
-// ErrUnavailable that says what is missing.
+// ErrUnavailable that says what is missing, and so is a VOLLEY_THREADS that is no number.
 func New(d device.Device) (*kernels.Backend, error) {
+	if err := processors.Err(); err != nil {
+		return nil, &device.Error{Device: d.Name(), Call: "open", Kind: device.ErrUnavailable, Cause: err}
+	}
 	sets, want := Tiers(), os.Getenv("VOLLEY_CPU")
 	if want == "" {
 		return &kernels.Backend{Device: d, Set: sets[len(sets)-1]}, nil
