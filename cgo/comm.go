@@ -67,7 +67,7 @@ func joining(p *C.volley_comm_options) (*joiner, error) {
 		return nil, err
 	}
 	j := &joiner{options: collective.Options{Deterministic: o.deterministic != 0, Checksum: o.checksum != 0, Heartbeat: milliseconds(o.heartbeat),
-		Deadline: milliseconds(o.deadline), Timeout: milliseconds(o.timeout), Chunk: int(o.chunk)}}
+		Deadline: milliseconds(o.deadline), Timeout: milliseconds(o.timeout), JoinTimeout: milliseconds(o.join_timeout), Chunk: int(o.chunk)}}
 	if o.wire != nil {
 		if j.options.Wire, err = elementType("wire", o.wire); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -12,20 +13,26 @@ import (
 )
 
 // errAlone is why a meeting ends that has no end of its own.
-type errAlone struct{ limit time.Duration }
+type errAlone struct {
+	limit  time.Duration
+	option string // that says so
+}
 
 func (e *errAlone) Error() string {
-	return fmt.Sprintf("not all came within Options.Timeout, %v, and the context has no deadline", e.limit)
+	return fmt.Sprintf("not all came within Options.%s, %v, and the context has no deadline", e.option, e.limit)
 }
 func (e *errAlone) Unwrap() error { return context.DeadlineExceeded }
 
-// bounded gives a context that ends after Options.Timeout where ctx has no deadline.
+// bounded gives a context that ends after Options.JoinTimeout where ctx has no deadline.
 func (o *Options) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, has := ctx.Deadline(); has || o.Timeout < 0 {
+	limit, option := o.JoinTimeout, "JoinTimeout"
+	if limit == 0 {
+		limit, option = o.filled().Timeout, "Timeout"
+	}
+	if _, has := ctx.Deadline(); has || limit < 0 {
 		return context.WithCancel(ctx)
 	}
-	limit := o.filled().Timeout
-	return context.WithTimeoutCause(ctx, limit, &errAlone{limit})
+	return context.WithTimeoutCause(ctx, limit, &errAlone{limit, option})
 }
 
 // meetAs is a meeting of a Comm to be: it ends by bounded, and when it has waited for Options.Stall it is reported,
@@ -36,6 +43,9 @@ func (o Options) meetAs(ctx context.Context, op, name string, rank, size, first 
 		return nil, err
 	}
 	o = o.filled()
+	if o.OnStall == nil && os.Getenv(stallVariable) != "0" { // a rank that nobody started would be waited for in silence
+		o.OnStall = printStalls(name, rank, size)
+	}
 	ctx, cancel := o.bounded(ctx)
 	defer cancel()
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ type Meeting func(ctx context.Context, rank, size int) (transport.Endpoint, erro
 // it: there is a barrier, then they meet the ranks that are new, and the Comm of all is
 // returned when all are in. The ranks keep their numbers; who is new, and calls Enter
 // with the same size and options, has those from the old size on. When somebody does
-// not come before ctx ends, or, where it has no deadline, for Options.Timeout, there is no
+// not come before ctx ends, or, where it has no deadline, for Options.JoinTimeout, there is no
 // new Comm and the old one goes on; else it should be closed. A rank that is to replace
 // another may take minutes to start, so Options.Deadline, by which ranks that run are judged, is no
 // bound for it. After Options.Stall the waiting is reported, with the ranks that have not come

@@ -29,7 +29,7 @@ const (
 // launch, mpirun, srun, prun (PMIx), or variables set by hand, as rendezvous.Discover
 // says. Without any there is one rank. Every rank calls it, with the same options (at most
 // one). Ranks that do not come before ctx ends, or, where it has no deadline, within
-// Options.Timeout, are named in the error, which is an ErrUnavailable. After Options.Stall the waiting
+// Options.JoinTimeout, are named in the error, which is an ErrUnavailable. After Options.Stall the waiting
 // is reported as that of operations is.
 //
 // Ranks that find themselves on one machine talk through shared memory, those of different

@@ -25,12 +25,15 @@ type Options struct {
 	// second. A rank that is silent for Deadline (0 is 5 seconds) is lost.
 	Heartbeat, Deadline time.Duration
 	// Timeout ends an operation that a living rank has not joined for so long; 0 is
-	// half an hour, a negative one never. So long do Init, Grow and Enter wait for ranks
-	// to come where their context has no deadline.
+	// half an hour, a negative one never.
 	Timeout time.Duration
+	// JoinTimeout is how long Init, Grow and Enter wait for ranks to come where their context has no
+	// deadline: ranks may take minutes to start that are late by seconds once they run. 0 is
+	// Timeout, a negative one never.
+	JoinTimeout time.Duration
 	// Stall is after how long an operation, or an Init, Grow or Enter, that waits is reported to OnStall, once; 0
-	// is 5 seconds. Without an OnStall it is printed to standard error if the environment's
-	// VOLLEY_STALL_REPORT is 1, or after how long, as 10s.
+	// is 5 seconds. Without an OnStall an Init, Grow or Enter prints to standard error who has not come, and
+	// operations do if the environment's VOLLEY_STALL_REPORT is 1, or after how long, as 10s; where that is 0 nothing is printed.
 	Stall   time.Duration
 	OnStall func(Stall)
 	// Checksum sends a CRC-32C with every message, also on transports whose bytes

@@ -29,6 +29,7 @@ typedef struct volley_comm_options {
   const char* wire;        /* "float16" or "bfloat16": float32 sums are sent in half the bytes */
   const char* algorithms;  /* "ring", or by operation "all_reduce=ring,broadcast=tree": the algorithms to use; NULL lets costs decide */
   const char* device;      /* with transport "nccl": this rank's GPU; NULL is that of its number on its machine */
+  int64_t join_timeout;    /* milliseconds that ranks may take to come, in volley_comm_init, _grow and _enter; 0 is timeout, negative for ever */
 } volley_comm_options;
 
 /* Joins the ranks. NULL options, or none of address, are those of a launcher: torchrun, mpirun, srun, volley launch; without one, one rank. */

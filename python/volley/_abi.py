@@ -186,6 +186,7 @@ class volley_comm_options(Checked):
         ("wire", c_char_p),
         ("algorithms", c_char_p),
         ("device", c_char_p),
+        ("join_timeout", c_int64),
     ]
 
 

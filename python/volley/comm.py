@@ -111,6 +111,9 @@ class Comm(Grouped):
     algorithm names the algorithm of all operations that it can do ("ring"), or of some: ``{"allreduce": "ring", "broadcast": "tree"}``; without it
     costs decide, which ``explain`` shows. With transport="nccl" device is this rank's GPU; without it that of its number on its machine.
 
+    timeout is how many seconds a rank may be late for an operation, join_timeout how many ranks may take to come (without it as many); after 5 s
+    who has not come is printed to standard error.
+
     Errors of arguments name the call, the argument and this rank; a CollectiveFault has the ranks to blame. Ctrl-C ends a call, on all ranks.
 
     >>> with Comm() as comm:
@@ -134,6 +137,7 @@ class Comm(Grouped):
         deterministic: bool = False,
         checksum: bool = False,
         timeout: float | None = None,
+        join_timeout: float | None = None,
         deadline: float | None = None,
         wire: str | None = None,
         algorithm: str | Mapping[str, str] | None = None,
@@ -155,6 +159,7 @@ class Comm(Grouped):
             deterministic=deterministic,
             checksum=checksum,
             timeout=round(1000 * timeout) if timeout else 0,
+            join_timeout=max(1, round(1000 * join_timeout)) if join_timeout and join_timeout > 0 else round(1000 * (join_timeout or 0)),
             deadline=round(1000 * deadline) if deadline else 0,
             wire=text(wire),
             algorithms=text(_algorithms(algorithm)),
