@@ -117,7 +117,10 @@ func (w *watch) differing(seq uint64) *Fault {
 
 // describeCall names a call for people, up to its closing bracket.
 func describeCall(rank int, seq uint64, call *transport.Call) string {
-	text := fmt.Sprintf("%s #%d of rank %d (%d %s", opName(algorithm.Op(call.Op)), seq, rank, call.Count, Type(call.Type))
+	text := fmt.Sprintf("%s #%d of rank %d (%d", opName(algorithm.Op(call.Op)), seq, rank, call.Count)
+	if call.Type != 0 || call.Algorithm != confirming {
+		text += " " + Type(call.Type).String()
+	}
 	if call.Reduce != 0 {
 		name := opCodes[call.Reduce].name
 		if name == "" {

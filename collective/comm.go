@@ -50,6 +50,7 @@ type Comm struct {
 	shape       shape // of latest
 	latest      *program
 	again       again
+	confirmed   map[kind]bool
 	watching    watching
 	pairs       [2][]atomic.Uint64 // messages of Send and of Recv, by peer; also read by the watch
 	tally       tally
@@ -132,7 +133,7 @@ func newComm(ends transport.Endpoint, options Options, name string, since time.T
 	if e, ok := ends.(transport.Eager); ok {
 		c.eager = int64(e.Eager())
 	}
-	c.programs = map[shape]*program{}
+	c.programs, c.confirmed = map[shape]*program{}, map[kind]bool{}
 	c.named = map[string]int{}
 	c.turns.init()
 	enter(c)

@@ -209,6 +209,9 @@ func (r *request) run(c *Comm) error {
 	if err := c.perform(t); err != nil {
 		return err
 	}
+	if err := c.confirm(t.call, t.reduce.code); err != nil {
+		return err
+	}
 	if r.reduce.average && len(t.out) > 0 {
 		divide(t.typ, t.out, c.Size())
 	}
