@@ -62,6 +62,9 @@ func checkSchema(p *C.struct_ArrowSchema, depth int) error {
 	case p.n_children > 0 && p.children == nil:
 		return mismatch("the schema's children are NULL")
 	}
+	if err := checkFormat(C.GoString(p.format)); err != nil {
+		return mismatch("the schema: %v", err)
+	}
 	for i, child := range unsafe.Slice(p.children, p.n_children) {
 		if child == nil || child.release == nil {
 			return mismatch("child %d of the schema is NULL or released", i)
