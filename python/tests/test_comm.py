@@ -136,3 +136,8 @@ def test_one_rank_and_bad_arguments() -> None:
     assert repr(comm) == "<Comm, closed>"
     with pytest.raises(ValueError, match="rank and size"):
         volley.Comm("tcp://localhost:1", rank=0)
+
+
+def test_join_timeout_is_apart_from_timeout(tmp_path: Path) -> None:
+    with pytest.raises(volley.Unavailable, match=r"rank 1 did not come: not all came within Options.JoinTimeout, 200ms"):
+        volley.Comm(f"file://{tmp_path}/meeting", 0, 2, timeout=3600, join_timeout=0.2)
