@@ -235,8 +235,11 @@ class Handle:
     @property
     def _handle(self) -> int:
         if self._value is None:
-            raise Closed(say(f"this {type(self).__name__.lstrip('_')} was closed", self), "closed")
+            raise self._closed()
         return self._value
+
+    def _closed(self) -> Closed:
+        return Closed(say(f"this {type(self).__name__.lstrip('_')} was closed", self), "closed")
 
     @property
     def _as_parameter_(self) -> int:

@@ -15,6 +15,7 @@ from . import _abi, _capsule, _cuda, _memory, _tensor, _times
 from ._library import Handle, call, long_make, make, take_number, take_text
 from ._memory import NUMBERS
 from ._calls import say, shown
+from ._joined import Unjoined
 from ._lists import from_list
 from ._pickle import reduce_column
 from ._rows import number, rows_of, window
@@ -49,8 +50,9 @@ class Column(Cumulative, Handle):
     (1, 'int64', [1, 2, None])
     """
 
-    __slots__ = ()
+    __slots__ = ("_unjoined",)
     _free = "volley_column_free"
+    _unjoined: Unjoined | None
 
     def __init__(self, data: Any, dtype: str | None = None, *, validate: str = "cheap") -> None:
         super().__init__(_import(data, dtype, validate))
@@ -60,6 +62,32 @@ class Column(Cumulative, Handle):
         c = cls.__new__(cls)
         Handle.__init__(c, handle)
         return c
+
+    @classmethod
+    def _later(cls, table: Table, name: str) -> Column:
+        """The column of a table that has no other, put together when it is asked for."""
+        c = cls.__new__(cls)
+        c._value, c._unjoined = None, Unjoined(table, name)
+        return c
+
+    @property
+    def _handle(self) -> int:
+        parts = self._parts()
+        if parts is not None:
+            with parts.lock:
+                if self._parts() is parts:
+                    self._value, self._unjoined = parts.join(), None
+        if self._value is None:
+            raise self._closed()
+        return self._value
+
+    def _parts(self) -> Unjoined | None:
+        return getattr(self, "_unjoined", None)
+
+    def close(self) -> None:
+        """Gives the column back now; later use is an error."""
+        self._unjoined = None
+        super().close()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """A pickle carries the values, of a slice its own, and the name of the device that they are moved to again."""
@@ -73,12 +101,14 @@ class Column(Cumulative, Handle):
         return self.__copy__()
 
     def __len__(self) -> int:
-        return take_number("volley_column_length", self)
+        parts = self._parts()
+        return take_number("volley_column_length", self) if parts is None else len(parts.table)
 
     @property
     def dtype(self) -> str:
         """The name of the type: "int64", "utf8", "timestamp[us, tz=UTC]"."""
-        return take_text("volley_column_type", self)
+        parts = self._parts()
+        return take_text("volley_column_type", self) if parts is None else parts.dtype()
 
     @property
     def null_count(self) -> int:
@@ -104,7 +134,11 @@ class Column(Cumulative, Handle):
         >>> Column([1, 2, 3, 4]).slice(1, 2)
         <Column int64 of 2: 2, 3>
         """
-        return Column._of(make("volley_column_slice", self, *window(offset, length, len(self))))
+        offset, length = window(offset, length, len(self))
+        parts = self._parts()
+        if parts is not None and 0 <= offset <= offset + length <= len(parts.table):
+            return parts.table.slice(offset, length).column(parts.name)
+        return Column._of(make("volley_column_slice", self, offset, length))
 
     def _view(self) -> _abi.volley_array:
         view = _abi.volley_array(size=ctypes.sizeof(_abi.volley_array))

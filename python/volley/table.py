@@ -35,7 +35,9 @@ class Table(Handle):
     Operations are those of Query, run at once.
     """
 
-    __slots__ = ()
+    __slots__ = ("_apart", "_chunk_count")
+    _apart: dict[str, Table]
+    _chunk_count: int
     _free = "volley_table_free"
 
     def __init__(self, data: Any, *, device: Device | str | None = None, validate: str = "cheap") -> None:
@@ -98,7 +100,10 @@ class Table(Handle):
     @property
     def num_chunks(self) -> int:
         """How many parts the rows lie in, one after the other: row groups of a file, tables that were put together."""
-        return sum(1 for _ in self._chunks())
+        known: int | None = getattr(self, "_chunk_count", None)
+        if known is None:
+            self._chunk_count = known = sum(1 for _ in self._chunks())
+        return known
 
     def _chunks(self) -> Iterator[_capsule.ArrowArray]:
         stream = _capsule.ArrowArrayStream()
@@ -111,8 +116,24 @@ class Table(Handle):
         return Device._of(make("volley_table_device", self))
 
     def column(self, name: str) -> Column:
-        """A column; that of a table of several chunks is put together, which copies it."""
+        """A column; that of a table of several chunks is put together when its memory is asked for, which copies it: its values one by one are not."""
+        if place_of(self.device)[0] == 1 and self.num_chunks > 1:
+            return Column._later(self._alone(name), name)
         return Column._of(long_make("volley_table_column", self, encode(name), free="volley_column_free"))
+
+    def _alone(self, name: str) -> Table:
+        """A table of one column, which shares the chunks' memory."""
+        known: dict[str, Table] | None = getattr(self, "_apart", None)
+        if known is None:
+            self._apart = known = {}
+        if name not in known:
+            known[name] = self.select(col(name))
+        return known[name]
+
+    def close(self) -> None:
+        """Gives the table back now; later use is an error. Columns that were taken from it live on."""
+        self._apart = {}
+        super().close()
 
     @overload
     def __getitem__(self, key: str) -> Column: ...
