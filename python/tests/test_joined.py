@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import datetime as dt
 import gc
 import pickle
 import threading
@@ -107,3 +109,30 @@ def test_number_of_chunks() -> None:
     t, _ = chunked(KINDS["int"], [3, 4, 5])
     assert t.num_chunks == t.num_chunks == 3
     assert t.filter(col("v") < 2).num_chunks == 1
+
+
+def test_values_as_python_has_them() -> None:
+    """Dates, moments and texts of all lengths of year and letter, against what they were made of, and None where Python has no year for them."""
+    first, last = dt.date.min, dt.date.max
+    days = [first, last, dt.date(1969, 12, 31), dt.date(1970, 1, 1), dt.date(2024, 2, 29), None]
+    assert vo.Column(days).to_pylist() == days
+    moments = [dt.datetime.min, dt.datetime.max, dt.datetime(1969, 12, 31, 23, 59, 59, 999_999), dt.datetime(1970, 1, 1), None]
+    assert vo.Column(moments).to_pylist() == moments
+    aware = [m and m.replace(tzinfo=dt.timezone.utc) for m in moments]
+    assert vo.Column(aware).to_pylist() == aware
+    spans = [dt.timedelta(-1, 0, 1), dt.timedelta(0), dt.timedelta(99_999, 3, 7), None]
+    assert vo.Column(spans).to_pylist() == spans
+    for unit, each in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
+        numbers = [-1, 0, 1, -(10**9) * each - 1, 2 * 10**9 * each + 1]
+        wanted = [dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=n * 10**6 // each) for n in numbers]
+        assert _cast(numbers, f"timestamp[{unit}]") == wanted, unit
+        assert _cast(numbers, f"duration[{unit}]") == [w - dt.datetime(1970, 1, 1) for w in wanted], unit
+    assert _cast([2**31 - 1, -(2**31), 0], "date32", "i") == [None, None, dt.date(1970, 1, 1)]
+    assert _cast([2**62, -(2**62), 0], "timestamp[us]") == [None, None, dt.datetime(1970, 1, 1)]
+    for texts in (["", "a", "bc", None, "\x7f"], ["", "ä", "a\U0001f3f9", None, "z"], [], [None, None]):
+        assert vo.Column(texts, "utf8").to_pylist() == texts
+        assert vo.Column(["x", *texts], "utf8").slice(1).to_pylist() == texts
+
+
+def _cast(numbers: list[int], dtype: str, letter: str = "q") -> list[Any]:
+    return vo.Table({"v": array.array(letter, numbers)}).select(col("v").cast(dtype).alias("w"))["w"].to_pylist()

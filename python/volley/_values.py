@@ -21,6 +21,7 @@ _NUMBERS = {
 }  # fmt: skip
 _MICROS = {"s": 1_000_000, "m": 1000, "u": 1}
 _EPOCH = _dt.date(1970, 1, 1)
+_PLAIN = _dt.datetime(1970, 1, 1)
 _ZERO = _dt.datetime(1970, 1, 1, tzinfo=_dt.timezone.utc)
 
 
@@ -71,6 +72,9 @@ def _raw(code: str, schema: ArrowSchema, array: ArrowArray, start: int, n: int) 
     if code in ("u", "U", "z", "Z"):
         ends = _ends(code in "UZ", array, start, n)
         data = ctypes.string_at(array.buffers[2] + ends[0], ends[-1] - ends[0]) if ends[-1] > ends[0] else b""
+        if code in "uU" and data.isascii():  # whose bytes are letters
+            text = data.decode("ascii")
+            return [text[a - ends[0] : b - ends[0]] for a, b in itertools.pairwise(ends)], None
         parts = [data[a - ends[0] : b - ends[0]] for a, b in itertools.pairwise(ends)]
         return parts, bytes.decode if code in "uU" else None
     if code.startswith("w:"):
@@ -129,11 +133,9 @@ def _moment(code: str) -> Callable[[int], Any]:
     """What makes dates, times, durations and timestamps of their numbers; None of years that Python has not got."""
     kind, unit = code[:2], code[2]
     if kind == "td":
-        return _guarded(lambda v: _EPOCH + _dt.timedelta(days=v if unit == "D" else v // 86_400_000))
-
-    def micros(v: int) -> _dt.timedelta:
-        return _dt.timedelta(microseconds=v * _MICROS[unit] if unit in _MICROS else v // 1000)
-
+        first, day = _EPOCH.toordinal(), _dt.date.fromordinal
+        return _guarded((lambda v: day(v + first)) if unit == "D" else (lambda v: day(v // 86_400_000 + first)))
+    micros = _micros(unit)
     if kind == "tD":
         return _guarded(micros)
     if kind == "tt":
@@ -142,11 +144,19 @@ def _moment(code: str) -> Callable[[int], Any]:
         raise Unsupported(f"values of Arrow's type {code!r} as Python's: hand the column to pyarrow", "unsupported")
     zone = code.partition(":")[2]
     if not zone:
-        return _guarded(lambda v: (_ZERO + micros(v)).replace(tzinfo=None))
+        return _guarded(lambda v: _PLAIN + micros(v))
     if zone == "UTC":
         return _guarded(lambda v: _ZERO + micros(v))
     place = _place(zone)
     return _guarded(lambda v: (_ZERO + micros(v)).astimezone(place))
+
+
+def _micros(unit: str) -> Callable[[int], _dt.timedelta]:
+    """What makes durations of numbers of a unit."""
+    delta, each = _dt.timedelta, _MICROS.get(unit, 0)
+    if each == 1:
+        return lambda v: delta(0, 0, v)
+    return (lambda v: delta(0, 0, v * each)) if each else (lambda v: delta(0, 0, v // 1000))
 
 
 def _place(zone: str) -> _dt.tzinfo:
@@ -163,7 +173,7 @@ def _guarded(f: Callable[[int], Any]) -> Callable[[int], Any]:
     def convert(v: int) -> Any:
         try:
             return f(v)
-        except OverflowError:
+        except (OverflowError, ValueError):
             return None
 
     return convert
