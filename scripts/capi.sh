@@ -30,7 +30,9 @@ install_into() {
 	ln -sf libvolley.so.1 "$prefix/lib/libvolley.so"
 	cp cgo/include/*.h* "$prefix/include/"
 	sed "s|@PREFIX@|$prefix|" cgo/volley.pc.in >"$prefix/lib/pkgconfig/volley.pc"
-	cp cgo/volley-config.cmake "$prefix/lib/cmake/volley/"
+	cp cgo/volley-config.cmake cgo/volley-config-version.cmake "$prefix/lib/cmake/volley/"
+	mkdir -p "$prefix/share/doc/volley"
+	cp -R LICENSE NOTICE cgo/licenses "$prefix/share/doc/volley/"
 }
 
 strict="-Wall -Wextra -Wpedantic -Werror"

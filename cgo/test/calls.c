@@ -666,6 +666,24 @@ static int32_t call_volley_scan_ipc(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_scan_parquet_with[] = {{"paths", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"out", WRONG_OUT, 6}};
+static int32_t call_volley_scan_parquet_with(const int* w) {
+  volley_query* p3 = 0;
+  int32_t status = volley_scan_parquet_with((void*)wrong_texts(w[0]), (int64_t)wrong_number("count", w[1]), (void*)wrong_structure("volley_scan_options", sizeof(volley_scan_options), w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_query_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_scan_ipc_with[] = {{"paths", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"out", WRONG_OUT, 6}};
+static int32_t call_volley_scan_ipc_with(const int* w) {
+  volley_query* p3 = 0;
+  int32_t status = volley_scan_ipc_with((void*)wrong_texts(w[0]), (int64_t)wrong_number("count", w[1]), (void*)wrong_structure("volley_scan_options", sizeof(volley_scan_options), w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_query_free(p3);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_query_on[] = {{"query", WRONG_HANDLE, 6}, {"device", WRONG_HANDLE, 0}, {"out", WRONG_OUT, 6}};
 static int32_t call_volley_query_on(const int* w) {
   volley_query* p2 = 0;
@@ -717,6 +735,24 @@ static int32_t call_volley_query_rename(const int* w) {
   int32_t status = volley_query_rename((void*)wrong_handle(6, w[0]), wrong_text("from", w[1]), wrong_text("to", w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_query_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_query_with_columns[] = {{"query", WRONG_HANDLE, 6}, {"names", WRONG_TEXTS, 0}, {"values", WRONG_HANDLES, 7}, {"n", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 6}};
+static int32_t call_volley_query_with_columns(const int* w) {
+  volley_query* p4 = 0;
+  int32_t status = volley_query_with_columns((void*)wrong_handle(6, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_handles(7, w[2]), (int64_t)wrong_number("n", w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_query_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_query_rename_columns[] = {{"query", WRONG_HANDLE, 6}, {"from", WRONG_TEXTS, 0}, {"to", WRONG_TEXTS, 0}, {"n", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 6}};
+static int32_t call_volley_query_rename_columns(const int* w) {
+  volley_query* p4 = 0;
+  int32_t status = volley_query_rename_columns((void*)wrong_handle(6, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_texts(w[2]), (int64_t)wrong_number("n", w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_query_free(p4);
   return status;
 }
 
@@ -1672,12 +1708,16 @@ const wrong_call wrong_calls[] = {
     {"volley_scan_parquet", 3, parameters_volley_scan_parquet, call_volley_scan_parquet},
     {"volley_scan_csv", 4, parameters_volley_scan_csv, call_volley_scan_csv},
     {"volley_scan_ipc", 3, parameters_volley_scan_ipc, call_volley_scan_ipc},
+    {"volley_scan_parquet_with", 4, parameters_volley_scan_parquet_with, call_volley_scan_parquet_with},
+    {"volley_scan_ipc_with", 4, parameters_volley_scan_ipc_with, call_volley_scan_ipc_with},
     {"volley_query_on", 3, parameters_volley_query_on, call_volley_query_on},
     {"volley_query_filter", 3, parameters_volley_query_filter, call_volley_query_filter},
     {"volley_query_select", 4, parameters_volley_query_select, call_volley_query_select},
     {"volley_query_with_column", 4, parameters_volley_query_with_column, call_volley_query_with_column},
     {"volley_query_drop", 4, parameters_volley_query_drop, call_volley_query_drop},
     {"volley_query_rename", 4, parameters_volley_query_rename, call_volley_query_rename},
+    {"volley_query_with_columns", 5, parameters_volley_query_with_columns, call_volley_query_with_columns},
+    {"volley_query_rename_columns", 5, parameters_volley_query_rename_columns, call_volley_query_rename_columns},
     {"volley_query_join", 8, parameters_volley_query_join, call_volley_query_join},
     {"volley_query_group_by", 7, parameters_volley_query_group_by, call_volley_query_group_by},
     {"volley_query_sort", 4, parameters_volley_query_sort, call_volley_query_sort},
