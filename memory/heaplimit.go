@@ -91,12 +91,12 @@ func takeHeap(size, padded int64) error {
 	if err != nil {
 		return err
 	}
-	used, ok := takeIfFits(padded, limit)
-	if !ok {
-		trimPools()
-		if used, ok = takeIfFits(padded, limit); !ok {
-			return &OutOfMemory{Place: Host, Requested: size, InUse: used, Limit: limit}
-		}
+	if _, ok := takeIfFits(padded, limit); ok {
+		return nil
+	}
+	trimPools()
+	if used, ok := takeIfFits(padded, limit); !ok {
+		return &OutOfMemory{Place: Host, Requested: size, InUse: used, Limit: limit}
 	}
 	return nil
 }

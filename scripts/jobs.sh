@@ -4,7 +4,7 @@
 #	job SECONDS FUNCTION        adds a job; its budget is that much processor time
 #	job_beside SECONDS FUNCTION one that waits for a network: it starts first and takes no job's place
 #	job_alone SECONDS FUNCTION  one that wants the processors to itself: these run after the others, one at a time
-#	run_jobs                    runs them all; finish then prints the sections, slowest first, and the jobs that passed their budget
+#	run_jobs [FUNCTION...]      runs them all, or these alone; finish then prints the sections, slowest first, and the jobs that passed their budget
 #
 # The bash of macOS (3.2) has no maps and no wait -n.
 jobs=() budgets=() manners=() pids=()
@@ -21,6 +21,7 @@ add_job() {
 
 run_jobs() {
 	section_end
+	[ $# = 0 ] || keep_jobs "$@"
 	trap 'end_jobs; on_exit' EXIT
 	local i
 	for i in "${!jobs[@]}"; do [ "${manners[i]}" != beside ] || start_job "$i"; done
@@ -28,6 +29,17 @@ run_jobs() {
 	for i in "${!jobs[@]}"; do [ "${manners[i]}" != beside ] || await_jobs "$i"; done
 	jobs_like alone 1
 	rm -rf "$jobs_folder"
+}
+
+# keep_jobs FUNCTION...: forgets all other jobs.
+keep_jobs() {
+	local i one all=" ${jobs[*]} "
+	for one in "$@"; do
+		case $all in *" $one "*) ;; *) echo "unknown job $one: known are${all% }" >&2; exit 2 ;; esac
+	done
+	for i in "${!jobs[@]}"; do
+		case " $* " in *" ${jobs[i]} "*) ;; *) manners[i]=none ;; esac
+	done
 }
 
 # jobs_like MANNER AT-A-TIME: starts the next job whenever one of its manner has ended.

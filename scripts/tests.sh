@@ -70,7 +70,12 @@ races() {
 	# The pool and what calls it: whole columns on several workers.
 	VOLLEY_KERNELTEST=tiny race -short -run 'Threads|Detour|Pool|^TestGeneric$' -skip "$(either "${long_tests[@]}")" ./kernels/cpu
 }
-slow_races=(TestDeterministic TestDeterministicOnMachines)
+# More of the same, each of which takes half a minute and more under the detector.
+slow_races=(
+	TestDeterministic TestDeterministicOnMachines TestOperationsOverTransports TestGatherAndScatterInPlace TestExchangesAgainAndAgain TestMachines
+	TestMergedAllReduce TestMiddleMessages TestWeighsBothWays TestNoMismatchPassesEverywhere
+	TestIPCFlips TestIPCFlipsWithoutChecksums TestIPCCut TestFrames TestFlips TestFlipsFlights TestParquetAsArrow TestWorthDictionary
+)
 
 all_races() {
 	section "all tests under the race detector"

@@ -15,16 +15,10 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// expand turns paths and globs into the files they name: each argument's in
-// lexical order. A glob that matches nothing is an error, as a missing file is
-// when it is opened.
-func expand(paths []string) ([]string, error) {
-	all, _, err := expandWithin(paths)
-	return all, err
-}
-
-// expandWithin is expand, and for each file the folder that was given: the part of its
-// path in front of a pattern, or what is common to the files that were named one by one.
+// expandWithin turns paths and globs into the files they name: each argument's in lexical
+// order. A glob that matches nothing is an error, as a missing file is when it is opened.
+// For each file it has the folder that was given: the part of its path in front of a
+// pattern, or what is common to the files that were named one by one.
 func expandWithin(paths []string) (all, within []string, err error) {
 	given := ""
 	for i, p := range paths {

@@ -286,22 +286,6 @@ func onHost(b *table.Batch) bool {
 	return true
 }
 
-// downloadAll copies all chunks of a table to the host.
-func downloadAll(ctx context.Context, t *table.Table) ([]*table.Batch, error) {
-	var all []*table.Batch
-	for _, c := range t.Chunks() {
-		b, err := download(ctx, t.Backend(), c)
-		if err != nil {
-			for _, b := range all {
-				b.Release()
-			}
-			return nil, err
-		}
-		all = append(all, b)
-	}
-	return all, nil
-}
-
 // download copies a batch to the host.
 func download(ctx context.Context, b *kernels.Backend, batch *table.Batch) (host *table.Batch, err error) {
 	stream, err := b.NewStream()
