@@ -176,13 +176,10 @@ def numbers_of(name: str, numbers: Sequence[int]) -> Any:
 
 def counts_of(name: str, counts: Sequence[int], ranks: int) -> Any:
     """Elements for each rank as C takes them."""
-    try:
-        values = [n if isinstance(n, float) else operator.index(n) for n in counts]
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {counts!r}: a number of elements for each rank") from None
-    if len(values) != ranks or any(isinstance(n, float) or not 0 <= n < 2**63 for n in values):
-        raise Mismatch(f"{name} is {values!r}: a number of elements for each of {ranks} ranks", "mismatch")
-    return (c_int64 * ranks)(*values)
+    values = numbers_of(name, counts)
+    if len(values) != ranks or any(n < 0 for n in values):
+        raise Mismatch(f"{name} is {list(values)}: a number of elements for each of {ranks} ranks", "mismatch")
+    return values
 
 
 def device_name(device: Device | str) -> str:
