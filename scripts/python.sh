@@ -124,7 +124,7 @@ examples() {
 section "Python: environment"
 environment || { echo "python.sh: $why" >&2; exit 1; }
 here=$out/venv/bin/python
-pytest() { timeout 280 "$here" -m pytest -q -p no:cacheprovider -c python/pyproject.toml "$@"; }
+pytest() { timeout 900 "$here" -m pytest -q -p no:cacheprovider --durations=5 -c python/pyproject.toml "$@"; }
 case ${1:-all} in
 environment) exit ;;
 test)
