@@ -1,71 +1,60 @@
 package report
 
-import (
-	"image/color"
-	"math"
+import "math"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-)
+const gapPixels = 8 // between a bar or an axis and its letters
 
-// bars draws the bars of a chart. gonum's own BarChart starts every bar at
-// zero, which a logarithmic axis does not have, and prints no values.
-type bars struct {
-	chart *Chart
-	theme Theme
-}
-
-// DataRange implements plot.DataRanger.
-func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	xmin, xmax = b.chart.axis()
-	return xmin, xmax, -0.5, float64(len(b.chart.Groups)) - 0.5
-}
-
-// Plot implements plot.Plotter. The first group is at the top, and in it the
-// first series.
-func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	n := len(b.chart.Series)
-	grid(c, p, b.theme.Grid)
-	inGroup := float64(n*barPixels) / float64(n*barPixels+groupPixels)
-	style := text.Style{
-		Color: b.theme.Text, Font: sans(15 * point), YAlign: text.YCenter, Handler: p.TextHandler,
+// draw draws the bars, from top down, and their axis. The first group is at the
+// top, and in it the first series.
+func (c *Chart) draw(to *canvas, theme Theme, top float64) {
+	bottom := top + float64(c.barsHeight())
+	x := c.scale(to.letters)
+	for _, t := range x.ticks(c.print) {
+		at, long := math.Round(x.at(t.value)), 4.0
+		if t.label != "" {
+			long = 7
+			to.box(theme.Grid, at, top, at+1, bottom)
+			to.text(theme.Text, t.label, tickSize, at, bottom+20, 0.5)
+		}
+		to.box(theme.Text, at, bottom, at+1, bottom+long)
 	}
-	for g := range b.chart.Groups {
-		top := float64(len(b.chart.Groups)-1-g) + inGroup/2
-		for s, series := range b.chart.Series {
-			v := series.Values[g]
+	n := float64(len(c.Series))
+	for g, name := range c.Groups {
+		first := top + float64(g)*(n*barPixels+groupPixels) + groupPixels/2
+		to.text(theme.Text, to.fit(name, labelSize, mostName), labelSize, x.from-gapPixels, first+n*barPixels/2, 1)
+		for s, series := range c.Series {
+			v, y := series.Values[g], first+float64(s)*barPixels
 			if math.IsNaN(v) {
 				continue
 			}
-			hi, lo := y(top-float64(s)*inGroup/float64(n)), y(top-float64(s+1)*inGroup/float64(n))
-			rectangle(c, palette[s%len(palette)], x(p.X.Min), x(v), lo+point, hi-point)
-			c.FillText(style, vg.Point{X: x(v) + 6*point, Y: (lo + hi) / 2}, b.chart.print(v))
+			to.box(palette[s%len(palette)], x.from, y+1, x.at(v), y+barPixels-1)
+			value, at := c.print(v), x.at(v)+gapPixels
+			to.box(theme.Background, at-3, y+1, at+to.width(value, tickSize)+3, y+barPixels-1) // no line of the grid runs through it
+			to.text(theme.Text, value, tickSize, at, y+barPixels/2, 0)
 		}
 	}
+	to.box(theme.Text, x.from, bottom, x.to, bottom+1)
+	middle := (x.from + x.to) / 2
+	room := 2 * min(middle-marginPixels, chartWidth-marginPixels-middle)
+	to.text(theme.Text, to.fit(c.Axis, labelSize, room), labelSize, middle, bottom+ticksPixels+namePixels/2, 0.5)
 }
 
-// grid draws a light line at each labelled tick, behind the bars.
-func grid(c draw.Canvas, p *plot.Plot, light color.Color) {
-	x, _ := p.Transforms(&c)
-	line := draw.LineStyle{Color: light, Width: point}
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if !t.IsMinor() && t.Value >= p.X.Min && t.Value <= p.X.Max {
-			c.StrokeLine2(line, x(t.Value), c.Min.Y, x(t.Value), c.Max.Y)
+// mostName is the room for the names of groups.
+const mostName = plotWidth * 2 / 5
+
+// scale is the axis of values. It leaves room for the names of groups on its
+// left, and ends so early that the printed value of no bar leaves the picture.
+func (c *Chart) scale(l letters) scale {
+	lo, hi := c.axis()
+	from := marginPixels + min(mostName, l.widest(c.Groups, labelSize)) + gapPixels
+	x := scale{lo: lo, hi: hi, from: math.Round(from), to: chartWidth - marginPixels, log: c.Log}
+	for _, s := range c.Series {
+		for _, v := range s.Values {
+			if share := x.share(v); share > 0 { // false for NaN
+				room := chartWidth - marginPixels - gapPixels - l.width(c.print(v), tickSize) - x.from
+				x.to = min(x.to, x.from+max(room, 100)/share)
+			}
 		}
 	}
-}
-
-// swatch is the coloured box of a legend entry.
-type swatch struct{ color color.Color }
-
-// Thumbnail implements plot.Thumbnailer.
-func (s swatch) Thumbnail(c *draw.Canvas) {
-	rectangle(*c, s.color, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
-}
-
-func rectangle(c draw.Canvas, fill color.Color, x0, x1, y0, y1 vg.Length) {
-	c.FillPolygon(fill, []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
+	return x
 }

@@ -164,10 +164,10 @@ func (c *Chart) axis() (lo, hi float64) {
 		if hi <= 0 && c.Whole <= 0 {
 			return 0, 1
 		}
-		return 0, max(hi*1.15, c.Whole)
+		return 0, min(max(hi*1.15, c.Whole), math.MaxFloat64)
 	}
-	lo = math.Pow(10, math.Floor(math.Log10(lo*0.8)))
-	return lo, hi * math.Pow(hi/lo, 0.15)
+	lo = max(math.Pow(10, math.Floor(math.Log10(lo*0.8))), math.SmallestNonzeroFloat64)
+	return lo, min(hi*math.Pow(hi/lo, 0.15), math.MaxFloat64)
 }
 
 func (c *Chart) print(v float64) string {

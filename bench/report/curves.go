@@ -2,17 +2,11 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // Curves is a chart of lines with points, both axes logarithmic.
@@ -52,8 +46,8 @@ func (c *Curves) check() error {
 	return nil
 }
 
-// The height of the picture without its legend, in pixels.
-const curvesHeight = 640
+// The height of the lines' part of the picture, in pixels.
+const curvesHeight = 560
 
 // WritePNG draws the chart on white and writes it to w as PNG. A chart without lines,
 // or with a value that is not above zero, is an error, and nothing is written.
@@ -61,52 +55,86 @@ func (c *Curves) WritePNG(w io.Writer) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	legendHeight := vg.Length(len(c.Lines)*entryPixels) * point
-	img := vgimg.NewWith(
-		vgimg.UseWH(chartWidth*point, curvesHeight*point+legendHeight),
-		vgimg.UseDPI(vgimg.DefaultDPI),
-		vgimg.UseBackgroundColor(color.White),
-	)
-	margin := 16 * point
-	all := draw.Crop(draw.New(img), margin, -margin, margin, -margin)
-	p := plot.New()
-	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = c.Title, sans(22*point), 12*point
-	legend := plot.NewLegend()
-	legend.Left, legend.Top = true, true
-	legend.TextStyle.Font, legend.ThumbnailWidth, legend.Padding = sans(17*point), 24*point, 5*point
-	for _, a := range []struct {
-		axis  *plot.Axis
-		label string
-		print func(float64) string
-	}{{&p.X, c.X, printer(c.PrintX)}, {&p.Y, c.Y, printer(c.PrintY)}} {
-		a.axis.Label.Text, a.axis.Label.TextStyle.Font = a.label, sans(17*point)
-		a.axis.Tick.Label.Font = sans(15 * point)
-		a.axis.Scale, a.axis.Tick.Marker = plot.LogScale{}, decades{print: a.print}
+	l, err := newLetters()
+	if err != nil {
+		return err
 	}
-	for i, l := range c.Lines {
-		xys := make(plotter.XYs, len(l.Points))
-		for k, at := range l.Points {
-			xys[k] = plotter.XY{X: at.X, Y: at.Y}
-		}
-		line, points, err := plotter.NewLinePoints(xys)
-		if err != nil {
-			return fmt.Errorf("report: chart %q: %w", c.Title, err)
-		}
-		of := palette[i%len(palette)]
-		line.Color, line.Width, points.Color, points.Shape, points.Radius = of, 2*point, of, draw.CircleGlyph{}, 4*point
-		if i >= len(palette) {
-			line.Dashes = []vg.Length{6 * point, 4 * point} // colours come again, lines do not
-		}
-		p.Add(line, points)
-		legend.Add(l.Name, line, points)
+	names := make([]string, len(c.Lines))
+	for i, line := range c.Lines {
+		names[i] = line.Name
 	}
-	p.X.Min, p.X.Max = p.X.Min*0.9, p.X.Max*1.1
-	legend.Draw(draw.Crop(all, 0, 0, 0, legendHeight-all.Size().Y))
-	p.Draw(draw.Crop(all, 0, 0, legendHeight+12*point, 0))
-	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(w); err != nil {
-		return fmt.Errorf("report: chart %q: %w", c.Title, err)
+	entries, rows := legend(l, names, plotWidth)
+	top, theme := float64(marginPixels+titlePixels+rows), Light()
+	to := newCanvas(l, chartWidth, int(top)+curvesHeight+ticksPixels+namePixels+bottomPixels, theme.Background)
+	to.text(theme.Text, l.fit(c.Title, titleSize, plotWidth), titleSize, marginPixels, marginPixels+titleSize/2, 0)
+	for i, e := range entries {
+		x, y := marginPixels+e.x, marginPixels+titlePixels+e.y
+		strokes(to, i, []XY{{x, y}, {x + swatchWidth, y}}, []XY{{x + swatchWidth/2, y}})
+		to.text(theme.Text, e.name, labelSize, x+swatchWidth+8, y, 0)
 	}
-	return nil
+	x, y := c.axes(to, theme, top, top+curvesHeight)
+	for i, line := range c.Lines {
+		at := make([]XY, len(line.Points))
+		for k, p := range line.Points {
+			at[k] = XY{x.at(p.X), y.at(p.Y)}
+		}
+		strokes(to, i, at, at)
+	}
+	return to.writePNG(w, c.Title)
+}
+
+// strokes draws the line of a number and its points. When the colours come again, the lines are dashed.
+func strokes(to *canvas, number int, line, points []XY) {
+	of := palette[number%len(palette)]
+	for k := 1; k < len(line); k++ {
+		to.line(of, line[k-1], line[k], 2, number >= len(palette))
+	}
+	for _, p := range points {
+		to.disc(of, p, 4)
+	}
+}
+
+// axes draws both axes with their grid and returns them.
+func (c *Curves) axes(to *canvas, theme Theme, top, bottom float64) (x, y scale) {
+	x, y = scale{lo: math.Inf(1), log: true, to: chartWidth - marginPixels - 16}, scale{lo: math.Inf(1), log: true, from: bottom, to: top}
+	for _, l := range c.Lines {
+		for _, p := range l.Points {
+			x.lo, x.hi = min(x.lo, p.X), max(x.hi, p.X)
+			y.lo, y.hi = min(y.lo, p.Y), max(y.hi, p.Y)
+		}
+	}
+	for _, s := range []*scale{&x, &y} {
+		s.lo, s.hi = max(s.lo*0.9, math.SmallestNonzeroFloat64), min(s.hi*1.1, math.MaxFloat64)
+	}
+	marks := y.ticks(printer(c.PrintY))
+	labels := make([]string, len(marks))
+	for i, t := range marks {
+		labels[i] = t.label
+	}
+	x.from = math.Round(marginPixels + namePixels + to.widest(labels, tickSize) + 2*gapPixels)
+	for i, t := range marks {
+		at, long := math.Round(y.at(t.value)), 4.0
+		if t.label != "" {
+			long = 7
+			to.box(theme.Grid, x.from, at, x.to, at+1)
+			to.text(theme.Text, labels[i], tickSize, x.from-gapPixels-3, at, 1)
+		}
+		to.box(theme.Text, x.from-long, at, x.from, at+1)
+	}
+	for _, t := range x.ticks(printer(c.PrintX)) {
+		at, long := math.Round(x.at(t.value)), 4.0
+		if t.label != "" {
+			long = 7
+			to.box(theme.Grid, at, top, at+1, bottom)
+			to.text(theme.Text, t.label, tickSize, at, bottom+20, 0.5)
+		}
+		to.box(theme.Text, at, bottom, at+1, bottom+long)
+	}
+	to.box(theme.Text, x.from, bottom, x.to, bottom+1)
+	to.box(theme.Text, x.from, top, x.from+1, bottom)
+	to.text(theme.Text, to.fit(c.X, labelSize, x.to-x.from), labelSize, (x.from+x.to)/2, bottom+ticksPixels+namePixels/2, 0.5)
+	to.upward(theme.Text, to.fit(c.Y, labelSize, bottom-top), labelSize, marginPixels+namePixels/2, (top+bottom)/2)
+	return x, y
 }
 
 func printer(f func(float64) string) func(float64) string {
