@@ -14,6 +14,20 @@ func TestFolderHasTheLicencesOfWhatIsLinked(t *testing.T) {
 	}
 }
 
+// TestCommandLinksPermissiveModulesOnly fails where the command volley links a module without a licence text that is known to be permissive.
+func TestCommandLinksPermissiveModulesOnly(t *testing.T) {
+	all, err := linked("../..", "./cmd/volley", "linux", "darwin", "windows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("the command links %d modules only", len(all))
+	}
+	if _, err := collect(all); err != nil {
+		t.Fatal(err)
+	}
+}
+
 const mit = "Permission is hereby granted, free of charge,\n to any person obtaining a copy"
 
 // made is a module in a folder of its own with some files.

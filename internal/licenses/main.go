@@ -24,7 +24,7 @@ func main() {
 
 // run holds the folder against the modules, or writes it.
 func run(root string, check bool) error {
-	all, err := linked(root, "./cgo")
+	all, err := linked(root, "./cgo", "linux")
 	if err != nil {
 		return err
 	}

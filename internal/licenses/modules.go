@@ -18,14 +18,15 @@ const own = "github.com/volley-go/volley"
 // module is one that is linked, and the folder of its source.
 type module struct{ path, dir string }
 
-// linked are the modules whose packages a package needs, on the processors that wheels are for, and the Go distribution, whose runtime is in every
-// program.
-func linked(root, of string) ([]module, error) {
+// linked are the modules whose packages a package needs on systems, with the processors that wheels are for, and the Go distribution, whose runtime
+// is in every program.
+func linked(root, of string, systems ...string) ([]module, error) {
 	dirs := map[string]string{}
-	for _, arch := range []string{"amd64", "arm64"} {
+	for i := range 2 * len(systems) {
+		system, arch := systems[i/2], []string{"amd64", "arm64"}[i%2]
 		list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}", of)
 		list.Dir = root
-		list.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=", "GOWORK=off")
+		list.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOWORK=off")
 		out, err := list.Output()
 		if err != nil {
 			var failed *exec.ExitError
