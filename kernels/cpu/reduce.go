@@ -46,7 +46,7 @@ func (l *loops) reduced(ctx context.Context, s device.Stream, op kernels.Aggrega
 	case op == kernels.CountDistinct && valid == 0:
 		return kernels.Int64(0), nil
 	case op == kernels.CountDistinct:
-		n, err := countDistinct(ctx, l, s, c)
+		n, err := countDistinct(ctx, l, s, c, valid)
 		return kernels.Int64(n), err
 	case op == kernels.Any || op == kernels.All:
 		trues := int64(0)
@@ -248,43 +248,4 @@ func (l *loops) meanOf(ctx context.Context, c *memory.Column, valid int64) (floa
 		f /= math.Pow10(int(d.Scale))
 	}
 	return f / float64(valid), nil
-}
-
-// countDistinct sorts the column and counts where its values change.
-func countDistinct(ctx context.Context, l *loops, s device.Stream, c *memory.Column) (int64, error) {
-	n := c.Len()
-	room, err := memory.New(s.Device().Memory(), 8*n)
-	if err != nil {
-		return 0, err
-	}
-	defer room.Release()
-	rows := memory.View[uint64](room)
-	levels, err := plan[uint64](ctx, l, s, []kernels.SortKey{{Values: c}})
-	if err != nil {
-		return 0, err
-	}
-	if err := sortRows(ctx, l, s, levels, rows, false); err != nil {
-		return 0, err
-	}
-	var changes atomic.Int64
-	err = parallel(ctx, n, func(_ int, s span) error {
-		k := int64(0)
-		for i := s.from; i < s.to; i++ {
-			switch {
-			case isNull(c, int64(rows[i])):
-			case i == 0:
-				k++
-			default:
-				for l := range levels {
-					if levels[l].compare(rows[i-1], rows[i]) != 0 {
-						k++
-						break
-					}
-				}
-			}
-		}
-		changes.Add(k)
-		return nil
-	})
-	return changes.Load(), err
 }
