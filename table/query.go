@@ -215,9 +215,12 @@ func (q *Query) Slice(offset, n int64) *Query {
 // Union is the rows of q and then those of the others, doubles and all. They
 // must have the columns of q, in any order.
 func (q *Query) Union(others ...Relation) *Query {
+	all := &unionNode{ins: []node{q.plan}} // one of all, not each in the next
 	for _, r := range others {
-		left := q
-		q = q.with(r, func(other node) node { return &unionNode{ins: []node{left.plan, other}} })
+		q = q.with(r, func(other node) node {
+			all.ins = append(all.ins, other)
+			return all
+		})
 	}
 	return q
 }
