@@ -89,6 +89,13 @@ class Schema(ArrowSchema):
             _Release(self.release)(ctypes.addressof(self))
 
 
+def names(schema: ArrowSchema) -> list[str]:
+    """The names of the columns of a table's schema."""
+    n = schema.n_children
+    children = (c_void_p * n).from_address(schema.children) if n and schema.children else ()
+    return [(ArrowSchema.from_address(c).name or b"").decode() for c in children]
+
+
 class Array(ArrowArray):
     """A structure that is released with its Python object."""
 
@@ -175,4 +182,4 @@ def rename(capsule: Any, name: bytes) -> None:
 _NAMES_FOREVER: dict[bytes, bytes] = {}
 
 
-__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "new", "no_options", "pair", "plain", "pointer", "pulled", "rename", "said", "unwrap", "valid", "wrap"]
+__all__ = ["Array", "ArrowArray", "ArrowArrayStream", "ArrowDeviceArray", "ArrowDeviceArrayStream", "ArrowSchema", "Schema", "arrays", "names", "new", "no_options", "pair", "plain", "pointer", "pulled", "rename", "said", "unwrap", "valid", "wrap"]

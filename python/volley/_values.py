@@ -36,6 +36,21 @@ def children(schema: ArrowSchema, array: ArrowArray) -> list[list[Any]]:
     return [_part(k, a, a.offset + array.offset, array.length) for k, a in zip(kinds, arrays)]
 
 
+def fields(schema: ArrowSchema, array: ArrowArray) -> list[tuple[ArrowSchema, ArrowArray]]:
+    """Type and values of each column of a batch, which owns them."""
+    return list(zip(*_children(schema, array)))
+
+
+def value(schema: ArrowSchema, array: ArrowArray, at: int) -> Any:
+    """One value, by its number from the beginning of the buffers; of a dictionary no more than that one word."""
+    if not schema.dictionary:
+        return _part(schema, array, at, 1)[0]
+    if array.null_count != 0 and array.buffers[0] and not _bits(array.buffers[0], at, 1)[0]:
+        return None
+    words = ArrowArray.from_address(array.dictionary)
+    return value(ArrowSchema.from_address(schema.dictionary), words, words.offset + _numbers((schema.format or b"").decode(), array, at, 1)[0])
+
+
 def _children(schema: ArrowSchema, array: ArrowArray) -> tuple[list[ArrowSchema], list[ArrowArray]]:
     n = schema.n_children
     if n == 0:

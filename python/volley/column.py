@@ -15,11 +15,11 @@ from . import _abi, _capsule, _cuda, _memory, _tensor, _times
 from ._library import Handle, call, long_make, make, take_number, take_text
 from ._memory import NUMBERS
 from ._calls import say, shown
-from ._joined import Unjoined
+from ._joined import Alone, Shared, Unjoined
 from ._lists import from_list
 from ._pickle import reduce_column
 from ._rows import number, rows_of, window
-from ._values import pylist
+from ._values import pylist, value
 from .cumulative import Cumulative
 from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
 from .errors import Unsupported
@@ -50,9 +50,10 @@ class Column(Cumulative, Handle):
     (1, 'int64', [1, 2, None])
     """
 
-    __slots__ = ("_unjoined",)
+    __slots__ = ("_seen", "_unjoined")
     _free = "volley_column_free"
     _unjoined: Unjoined | None
+    _seen: tuple[_capsule.ArrowSchema, _capsule.ArrowArray] | None  # what values were read from, one by one
 
     def __init__(self, data: Any, dtype: str | None = None, *, validate: str = "cheap") -> None:
         super().__init__(_import(data, dtype, validate))
@@ -64,29 +65,30 @@ class Column(Cumulative, Handle):
         return c
 
     @classmethod
-    def _later(cls, table: Table, name: str) -> Column:
-        """The column of a table that has no other, put together when it is asked for."""
+    def _later(cls, parts: Alone | Shared) -> Column:
+        """A column of a table, made when it is asked for."""
         c = cls.__new__(cls)
-        c._value, c._unjoined = None, Unjoined(table, name)
+        c._value, c._unjoined = None, Unjoined(parts)
         return c
 
     @property
     def _handle(self) -> int:
-        parts = self._parts()
-        if parts is not None:
-            with parts.lock:
-                if self._parts() is parts:
-                    self._value, self._unjoined = parts.join(), None
+        later: Unjoined | None = getattr(self, "_unjoined", None)
+        if later is not None:
+            with later.lock:
+                if self._unjoined is later:
+                    self._value, self._unjoined = later.parts.join(), None
         if self._value is None:
             raise self._closed()
         return self._value
 
-    def _parts(self) -> Unjoined | None:
-        return getattr(self, "_unjoined", None)
+    def _parts(self) -> Alone | Shared | None:
+        later: Unjoined | None = getattr(self, "_unjoined", None)
+        return None if later is None else later.parts
 
     def close(self) -> None:
         """Gives the column back now; later use is an error."""
-        self._unjoined = None
+        self._unjoined = self._seen = None
         super().close()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
@@ -102,7 +104,7 @@ class Column(Cumulative, Handle):
 
     def __len__(self) -> int:
         parts = self._parts()
-        return take_number("volley_column_length", self) if parts is None else len(parts.table)
+        return take_number("volley_column_length", self) if parts is None else parts.rows
 
     @property
     def dtype(self) -> str:
@@ -136,8 +138,8 @@ class Column(Cumulative, Handle):
         """
         offset, length = window(offset, length, len(self))
         parts = self._parts()
-        if parts is not None and 0 <= offset <= offset + length <= len(parts.table):
-            return parts.table.slice(offset, length).column(parts.name)
+        if parts is not None and 0 <= offset <= offset + length <= parts.rows:
+            return parts.slice(offset, length)
         return Column._of(make("volley_column_slice", self, offset, length))
 
     def _view(self) -> _abi.volley_array:
@@ -228,7 +230,17 @@ class Column(Cumulative, Handle):
         at = number(i, "column[i] takes the number of a value, a slice or a mask")
         if not -n <= at < n:
             raise IndexError(say(f"value {at} of a column of {n}", i))
-        return self.slice(at % n, 1).to_pylist()[0]
+        parts = self._parts()
+        return self._value_at(at % n) if parts is None else parts.value(at % n)
+
+    def _value_at(self, i: int) -> Any:
+        """A value by its number, which is from 0 on and below the length."""
+        self._handle  # noqa: B018 - a closed column has no values
+        seen = getattr(self, "_seen", None)
+        if seen is None:
+            self._seen = seen = self._exported()
+        schema, array = seen
+        return value(schema, array, array.offset + i)
 
     def __repr__(self) -> str:
         n = len(self)

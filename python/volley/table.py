@@ -14,6 +14,7 @@ from . import _abi, _capsule
 from ._library import Handle, call, encode, handles, long_call, long_make, make, take_number, take_text, texts
 from ._calls import public, say, shown
 from ._interchange import InterchangeFrame
+from ._joined import Alone, Shared
 from ._pickle import reduce_table
 from ._values import children
 from .column import Column, import_options, is_scalar
@@ -35,9 +36,13 @@ class Table(Handle):
     Operations are those of Query, run at once.
     """
 
-    __slots__ = ("_apart", "_chunk_count")
-    _apart: dict[str, Table]
+    __slots__ = ("_apart", "_chunk_count", "_fields", "_types", "_where")
+    # What was asked once, of a table that never changes.
+    _apart: dict[str, Alone | Shared]
     _chunk_count: int
+    _fields: list[str]
+    _types: list[str]
+    _where: tuple[int, int]
     _free = "volley_table_free"
 
     def __init__(self, data: Any, *, device: Device | str | None = None, validate: str = "cheap") -> None:
@@ -66,12 +71,36 @@ class Table(Handle):
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return [take_text("volley_table_name", self, i) for i in range(take_number("volley_table_columns", self))]
+        return list(self._names())
+
+    def _names(self) -> list[str]:
+        self._handle  # noqa: B018 - a closed table has no columns
+        known: list[str] | None = getattr(self, "_fields", None)
+        if known is None:
+            self._fields = known = _capsule.names(self._schema())
+        return known
+
+    def _schema(self) -> _capsule.Schema:
+        schema = _capsule.Schema()
+        call("volley_table_schema", self, byref(schema))
+        return schema
+
+    def _place(self) -> tuple[int, int]:
+        """The device, in DLPack's numbers."""
+        self._handle  # noqa: B018 - a closed table is nowhere
+        known: tuple[int, int] | None = getattr(self, "_where", None)
+        if known is None:
+            self._where = known = place_of(self.device)
+        return known
 
     @property
     def dtypes(self) -> list[str]:
         """The types of the columns."""
-        return [take_text("volley_table_type", self, i) for i in range(take_number("volley_table_columns", self))]
+        names = self._names()
+        known: list[str] | None = getattr(self, "_types", None)
+        if known is None:
+            self._types = known = [take_text("volley_table_type", self, i) for i in range(len(names))]
+        return list(known)
 
     @property
     def schema(self) -> dict[str, str]:
@@ -81,7 +110,7 @@ class Table(Handle):
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return len(self), take_number("volley_table_columns", self)
+        return len(self), len(self._names())
 
     @property
     def height(self) -> int:
@@ -117,18 +146,19 @@ class Table(Handle):
 
     def column(self, name: str) -> Column:
         """A column; that of a table of several chunks is put together when its memory is asked for, which copies it: its values one by one are not."""
-        if place_of(self.device)[0] == 1 and self.num_chunks > 1:
-            return Column._later(self._alone(name), name)
-        return Column._of(long_make("volley_table_column", self, encode(name), free="volley_column_free"))
-
-    def _alone(self, name: str) -> Table:
-        """A table of one column, which shares the chunks' memory."""
-        known: dict[str, Table] | None = getattr(self, "_apart", None)
+        if not isinstance(name, str) or self._place()[0] != 1:
+            return self._whole(name)
+        known: dict[str, Alone | Shared] | None = getattr(self, "_apart", None)
         if known is None:
             self._apart = known = {}
-        if name not in known:
-            known[name] = self.select(col(name))
-        return known[name]
+        parts = known.get(name)
+        if parts is None:
+            several = self.num_chunks > 1
+            known[name] = parts = Alone(self.select(col(name)), name) if several else Shared(self._whole(name))
+        return Column._later(parts)
+
+    def _whole(self, name: str) -> Column:
+        return Column._of(long_make("volley_table_column", self, encode(name), free="volley_column_free"))
 
     def close(self) -> None:
         """Gives the table back now; later use is an error. Columns that were taken from it live on."""
@@ -167,7 +197,7 @@ class Table(Handle):
         return self.lazy().explain()
 
     def __contains__(self, name: object) -> bool:
-        return name in self.columns
+        return name in self._names()
 
     def to(self, device: Device | str) -> Table:
         """The table on another device; the same memory where both work on the host's."""
@@ -308,8 +338,7 @@ class Table(Handle):
         >>> Table({"a": [1, 2], "b": ["x", None]}).to_pydict()
         {'a': [1, 2], 'b': ['x', None]}
         """
-        schema = _capsule.Schema()
-        call("volley_table_schema", self, byref(schema))
+        schema = self._schema()
         out: dict[str, list[Any]] = {n: [] for n in self.columns}
         for chunk in self._chunks():
             for values, more in zip(out.values(), children(schema, chunk)):
