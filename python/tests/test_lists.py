@@ -88,3 +88,35 @@ def test_scalars_of_a_table() -> None:
     assert vo.Table({"a": 1, "b": "x"}).to_pydict() == {"a": [1], "b": ["x"]} and vo.Table({"a": [], "b": 1}).shape == (0, 2)
     with pytest.raises(TypeError, match="^Table: .*column 'b'"):
         vo.Table({"a": [1], "b": [object()]})
+
+
+def test_texts_and_decimals_are_those_of_arrow() -> None:
+    """Texts of ASCII and others, decimals of one scale and of many, the least and the greatest, with nulls and without: the bytes that pyarrow makes."""
+    import pyarrow as pa
+
+    class Word(str):
+        pass
+
+    texts: list[list[Any]] = [["a", "", "bc"], ["a", None, "\x7f"], ["ä", "b"], ["", None, "日本"], [None, ""], [Word("x"), "y"], []]
+    for items in texts:
+        for dtype in ("utf8", "large_utf8"):
+            assert pa.array(vo.Column(items, dtype)).equals(pa.array(items, pa.large_utf8() if dtype == "large_utf8" else pa.utf8()))
+    most = Decimal(10**38 - 1)
+    decimals: list[list[Any]] = [
+        [Decimal("1.5"), Decimal("-2.25"), Decimal("3")], [Decimal("0.001"), None, Decimal("-0")], [Decimal("1E+3"), Decimal("1E-3"), Decimal("12E+1")],
+        [Decimal(n).scaleb(-n) for n in range(10)], [Decimal("-0.00"), 7, None, Decimal("12345678901234567890.12")],
+    ]  # fmt: skip
+    for items in decimals:
+        c = vo.Column(items)
+        assert c.to_pylist() == items
+        assert [None if x is None else Decimal(x) for x in items] == pa.array(c).to_pylist()
+    assert vo.Column([most, most.copy_negate()], "decimal(38, 0)").to_pylist() == [most, most.copy_negate()]
+    assert vo.Column([Decimal("1.50")], "decimal(5, 1)").to_pylist() == [Decimal("1.5")]
+    for wrong in (Decimal("1.25"), Decimal("1E+20"), Decimal("9" * 120), Decimal("1E-200")):
+        with pytest.raises(ValueError, match="does not fit"):
+            vo.Column([wrong], "decimal(10, 1)")
+    for nothing in (Decimal("NaN"), Decimal("Infinity")):
+        with pytest.raises(ValueError, match="no number"):
+            vo.Column([Decimal(1), nothing])
+    with pytest.raises(UnicodeError):
+        vo.Column(["a", "\ud800"])

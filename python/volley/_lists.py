@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as _dt
+import decimal
 import itertools
 import operator
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +23,8 @@ _MICRO = _dt.timedelta(microseconds=1)
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _FORMATTED = re.compile(r"(timestamp|duration|time32|time64)\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
 _DECIMAL = re.compile(r"decimal\((\d+), *(\d+)\)")
+_SCALES = 4
+_EXACT = decimal.Context(prec=100, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact, decimal.InvalidOperation, decimal.Overflow])
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 # Of a class, the first that it is one of.
 _KINDS = (bool, int, float, str, bytes, _dt.datetime, _dt.date, _dt.time, _dt.timedelta, Decimal)
@@ -91,12 +94,18 @@ def _integers(values: list[int]) -> str:
 def _decimals(values: list[Any]) -> str:
     """The decimal type that holds all the values as they are."""
     whole = scale = 1
+    seen: list[Decimal] = []  # one of each scale, as far as there are few of them: the parts of a decimal take long to get
     for x in values:
-        _, digits, exponent = Decimal(x).as_tuple()
+        d = x if type(x) is Decimal else Decimal(x)
+        whole = max(whole, d.adjusted() + 1)
+        if any(map(d.same_quantum, seen)):
+            continue
+        exponent = d.as_tuple().exponent
         if not isinstance(exponent, int):
             raise ValueError(say(f"{x} in a list of decimals: it is no number"))
         scale = max(scale, -exponent)
-        whole = max(whole, len(digits) + exponent)
+        if len(seen) < _SCALES:
+            seen.append(d)
     if whole + scale > 38:
         raise OverflowError(say(f"a list of decimals with {whole} digits before the point and {scale} behind it as a column: it has 38 of them"))
     return f"decimal({whole + scale}, {scale})"
@@ -153,6 +162,14 @@ def _decimal(x: Any, scale: int, limit: int) -> bytes:
     """A decimal as Arrow has it: 16 bytes of its number of the last digit."""
     if x is None:
         return bytes(16)
+    if type(x) is Decimal:
+        try:
+            moved = _EXACT.scaleb(x, scale)
+            number = int(moved) if moved.adjusted() < 39 else limit
+            if -limit < number < limit and number == moved:
+                return number.to_bytes(16, "little", signed=True)
+        except (decimal.DecimalException, ValueError, OverflowError):
+            pass  # what is wrong is said below
     if isinstance(x, float):
         raise TypeError(f"{x!r} is a float: Decimal(str(x)) is what it shows")
     sign, digits, exponent = Decimal(x).as_tuple()
@@ -187,14 +204,31 @@ def _moment(kind: str, unit: str, zone: str | None) -> Callable[[Any], int]:
 
 
 def _texts(items: list[Any], name: str, validity: bytes) -> int:
+    joined = _letters(items, bool(validity)) if name.endswith("utf8") else None
+    if joined is not None:
+        return _ended(joined[0], itertools.accumulate(joined[1], initial=0), len(items), name, validity)
     if name.endswith("utf8"):
         encoded = [b"" if x is None else x.encode() for x in items]
     else:
         encoded = [b"" if x is None else bytes(memoryview(x)) for x in items]
-    ends = list(itertools.accumulate(map(len, encoded), initial=0))
-    large = name.startswith("large_") or ends[-1] >= 2**31
+    return _ended(b"".join(encoded), itertools.accumulate(map(len, encoded), initial=0), len(items), name, validity)
+
+
+def _letters(items: list[Any], missing: bool) -> tuple[bytes, Iterable[int]] | None:
+    """Texts of ASCII together, and their lengths; None where they are other ones."""
+    texts = ["" if x is None else x for x in items] if missing else items
+    try:
+        text = "".join(texts)
+    except TypeError:  # which says nothing of the column's type
+        return None
+    return (text.encode(), map(len, texts)) if text.isascii() else None
+
+
+def _ended(data: bytes, ends: Iterable[int], n: int, name: str, validity: bytes) -> int:
+    """A column of texts that end at the given bytes of data."""
+    large = name.startswith("large_") or len(data) >= 2**31
     name = name if name.startswith("large_") or not large else f"large_{name}"
-    return copied(name, len(items), b"".join(encoded), validity, array("q" if large else "i", ends).tobytes())
+    return copied(name, n, data, validity, array("q" if large else "i", list(ends)).tobytes())
 
 
 def _is_list(kind: type) -> bool:
