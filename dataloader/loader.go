@@ -318,10 +318,14 @@ func (l *Loader) take(ctx context.Context) (*slot, error) {
 // produced makes the next batch in the caller, until its context ends or the loader is
 // closed.
 func (l *Loader) produced(ctx context.Context, s *slot) (*slot, error) {
-	both, end := context.WithCancel(ctx)
-	defer end()
-	defer context.AfterFunc(l.ctx, end)()
-	l.produce(alsoOf{both, l.ctx}, s, l.next)
+	if ctx.Done() == nil { // nothing ends it: the loader's own context allocates nothing
+		l.produce(l.ctx, s, l.next)
+	} else {
+		both, end := context.WithCancel(ctx)
+		defer end()
+		defer context.AfterFunc(l.ctx, end)()
+		l.produce(alsoOf{both, l.ctx}, s, l.next)
+	}
 	if s.err == nil {
 		return s, nil
 	}

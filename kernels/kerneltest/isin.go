@@ -44,23 +44,22 @@ func askedTwice(e *Env, values, members *memory.Column) (Result, error) {
 		return Result{}, err
 	}
 	defer m.Release()
-	all, err := m.IsIn(e.Ctx, e.Stream, values)
-	if err != nil {
-		return Result{}, err
-	}
-	defer all.Release()
 	from := min(1, values.Len())
 	rest, err := values.Slice(from, values.Len()-from)
 	if err != nil {
 		return Result{}, err
 	}
 	defer rest.Release()
-	part, err := m.IsIn(e.Ctx, e.Stream, rest)
+	all, err := m.IsIn(e.Ctx, e.Stream, values)
 	if err != nil {
 		return Result{}, err
 	}
-	defer part.Release()
-	return One(e.Concat(e.Ctx, e.Stream, []*memory.Column{all, part}))
+	part, err := m.IsIn(e.Ctx, e.Stream, rest)
+	if err != nil {
+		all.Release()
+		return Result{}, err
+	}
+	return Result{Columns: []*memory.Column{all, part}}, nil
 }
 
 func benchIsIn(b *Bencher) {
