@@ -10,6 +10,7 @@ import (
 
 // slot is a place in the ring: memory for one batch.
 type slot struct {
+	both    alsoOf // the contexts of the batch that its caller makes
 	loader  *Loader
 	buffer  *memory.Buffer
 	device  *deviceSlot // nil where the loader has no device

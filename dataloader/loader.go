@@ -318,14 +318,9 @@ func (l *Loader) take(ctx context.Context) (*slot, error) {
 // produced makes the next batch in the caller, until its context ends or the loader is
 // closed.
 func (l *Loader) produced(ctx context.Context, s *slot) (*slot, error) {
-	if ctx.Done() == nil { // nothing ends it: the loader's own context allocates nothing
-		l.produce(l.ctx, s, l.next)
-	} else {
-		both, end := context.WithCancel(ctx)
-		defer end()
-		defer context.AfterFunc(l.ctx, end)()
-		l.produce(alsoOf{both, l.ctx}, s, l.next)
-	}
+	s.both = alsoOf{ctx, l.ctx} // in the slot, so that a batch allocates nothing
+	l.produce(&s.both, s, l.next)
+	s.both = alsoOf{}
 	if s.err == nil {
 		return s, nil
 	}
@@ -340,14 +335,15 @@ func (l *Loader) produced(ctx context.Context, s *slot) (*slot, error) {
 	return s, nil
 }
 
-// alsoOf is a context that is over as soon as another one is, for who looks at Err.
+// alsoOf is a context that is over as soon as another one is, for who looks at Err. Done
+// is its own: closing the loader wakes who waits for a piece.
 type alsoOf struct {
 	context.Context
 	other context.Context
 }
 
 // Err is why either of them is over.
-func (c alsoOf) Err() error {
+func (c *alsoOf) Err() error {
 	if err := c.Context.Err(); err != nil {
 		return err
 	}

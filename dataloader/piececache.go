@@ -44,6 +44,7 @@ type pieceSteps struct {
 	readers int
 	// early says that what is read is what is kept, so that there must be room for it.
 	early bool
+	once  bool // a piece cannot be read again
 }
 
 // rawPiece is a piece that is read, or will be, and is to be decoded.
@@ -88,6 +89,7 @@ type cachedPiece struct {
 	bytes  int64
 	uses   int
 	taken  bool // at least once
+	spent  bool // it goes when nobody uses it
 	last   int64
 }
 
@@ -217,12 +219,20 @@ func (c *pieceCache) take(ctx context.Context, i int) (*cachedPiece, error) {
 	return nil, err
 }
 
+// forget has a piece go when nobody uses it any more, so that it is read again.
+func (c *pieceCache) forget(p *cachedPiece) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.spent = true
+}
+
 // giveBack ends a use.
 func (c *pieceCache) giveBack(p *cachedPiece) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.uses--
-	if p.uses == 0 && p.err != nil && !errors.Is(p.err, storage.ErrFormat) && c.pieces[p.number] == p {
+	failed := p.err != nil && !errors.Is(p.err, storage.ErrFormat)
+	if p.uses == 0 && (failed || p.spent) && c.pieces[p.number] == p {
 		c.drop(p)
 	}
 	c.shrink(p)

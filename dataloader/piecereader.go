@@ -73,14 +73,17 @@ func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int6
 				return piece, bytes, err
 			}
 		}
-		t, err := raw.Table(ctx)
-		if err != nil {
-			return nil, 0, err
+		t, failed := raw.Table(ctx)
+		if t == nil {
+			return nil, 0, failed
 		}
 		defer t.Release()
 		one, err := newTableReader(ctx, t, m, parts, 0, nil)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", at(i), err)
+		}
+		if failed != nil {
+			return &cutPiece{one, t.NumRows(), cutError{failed, steps.once}}, tableBytes(t), nil
 		}
 		if !load.byRows {
 			return one, tableBytes(t), nil
@@ -296,9 +299,48 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, beg
 		err = held.reader.put(ctx, s, s.rows[begin:end], s.places[begin:end], to)
 	}
 	if err != nil {
-		return placed(err, r.at(i))
+		return r.pieceError(held, err)
 	}
 	return nil
+}
+
+// cutPiece is the first rows of a piece whose source failed before the others.
+type cutPiece struct {
+	heldPiece
+	rows int64
+	cut  cutError
+}
+
+// cutError is the error of who asks for the others. A source that is read once has no
+// more than the piece has; others are read again for who asks later.
+type cutError struct {
+	why  error
+	once bool
+}
+
+// Error is the source's.
+func (e *cutError) Error() string { return e.why.Error() }
+
+// put fails where one of the rows did not come.
+func (c *cutPiece) put(ctx context.Context, s *pieceScratch, rows []int64, places []int32, to []Tensor) error {
+	for _, row := range rows {
+		if row >= c.rows {
+			return &c.cut
+		}
+	}
+	return c.heldPiece.put(ctx, s, rows, places, to)
+}
+
+// pieceError names the piece in an error of its values, and forgets a piece that was cut.
+func (r *pieceReader) pieceError(held *cachedPiece, err error) error {
+	cut := (*cutError)(nil)
+	if !errors.As(err, &cut) {
+		return placed(err, r.at(held.number))
+	}
+	if !cut.once {
+		r.cache.forget(held)
+	}
+	return cut.why
 }
 
 // inPlace reports whether places follow each other.

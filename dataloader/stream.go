@@ -55,7 +55,8 @@ type Stream struct {
 // FromBatches is a stream of so many rows of a schema. open begins it; for every
 // epoch it is begun again, and must give the same rows. The batches' references go
 // over to the loader. Where it ends too early, or does not with its last row,
-// Next fails with an ErrMismatch.
+// Next fails with an ErrMismatch. Where it fails, Next fails with its error after the
+// batches whose rows came before.
 func FromBatches(b *kernels.Backend, schema *arrow.Schema, rows int64, open func(ctx context.Context) iter.Seq2[*table.Batch, error], o StreamOptions) (*Stream, error) {
 	if b == nil || schema == nil || open == nil || rows < 0 || o.Piece < 0 {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.FromBatches", "a stream of %d rows in pieces of %d needs a backend, a schema and a function", rows, o.Piece)
@@ -158,15 +159,18 @@ type pull struct {
 	piece  int          // the one that comes next
 	rest   *table.Batch // rows of it that were read already
 	passed map[int]*table.Table
-	order  []int // of passed, those read first at the front
-	failed error // what a stream that is read once has ended with
-	waits  total // for the stream
+	order  []int        // of passed, those read first at the front
+	failed error        // what a stream that is read once has ended with
+	cut    *table.Table // rows of the piece in which the stream failed, until they are asked for
+	cutAt  int          // that piece
+	cutBy  error        // and why it has no more
+	waits  total        // for the stream
 }
 
 // steps read the stream, one piece after the other. A piece is no more when it is decoded
 // than when it is read.
 func (p *pull) steps() pieceSteps {
-	return pieceSteps{begin: func(i int) (rawPiece, error) { return &pulledPiece{of: p, number: i}, nil }, readers: 1, early: true}
+	return pieceSteps{begin: func(i int) (rawPiece, error) { return &pulledPiece{of: p, number: i}, nil }, readers: 1, early: true, once: p.stream.options.Once}
 }
 
 // pulledPiece is a piece of a stream.
@@ -183,7 +187,7 @@ func (*pulledPiece) Size() int64 { return 0 }
 // Fetch waits for the stream.
 func (p *pulledPiece) Fetch(ctx context.Context) { p.table, p.err = p.of.load(ctx, p.number) }
 
-// Table gives the rows over.
+// Table gives the rows over: with an error those that came before it, if any did.
 func (p *pulledPiece) Table(context.Context) (*table.Table, error) {
 	t := p.table
 	p.table = nil
@@ -194,13 +198,18 @@ func (p *pulledPiece) Table(context.Context) (*table.Table, error) {
 func (p *pulledPiece) Close() { p.table.Release() }
 
 // load is a piece of the stream. Those before it are kept for who asks next:
-// several pieces are asked for at a time, in any order.
+// several pieces are asked for at a time, in any order. With the error of a stream that
+// fails within a piece come the rows of the piece that it gave before.
 func (p *pull) load(ctx context.Context, i int) (*table.Table, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t := p.passed[i]; t != nil {
 		delete(p.passed, i)
 		return t, nil
+	}
+	if t := p.cut; t != nil && p.cutAt == i {
+		p.cut = nil
+		return t, p.cutBy
 	}
 	if p.failed != nil {
 		return nil, p.failed
@@ -214,14 +223,8 @@ func (p *pull) load(ctx context.Context, i int) (*table.Table, error) {
 	}
 	for {
 		t, err := p.take(ctx)
-		if err != nil && p.stream.options.Once { // what was read before is still there for who asks
-			p.failed = err
-			p.stop()
-			return nil, err
-		}
 		if err != nil {
-			p.reset()
-			return nil, err
+			return p.fail(i, t, err)
 		}
 		if p.piece++; p.piece > i {
 			return t, nil
@@ -236,7 +239,25 @@ func (p *pull) load(ctx context.Context, i int) (*table.Table, error) {
 	}
 }
 
-// take is the next piece.
+// fail ends a stream that failed, with the rows that it gave of its last piece, while
+// piece i was asked for.
+func (p *pull) fail(i int, rows *table.Table, err error) (*table.Table, error) {
+	at := p.piece
+	if p.stream.options.Once { // what was read before is still there for who asks
+		p.failed = err
+		p.stop()
+	} else {
+		p.reset()
+	}
+	if at == i {
+		return rows, err
+	}
+	p.cut, p.cutAt, p.cutBy = rows, at, err
+	return nil, err
+}
+
+// take is the next piece. With an error of the stream come the rows of the piece that it
+// gave before, if any.
 func (p *pull) take(ctx context.Context) (*table.Table, error) {
 	s := p.stream
 	want := s.starts[p.piece+1] - s.starts[p.piece]
@@ -244,6 +265,16 @@ func (p *pull) take(ctx context.Context) (*table.Table, error) {
 	fail := func(err error) (*table.Table, error) {
 		releaseAll(chunks)
 		return nil, err
+	}
+	short := func(err error) (*table.Table, error) {
+		if len(chunks) == 0 {
+			return nil, err
+		}
+		t, wrong := table.NewTable(s.backend, s.schema, chunks)
+		if wrong != nil {
+			return nil, wrong
+		}
+		return t, err
 	}
 	for want > 0 {
 		if p.rest == nil {
@@ -255,12 +286,12 @@ func (p *pull) take(ctx context.Context) (*table.Table, error) {
 			p.waits.since(begin)
 			switch {
 			case err != nil:
-				return fail(err)
+				return short(err)
 			case !ok:
-				return fail(device.Errorf(device.ErrMismatch, "", "dataloader", "the stream ended after %d rows of %d", s.starts[p.piece+1]-want, s.NumRows()))
+				return short(device.Errorf(device.ErrMismatch, "", "dataloader", "the stream ended after %d rows of %d", s.starts[p.piece+1]-want, s.NumRows()))
 			case b == nil || !sameFields(b.Schema(), s.schema):
 				b.Release()
-				return fail(device.Errorf(device.ErrMismatch, "", "dataloader", "a batch of the stream has other columns than its schema"))
+				return short(device.Errorf(device.ErrMismatch, "", "dataloader", "a batch of the stream has other columns than its schema"))
 			}
 			p.rest = b
 		}
@@ -292,11 +323,12 @@ func (p *pull) reset() {
 		p.stop()
 	}
 	p.rest.Release()
+	p.cut.Release()
 	for _, t := range p.passed {
 		t.Release()
 	}
 	clear(p.passed)
-	p.next, p.stop, p.rest, p.piece, p.order = nil, nil, nil, 0, nil
+	p.next, p.stop, p.rest, p.piece, p.order, p.cut = nil, nil, nil, 0, nil, nil
 }
 
 // close ends the stream.
