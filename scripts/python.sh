@@ -21,16 +21,15 @@ environment() {
 	partners=$(readlink out/venv/peers)
 	python_venv tests pytest==8.4.2 mypy==1.18.2 ziglang==0.17.1 auditwheel==6.8.2 numpy==2.4.6 nanoarrow==0.9.0 narwhals==2.29.0 \
 		'jax[cpu]==0.10.2' tensorflow-cpu==2.21.0 numba==0.68.1 || return
+	local tests=$venv
 	if there python:torch && [ "$python" = /usr/bin/python3 ]; then
-		torch=yes venv_options=--system-site-packages
 		# Beside Debian's PyTorch, not in place of it.
-		local beside=$cache/venv/torchdata-0.11.0
-		[ -e "$beside/torchdata" ] || "$venv/bin/python" -m pip install -q --no-compile --no-deps --disable-pip-version-check --target "$beside" torchdata==0.11.0 ||
-			{ why="pip could not install torchdata"; return 1; }
-		venv_over "$out/venv" "$venv" "$partners" && echo "$beside" >"$(echo "$out"/venv/lib/python*/site-packages)/torchdata.pth"
+		wheel torchdata/__init__.py torchdata==0.11.0 || return
+		torch=yes venv_options=--system-site-packages
+		venv_over "$out/venv" "$tests" "$partners" && echo "$wheel_folder" >"$(echo "$out"/venv/lib/python*/site-packages)/torchdata.pth"
 	else
 		[ -z "$(there python:torch && echo yes)" ] || leave_out "PyTorch" "it is for /usr/bin/python3, which cannot make virtual environments"
-		venv_over "$out/venv" "$venv" "$partners"
+		venv_over "$out/venv" "$tests" "$partners"
 	fi
 }
 
