@@ -73,6 +73,22 @@ def test_epochs_and_states() -> None:
             loader.load_state_dict(loader.state_dict())
 
 
+@pytest.mark.parametrize("workers", [-1, 1, 3])
+def test_rows_before_a_generator_fails(workers: int) -> None:
+    def batches() -> Any:
+        for i in range(3):
+            yield vo.Table({"x": np.arange(10 * i, 10 * i + 10, dtype=np.float32)})
+        raise RuntimeError("the generator broke")
+
+    loader = vo.Loader(batches(), 8, rows=100, workers=workers, epochs=1)
+    seen = []
+    with pytest.raises(vo.Mismatch, match="RuntimeError: the generator broke"):
+        for batch in loader:
+            seen += np.from_dlpack(batch.features).ravel().tolist()
+    loader.close()
+    assert seen == list(range(24))
+
+
 @pytest.mark.parametrize("repetition", range(10))
 def test_batches_that_fail(repetition: int) -> None:
     def breaks() -> Iterator[pa.RecordBatch]:
