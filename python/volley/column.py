@@ -21,7 +21,7 @@ from ._pickle import reduce_column
 from ._rows import number, rows_of, window
 from ._values import pylist, value
 from .cumulative import Cumulative
-from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
+from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of, taken_by
 from .errors import Unsupported
 
 if TYPE_CHECKING:
@@ -379,19 +379,21 @@ class Column(Cumulative, Handle):
 
     def to_torch(self) -> Any:
         """A PyTorch tensor of the same memory, which must not be written to; of bools a copy, a byte each."""
-        no_framework("column", self.__dlpack_device__(), "PyTorch")
+        place = self.__dlpack_device__()
+        no_framework("column", place, "PyTorch")
         import torch
 
         if self.dtype == "bool" and not self.null_count and len(self):
             return torch.frombuffer(bytearray(self.to_pylist()), dtype=torch.bool)  # PyTorch 1 knows no bools of DLPack
-        return torch.from_dlpack(self)
+        return taken_by("PyTorch", "column", place, torch.from_dlpack, self)
 
     def to_jax(self) -> Any:
         """A JAX array, of the same memory where JAX takes it: it wants memory that begins at a multiple of 64 bytes, and 64-bit types enabled."""
-        no_framework("column", self.__dlpack_device__(), "JAX")
+        place = self.__dlpack_device__()
+        no_framework("column", place, "JAX")
         import jax.numpy
 
-        return jax.numpy.from_dlpack(self)
+        return taken_by("JAX", "column", place, jax.numpy.from_dlpack, self)
 
     def to_frame(self, name: str = "0") -> Table:
         """A table of the column."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from ctypes import byref, c_int64, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
@@ -10,7 +11,7 @@ from typing import Any, SupportsIndex
 from . import _abi
 from ._calls import say, shown
 from ._library import Handle, call, encode, library, make, take_text
-from .errors import Unsupported
+from .errors import Unsupported, VolleyError
 
 
 class Device(Handle):
@@ -130,6 +131,16 @@ def no_framework(what: str, place: tuple[int, int], framework: str) -> None:
     """Ends the hand-over of memory to a framework that ends the process when it gets memory of a device that it does not know."""
     if place[0] not in (1, 2):
         raise Unsupported(say(f"the {what} is on {name_of(place)}, and {framework} knows the memory of the host and of CUDA: say .to(\"cpu\") first"), "unsupported")
+
+
+def taken_by(framework: str, what: str, place: tuple[int, int], take: Callable[[Any], Any], given: Any) -> Any:
+    """What a framework makes of memory. One that is built for processors alone names neither the call nor the memory when that is CUDA's."""
+    try:
+        return take(given)
+    except (RuntimeError, AssertionError) as e:
+        if place[0] != 2 or isinstance(e, VolleyError):
+            raise
+        raise Unsupported(say(f"the {what} is on {name_of(place)}, and this {framework} does not take it ({e}): say .to(\"cpu\") first"), "unsupported") from e
 
 
 _opened: dict[str, Device] = {}

@@ -16,7 +16,7 @@ from . import _abi, _tensor
 from ._calls import public, say, shown
 from ._library import Handle, _read, call, encode, long_call, long_make, long_text, make, texts
 from ._rows import number
-from .device import Device, device_of, no_framework, place_of
+from .device import Device, device_of, no_framework, place_of, taken_by
 from .errors import Closed, Mismatch, OutOfMemory, Unsupported
 from .expr import Expr
 from .loader_decode import Decoder, Decoders
@@ -186,7 +186,7 @@ def _torch(loader: Loader) -> Callable[[BatchTensor], Any]:
     from torch.cuda import current_stream
 
     def take(t: BatchTensor) -> Any:
-        t.used_on(current_stream(number).cuda_stream)
+        t.used_on(taken_by("PyTorch", "batch", (kind, number), current_stream, number).cuda_stream)
         return t.handed(from_dlpack)
 
     return take
@@ -197,7 +197,10 @@ def _jax(loader: Loader) -> Callable[[BatchTensor], Any]:
     import jax.dlpack
 
     take: Callable[[BatchTensor], Any] = jax.dlpack.from_dlpack
-    return take
+    place = loader.place
+    if place[0] == 1:
+        return take
+    return lambda t: taken_by("JAX", "batch", place, take, t)
 
 
 def _tensorflow(loader: Loader) -> Callable[[BatchTensor], Any]:

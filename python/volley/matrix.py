@@ -10,7 +10,7 @@ from ._calls import say, shown
 from ._library import Handle, call, long_make, make, take_text
 from ._pickle import reduce_matrix
 from .column import Column
-from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of
+from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of, taken_by
 
 
 class Matrix(Handle):
@@ -155,10 +155,11 @@ class Matrix(Handle):
 
     def to_torch(self) -> Any:
         """A PyTorch tensor of the same memory, which must not be written to."""
-        no_framework("matrix", self.__dlpack_device__(), "PyTorch")
+        place = self.__dlpack_device__()
+        no_framework("matrix", place, "PyTorch")
         import torch
 
-        return torch.from_dlpack(self)
+        return taken_by("PyTorch", "matrix", place, torch.from_dlpack, self)
 
     def __repr__(self) -> str:
         rows, columns = self.shape
