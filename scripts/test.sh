@@ -48,19 +48,19 @@ mpi() {
 # Seconds of processor time each, of 2,400 that two processors have in twenty minutes. 240 are free for the engine and 240 for tables on ranks.
 go version
 job_beside 60 downloads
-job 120 checks
+job 60 checks
 job 300 races
 job 200 cuda_kernels
 job 200 kernel_tests
 job 200 package_tests
-job 150 bindings
+job 260 bindings
 job 150 cuda_tables
 job 100 opencl_kernels
 job 60 opencl_tables
 job 60 driver_tags
 job 60 ptx
 job_alone 60 rank_tests
-job_alone 60 mpi
+job_alone 30 mpi
 job_alone 30 main_job
 run_jobs "$@"
 finish
