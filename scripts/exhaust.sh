@@ -2,7 +2,8 @@
 # The long matrices, before a release and before work on their parts is called done: every test at its full extent, the race detector over all, every
 # fault schedule, Intel's OpenCL runtime, Oclgrind, two OpenCL devices and two emulated cards, the drivers of go-gl and gorgonia.org, valgrind, each
 # partner library, and races against peers. One to two hours on two processors. What it installs: see test.sh; and oclgrind, valgrind, and Intel's runtime.
-# It prints a summary and writes it into bench/results/exhaust.txt. EXHAUST="intel_long soak" runs some of its jobs, and writes nothing.
+# A job that fails does not end the others. What passed is written into bench/results/exhaust.txt: a paragraph a job, with the commit that passed it, so that
+# EXHAUST="intel_long soak", which runs these jobs alone, brings theirs up to date.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
 . scripts/checks.sh
@@ -53,6 +54,22 @@ soak() {
 	bash scripts/collective-soak 10000
 }
 
+# job_passed JOB SECTIONS: replaces the job's paragraph in the file of results.
+results=bench/results/exhaust.txt
+job_passed() {
+	local new=$results.new
+	{
+		[ ! -e $results ] || awk -v RS= -v ORS='\n\n' -v job="$1:" '$1 != job' $results
+		printf '%s: commit %s%s, %s, %s processors of %s\n' "$1" "$commit" "$changes" "$(date -u +%Y-%m-%d)" "$(getconf _NPROCESSORS_ONLN)" "$machine"
+		[ ! -e "$2" ] || sort -r -n "$2"
+		echo
+	} >$new
+	mv $new $results
+}
+commit=$(git rev-parse --short=12 HEAD) changes=
+git diff --quiet HEAD -- . ":!$results" || changes=' with changes'
+machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+
 go version
 for one in checks all_races all_tests cuda_kernels cuda_tables cuda_long intel_long oclgrind_long opencl_kernels opencl_tables opencl_long bindings driver_tags \
 	gpu_bundle ptx peers; do
@@ -61,15 +78,6 @@ done
 for one in collective_peers soak main_job; do
 	job_alone 7200 "$one"
 done
+go_on=1
 run_jobs ${EXHAUST:-}
-if [ -z "${EXHAUST:-}" ]; then
-	section_end
-	{
-		echo "commit $(git rev-parse HEAD 2>/dev/null || echo unknown)$(git diff --quiet HEAD 2>/dev/null || echo ", with changes")"
-		echo "date $(date -u +%Y-%m-%d)"
-		echo "machine $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) processors"
-		finish
-	} | tee bench/results/exhaust.txt
-else
-	finish
-fi
+finish

@@ -1,5 +1,6 @@
 # Sourced after lib.sh. Runs jobs beside each other, as many at a time as VOLLEY_JOBS says (3: some jobs mostly wait). A job is a function whose sections are timed
-# (see lib.sh); it runs in a shell of its own and prints when it ends. The first job that fails ends the others, and what it said is printed at once.
+# (see lib.sh); it runs in a shell of its own and prints when it ends. The first job that fails ends the others, and what it said is printed at once; with
+# go_on=1 the others run to their end, and run_jobs fails then. Where there is a function job_passed, it is called with each job that passed and its sections.
 #
 #	job SECONDS FUNCTION        adds a job; its budget is that much processor time
 #	job_beside SECONDS FUNCTION one that waits for a network: it starts first and takes no job's place
@@ -7,7 +8,8 @@
 #	run_jobs [FUNCTION...]      runs them all, or these alone; finish then prints the sections, slowest first, and the jobs that passed their budget
 #
 # The bash of macOS (3.2) has no maps and no wait -n.
-jobs=() budgets=() manners=() pids=()
+jobs=() budgets=() manners=() pids=() failed=()
+go_on=
 jobs_folder=$(mktemp -d)
 
 job() { add_job together "$@"; }
@@ -29,6 +31,7 @@ run_jobs() {
 	for i in "${!jobs[@]}"; do [ "${manners[i]}" != beside ] || await_jobs "$i"; done
 	jobs_like alone 1
 	rm -rf "$jobs_folder"
+	[ ${#failed[@]} = 0 ] || { printf '\n== FAILED: %s\n' "${failed[*]}" >&2 && exit 1; }
 }
 
 # keep_jobs FUNCTION...: forgets all other jobs.
@@ -113,13 +116,16 @@ collect_jobs() {
 			printf '\n== FAILED after %d s: %s, status %s; it said\n' $((SECONDS - started)) "${jobs[i]}" "$status" >&2
 			cat "$place.said" >&2
 			printf '\n== FAILED after %d s: %s\n' $((SECONDS - started)) "${jobs[i]}" >&2
-			exit 1
+			[ -n "$go_on" ] || exit 1
+			failed+=("${jobs[i]}")
+			continue
 		fi
 		printf '\n== passed: %s\n' "${jobs[i]}"
 		cat "$place.said"
 		[ ! -e "$place.sections" ] || while IFS= read -r line; do summary+=("$line"); done <"$place.sections"
 		[ ! -e "$place.left" ] || while IFS= read -r line; do left_out+=("$line"); done <"$place.left"
 		job_budget "$i"
+		! declare -F job_passed >/dev/null || job_passed "${jobs[i]}" "$place.sections"
 	done
 }
 
