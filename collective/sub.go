@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/volley-go/volley/collective/transport"
@@ -52,7 +53,13 @@ func (c *Comm) group(ctx context.Context, kind string, ranks []int, o Options) (
 	met, stop := c.whileThere(ctx, ranks)
 	ends, err := c.ends.Split(met, fmt.Sprintf("%s, %d", kind, n), ranks)
 	since := time.Now()
+	if peer := (*transport.PeerError)(nil); errors.As(err, &peer) {
+		w.hearWhy(met, m)
+	}
 	why := context.Cause(met)
+	if f := w.fault.Load(); f != nil && ctx.Err() == nil {
+		why = f
+	}
 	stop()
 	w.call(func() { w.meetings.end(w, m, err == nil) }) // a watch that has ended tells nobody
 	if err != nil {
@@ -141,10 +148,32 @@ type groupNote struct {
 	Number int // groups of this name before
 }
 
+// hearWhy waits until this rank knows why another one has given a group up. Whoever gives up tells the others, and first of the
+// Fault if there is one; so after that word, or the end of its connection, no Fault is under way that this rank has not heard of.
+func (w *watch) hearWhy(ctx context.Context, m *ownMeeting) {
+	every := time.NewTicker(pause / 50)
+	defer every.Stop()
+	longest := time.NewTimer(w.c.options.Deadline)
+	defer longest.Stop()
+	for known := false; ; {
+		if !w.call(func() { known = w.meetings.ended(w, m) }) || known {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-longest.C:
+			return
+		case <-every.C:
+		}
+	}
+}
+
 // meetings are the groups that this rank and others have come to. They belong to the
 // watch's goroutine.
 type meetings struct {
 	came []map[string]int // by rank: how many groups of a name
+	went []map[string]int // by rank: the group of a name that it gave up, from 1
 	own  []*ownMeeting    // of this rank, under way
 	last uint64
 }
@@ -176,19 +205,34 @@ func (g *meetings) end(w *watch, m *ownMeeting, met bool) {
 	if met {
 		return
 	}
+	f := w.fault.Load()
 	for _, r := range m.ranks {
+		if f != nil { // it may be known here before it is there
+			w.sendTo(r, &message{Kind: "verdict", Fault: f, Dead: w.dead})
+		}
 		w.sendTo(r, &message{Kind: "sub", Group: &m.groupNote, Away: true})
 	}
 }
 
 func (g *meetings) hear(from int, n *groupNote, away bool) {
 	if g.came[from] == nil {
-		g.came[from] = map[string]int{}
+		g.came[from], g.went[from] = map[string]int{}, map[string]int{}
 	}
-	g.came[from][n.Name] = n.Number + 1
+	g.came[from][n.Name], g.went[from][n.Name] = n.Number+1, 0
 	if away {
-		g.came[from][n.Name] = n.Number
+		g.came[from][n.Name], g.went[from][n.Name] = n.Number, n.Number+1
 	}
+}
+
+// ended says that it is known why another rank has given a group up: there is a Fault, or none is being settled and a rank has
+// said that it gave up, or is gone.
+func (g *meetings) ended(w *watch, m *ownMeeting) bool {
+	if w.fault.Load() != nil {
+		return true
+	}
+	return w.judging.IsZero() && slices.ContainsFunc(m.ranks, func(r int) bool {
+		return r != w.c.Rank() && (g.went[r][m.Name] == m.Number+1 || w.gone[r] != "")
+	})
 }
 
 // missing are the ranks that have not come to a group.

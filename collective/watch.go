@@ -81,7 +81,7 @@ const alive = '.'
 func newWatch(c *Comm, since time.Time) *watch {
 	n := c.Size()
 	w := &watch{c: c, done: make(chan struct{}), quit: make(chan struct{}), trouble: make(chan *Fault, 1),
-		do: make(chan func()), over: make(chan struct{}), cut: make([]bool, n), stuck: make([]*stuck, n), meetings: meetings{came: make([]map[string]int, n)},
+		do: make(chan func()), over: make(chan struct{}), cut: make([]bool, n), stuck: make([]*stuck, n), meetings: meetings{came: make([]map[string]int, n), went: make([]map[string]int, n)},
 		heard: make([]time.Time, n), come: make([]uint64, n), calls: make([]heardCalls, n), gone: make([]Cause, n), reports: make([]*message, n)}
 	for r := range w.heard {
 		w.heard[r] = since

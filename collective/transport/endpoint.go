@@ -86,7 +86,8 @@ type Endpoint interface {
 	// for some of the ranks, numbered in the order given, which is the same on all of them; so is the name, which no other
 	// split of these ranks has. It meets the others, so all of them call it; ranks that
 	// are not listed do not. Where the transport knows that a member cannot come any more
-	// the error is an *Absent.
+	// the error is an *Absent. Where it ends because another member has given up, the error may be a *PeerError. A member that
+	// gave up may come again, by the same name.
 	Split(ctx context.Context, name string, members []int) (Endpoint, error)
 	// Close leaves the transport: other ranks get a note with an error. What was posted
 	// and flushed before still arrives.
@@ -206,6 +207,16 @@ func (a *Absent) Error() string { return fmt.Sprintf("rank %d cannot come: %v", 
 
 // Unwrap is why.
 func (a *Absent) Unwrap() error { return a.Err }
+
+// PeerError is the error of a split that came to nothing because of another member, which has given up or could not
+// join. That rank alone knows why.
+type PeerError struct{ Err error }
+
+// Error says which rank it was, where that is known.
+func (p *PeerError) Error() string { return p.Err.Error() }
+
+// Unwrap is the transport's own error.
+func (p *PeerError) Unwrap() error { return p.Err }
 
 // Mismatch is a message that belongs to another call than its receiver is in.
 type Mismatch struct {

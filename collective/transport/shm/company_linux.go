@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/volley-go/volley/collective/transport"
 )
 
 // Process is a rank's, as others know it: its number, and when it started, which tells it from a later one of the same number.
@@ -60,7 +62,7 @@ func (c *company) lost() error {
 	c.parent.mu.Lock()
 	defer c.parent.mu.Unlock()
 	if c.parent.closed {
-		return errors.New("the group that is split was closed")
+		return errSplitClosed
 	}
 	for place, m := range c.members {
 		block := c.parent.seg.rank(m)
@@ -93,11 +95,18 @@ func (w *watch) look() error {
 		return nil
 	}
 	w.next = now.Add(lookAgain)
-	if err := w.with.lost(); err != nil || w.also == nil {
+	err := w.with.lost()
+	if err == nil && w.also != nil {
+		err = w.also()
+	}
+	if err == nil || errors.Is(err, errSplitClosed) {
 		return err
 	}
-	return w.also()
+	return &transport.PeerError{Err: err}
 }
+
+// errSplitClosed is the error of a rank that has closed the group it splits.
+var errSplitClosed = errors.New("the group that is split was closed")
 
 // gather waits until so many have joined, or settled.
 func (e *endpoint) gather(ctx context.Context, with *company, count int64, pause time.Duration) error {

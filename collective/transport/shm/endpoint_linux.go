@@ -163,6 +163,11 @@ func (e *endpoint) Split(ctx context.Context, name string, members []int) (trans
 		return nil, fmt.Errorf("split %q: rank %d is not among its members", name, e.rank)
 	}
 	with := &company{parent: e, members: members, mark: splitMark(name)}
+	e.mu.Lock()
+	if !e.closed {
+		e.seg.rank(e.rank).failed.CompareAndSwap(with.mark, 0) // it gave up before, and comes again
+	}
+	e.mu.Unlock()
 	ends, err := join(ctx, e.name+"/"+name, place, len(members), with)
 	if err != nil {
 		e.mu.Lock()

@@ -239,7 +239,7 @@ func (e *endpoint) meet(ctx context.Context, with *company) error {
 		return err
 	}
 	if e.rank == 0 {
-		if err := os.Remove(path(e.name)); err != nil {
+		if err := os.Remove(path(e.name)); err != nil && !errors.Is(err, os.ErrNotExist) { // a rank that has given up since has removed it
 			return fmt.Errorf("shm: %w", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/volley-go/volley/collective/transport"
@@ -299,6 +300,42 @@ func TestSplitOfWhoCannot(t *testing.T) {
 	for r, err := range errs {
 		if err == nil || ctx.Err() != nil || r == 0 && !errors.Is(err, ErrRoom) || r > 0 && !strings.Contains(err.Error(), "rank 0 could not join") {
 			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+}
+
+// A rank that gave a split up may come again, however long the others take.
+func TestSplitAgain(t *testing.T) {
+	ends := group(t, 3)
+	members := []int{0, 1, 2}
+	for again := range 3 { // the rank that gave up
+		name := fmt.Sprint("part ", again)
+		ended, end := context.WithCancel(context.Background())
+		end()
+		_, err := ends[again].Split(ended, name, members)
+		require.ErrorIs(t, err, context.Canceled)
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		last := (again + 1) % 3
+		errs := make([]error, 3)
+		var all sync.WaitGroup
+		split := func(r int) {
+			all.Go(func() {
+				var e transport.Endpoint
+				if e, errs[r] = ends[r].Split(ctx, name, members); errs[r] == nil {
+					errs[r] = e.Close()
+				}
+			})
+		}
+		split(again)
+		e := ends[again].Endpoint.(*endpoint)
+		require.Eventually(t, func() bool { return e.seg.rank(again).failed.Load() == 0 }, limit, time.Millisecond, "rank %d comes again", again)
+		split(3 - again - last)
+		time.Sleep(4 * lookAgain) // they look after each other meanwhile
+		split(last)
+		all.Wait()
+		for r, err := range errs {
+			require.NoError(t, err, "rank %d gave up, rank %d", again, r)
 		}
 	}
 }
