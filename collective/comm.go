@@ -59,9 +59,10 @@ type Comm struct {
 	name     string             // the same on all ranks, in timelines
 	recorder *timeline.Recorder // the Comm's own to close, or nil
 
-	mu    sync.Mutex
-	named map[string]int // groups made so far, by kind and ranks
-	stats counts
+	mu      sync.Mutex
+	named   map[string]int    // groups made so far, by kind and ranks
+	numbers map[string]uint64 // calls of packages above, by name
+	stats   counts
 }
 
 // New makes a Comm of an endpoint, which it owns from then on. All ranks of the

@@ -60,6 +60,7 @@ type parcel struct {
 	bytes   [][]byte         // of the buffers that are not empty, in order
 	buffers []*memory.Buffer // of a parcel that is received: all that are there
 	held    []*memory.Column
+	dicts   map[*memory.Column]int // of a parcel of several lists: where in meta the dictionaries are that it has
 }
 
 func (p *parcel) release() {
@@ -171,9 +172,25 @@ func (p *parcel) add(c *memory.Column) error {
 		}
 	}
 	if c.Dictionary() != nil {
-		return p.add(c.Dictionary())
+		return p.addDictionary(c.Dictionary())
 	}
 	return nil
+}
+
+// addDictionary describes a dictionary, of a parcel of several lists once: where it comes
+// again its node has -1 minus the place of the first in meta for a length.
+func (p *parcel) addDictionary(d *memory.Column) error {
+	if p.dicts == nil {
+		return p.add(d)
+	}
+	here := len(p.meta)
+	if first, again := p.dicts[d]; again {
+		p.addEmpty(d.Type())
+		p.meta[here] = int64(-1 - first)
+		return nil
+	}
+	p.dicts[d] = here
+	return p.add(d)
 }
 
 func (p *parcel) put(n node) {
@@ -224,7 +241,7 @@ func (t *Comm) unpack(ctx context.Context, types []arrow.DataType, p *parcel) (_
 		}
 	}()
 	for _, typ := range types {
-		c, err := column(typ, p.meta, &at, &buffers)
+		c, err := column(typ, p.meta, &at, &buffers, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -239,8 +256,9 @@ func (t *Comm) unpack(ctx context.Context, types []arrow.DataType, p *parcel) (_
 	return there, err
 }
 
-// column makes one, and its parts, of the next nodes and buffers.
-func column(typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer) (*memory.Column, error) {
+// column makes one, and its parts, of the next nodes and buffers. dicts, where it is not
+// nil, are the dictionaries made so far, by the places of their nodes.
+func column(typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer, dicts map[int]*memory.Column) (*memory.Column, error) {
 	m := meta[*at : *at+nodeLen]
 	*at += nodeLen
 	p := memory.Parts{Type: typ, Len: m[0], Offset: m[1], Nulls: m[2]}
@@ -261,7 +279,7 @@ func column(typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer
 		}
 	}
 	for _, part := range parts(typ) {
-		c, err := column(part, meta, at, buffers)
+		c, err := dictionaryOr(layout, part, meta, at, buffers, dicts)
 		if err != nil {
 			for _, b := range p.Buffers {
 				b.Release()
@@ -276,6 +294,21 @@ func column(typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer
 		}
 	}
 	return memory.NewColumn(p)
+}
+
+// dictionaryOr is column of a child, or of a dictionary, which may be one that was made already.
+func dictionaryOr(layout memory.Layout, typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer, dicts map[int]*memory.Column) (*memory.Column, error) {
+	if layout != memory.LayoutDictionary || dicts == nil {
+		return column(typ, meta, at, buffers, dicts)
+	}
+	here := *at
+	if n := meta[here]; n < 0 {
+		*at += nodeLen * nodes(typ)
+		return dicts[int(-1-n)].Retain(), nil
+	}
+	c, err := column(typ, meta, at, buffers, dicts)
+	dicts[here] = c
+	return c, err
 }
 
 func subtract[T int32 | int64](offsets []T, first T) {

@@ -84,7 +84,8 @@ var Packages = []Package{
 	{Path: "collective", May: join(columns, []string{"internal/float16", "internal/pastsum", "internal/release", "kernels/cpu", "collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/..."}), Tests: theCPU},
 	{Path: "collective/...", May: join(columns, []string{"collective/algorithm", "collective/timeline", "collective/transport", "collective/transport/...", "collective"}), Tests: theCPU},
 	{Path: "collective/internal/queue", May: []string{"device", "collective"}},
-	{Path: "collective/columns", May: join(bytesAndDevices, []string{"internal/float16", "collective", "collective/internal/queue"}), Tests: join(theCPU, []string{"collective/transport/..."})},
+	{Path: "collective/agree", May: []string{"device", "collective"}, Tests: []string{"collective/transport/..."}},
+	{Path: "collective/columns", May: join(bytesAndDevices, []string{"internal/float16", "collective", "collective/internal/queue", "collective/agree"}), Tests: join(theCPU, []string{"collective/transport/..."})},
 	{Path: "collective/ondevice", May: join(columns, []string{"device/cuda", "collective/transport/nccl", "collective", "collective/internal/queue"}),
 		Tests: join(theCPU, []string{"internal/dl", "kernels/cuda", "collective/...", "collective/transport/..."})},
 	{Path: "collective/faultinject", May: []string{"collective/transport"},
@@ -93,6 +94,8 @@ var Packages = []Package{
 	{Path: "collective/simulate", May: []string{"device", "collective/algorithm", "collective"},
 		Tests: []string{"collective/...", "collective/transport/..."}},
 	{Path: "collective/tune", May: []string{"device", "kernels", "kernels/cpu", "collective/algorithm", "collective/transport", "collective/transport/...", "collective", "collective/simulate"}},
+	{Path: "distributed", May: join(tables, []string{"collective", "collective/agree", "collective/columns"}),
+		Tests: join(theCPU, []string{"collective/...", "collective/transport/..."})},
 	{Path: "dataloader/order", May: []string{"device"}},
 	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/float16", "internal/processors", "internal/rowcopy", "dataloader/order"}), Tests: theCPU},
 
@@ -110,7 +113,7 @@ var Packages = []Package{
 
 // everythingButBench is what a program may use: all packages that are part of the library.
 var everythingButBench = join(tables, theCPU, []string{
-	".", "collective", "collective/...", "dataloader", "dataloader/order", "interop/arrow15", "interop/gonum",
+	".", "collective", "collective/...", "distributed", "dataloader", "dataloader/order", "interop/arrow15", "interop/gonum",
 })
 
 func join(lists ...[]string) []string {

@@ -1,0 +1,165 @@
+package distributed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/columns"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// Exchange gives rank r the table parts[r] of every rank: the rows that came from rank 0, then
+// those from rank 1, and so on, on the backend of this rank's parts. All ranks of the Comm call it
+// with one part for each rank, of the same columns. A part may have no rows.
+//
+// Buffers travel as they are; those of a device by way of its pinned memory. A column that
+// is a dictionary on all ranks has, in each chunk, the dictionary of the rank that it came from.
+func Exchange(ctx context.Context, comm *collective.Comm, parts []*table.Table) (*table.Table, error) {
+	if comm == nil {
+		return nil, fmt.Errorf("%w: an exchange without a Comm", device.ErrMismatch)
+	}
+	o := start(ctx, comm, "Exchange", "")
+	got := o.exchange(parts)
+	defer got.Release()
+	if o.ended != nil {
+		return nil, o.ended
+	}
+	return o.alike(got)
+}
+
+// alike is the table that an operation ends with, as a new reference, once its columns are the same on all ranks: a
+// dictionary may have got wider indices on one.
+func (o *op) alike(t *table.Table) (*table.Table, error) {
+	var own *arrow.Schema
+	if o.going() {
+		own = t.Schema()
+	}
+	var rows int64
+	if o.going() {
+		rows = t.NumRows()
+	}
+	schema, _, changed := o.schema(own, rows)
+	made := o.conform(t, schema)
+	if changed {
+		o.meet()
+	}
+	if o.ended != nil {
+		made.Release()
+		return nil, o.ended
+	}
+	return made, nil
+}
+
+// exchange is the exchange of an operation: part r of every rank goes to rank r. The parts stay
+// the caller's, and so does what comes; it is nil where this rank has an error, or all.
+func (o *op) exchange(parts []*table.Table) *table.Table {
+	var own *arrow.Schema
+	var rows int64
+	var backend *kernels.Backend
+	var mover *columns.Comm
+	o.do(func() (err error) {
+		if own, rows, backend, err = o.partsSchema(parts); err == nil {
+			mover, err = columns.New(o.comm, backend.Device)
+		}
+		return err
+	})
+	schema, _, _ := o.schema(own, rows)
+	if o.ended != nil {
+		closeMover(mover)
+		return nil
+	}
+	return o.deal(mover, backend, schema, parts)
+}
+
+// partsSchema is the one schema of this rank's parts, and how many rows they have.
+func (o *op) partsSchema(parts []*table.Table) (_ *arrow.Schema, rows int64, b *kernels.Backend, err error) {
+	if len(parts) != o.comm.Size() {
+		return nil, 0, nil, fmt.Errorf("%w: %d parts for %d ranks", device.ErrMismatch, len(parts), o.comm.Size())
+	}
+	u := &union{}
+	for r, p := range parts {
+		if p == nil {
+			return nil, 0, nil, fmt.Errorf("%w: there is no part for rank %d", device.ErrMismatch, r)
+		}
+		if b == nil {
+			b = p.Backend()
+		}
+		if p.Backend() != b {
+			return nil, 0, nil, fmt.Errorf("%w: the part for rank %d is on %s, that for rank 0 on %s", device.ErrMismatch, r, p.Backend().Device.Name(), b.Device.Name())
+		}
+		rows += p.NumRows()
+		u.add(p.Schema(), p.NumRows())
+	}
+	schema, texts := u.schema()
+	if texts != nil {
+		return nil, 0, nil, say("the parts", texts)
+	}
+	return schema, rows, b, nil
+}
+
+// deal sends parts of agreed columns and makes a table of what comes.
+func (o *op) deal(mover *columns.Comm, backend *kernels.Backend, schema *arrow.Schema, parts []*table.Table) (got *table.Table) {
+	lists := make([][]columns.List, len(parts))
+	var types []arrow.DataType
+	for _, f := range schema.Fields() {
+		types = append(types, f.Type)
+	}
+	for r, p := range parts {
+		t := o.conform(p, schema)
+		if t == nil {
+			break
+		}
+		defer t.Release()
+		for _, b := range t.Chunks() {
+			l := columns.List{Rows: b.Len()}
+			for i := range b.NumColumns() {
+				l.Columns = append(l.Columns, b.Column(i))
+			}
+			lists[r] = append(lists[r], l)
+		}
+	}
+	came, err := mover.Deal(o.ctx, o.call, types, lists, o.err)
+	err = errors.Join(err, mover.Close())
+	if err != nil {
+		o.end(err)
+		return nil
+	}
+	return o.table(func() (*table.Table, error) { return gathered(backend, schema, came) })
+}
+
+func closeMover(m *columns.Comm) {
+	if m != nil {
+		_ = m.Close() // nothing is under way
+	}
+}
+
+// gathered is a table of lists that came, which it takes over.
+func gathered(b *kernels.Backend, schema *arrow.Schema, came [][]columns.List) (*table.Table, error) {
+	var chunks []*table.Batch
+	var err error
+	for _, lists := range came {
+		for _, l := range lists {
+			if err != nil {
+				columns.Release(l.Columns)
+				continue
+			}
+			var chunk *table.Batch
+			if chunk, err = table.NewBatch(schema, l.Rows, l.Columns); err == nil {
+				chunks = append(chunks, chunk)
+			}
+		}
+	}
+	if err != nil {
+		for _, c := range chunks {
+			c.Release()
+		}
+		return nil, err
+	}
+	return table.NewTable(b, schema, chunks)
+}
