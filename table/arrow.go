@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -54,40 +53,6 @@ func FromArrowTable(b *kernels.Backend, t arrow.Table) (*Table, error) {
 		records = append(records, r)
 	}
 	return FromRecords(b, t.Schema(), records...)
-}
-
-// BatchOf makes a batch of an arrow-go record batch, without copying but of
-// views (see memory.Held).
-func BatchOf(r arrow.RecordBatch) (*Batch, error) {
-	var columns []*memory.Column
-	for i, a := range r.Columns() {
-		c, err := memory.FromArrow(a)
-		if err != nil {
-			releaseColumns(columns)
-			return nil, fmt.Errorf("column %q: %w", r.ColumnName(i), err)
-		}
-		columns = append(columns, c)
-	}
-	return NewBatch(memory.HeldSchema(r.Schema()), r.NumRows(), columns)
-}
-
-// Record makes an arrow-go record batch of a batch in host memory, without
-// copying. The caller releases it.
-func (b *Batch) Record() (arrow.RecordBatch, error) {
-	arrays := make([]arrow.Array, 0, len(b.columns))
-	defer func() {
-		for _, a := range arrays {
-			a.Release()
-		}
-	}()
-	for i, c := range b.columns {
-		a, err := memory.ToArrow(c)
-		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", b.schema.Field(i).Name, err)
-		}
-		arrays = append(arrays, a)
-	}
-	return array.NewRecordBatch(b.schema, arrays, b.rows), nil
 }
 
 // ToRecords makes an arrow-go record batch of each chunk, without copying where

@@ -28,7 +28,7 @@ type compactor struct {
 // add takes over a batch.
 func (c *compactor) add(ctx context.Context, b *Batch) error {
 	c.held = append(c.held, b)
-	c.rows += b.rows
+	c.rows += b.Len()
 	c.done = false
 	if c.rows < max(c.limit, compactFloor) {
 		return nil
@@ -45,14 +45,14 @@ func (c *compactor) compact(ctx context.Context) error {
 	}
 	small, err := c.shrink(ctx, all)
 	if overflowOf(err) != nil && !c.ends { // with what comes yet it may fit
-		c.held, c.rows, c.limit = []*Batch{all}, all.rows, 2*all.rows
+		c.held, c.rows, c.limit = []*Batch{all}, all.Len(), 2*all.Len()
 		return nil
 	}
 	all.Release()
 	if err != nil {
 		return err
 	}
-	c.held, c.rows, c.limit, c.done = []*Batch{small}, small.rows, 2*small.rows, true
+	c.held, c.rows, c.limit, c.done = []*Batch{small}, small.Len(), 2*small.Len(), true
 	return nil
 }
 

@@ -102,8 +102,8 @@ func OnDevice(ctx context.Context, b *kernels.Backend, s device.Stream, c *memor
 
 // widenBatch is a batch with its dictionaries as a schema has them.
 func widenBatch(ctx context.Context, b *kernels.Backend, s device.Stream, batch *Batch, to *arrow.Schema) (*Batch, error) {
-	columns := make([]*memory.Column, 0, len(batch.columns))
-	for i, c := range batch.columns {
+	columns := make([]*memory.Column, 0, len(batch.Columns()))
+	for i, c := range batch.Columns() {
 		made, err := c.Retain(), error(nil)
 		if f := to.Field(i); f.Type.ID() == arrow.DICTIONARY {
 			c.Release()
@@ -115,7 +115,7 @@ func widenBatch(ctx context.Context, b *kernels.Backend, s device.Stream, batch 
 		}
 		columns = append(columns, made)
 	}
-	return NewBatch(to, batch.rows, columns)
+	return NewBatch(to, batch.Len(), columns)
 }
 
 // settle widens the indices of a dictionary column whose chunks have dictionaries
@@ -170,7 +170,7 @@ func (t *Table) numbered(i int, d *arrow.DictionaryType) (bool, error) {
 	limit, total := 1<<bits-1, int64(0)
 	var dicts []*memory.Column
 	for _, c := range t.chunks {
-		one := c.columns[i].Dictionary()
+		one := c.Columns()[i].Dictionary()
 		if len(dicts) == 0 || !sameValues(dicts[len(dicts)-1], one) {
 			dicts, total = append(dicts, one), total+one.Len()
 		}

@@ -98,7 +98,7 @@ func (o *distinctOp) next(ctx context.Context) (*Batch, error) {
 		return nil, wrapError("distinct", err)
 	}
 	defer all.Release()
-	if all.rows == 0 {
+	if all.Len() == 0 {
 		return nil, io.EOF
 	}
 	return project(all, o.node.out)
@@ -107,14 +107,14 @@ func (o *distinctOp) next(ctx context.Context) (*Batch, error) {
 // shrink keeps the first of equal rows. Rows without columns are all equal.
 func (o *distinctOp) shrink(ctx context.Context, b *Batch) (*Batch, error) {
 	if len(o.node.on) == 0 {
-		return b.Slice(0, min(1, b.rows))
+		return b.Slice(0, min(1, b.Len()))
 	}
 	rows, err := o.r.backend.Unique(ctx, o.r.stream, pick(b, o.node.on), kernels.GroupOptions{})
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Release()
-	if rows.Len() == b.rows {
+	if rows.Len() == b.Len() {
 		return b.Retain(), nil
 	}
 	return o.r.takeBatch(ctx, b, rows)

@@ -97,7 +97,7 @@ func (o *filterOp) next(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, wrapError("filter", err)
 		}
-		if out.rows > 0 {
+		if out.Len() > 0 {
 			return out, nil
 		}
 		out.Release()
@@ -110,7 +110,7 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Prepared, sche
 	if out, done, err := r.filterWhere(ctx, b, cond, schema); done || err != nil {
 		return out, err
 	}
-	masks, err := cond.EvalAll(ctx, b.rows, b.columns)
+	masks, err := cond.EvalAll(ctx, b.Len(), b.Columns())
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Prepared, sche
 	switch kept {
 	case 0:
 		return r.empty(ctx, schema)
-	case b.rows:
+	case b.Len():
 		return project(b, schema)
 	}
 	var columns []*memory.Column
@@ -145,7 +145,7 @@ func (r *runner) filterWhere(ctx context.Context, b *Batch, cond *expr.Prepared,
 		return nil, false, nil
 	}
 	columns, done, err := r.backend.FilterWhere(ctx, r.stream, pick(b, fieldNames(schema)), func(ctx context.Context, from, n int64) (*memory.Column, error) {
-		return cond.Eval(ctx, from, n, b.columns)
+		return cond.Eval(ctx, from, n, b.Columns())
 	})
 	if errors.Is(err, device.ErrValue) {
 		return nil, false, nil

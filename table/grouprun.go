@@ -68,7 +68,7 @@ func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 	if err != nil {
 		return nil, wrapError("group by", err)
 	}
-	if out.rows == 0 {
+	if out.Len() == 0 {
 		out.Release()
 		return nil, io.EOF
 	}
@@ -92,7 +92,7 @@ func (o *groupOp) piece(ctx context.Context) (b *Batch, more bool, err error) {
 		if next == nil {
 			break
 		}
-		batches, rows = append(batches, next), rows+next.rows
+		batches, rows = append(batches, next), rows+next.Len()
 	}
 	if len(batches) == 0 {
 		return nil, false, nil
@@ -126,7 +126,7 @@ func (o *groupOp) read(ctx context.Context) (*Batch, error) {
 
 // whole aggregates one batch.
 func (o *groupOp) whole(ctx context.Context, b *Batch) (*Batch, error) {
-	columns, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.rows, b.columns)
+	columns, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (o *groupOp) whole(ctx context.Context, b *Batch) (*Batch, error) {
 			aggs[i].Values = columns[v]
 		}
 	}
-	out, err := o.r.groupBy(ctx, o.node.out, b.rows, keys, aggs, o.node.options)
+	out, err := o.r.groupBy(ctx, o.node.out, b.Len(), keys, aggs, o.node.options)
 	return out, o.named(err, func(at int) Aggregate { return o.node.aggs[at] })
 }
 

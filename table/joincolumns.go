@@ -50,7 +50,7 @@ const (
 // no key twice. A table without repeated keys is used then, as it is for small sides.
 func (o *joinOp) wholeWay() wholeWay {
 	n, set := o.node, o.r.backend.Set
-	if n.kind != Inner || n.streams || len(n.outputs) == 0 || o.build.rows < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
+	if n.kind != Inner || n.streams || len(n.outputs) == 0 || o.build.Len() < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
 		return wholeNever
 	}
 	_, plain := o.leftKeys.ColumnOf(0)
@@ -58,11 +58,11 @@ func (o *joinOp) wholeWay() wholeWay {
 	if !plain || !also {
 		return wholeNever
 	}
-	span, rows := spanOf(o.keys[0]), uint64(o.build.rows)
+	span, rows := spanOf(o.keys[0]), uint64(o.build.Len())
 	if span > 2*rows { // keys are not close
 		return wholeAlways
 	}
-	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.rows), o.build.rows >= wholeClose
+	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.Len()), o.build.Len() >= wholeClose
 	some := n.anyOrder && wholeOften*span > rows
 	switch {
 	case !distinct && !many && !some:
@@ -96,7 +96,7 @@ func (o *joinOp) startWhole(ctx context.Context, way wholeWay) (done bool, err e
 			return false, err
 		}
 		o.held = append(o.held, b)
-		if rows += b.rows; rows/wholeMost > o.build.rows {
+		if rows += b.Len(); rows/wholeMost > o.build.Len() {
 			return false, nil
 		}
 	}
@@ -106,8 +106,8 @@ func (o *joinOp) startWhole(ctx context.Context, way wholeWay) (done bool, err e
 	}
 	whole, err := o.r.concat(ctx, n.left.schema(), again)
 	if err == nil {
-		left := kernels.JoinSide{Keys: []*memory.Column{whole.columns[leftKey]}}
-		right := kernels.JoinSide{Keys: []*memory.Column{o.build.columns[rightKey]}}
+		left := kernels.JoinSide{Keys: []*memory.Column{whole.Columns()[leftKey]}}
+		right := kernels.JoinSide{Keys: []*memory.Column{o.build.Columns()[rightKey]}}
 		for _, out := range n.outputs {
 			if out.left != "" {
 				left.Columns = append(left.Columns, whole.ColumnNamed(out.left))
@@ -117,7 +117,7 @@ func (o *joinOp) startWhole(ctx context.Context, way wholeWay) (done bool, err e
 		}
 		options := kernels.JoinOptions{AnyOrder: n.anyOrder, Distinct: way == wholeDistinct}
 		if !n.anyOrder {
-			options.MaxPairs = wholePairs * (whole.rows + o.build.rows)
+			options.MaxPairs = wholePairs * (whole.Len() + o.build.Len())
 		}
 		o.whole, err = o.r.backend.JoinColumns(ctx, o.r.stream, left, right, options)
 		whole.Release()

@@ -46,7 +46,7 @@ func TestRepeatedKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		host, err := b.OnHost(t.Context(), s, x.Chunks()[0].columns[0])
+		host, err := b.OnHost(t.Context(), s, x.Chunks()[0].Columns()[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func joinsOfCloseKeys(t *testing.T, b *kernels.Backend, rows int64, leftKeys []i
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := right.Chunks()[0].columns[0]
+		key := right.Chunks()[0].Columns()[0]
 		host, err := b.OnHost(t.Context(), s, key)
 		if err != nil {
 			t.Fatal(err)
@@ -195,9 +195,14 @@ func TestJoinOfCloseRepeatedKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		build, err := NewBatch(schema, key.Len(), []*memory.Column{key.Retain()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer build.Release()
 		node := &joinNode{kind: Inner, outputs: []joinOutput{{name: "k", left: "k"}}}
 		node.anyOrder = c.anyOrder
-		o := &joinOp{r: &runner{backend: b}, node: node, build: &Batch{rows: key.Len()}, keys: []*memory.Column{key}, leftKeys: bound, rightKeys: bound}
+		o := &joinOp{r: &runner{backend: b}, node: node, build: build, keys: []*memory.Column{key}, leftKeys: bound, rightKeys: bound}
 		if got := o.wholeWay(); got != c.want {
 			t.Errorf("any order %t: way %d, want %d", c.anyOrder, got, c.want)
 		}
@@ -216,5 +221,5 @@ func oneColumn(t *testing.T, b *kernels.Backend, n int64, of func(i int64) int64
 		t.Fatal(err)
 	}
 	defer x.Release()
-	return x.Chunks()[0].columns[0].Retain()
+	return x.Chunks()[0].Columns()[0].Retain()
 }

@@ -83,7 +83,7 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 			return nil, err
 		}
 		var out *Batch
-		at, row, size, least := o.at-slice.rows, int64(0), slice.rows, int64(1)
+		at, row, size, least := o.at-slice.Len(), int64(0), slice.Len(), int64(1)
 		if o.node.kind == Cross {
 			at, row, least = o.at, o.row, crossLeast
 			out, size, err = o.cross(ctx, slice)
@@ -101,10 +101,10 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, wrapError("join", err)
 		}
-		if o.step > 0 && out.rows < probePairs/4 {
+		if o.step > 0 && out.Len() < probePairs/4 {
 			o.step *= 2
 		}
-		if out.rows > 0 {
+		if out.Len() > 0 {
 			return out, nil
 		}
 		out.Release()
@@ -120,7 +120,7 @@ func (o *joinOp) prepare(ctx context.Context) error {
 	if o.build, err = o.r.concat(ctx, o.node.right.schema(), batches); err != nil || o.node.kind == Cross {
 		return err
 	}
-	if o.keys, err = o.rightKeys.EvalAll(ctx, o.r.backend, o.r.stream, o.build.rows, o.build.columns); err != nil {
+	if o.keys, err = o.rightKeys.EvalAll(ctx, o.r.backend, o.r.stream, o.build.Len(), o.build.Columns()); err != nil {
 		return err
 	}
 	way := o.wholeWay()
@@ -142,7 +142,7 @@ func (o *joinOp) prepare(ctx context.Context) error {
 		return nil
 	}
 	if o.node.kind == Right || o.node.kind == Full {
-		o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.rows))
+		o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.Len()))
 	}
 	return o.buildTable(ctx)
 }
@@ -154,7 +154,7 @@ func (o *joinOp) buildTable(ctx context.Context) (err error) {
 
 // slice is the next left rows to work on.
 func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
-	for o.batch == nil || o.at >= o.batch.rows {
+	for o.batch == nil || o.at >= o.batch.Len() {
 		o.batch.Release()
 		o.batch, o.at, o.row = nil, 0, 0
 		if len(o.held) > 0 {
@@ -167,7 +167,7 @@ func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
 		}
 		o.batch = b
 	}
-	n := min(probeRows, o.batch.rows-o.at)
+	n := min(probeRows, o.batch.Len()-o.at)
 	if o.step > 0 {
 		n = min(n, o.step)
 	}
@@ -181,7 +181,7 @@ func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
 
 // probe matches some left rows.
 func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
-	keys, err := o.leftKeys.EvalAll(ctx, o.r.backend, o.r.stream, b.rows, b.columns)
+	keys, err := o.leftKeys.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
 		kind = kernels.LeftJoin
 	}
 	options := kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder}
-	if b.rows > 1 {
+	if b.Len() > 1 {
 		options.MaxPairs = probePairs
 	}
 	pairs, err := o.table.Probe(ctx, o.r.stream, keys, kind, options)
@@ -239,7 +239,7 @@ func markRows[T uint32 | uint64](seen memory.Bitmap, rows *memory.Column, values
 // gather is the result's columns for pairs of a left batch and the build side.
 func (o *joinOp) gather(ctx context.Context, b *Batch, p *kernels.Pairs) (*Batch, error) {
 	var columns []*memory.Column
-	same := identity(p.Left, b.rows)
+	same := identity(p.Left, b.Len())
 	for _, out := range o.node.outputs {
 		var c *memory.Column
 		var err error
@@ -315,9 +315,9 @@ func (o *joinOp) castLeft(ctx context.Context, b *Batch, out joinOutput) (*memor
 // whole right sides while they are small, else one left row with some of the
 // right rows. It also gives the number of pairs that it went for.
 func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, int64, error) {
-	right := o.build.rows
+	right := o.build.Len()
 	if right == 0 {
-		o.at = b.rows
+		o.at = b.Len()
 		none, err := o.r.empty(ctx, o.node.out)
 		return none, 0, err
 	}
@@ -330,7 +330,7 @@ func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, int64, error) {
 	case from > 0 || right > most:
 		some = min(most, right-from)
 	default:
-		left = min(most/right, b.rows-o.at)
+		left = min(most/right, b.Len()-o.at)
 	}
 	at := o.at
 	if o.row += some; o.row >= right {
@@ -371,7 +371,7 @@ func (o *joinOp) unmatched(ctx context.Context) (*Batch, error) {
 		return nil, io.EOF
 	}
 	o.ended = true
-	missed := o.build.rows - o.seen.Count(0, o.build.rows)
+	missed := o.build.Len() - o.seen.Count(0, o.build.Len())
 	if missed == 0 {
 		return nil, io.EOF
 	}
@@ -392,14 +392,14 @@ func (o *joinOp) unmatched(ctx context.Context) (*Batch, error) {
 // missedPairs are the right rows that no left row matched, each with no left
 // row.
 func (o *joinOp) missedPairs(ctx context.Context, missed int64) (*kernels.Pairs, error) {
-	alloc, t := o.r.backend.Device.Pinned(), kernels.IndexType(o.build.rows)
+	alloc, t := o.r.backend.Device.Pinned(), kernels.IndexType(o.build.Len())
 	width := int64(memory.Width(t))
 	rows, err := memory.New(alloc, missed*width)
 	if err != nil {
 		return nil, err
 	}
 	k := 0
-	for i := range o.build.rows {
+	for i := range o.build.Len() {
 		if o.seen.Get(i) {
 			continue
 		}

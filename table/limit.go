@@ -64,8 +64,8 @@ func (o *limitOp) next(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := min(o.skip, b.rows)
-		n := min(o.left, b.rows-from)
+		from := min(o.skip, b.Len())
+		n := min(o.left, b.Len()-from)
 		o.skip -= from
 		o.left -= n
 		if n == 0 {

@@ -77,21 +77,6 @@ func (t *Table) copied(ctx context.Context, b *kernels.Backend, by device.Device
 	})
 }
 
-// Move queues the copies of a batch's columns, and gives the batch of the
-// copies: see device.Mover.
-func (b *Batch) Move(m *device.Mover) (*Batch, error) {
-	columns := make([]*memory.Column, 0, len(b.columns))
-	for _, c := range b.columns {
-		there, err := m.Column(c)
-		if err != nil {
-			releaseColumns(columns)
-			return nil, err
-		}
-		columns = append(columns, there)
-	}
-	return NewBatch(b.schema, b.rows, columns)
-}
-
 // onHost is a table of host columns, as a new reference: t itself, or a copy. It
 // is only to be read.
 func (t *Table) onHost(ctx context.Context) (*Table, error) {
@@ -116,7 +101,7 @@ func (t *Table) columnOnHost(ctx context.Context, i int) (*Table, error) {
 	one := arrow.NewSchema([]arrow.Field{t.schema.Field(i)}, nil)
 	chunks := make([]*Batch, len(t.chunks))
 	for k, c := range t.chunks {
-		chunks[k], _ = NewBatch(one, c.rows, []*memory.Column{c.columns[i].Retain()}) // as it stands in c
+		chunks[k], _ = NewBatch(one, c.Len(), []*memory.Column{c.Columns()[i].Retain()}) // as it stands in c
 	}
 	narrow, err := NewTable(t.backend, one, chunks)
 	if err != nil {
@@ -142,11 +127,11 @@ func (t *Table) rowsOnHost(ctx context.Context, rows []int64) (_ *Table, err err
 	return t.with(t.backend, func(c *Batch) (*Batch, error) {
 		var here []kernels.Scalar
 		for _, r := range rows {
-			if r >= before && r < before+c.rows {
+			if r >= before && r < before+c.Len() {
 				here = append(here, kernels.Int64(r-before))
 			}
 		}
-		before += c.rows
+		before += c.Len()
 		return t.gathered(ctx, s, c, here)
 	})
 }
@@ -158,8 +143,8 @@ func (t *Table) gathered(ctx context.Context, s device.Stream, b *Batch, rows []
 		return nil, err
 	}
 	defer indices.Release()
-	columns := make([]*memory.Column, 0, len(b.columns))
-	for _, c := range b.columns {
+	columns := make([]*memory.Column, 0, len(b.Columns()))
+	for _, c := range b.Columns() {
 		some, err := t.backend.Take(ctx, s, c, indices, kernels.TakeOptions{})
 		if errors.Is(err, device.ErrUnsupported) {
 			some, err = t.picked(ctx, s, c, rows)
@@ -175,7 +160,7 @@ func (t *Table) gathered(ctx context.Context, s device.Stream, b *Batch, rows []
 		}
 		columns = append(columns, host)
 	}
-	return NewBatch(b.schema, int64(len(rows)), columns)
+	return NewBatch(b.Schema(), int64(len(rows)), columns)
 }
 
 // picked is some rows of a column, picked on the host.

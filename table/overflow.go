@@ -34,7 +34,7 @@ func (o *groupOp) aggregateOf(part int) Aggregate { return o.node.aggs[o.parts[p
 // other batches it may: every row is a part by itself.
 func (o *groupOp) rowwise(ctx context.Context, b *Batch, schema *arrow.Schema, columns []*memory.Column, aggs []kernels.Aggregate) (*Batch, error) {
 	keys := len(o.node.keys)
-	numbers := make([]kernels.Scalar, b.rows)
+	numbers := make([]kernels.Scalar, b.Len())
 	for i := range numbers {
 		numbers[i] = kernels.Int(arrow.PrimitiveTypes.Uint64, int64(i))
 	}
@@ -46,16 +46,16 @@ func (o *groupOp) rowwise(ctx context.Context, b *Batch, schema *arrow.Schema, c
 	fields := schema.Fields()
 	row := arrow.Field{Name: "row", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
 	wider := arrow.NewSchema(append(append(fields[:keys:keys], row), fields[keys:]...), nil)
-	out, err := o.r.groupBy(ctx, wider, b.rows, append(columns[:keys:keys], number), aggs, o.node.options)
+	out, err := o.r.groupBy(ctx, wider, b.Len(), append(columns[:keys:keys], number), aggs, o.node.options)
 	if err != nil {
 		return nil, err
 	}
 	defer out.Release()
 	var kept []*memory.Column
-	for i, c := range out.columns {
+	for i, c := range out.Columns() {
 		if i != keys {
 			kept = append(kept, c.Retain())
 		}
 	}
-	return NewBatch(schema, out.rows, kept)
+	return NewBatch(schema, out.Len(), kept)
 }

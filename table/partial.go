@@ -80,7 +80,7 @@ func (o *groupOp) partwise(ctx context.Context, b *Batch) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.rows == 0 && 2*p.rows > b.rows {
+		if c.rows == 0 && 2*p.Len() > b.Len() {
 			p.Release()
 			first := b
 			b = nil // it is not held beside the columns that it becomes part of
@@ -116,7 +116,7 @@ func (o *groupOp) partSchema() *arrow.Schema {
 
 // partial aggregates one batch.
 func (o *groupOp) partial(ctx context.Context, b *Batch, schema *arrow.Schema) (*Batch, error) {
-	columns, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.rows, b.columns)
+	columns, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (o *groupOp) partial(ctx context.Context, b *Batch, schema *arrow.Schema) (
 			aggs[i].Values = f
 		}
 	}
-	out, err := o.r.groupBy(ctx, schema, b.rows, columns[:len(o.node.keys)], aggs, o.node.options)
+	out, err := o.r.groupBy(ctx, schema, b.Len(), columns[:len(o.node.keys)], aggs, o.node.options)
 	if overflowOf(err) != nil {
 		return o.rowwise(ctx, b, schema, columns, aggs)
 	}
@@ -160,25 +160,25 @@ func (o *groupOp) merge(ctx context.Context, b *Batch) (*Batch, error) {
 	keys := len(o.node.keys)
 	aggs := make([]kernels.Aggregate, len(o.parts))
 	for i, p := range o.parts {
-		aggs[i] = kernels.Aggregate{Op: p.merge, Values: b.columns[keys+i]}
+		aggs[i] = kernels.Aggregate{Op: p.merge, Values: b.Columns()[keys+i]}
 	}
-	return o.r.groupBy(ctx, b.schema, b.rows, b.columns[:keys], aggs, o.node.options)
+	return o.r.groupBy(ctx, b.Schema(), b.Len(), b.Columns()[:keys], aggs, o.node.options)
 }
 
 // final makes the aggregates of the merged parts.
 func (o *groupOp) final(ctx context.Context, b *Batch) (*Batch, error) {
 	var columns []*memory.Column
-	for _, c := range b.columns[:len(o.node.keys)] {
+	for _, c := range b.Columns()[:len(o.node.keys)] {
 		columns = append(columns, c.Retain())
 	}
 	at := len(o.node.keys)
 	for _, a := range o.node.aggs {
 		if a.op != kernels.Mean {
-			columns = append(columns, b.columns[at].Retain())
+			columns = append(columns, b.Columns()[at].Retain())
 			at++
 			continue
 		}
-		mean, err := o.mean(ctx, b.columns[at], b.columns[at+1])
+		mean, err := o.mean(ctx, b.Columns()[at], b.Columns()[at+1])
 		if err != nil {
 			releaseColumns(columns)
 			return nil, err
@@ -186,7 +186,7 @@ func (o *groupOp) final(ctx context.Context, b *Batch) (*Batch, error) {
 		columns = append(columns, mean)
 		at += 2
 	}
-	return NewBatch(o.node.out, b.rows, columns)
+	return NewBatch(o.node.out, b.Len(), columns)
 }
 
 // mean is sum over count; the sum of no value is null.

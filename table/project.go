@@ -113,9 +113,9 @@ func (o *projectOp) next(ctx context.Context) (*Batch, error) {
 			return nil, wrapError("select", err)
 		}
 	}
-	columns, err := o.ready.EvalAll(ctx, b.rows, b.columns)
+	columns, err := o.ready.EvalAll(ctx, b.Len(), b.Columns())
 	if err != nil {
 		return nil, wrapError("select", err)
 	}
-	return NewBatch(o.out, b.rows, columns)
+	return NewBatch(o.out, b.Len(), columns)
 }

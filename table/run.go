@@ -116,7 +116,7 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 		if err != nil {
 			return err
 		}
-		device.ProgressOf(ctx).Made(b.rows)
+		device.ProgressOf(ctx).Made(b.Len())
 		if more, err := each(b, stream); err != nil || !more {
 			return err
 		}
@@ -139,13 +139,13 @@ func (r *runner) concat(ctx context.Context, schema *arrow.Schema, batches []*Ba
 	}
 	var rows int64
 	for _, b := range batches {
-		rows += b.rows
+		rows += b.Len()
 	}
 	var columns []*memory.Column
 	for i := range schema.NumFields() {
 		parts := make([]*memory.Column, len(batches))
 		for k, b := range batches {
-			parts[k] = b.columns[i]
+			parts[k] = b.Columns()[i]
 		}
 		c, err := r.backend.Concat(ctx, r.stream, parts)
 		if err != nil {
@@ -196,11 +196,11 @@ func (r *runner) take(ctx context.Context, columns []*memory.Column, rows *memor
 
 // takeBatch gathers rows of a batch.
 func (r *runner) takeBatch(ctx context.Context, b *Batch, rows *memory.Column) (*Batch, error) {
-	columns, err := r.take(ctx, b.columns, rows)
+	columns, err := r.take(ctx, b.Columns(), rows)
 	if err != nil {
 		return nil, err
 	}
-	return NewBatch(b.schema, rows.Len(), columns)
+	return NewBatch(b.Schema(), rows.Len(), columns)
 }
 
 // pick are columns of a batch by name, without references.
@@ -214,12 +214,12 @@ func pick(b *Batch, list []string) []*memory.Column {
 
 // project is a batch cut to the columns of a schema, by name.
 func project(b *Batch, schema *arrow.Schema) (*Batch, error) {
-	if b.schema == schema {
+	if b.Schema() == schema {
 		return b.Retain(), nil
 	}
 	columns := pick(b, fieldNames(schema))
 	for _, c := range columns {
 		c.Retain()
 	}
-	return NewBatch(schema, b.rows, columns)
+	return NewBatch(schema, b.Len(), columns)
 }

@@ -91,7 +91,7 @@ func (o *scanOp) next(ctx context.Context) (*Batch, error) {
 	}
 	for {
 		b, err := o.reader.Next(ctx)
-		if err == io.EOF || err == nil && b.rows > 0 {
+		if err == io.EOF || err == nil && b.Len() > 0 {
 			return o.checked(ctx, b, err)
 		}
 		b.Release()
@@ -109,15 +109,15 @@ func (o *scanOp) checked(ctx context.Context, b *Batch, err error) (*Batch, erro
 	if err != nil {
 		return nil, err
 	}
-	device.ProgressOf(ctx).Read(b.rows)
+	device.ProgressOf(ctx).Read(b.Len())
 	want := o.node.out
-	ok := b.schema.NumFields() == want.NumFields()
+	ok := b.Schema().NumFields() == want.NumFields()
 	for i := 0; ok && i < want.NumFields(); i++ {
-		ok = b.schema.Field(i).Name == want.Field(i).Name && arrow.TypeEqual(b.schema.Field(i).Type, want.Field(i).Type)
+		ok = b.Schema().Field(i).Name == want.Field(i).Name && arrow.TypeEqual(b.Schema().Field(i).Type, want.Field(i).Type)
 	}
 	if !ok {
 		defer b.Release()
-		return nil, fmt.Errorf("%w: %s gave columns %s, not %s", device.ErrMismatch, o.node.source.Name(), fieldTexts(b.schema), fieldTexts(want))
+		return nil, fmt.Errorf("%w: %s gave columns %s, not %s", device.ErrMismatch, o.node.source.Name(), fieldTexts(b.Schema()), fieldTexts(want))
 	}
 	return b, nil
 }
@@ -186,8 +186,8 @@ func (o *tableOp) next(ctx context.Context) (*Batch, error) {
 	}
 	o.at++
 	b := o.table.chunks[o.at-1]
-	progress.Read(b.rows)
-	if b.schema != o.node.out && o.node.out.NumFields() == b.schema.NumFields() {
+	progress.Read(b.Len())
+	if b.Schema() != o.node.out && o.node.out.NumFields() == b.Schema().NumFields() {
 		return b.Retain(), nil
 	}
 	return project(b, o.node.out)

@@ -103,7 +103,7 @@ func (o *sortOp) next(ctx context.Context) (*Batch, error) {
 		return nil, err
 	}
 	defer all.Release()
-	if all.rows == 0 {
+	if all.Len() == 0 {
 		return nil, io.EOF
 	}
 	if o.node.limit < 0 {
@@ -138,7 +138,7 @@ func (o *sortOp) gather(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.rows > 2*o.node.limit { // shrink a big batch before it is copied
+		if b.Len() > 2*o.node.limit { // shrink a big batch before it is copied
 			top, err := o.sorted(ctx, b, schema)
 			b.Release()
 			if err != nil {
@@ -154,7 +154,7 @@ func (o *sortOp) gather(ctx context.Context) (*Batch, error) {
 
 // sorted is a batch in order, cut to the columns of schema and to the limit.
 func (o *sortOp) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*Batch, error) {
-	values, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.rows, b.columns)
+	values, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +168,9 @@ func (o *sortOp) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*B
 		if err != nil {
 			return nil, err
 		}
-		return NewBatch(schema, b.rows, columns)
+		return NewBatch(schema, b.Len(), columns)
 	}
-	limit := b.rows // of no columns there is nothing but their number
+	limit := b.Len() // of no columns there is nothing but their number
 	if o.node.limit >= 0 {
 		limit = min(limit, o.node.limit)
 	}

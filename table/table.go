@@ -29,12 +29,12 @@ func NewTable(b *kernels.Backend, schema *arrow.Schema, chunks []*Batch) (*Table
 	t := &Table{backend: b, schema: schema}
 	t.refs.Store(1)
 	for _, c := range chunks {
-		if c.rows == 0 {
+		if c.Len() == 0 {
 			c.Release()
 			continue
 		}
 		t.chunks = append(t.chunks, c)
-		t.rows += c.rows
+		t.rows += c.Len()
 	}
 	err := t.check()
 	if err == nil {
@@ -55,11 +55,11 @@ func (t *Table) check() error {
 		return err
 	}
 	for k, c := range t.chunks {
-		if len(c.columns) != t.schema.NumFields() {
-			return fmt.Errorf("%w: chunk %d has %d columns, the table %d", device.ErrMismatch, k, len(c.columns), t.schema.NumFields())
+		if len(c.Columns()) != t.schema.NumFields() {
+			return fmt.Errorf("%w: chunk %d has %d columns, the table %d", device.ErrMismatch, k, len(c.Columns()), t.schema.NumFields())
 		}
 		for i, f := range t.schema.Fields() {
-			if g := c.schema.Field(i); g.Name != f.Name || !arrow.TypeEqual(f.Type, g.Type) {
+			if g := c.Schema().Field(i); g.Name != f.Name || !arrow.TypeEqual(f.Type, g.Type) {
 				return fmt.Errorf("%w: chunk %d has column %q of type %s where the table has %q of type %s",
 					device.ErrMismatch, k, g.Name, g.Type, f.Name, f.Type)
 			}

@@ -67,8 +67,8 @@ func (t *Table) WithTypes(ctx context.Context, schema *arrow.Schema) (*Table, er
 
 // retyped is a batch with the types of a schema.
 func retyped(ctx context.Context, b *kernels.Backend, s device.Stream, batch *Batch, to *arrow.Schema) (*Batch, error) {
-	columns := make([]*memory.Column, 0, len(batch.columns))
-	for i, c := range batch.columns {
+	columns := make([]*memory.Column, 0, len(batch.Columns()))
+	for i, c := range batch.Columns() {
 		f := to.Field(i)
 		var made *memory.Column
 		var err error
@@ -86,7 +86,7 @@ func retyped(ctx context.Context, b *kernels.Backend, s device.Stream, batch *Ba
 		}
 		columns = append(columns, made)
 	}
-	return NewBatch(to, batch.rows, columns)
+	return NewBatch(to, batch.Len(), columns)
 }
 
 // nullsOn is nulls of a type where a backend works.

@@ -53,9 +53,9 @@ func NullableValues[T Value](t *Table, column string) (values []T, valid []bool,
 	}
 	defer host.Release()
 	for _, chunk := range host.chunks {
-		c := chunk.columns[0]
+		c := chunk.Columns()[0]
 		part := valuesOf[T](c)
-		if len(t.chunks) == 1 && c == t.chunks[0].columns[at[0]] {
+		if len(t.chunks) == 1 && c == t.chunks[0].Columns()[at[0]] {
 			values = part
 		} else {
 			values = append(values, part...)
@@ -190,10 +190,10 @@ func (t *Table) read(ctx context.Context, row int64, i int) (kernels.Scalar, err
 // at is the value in a row of column i of a table on the host.
 func (t *Table) at(row int64, i int) kernels.Scalar {
 	for _, c := range t.chunks {
-		if row < c.rows {
-			return kernels.ScalarAt(c.columns[i], row)
+		if row < c.Len() {
+			return kernels.ScalarAt(c.Columns()[i], row)
 		}
-		row -= c.rows
+		row -= c.Len()
 	}
 	return kernels.Scalar{}
 }

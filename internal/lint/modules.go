@@ -15,7 +15,7 @@ type Module struct {
 // Modules says which package may use which dependency. What is not listed is the standard library's work; docs/dependencies.md gives the
 // reason for each row.
 var Modules = []Module{
-	{Path: "github.com/apache/arrow-go/v18", In: []string{"memory", "device/...", "kernels/...", "expr", "table/...",
+	{Path: "github.com/apache/arrow-go/v18", In: []string{"memory", "device/...", "kernels/...", "expr", "flow/...", "table/...",
 		"collective/columns", "collective/ondevice", "distributed", "dataloader", "interop/...", "cgo", "bench/...", "cmd/volley", "examples/...", ".", "internal/guard"},
 		Tests: []string{"collective/faultinject", "internal/guide"}}, // columns under faults
 	{Path: "github.com/apache/arrow/go/v15", In: []string{"interop/arrow15"}},

@@ -70,7 +70,9 @@ var Packages = []Package{
 
 	// Expressions, tables.
 	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: theCPU},
-	{Path: "table", May: join(columns, []string{"expr"}), Tests: theCPU},
+	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
+	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow"})},
+	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/exec"}), Tests: theCPU},
 	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/delimit", "internal/processors", "internal/tier", "expr", "table"}), Tests: theCPU},
 
 	// Many devices, many machines. The packages below do not import them: a loader takes rank and size as two integers.
