@@ -17,6 +17,7 @@ import (
 
 // An Init whose context has no deadline ends by Options.Timeout, and says before who has not come.
 func TestInitWithoutDeadline(t *testing.T) {
+	t.Parallel()
 	var ports [2]string
 	for i := range ports {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,10 +44,10 @@ func TestInitWithoutDeadline(t *testing.T) {
 		for _, rank := range c.ranks {
 			all.Go(func() {
 				reports := make(chan Stall, 10)
-				o := Options{Timeout: 4 * time.Second, Stall: 2 * time.Second, OnStall: func(s Stall) { reports <- s }}
+				o := Options{Timeout: 1500 * time.Millisecond, Stall: 500 * time.Millisecond, OnStall: func(s Stall) { reports <- s }}
 				missing := c.absent
 				if rank == 0 { // it stays longer than the others, who have left then
-					o.Timeout, missing = 8*time.Second, []int{1, 2, 3}
+					o.Timeout, missing = 3*time.Second, []int{1, 2, 3}
 				}
 				_, err := InitFrom(context.Background(), func(name string) string {
 					if name == "VOLLEY_ADDRESS" {
@@ -80,6 +81,7 @@ func TestInitWithoutDeadline(t *testing.T) {
 
 // A rank whose meeting ends because rank 0 has waited long enough learns at once who is missing.
 func TestInitEndedByRankZero(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,7 @@ func TestInitEndedByRankZero(t *testing.T) {
 	_ = ln.Close()
 	place := "tcp://" + ln.Addr().String()
 	var both sync.WaitGroup
-	for rank, limit := range map[int]time.Duration{0: 2 * time.Second, 2: time.Minute} {
+	for rank, limit := range map[int]time.Duration{0: time.Second, 2: time.Minute} {
 		both.Go(func() {
 			_, err := InitFrom(context.Background(), func(name string) string {
 				if name == "VOLLEY_ADDRESS" {

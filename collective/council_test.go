@@ -87,7 +87,7 @@ func TestShrinkWaitsForTheLiving(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := quick
-			o.Deadline = 2 * time.Second
+			o.Deadline = time.Second
 			comms := over(t, open(t, 3), o)
 			canceled(t, comms)
 			for r, err := range each(t, comms[:2], func(c *Comm) error { return second(c.Shrink(context.Background())) }) {

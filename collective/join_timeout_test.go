@@ -61,7 +61,7 @@ func TestJoinTimeout(t *testing.T) {
 
 // Who waits for ranks that do not come prints who they are, unasked; the environment's 0 keeps it silent.
 func TestMeetingSaysWhoIsMissing(t *testing.T) {
-	o := Options{JoinTimeout: time.Second, Stall: 100 * time.Millisecond}
+	o := Options{JoinTimeout: 500 * time.Millisecond, Stall: 100 * time.Millisecond}
 	printed, err := lone(t, o)
 	if err == nil || strings.Count(printed, "\n") != 1 || !strings.Contains(printed, "volley: rank 0 of 3 (world): Init has waited") || !strings.Contains(printed, "not yet arrived: 1 2\n") {
 		t.Errorf("it prints %q: %v", printed, err)

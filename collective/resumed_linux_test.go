@@ -80,7 +80,11 @@ func resumedRank(told string) error {
 		return err
 	}
 	fmt.Println("begun")
-	for times := 1 << 30; ; times = 100 {
+	after := 100 // of these operations where a rank has been lost
+	if k.Idle {
+		after = 10 // most of their time is a wait
+	}
+	for times := 1 << 30; ; times = after {
 		err := work(times)
 		if err == nil {
 			err = c.Barrier(ctx)

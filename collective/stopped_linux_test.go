@@ -108,6 +108,7 @@ func TestStoppedProcess(t *testing.T) {
 
 // Without options a stopped process is lost five seconds after it was heard for the last time: not before, and little later.
 func TestDefaultDeadline(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
