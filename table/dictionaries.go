@@ -65,9 +65,7 @@ func widen(ctx context.Context, b *kernels.Backend, s device.Stream, c *memory.C
 		return nil, err
 	}
 	defer c.Release()
-	p := memory.Parts{Type: c.Type().(*arrow.DictionaryType).IndexType, Len: c.Len(), Offset: c.Offset(), Nulls: c.NullCount(), Place: c.Place(),
-		Buffers: []*memory.Buffer{c.Buffer(0).Retain(), c.Buffer(1).Retain()}}
-	indices, err := memory.NewColumn(p)
+	indices, err := indicesOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +77,26 @@ func widen(ctx context.Context, b *kernels.Backend, s device.Stream, c *memory.C
 	defer cast.Release()
 	return memory.NewColumn(memory.Parts{Type: to, Len: cast.Len(), Offset: cast.Offset(), Nulls: cast.NullCount(), Place: cast.Place(),
 		Buffers: []*memory.Buffer{cast.Buffer(0).Retain(), cast.Buffer(1).Retain()}, Dictionary: c.Dictionary().Retain()})
+}
+
+// indicesOf are the indices of a dictionary column, as a column of numbers.
+func indicesOf(c *memory.Column) (*memory.Column, error) {
+	return memory.NewColumn(memory.Parts{Type: c.Type().(*arrow.DictionaryType).IndexType, Len: c.Len(), Offset: c.Offset(), Nulls: c.NullCount(),
+		Place: c.Place(), Buffers: []*memory.Buffer{c.Buffer(0).Retain(), c.Buffer(1).Retain()}})
+}
+
+// decoded is a column with the values of its dictionary in their place, also on devices
+// that cannot cast texts; a column without a dictionary is itself.
+func decoded(ctx context.Context, b *kernels.Backend, s device.Stream, c *memory.Column) (*memory.Column, error) {
+	if c.Dictionary() == nil {
+		return c.Retain(), nil
+	}
+	indices, err := indicesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	defer indices.Release()
+	return b.Take(ctx, s, c.Dictionary(), indices, kernels.TakeOptions{})
 }
 
 // OnDevice is a column where a backend works: itself, or a copy, which is there when it
