@@ -465,6 +465,27 @@ int32_t volley_table_to(const volley_table* table, const volley_device* device, 
   return go_volley_table_to((uintptr_t)table, (uintptr_t)device, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_table_partition(const volley_table* table, const char* const* keys, int64_t count, int64_t parts, volley_token* token, volley_table** out_parts) {
+  if (vly_forked) return vly_fork_error("volley_table_partition");
+  if (!out_parts) return vly_null_error("volley_table_partition", "out_parts");
+  memset(out_parts, 0, sizeof *out_parts);
+  return go_volley_table_partition((uintptr_t)table, (char* *)keys, count, parts, (uintptr_t)token, (uintptr_t*)out_parts);
+}
+
+int32_t volley_table_partition_round_robin(const volley_table* table, int64_t parts, volley_token* token, volley_table** out_parts) {
+  if (vly_forked) return vly_fork_error("volley_table_partition_round_robin");
+  if (!out_parts) return vly_null_error("volley_table_partition_round_robin", "out_parts");
+  memset(out_parts, 0, sizeof *out_parts);
+  return go_volley_table_partition_round_robin((uintptr_t)table, parts, (uintptr_t)token, (uintptr_t*)out_parts);
+}
+
+int32_t volley_table_partition_range(const volley_table* table, const volley_table* bounds, const volley_order* keys, int64_t count, int64_t parts, volley_token* token, volley_table** out_parts) {
+  if (vly_forked) return vly_fork_error("volley_table_partition_range");
+  if (!out_parts) return vly_null_error("volley_table_partition_range", "out_parts");
+  memset(out_parts, 0, sizeof *out_parts);
+  return go_volley_table_partition_range((uintptr_t)table, (uintptr_t)bounds, (volley_order*)keys, count, parts, (uintptr_t)token, (uintptr_t*)out_parts);
+}
+
 int32_t volley_table_format(const volley_table* table, int64_t head, int64_t tail, char** out) {
   if (vly_forked) return vly_fork_error("volley_table_format");
   if (!out) return vly_null_error("volley_table_format", "out");

@@ -45,7 +45,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 13
+#define VOLLEY_ABI_MINOR 14
 
 /* The statuses. */
 enum {
@@ -402,6 +402,22 @@ VOLLEY_API int32_t volley_table_device(const volley_table* table, volley_device*
 VOLLEY_API int32_t volley_table_column(const volley_table* table, const char* name, volley_token* token, volley_column** out);
 /* The table on another device; the same columns where both work on host memory. */
 VOLLEY_API int32_t volley_table_to(const volley_table* table, const volley_device* device, volley_token* token, volley_table** out);
+/*
+ * Splits a table into parts tables, 1 to 2^20, for which out_parts has room. Each has the table's columns, rows in the table's order, and the
+ * table's device. A row goes to part floor(h * parts / 2^64), where h is the hash of its keys: rows of equal keys go to one part on every device
+ * and in every process. A null is a key like others, NaNs are equal, -0 equals 0, integers of all widths are equal by value, and texts by their
+ * bytes, in a dictionary or not.
+ */
+VOLLEY_API int32_t volley_table_partition(const volley_table* table, const char* const* keys, int64_t count, int64_t parts, volley_token* token,
+                                          volley_table** out_parts);
+/* Row i goes to part i modulo parts. */
+VOLLEY_API int32_t volley_table_partition_round_robin(const volley_table* table, int64_t parts, volley_token* token, volley_table** out_parts);
+/*
+ * Splits a table at bounds, of which there is one less than parts: a table with a column for each key, in their order, and sorted by them. A row
+ * goes to the part whose number is that of the bounds that it does not come before.
+ */
+VOLLEY_API int32_t volley_table_partition_range(const volley_table* table, const volley_table* bounds, const volley_order* keys, int64_t count,
+                                                int64_t parts, volley_token* token, volley_table** out_parts);
 /* The first head and last tail rows with names and types, aligned. head below 0 shows all. */
 VOLLEY_API int32_t volley_table_format(const volley_table* table, int64_t head, int64_t tail, char** out);
 VOLLEY_API int32_t volley_table_free(volley_table* table);

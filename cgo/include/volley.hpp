@@ -384,6 +384,16 @@ class table : public detail::handle<volley_table, volley_table_free> {
     check(volley_table_to(get(), d.get(), nullptr, &t));
     return table(t);
   }
+  /* Tables of rows whose keys are of one hash: equal keys are in one of them. */
+  std::vector<table> partition(const std::vector<std::string>& keys, int64_t parts) const {
+    auto list = detail::pointers(keys);
+    return split(parts, [&](volley_table** out) {
+      return volley_table_partition(get(), list.data(), static_cast<int64_t>(list.size()), parts, nullptr, out);
+    });
+  }
+  std::vector<table> partition_round_robin(int64_t parts) const {
+    return split(parts, [&](volley_table** out) { return volley_table_partition_round_robin(get(), parts, nullptr, out); });
+  }
   void write(const std::string& path) const { check(volley_table_write(get(), path.c_str(), nullptr, nullptr)); }
   std::string str() const {
     char* text;
@@ -392,6 +402,15 @@ class table : public detail::handle<volley_table, volley_table_free> {
   }
 
  private:
+  template <class Call>
+  static std::vector<table> split(int64_t parts, Call&& call) {
+    std::vector<volley_table*> made(static_cast<size_t>(parts < 1 ? 1 : parts));
+    std::vector<table> all;
+    all.reserve(made.size());
+    check(call(made.data()));
+    for (volley_table* t : made) all.emplace_back(t);
+    return all;
+  }
   static volley_table* make(const device& d, const std::vector<std::string>& names, const std::vector<column>& columns) {
     if (names.size() != columns.size()) throw std::invalid_argument("as many names as columns");
     auto n = detail::pointers(names);

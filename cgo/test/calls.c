@@ -615,6 +615,33 @@ static int32_t call_volley_table_to(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_table_partition[] = {{"table", WRONG_HANDLE, 5}, {"keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"parts", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out_parts", WRONG_OUT, 5}};
+static int32_t call_volley_table_partition(const int* w) {
+  volley_table* p5 = 0;
+  int32_t status = volley_table_partition((void*)wrong_handle(5, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (int64_t)wrong_number("parts", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_table_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_table_partition_round_robin[] = {{"table", WRONG_HANDLE, 5}, {"parts", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out_parts", WRONG_OUT, 5}};
+static int32_t call_volley_table_partition_round_robin(const int* w) {
+  volley_table* p3 = 0;
+  int32_t status = volley_table_partition_round_robin((void*)wrong_handle(5, w[0]), (int64_t)wrong_number("parts", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_table_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_table_partition_range[] = {{"table", WRONG_HANDLE, 5}, {"bounds", WRONG_HANDLE, 5}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"parts", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out_parts", WRONG_OUT, 5}};
+static int32_t call_volley_table_partition_range(const int* w) {
+  volley_table* p6 = 0;
+  int32_t status = volley_table_partition_range((void*)wrong_handle(5, w[0]), (void*)wrong_handle(5, w[1]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[2]), (int64_t)wrong_number("count", w[3]), (int64_t)wrong_number("parts", w[4]), (void*)wrong_handle(3, w[5]), w[6] ? NULL : &p6);
+  wrong_cleared(status, p6 == NULL);
+  volley_table_free(p6);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_table_format[] = {{"table", WRONG_HANDLE, 5}, {"head", WRONG_NUMBER, 0}, {"tail", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_table_format(const int* w) {
   char* p3 = 0;
@@ -1702,6 +1729,9 @@ const wrong_call wrong_calls[] = {
     {"volley_table_device", 2, parameters_volley_table_device, call_volley_table_device},
     {"volley_table_column", 4, parameters_volley_table_column, call_volley_table_column},
     {"volley_table_to", 4, parameters_volley_table_to, call_volley_table_to},
+    {"volley_table_partition", 6, parameters_volley_table_partition, call_volley_table_partition},
+    {"volley_table_partition_round_robin", 4, parameters_volley_table_partition_round_robin, call_volley_table_partition_round_robin},
+    {"volley_table_partition_range", 7, parameters_volley_table_partition_range, call_volley_table_partition_range},
     {"volley_table_format", 4, parameters_volley_table_format, call_volley_table_format},
     {"volley_table_free", 1, parameters_volley_table_free, call_volley_table_free},
     {"volley_query_table", 2, parameters_volley_query_table, call_volley_query_table},

@@ -176,6 +176,48 @@ static void test_streams(volley_query* all) {
   stream.release(&stream);
 }
 
+static void test_partitions(volley_table* t) {
+  const char* const keys[] = {"key"};
+  volley_order by = {column("key"), 0, 0};
+  volley_table *parts[3], *bounds;
+  volley_query *all, *q;
+  int64_t n, sum = 0;
+  OK(volley_table_partition(t, keys, 1, 3, NULL, parts));
+  for (int i = 0; i < 3; i++) {
+    OK(volley_table_rows(parts[i], &n));
+    sum += n;
+    OK(volley_table_free(parts[i]));
+  }
+  CHECK(sum == 4);
+  OK(volley_table_partition_round_robin(t, 3, NULL, parts));
+  for (int i = 0; i < 3; i++) {
+    OK(volley_table_rows(parts[i], &n));
+    CHECK(n == (i == 0 ? 2 : 1));
+    OK(volley_table_free(parts[i]));
+  }
+  OK(volley_query_table(t, &all));
+  volley_expr* key = column("key");
+  OK(volley_query_select(all, (const volley_expr* const*)&key, 1, &q));
+  OK(volley_query_free(all));
+  OK(volley_query_sort(q, &by, 1, &all));
+  OK(volley_query_free(q));
+  OK(volley_query_slice(all, 2, 2, &q));
+  OK(volley_query_free(all));
+  bounds = collect(q);
+  OK(volley_table_partition_range(t, bounds, &by, 1, 3, NULL, parts));
+  sum = 0;
+  for (int i = 0; i < 3; i++) {
+    OK(volley_table_rows(parts[i], &n));
+    sum += n;
+    OK(volley_table_free(parts[i]));
+  }
+  CHECK(sum == 4);
+  FAILS(VOLLEY_MISMATCH, "2 bounds for 2 parts", volley_table_partition_range(t, bounds, &by, 1, 2, NULL, parts));
+  FAILS(VOLLEY_MISMATCH, "0 parts", volley_table_partition(t, keys, 1, 0, NULL, parts));
+  CHECK(parts[0] == NULL);
+  OK(volley_table_free(bounds));
+}
+
 void test_tables(void) {
   volley_table *t = sample(), *there;
   volley_device *cpu, *same;
@@ -185,6 +227,7 @@ void test_tables(void) {
   test_expressions();
   OK(volley_table_rows(t, &n));
   CHECK(n == 4);
+  test_partitions(t);
   OK(volley_table_format(t, 2, 0, &text));
   CHECK(strstr(text, "amount") != NULL && strstr(text, "4 rows") != NULL);
   volley_string_free(text);

@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 13
+ABI_MINOR = 14
 
 OK = 0
 PENDING = 1
@@ -430,6 +430,9 @@ def declare(library: CDLL) -> None:
     library.volley_table_device.argtypes, library.volley_table_device.restype = [c_void_p, c_void_p], c_int32
     library.volley_table_column.argtypes, library.volley_table_column.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
     library.volley_table_to.argtypes, library.volley_table_to.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_table_partition.argtypes, library.volley_table_partition.restype = [c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_table_partition_round_robin.argtypes, library.volley_table_partition_round_robin.restype = [c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_table_partition_range.argtypes, library.volley_table_partition_range.restype = [c_void_p, c_void_p, POINTER(volley_order), c_int64, c_int64, c_void_p, c_void_p], c_int32
     library.volley_table_format.argtypes, library.volley_table_format.restype = [c_void_p, c_int64, c_int64, c_void_p], c_int32
     library.volley_table_free.argtypes, library.volley_table_free.restype = [c_void_p], c_int32
     library.volley_query_table.argtypes, library.volley_query_table.restype = [c_void_p, c_void_p], c_int32

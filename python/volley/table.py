@@ -15,6 +15,7 @@ from ._library import Handle, call, encode, handles, long_call, long_make, make,
 from ._calls import public, say, shown
 from ._interchange import InterchangeFrame
 from ._joined import Alone, Shared
+from ._partition import by_hash, by_range, round_robin
 from ._pickle import reduce_table
 from ._values import children
 from .column import Column, import_options, is_scalar
@@ -328,6 +329,29 @@ class Table(Handle):
     def union(self, *others: Table | Query) -> Table:
         """See Query.union."""
         return self.lazy().union(*others).collect()
+
+    def partition(self, by: str | Sequence[str], n: int) -> list[Table]:
+        """n tables by a hash of columns: rows of equal keys are in one of them, on every device and in every process, and in the table's order. A null is a
+        key like others, NaNs are equal, -0 equals 0; integers of all widths are equal by value, texts by their bytes.
+
+        >>> parts = Table({"k": [1, 2, 1, 2], "v": [1, 2, 3, 4]}).partition("k", 2)
+        >>> sorted(row for part in parts for row in part.rows())
+        [(1, 1), (1, 3), (2, 2), (2, 4)]
+        """
+        return by_hash(self, by, n)
+
+    def partition_by_range(self, by: Any, bounds: Any, *, descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> list[Table]:
+        """Tables between sorted bounds: a row is in the one whose number is that of the bounds that it does not come before, in the order of sort. The bounds
+        are the values of one key, or a table with a column for each.
+
+        >>> [part.rows() for part in Table({"k": [5, 1, 3]}).partition_by_range("k", [3])]
+        [[(1,)], [(5,), (3,)]]
+        """
+        return by_range(self, by, bounds, descending, nulls_last)
+
+    def partition_round_robin(self, n: int) -> list[Table]:
+        """n tables: row i is in the one of number i % n."""
+        return round_robin(self, n)
 
     def describe(self) -> Table:
         """See Query.describe."""
