@@ -37,7 +37,7 @@ func (t *Table) Partition(ctx context.Context, n int, keys ...string) ([]*Table,
 	return t.partitioned(ctx, n, func(ctx context.Context, s device.Stream, b *Batch, _ int64) (*kernels.Partitions, int, error) {
 		columns := make([]*memory.Column, len(at))
 		for i, k := range at {
-			columns[i] = b.columns[k]
+			columns[i] = b.Columns()[k]
 		}
 		where, err := t.backend.Partition(ctx, s, columns, kernels.PartitionOptions{Scheme: kernels.ByHash, Parts: n})
 		return where, 0, err
@@ -48,7 +48,7 @@ func (t *Table) Partition(ctx context.Context, n int, keys ...string) ([]*Table,
 // differ by one row at most; see Partition for what they have in common.
 func (t *Table) PartitionRoundRobin(ctx context.Context, n int) ([]*Table, error) {
 	return t.partitioned(ctx, n, func(ctx context.Context, s device.Stream, b *Batch, before int64) (*kernels.Partitions, int, error) {
-		where, err := t.backend.Partition(ctx, s, nil, kernels.PartitionOptions{Scheme: kernels.ByRoundRobin, Parts: n, Rows: b.rows})
+		where, err := t.backend.Partition(ctx, s, nil, kernels.PartitionOptions{Scheme: kernels.ByRoundRobin, Parts: n, Rows: b.Len()})
 		return where, int(before % int64(n)), err // the batch's first row goes to part before modulo n
 	})
 }
@@ -83,8 +83,8 @@ func (t *Table) PartitionBySize(sizes ...int64) ([]*Table, error) {
 func (t *Table) window(offset, n int64) (*Table, error) {
 	var chunks []*Batch
 	for _, c := range t.chunks {
-		from := min(offset, c.rows)
-		count := min(n, c.rows-from)
+		from := min(offset, c.Len())
+		count := min(n, c.Len()-from)
 		if count > 0 {
 			b, err := c.Slice(from, count)
 			if err != nil {
@@ -181,9 +181,9 @@ func (p *partitioner) release() {
 // not a chunk of few rows for each of them.
 func (p *partitioner) all(ctx context.Context, t *Table) error {
 	for from := 0; from < len(t.chunks); {
-		to, rows := from+1, t.chunks[from].rows
-		for to < len(t.chunks) && rows+t.chunks[to].rows <= pieceRows {
-			rows += t.chunks[to].rows
+		to, rows := from+1, t.chunks[from].Len()
+		for to < len(t.chunks) && rows+t.chunks[to].Len() <= pieceRows {
+			rows += t.chunks[to].Len()
 			to++
 		}
 		if err := p.piece(ctx, t, t.chunks[from:to]); err != nil {
@@ -227,7 +227,7 @@ func (p *partitioner) batch(ctx context.Context, b *Batch) error {
 		return err
 	}
 	defer where.Release()
-	p.before += b.rows
+	p.before += b.Len()
 	sorted, err := p.r.takeBatch(ctx, b, where.Rows)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func hashParts(t *testing.T, whole *Table, n int, keys ...string) []int {
 	for _, c := range host.chunks {
 		hashes, err := kernels.Reference().Hash.Func(t.Context(), s, pick(c, keys), 0)
 		require.NoError(t, err)
-		for i := range c.rows {
+		for i := range c.Len() {
 			high, _ := bits.Mul64(kernels.ScalarAt(hashes, i).Uint64(), uint64(n))
 			out = append(out, int(high))
 		}
@@ -229,8 +229,8 @@ func testChunks(t *testing.T, whole *Table, rows int64) *Table {
 	t.Helper()
 	var chunks []*Batch
 	for _, c := range whole.chunks {
-		for at := int64(0); at < c.rows; at += rows {
-			one, err := c.Slice(at, min(rows, c.rows-at))
+		for at := int64(0); at < c.Len(); at += rows {
+			one, err := c.Slice(at, min(rows, c.Len()-at))
 			require.NoError(t, err)
 			chunks = append(chunks, one)
 		}

@@ -107,7 +107,7 @@ func (r *rangePartition) load(ctx context.Context, s device.Stream, t *Table) er
 		return fmt.Errorf("bounds: %w", err)
 	}
 	defer whole.Release()
-	if r.bounds, err = r.cast(ctx, s, whole.columns); err != nil {
+	if r.bounds, err = r.cast(ctx, s, whole.Columns()); err != nil {
 		return fmt.Errorf("bounds: %w", err)
 	}
 	order, err := r.sorted(ctx, s, r.bounds)
@@ -143,7 +143,7 @@ func (r *rangePartition) cast(ctx context.Context, s device.Stream, columns []*m
 
 // partition spreads the rows of a batch. One rising key has a kernel of its own.
 func (r *rangePartition) partition(ctx context.Context, s device.Stream, b *Batch) (*kernels.Partitions, error) {
-	values, err := r.exprs.EvalAll(ctx, r.backend, s, b.rows, b.columns)
+	values, err := r.exprs.EvalAll(ctx, r.backend, s, b.Len(), b.Columns())
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (r *rangePartition) partition(ctx context.Context, s device.Stream, b *Batc
 	if len(keys) == 1 && !r.keys[0].descending && !r.keys[0].nullsFirst {
 		return r.backend.Partition(ctx, s, keys, kernels.PartitionOptions{Scheme: kernels.ByRange, Bounds: r.bounds[0]})
 	}
-	return r.among(ctx, s, keys, b.rows)
+	return r.among(ctx, s, keys, b.Len())
 }
 
 // among sorts the bounds and the keys together. A bound comes before rows that equal

@@ -106,10 +106,10 @@ func picked(t *testing.T, rows, marks *Table) *Table {
 	require.NoError(t, err)
 	defer whole.Release()
 	var series []Series
-	for i, c := range whole.columns {
+	for i, c := range whole.Columns() {
 		series = append(series, Column(rows.schema.Field(i).Name, c))
 	}
-	series = append(series, Column("some", marks.chunks[0].columns[0]))
+	series = append(series, Column("some", marks.chunks[0].Columns()[0]))
 	both, err := New(rows.backend, series...)
 	require.NoError(t, err)
 	defer both.Release()
