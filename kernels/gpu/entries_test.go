@@ -280,6 +280,17 @@ func (l *least) groups(t *testing.T) {
 				return at.Aggregate(ctx, at.s, op, at.on(whole), at.on(ids), n, kernels.AggregateOptions{})
 			})
 		}
+		truths := l.column(t, arrow.FixedWidthTypes.Boolean, leastRows, func(i int) kernels.Scalar {
+			if i == 4 {
+				return kernels.Null(arrow.FixedWidthTypes.Boolean)
+			}
+			return kernels.Bool(i%3 > 0)
+		})
+		for _, op := range []kernels.Aggregation{kernels.Any, kernels.All, kernels.Min, kernels.Max} {
+			l.same(t, fmt.Sprint(op, " of truths ", n), func(at side) (*memory.Column, error) {
+				return at.Aggregate(ctx, at.s, op, at.on(truths), at.on(ids), n, kernels.AggregateOptions{})
+			})
+		}
 	}
 	testAnyOrder(t, l.c, leastRows, 20)
 }
