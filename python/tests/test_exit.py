@@ -68,3 +68,18 @@ def test_a_process_does_not_wait_for_ranks_that_never_come(tmp_path: pathlib.Pat
             assert (other.returncode, out) == (0, "the end\n"), err[-3000:]
         finally:
             other.kill()
+
+
+def test_a_hook_that_forbids_imports_stops_nothing() -> None:
+    text = (
+        "import sys\n"
+        "class Forbids:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tensorflow':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Forbids())\n"
+        "import volley as vo\n"
+        "print(vo.Table({'x': [1, 2]})['x'].to_numpy().sum())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
