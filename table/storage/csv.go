@@ -12,6 +12,7 @@ import (
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage/internal/csv"
 )
 
 // CSVSource is the rows of one or more CSV files of the same columns, in the
@@ -102,12 +103,12 @@ func (s *CSVSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOp
 			continue
 		}
 		scan.slots[i] = len(scan.columns)
-		p, err := parserOf(f.Type)
+		p, err := csv.ParserOf(f.Type)
 		if err != nil {
 			return nil, inFile(s.Name(), "", err, nil)
 		}
 		_, given := s.options.Types[f.Name]
-		scan.columns = append(scan.columns, csvColumn{name: f.Name, number: i + 1, typ: f.Type, parser: p, given: given})
+		scan.columns = append(scan.columns, csv.Column{Name: f.Name, Number: i + 1, Type: f.Type, Parser: p, Given: given})
 	}
 	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
 }
@@ -115,10 +116,10 @@ func (s *CSVSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOp
 // csvFile is an open file behind its header.
 type csvFile struct {
 	*input
-	split *csvSplitter
+	split *csv.Splitter
 	names []string
-	first csvBlock // what follows the header in its block
-	more  bool     // first is yet to be taken
+	first csv.Block // what follows the header in its block
+	more  bool      // first is yet to be taken
 }
 
 // open opens a file and reads its header. want, if not nil, are the names that
@@ -134,7 +135,7 @@ func (s *CSVSource) open(ctx context.Context, path string, want []string) (*csvF
 	if err != nil {
 		return nil, err
 	}
-	f := &csvFile{input: in, split: &csvSplitter{r: &until{ctx: ctx, in: in}, delim: s.options.delimiter(), most: s.options.maxRecord()}}
+	f := &csvFile{input: in, split: csv.NewSplitter(&until{ctx: ctx, in: in}, s.options.delimiter(), s.options.maxRecord())}
 	if err := f.readHeader(&s.options); err != nil {
 		in.close()
 		return nil, err
@@ -156,10 +157,10 @@ func (f *csvFile) readHeader(o *CSVOptions) error {
 	if err != nil {
 		return err
 	}
-	t := &csvTokens{path: f.path, delim: o.delimiter()}
-	names, rest, err := t.header(b)
-	if err != nil {
-		return err
+	t := &csv.Tokens{Delimiter: o.delimiter()}
+	names, rest, fault := t.Header(b)
+	if fault != nil {
+		return wrongText(f.path, fault)
 	}
 	if o.NoHeader {
 		for i := range names {
@@ -169,7 +170,7 @@ func (f *csvFile) readHeader(o *CSVOptions) error {
 	}
 	if o.Names != nil {
 		if len(o.Names) != len(names) {
-			return &Error{Path: f.path, Line: b.line, Kind: device.ErrMismatch, Text: fmt.Sprintf("%d columns where CSVOptions.Names names %d", len(names), len(o.Names))}
+			return &Error{Path: f.path, Line: b.Line, Kind: device.ErrMismatch, Text: fmt.Sprintf("%d columns where CSVOptions.Names names %d", len(names), len(o.Names))}
 		}
 		names = o.Names
 	}
@@ -178,15 +179,15 @@ func (f *csvFile) readHeader(o *CSVOptions) error {
 }
 
 // next is the next block of the file.
-func (f *csvFile) next() (csvBlock, error) {
+func (f *csvFile) next() (csv.Block, error) {
 	if f.more {
 		f.more = false
 		return f.first, nil
 	}
-	b, err := f.split.next()
-	var own *Error
-	if errors.As(err, &own) && own.Path == "" {
-		own.Path = f.path
+	b, err := f.split.Next()
+	var fault *csv.Fault
+	if errors.As(err, &fault) {
+		return b, wrongText(f.path, fault)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = inFile(f.path, "", err, device.ErrUnavailable)
@@ -196,14 +197,14 @@ func (f *csvFile) next() (csvBlock, error) {
 
 // guess is the schema, by the first rows where types are not given.
 func (f *csvFile) guess(o *CSVOptions) (*arrow.Schema, error) {
-	t := &csvTokens{path: f.path, delim: o.delimiter(), names: f.names, bad: func(e *Error) error {
+	t := &csv.Tokens{Delimiter: o.delimiter(), Names: f.names, Bad: func(fault *csv.Fault) error {
 		if o.Lenient {
 			return nil // counted when the rows are read
 		}
-		return e
+		return wrongText(f.path, fault)
 	}}
 	for i := range f.names {
-		t.slots = append(t.slots, i)
+		t.Slots = append(t.Slots, i)
 	}
 	guesses, err := f.sample(t, o)
 	if err != nil {
@@ -213,7 +214,7 @@ func (f *csvFile) guess(o *CSVOptions) (*arrow.Schema, error) {
 	for k, name := range f.names {
 		typ, given := o.Types[name]
 		if !given {
-			typ = guesses[k].dataType()
+			typ = guesses[k].DataType()
 		}
 		fields = append(fields, arrow.Field{Name: name, Type: typ, Nullable: true})
 	}
@@ -230,11 +231,11 @@ func (f *csvFile) guess(o *CSVOptions) (*arrow.Schema, error) {
 const sampleBytes = 16 << 20
 
 // sample guesses the types of all columns, from as many blocks as it takes.
-func (f *csvFile) sample(t *csvTokens, o *CSVOptions) ([]guess, error) {
-	b := csvBuilder{nulls: o.nulls(), longest: o.longestNull()}
-	guesses := make([]guess, len(f.names))
+func (f *csvFile) sample(t *csv.Tokens, o *CSVOptions) ([]csv.Guess, error) {
+	b := csv.Builder{Nulls: o.nulls(), LongestNull: o.longestNull()}
+	guesses := make([]csv.Guess, len(f.names))
 	for k := range guesses {
-		guesses[k] = newGuess()
+		guesses[k] = csv.NewGuess()
 	}
 	size := 0
 	for rows := 0; rows < o.sampleRows() && (rows == 0 || o.SampleRows > 0 || size < sampleBytes); {
@@ -245,21 +246,21 @@ func (f *csvFile) sample(t *csvTokens, o *CSVOptions) ([]guess, error) {
 		if err != nil {
 			return nil, err
 		}
-		size += len(block.text)
-		r, err := t.records(block, o.sampleRows()-rows)
+		size += len(block.Text)
+		r, err := t.Records(block, o.sampleRows()-rows)
 		if err != nil {
 			return nil, err
 		}
 		for k := range guesses {
-			for row := range r.rows() {
-				if field, quoted := r.field(row, k); !b.isNull(field, quoted, false) {
-					guesses[k].add(field)
+			for row := range r.Rows() {
+				if field, quoted := r.Field(row, k); !b.IsNull(field, quoted, false) {
+					guesses[k].Add(field)
 				}
 			}
 		}
-		rows += r.rows()
-		r.release()
-		block.release()
+		rows += r.Rows()
+		r.Release()
+		block.Release()
 	}
 	return guesses, nil
 }
@@ -272,7 +273,7 @@ type csvScanner struct {
 	want    *arrow.Schema
 	names   []string
 	slots   []int
-	columns []csvColumn
+	columns []csv.Column
 	file    *csvFile
 }
 
@@ -308,20 +309,28 @@ func (s *csvScanner) close() {
 	}
 }
 
-// bad is what becomes of a record that is wrong.
-func (s *csvScanner) bad(e *Error) error {
-	if s.source.options.Lenient {
-		s.source.options.Report.add(e)
-		return nil
+// bad is what becomes of a record of a file that is wrong.
+func (s *csvScanner) bad(path string) func(*csv.Fault) error {
+	return func(fault *csv.Fault) error {
+		err := wrongText(path, fault)
+		if s.source.options.Lenient {
+			s.source.options.Report.add(err)
+			return nil
+		}
+		return err
 	}
-	return e
+}
+
+// wrongText is the error of a file whose text is wrong.
+func wrongText(path string, f *csv.Fault) *Error {
+	return &Error{Path: path, Line: f.Line, Column: f.Column, Name: f.Name, Value: f.Value, Text: f.Text, Kind: ErrFormat}
 }
 
 // parse makes the batch of a block.
-func (s *csvScanner) parse(path string, b csvBlock, emit func(*table.Batch) error) error {
-	defer b.release()
+func (s *csvScanner) parse(path string, b csv.Block, emit func(*table.Batch) error) error {
+	defer b.Release()
 	o := &s.source.options
-	builder := &csvBuilder{path: path, columns: s.columns, nulls: o.nulls(), longest: o.longestNull(), from: hostMemory(s.backend), bad: s.bad}
+	builder := &csv.Builder{Columns: s.columns, Nulls: o.nulls(), LongestNull: o.longestNull(), Memory: hostMemory(s.backend), Bad: s.bad(path)}
 	columns, rows, err := s.columnsOf(path, b, builder)
 	if err != nil {
 		return err
@@ -340,28 +349,28 @@ func (s *csvScanner) parse(path string, b csvBlock, emit func(*table.Batch) erro
 }
 
 // columnsOf cuts a block and builds its columns: by the grid where it is one, else record by record.
-func (s *csvScanner) columnsOf(path string, b csvBlock, builder *csvBuilder) ([]*memory.Column, int, error) {
+func (s *csvScanner) columnsOf(path string, b csv.Block, builder *csv.Builder) ([]*memory.Column, int, error) {
 	delim := s.source.options.delimiter()
-	where := func(err error) error { return inFile(path, fmt.Sprintf("lines from %d", b.line), err, nil) }
-	if g := gridOf(b.text, delim, len(s.names)); g != nil {
-		defer g.release()
-		columns, ok, err := builder.grid(g)
+	where := func(err error) error { return inFile(path, fmt.Sprintf("lines from %d", b.Line), err, nil) }
+	if g := csv.GridOf(b.Text, delim, len(s.names)); g != nil {
+		defer g.Release()
+		columns, ok, err := builder.Grid(g)
 		if err != nil {
 			return nil, 0, where(err)
 		}
 		if ok {
-			return columns, g.rows, nil
+			return columns, g.Rows, nil
 		}
 	}
-	t := &csvTokens{path: path, delim: delim, names: s.names, slots: s.slots, bad: s.bad}
-	r, err := t.records(b, 0)
+	t := &csv.Tokens{Delimiter: delim, Names: s.names, Slots: s.slots, Bad: builder.Bad}
+	r, err := t.Records(b, 0)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer r.release()
-	columns, err := builder.build(r)
+	defer r.Release()
+	columns, err := builder.Build(r)
 	if err != nil {
 		return nil, 0, where(err)
 	}
-	return columns, r.rows(), nil
+	return columns, r.Rows(), nil
 }

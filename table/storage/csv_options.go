@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/table/storage/internal/csv"
 )
 
 // CSVOptions say how a CSV file is to be read. The zero value reads RFC 4180:
@@ -131,7 +132,7 @@ func (o *CSVOptions) check() error {
 		if t == nil {
 			return fmt.Errorf("%w: no type given for column %q", device.ErrMismatch, name)
 		}
-		if _, err := parserOf(t); err != nil {
+		if _, err := csv.ParserOf(t); err != nil {
 			return fmt.Errorf("column %q: %w", name, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage/internal/csv"
 )
 
 // hiveNull is the name of the folder of rows whose key is null.
@@ -112,16 +113,16 @@ func hiveOf(paths, within []string, off bool) (*hive, error) {
 
 // typeOf is int64, date32 or utf8, whatever all values of key i are.
 func (h *hive) typeOf(i int) arrow.DataType {
-	g := newGuess()
+	g := csv.NewGuess()
 	for _, one := range h.groups {
 		if one.texts[i] != hiveNull {
-			g.add([]byte(one.texts[i]))
+			g.Add([]byte(one.texts[i]))
 		}
 	}
 	switch {
-	case g.seen && g.int:
+	case g.Integer():
 		return arrow.PrimitiveTypes.Int64
-	case g.seen && g.date:
+	case g.Date():
 		return arrow.FixedWidthTypes.Date32
 	}
 	return arrow.BinaryTypes.String
@@ -133,10 +134,10 @@ func hiveValue(t arrow.DataType, text string) kernels.Scalar {
 	}
 	switch t.ID() {
 	case arrow.INT64:
-		v, _ := parseInt([]byte(text), -1<<63, 1<<63-1)
+		v, _ := csv.ParseInt([]byte(text), -1<<63, 1<<63-1)
 		return kernels.Int(t, v)
 	case arrow.DATE32:
-		v, _ := parseDate(trim([]byte(text)))
+		v, _ := csv.ParseDate(csv.Trim([]byte(text)))
 		return kernels.Int(t, v)
 	}
 	return kernels.Text(t, text)
@@ -214,29 +215,7 @@ func constant(from memory.Allocator, v kernels.Scalar, rows int64) (*memory.Colu
 		return one, err
 	}
 	defer one.Release()
-	out := &csvOutput{from: from, rows: rows}
-	defer out.release()
-	p, err := parserOf(v.Type())
-	if err != nil {
-		return nil, err
-	}
-	if err := out.begin(p, rows*int64(len(v.Text()))); err != nil {
-		return nil, err
-	}
-	for row := range int(rows) {
-		switch {
-		case p.text:
-			out.append(p, row, []byte(v.Text()))
-		default:
-			copy(out.values[row*p.width:(row+1)*p.width], one.Buffer(1).Bytes()[:p.width])
-		}
-		if !v.Valid() {
-			if err := out.null(int64(row)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out.finish(v.Type(), p)
+	return csv.Repeat(from, one, rows)
 }
 
 // scan reads group after group, of which of gives the source without the columns of folders.

@@ -10,6 +10,7 @@ import (
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage/internal/csv"
 )
 
 // csvSpan is where a block of text is.
@@ -17,6 +18,13 @@ type csvSpan struct {
 	span
 	line int64
 	cr   bool // lines end with carriage returns
+}
+
+// lineFeeds puts line feeds in place of the carriage returns that end lines of the text.
+func (s csvSpan) lineFeeds(text []byte) {
+	if s.cr {
+		csv.LineFeeds(text)
+	}
 }
 
 // openCSV finds the blocks, and counts their records.
@@ -57,19 +65,19 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 		if err != nil {
 			return err
 		}
-		size := int64(len(block.text))
+		size := int64(len(block.Text))
 		if at < 0 {
-			at = f.split.at - size
+			at = f.split.Offset() - size
 		}
-		lines := csvSpan{span{at, size}, block.line, f.split.cr.on}
+		lines := csvSpan{span{at, size}, block.Line, f.split.CarriageReturns()}
 		at += size
 		rows, err := s.countRows(path, block, names)
 		if err != nil {
 			return err
 		}
-		block.release()
+		block.Release()
 		if rows > 0 {
-			p.pieces = append(p.pieces, piece{part: fmt.Sprintf("lines from %d", block.line), path: path, in: f.input, rows: rows,
+			p.pieces = append(p.pieces, piece{part: fmt.Sprintf("lines from %d", block.Line), path: path, in: f.input, rows: rows,
 				spans: func(*arrow.Schema) []span { return []span{lines.span} },
 				read: func(ctx context.Context, want *arrow.Schema, there *fetched, emit func(*table.Batch) error) error {
 					return s.readSpan(ctx, b, f.input, lines, names, want, there, emit)
@@ -79,32 +87,23 @@ func (p *Pieces) indexCSV(ctx context.Context, b *kernels.Backend, s *CSVSource,
 }
 
 // countRows is how many records a block has.
-func (s *CSVSource) countRows(path string, b csvBlock, names []string) (int64, error) {
-	if g := gridOf(b.text, s.options.delimiter(), len(names)); g != nil {
-		defer g.release()
-		return int64(g.rows), nil
+func (s *CSVSource) countRows(path string, b csv.Block, names []string) (int64, error) {
+	if g := csv.GridOf(b.Text, s.options.delimiter(), len(names)); g != nil {
+		defer g.Release()
+		return int64(g.Rows), nil
 	}
-	t := &csvTokens{path: path, delim: s.options.delimiter(), names: names, slots: noSlots(len(names)), bad: func(e *Error) error { return e }}
-	r, err := t.records(b, 0)
+	t := &csv.Tokens{Delimiter: s.options.delimiter(), Names: names, Slots: csv.NoSlots(len(names)), Bad: func(fault *csv.Fault) error { return wrongText(path, fault) }}
+	r, err := t.Records(b, 0)
 	if err != nil {
 		return 0, err
 	}
-	defer r.release()
-	return int64(r.rows()), nil
-}
-
-// noSlots says that none of n fields is wanted.
-func noSlots(n int) []int {
-	slots := make([]int, n)
-	for i := range slots {
-		slots[i] = -1
-	}
-	return slots
+	defer r.Release()
+	return int64(r.Rows()), nil
 }
 
 // readSpan parses a block that was found before.
 func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input, at csvSpan, names []string, want *arrow.Schema, there *fetched, emit func(*table.Batch) error) error {
-	scan := &csvScanner{source: s, backend: b, want: want, names: names, slots: noSlots(len(names))}
+	scan := &csvScanner{source: s, backend: b, want: want, names: names, slots: csv.NoSlots(len(names))}
 	for i, name := range names {
 		k := want.FieldIndices(name)
 		if len(k) == 0 {
@@ -112,16 +111,16 @@ func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input,
 		}
 		scan.slots[i] = len(scan.columns)
 		typ := want.Field(k[0]).Type
-		parser, err := parserOf(typ)
+		parser, err := csv.ParserOf(typ)
 		if err != nil {
 			return inFile(in.path, "", err, nil)
 		}
 		_, given := s.options.Types[name]
-		scan.columns = append(scan.columns, csvColumn{name: name, number: i + 1, typ: typ, parser: parser, given: given})
+		scan.columns = append(scan.columns, csv.Column{Name: name, Number: i + 1, Type: typ, Parser: parser, Given: given})
 	}
 	if text := there.bytes(at.at, at.size); text != nil { // of which no column keeps anything
-		(&crLines{on: at.cr}).feed(text)
-		return scan.parse(in.path, csvBlock{text: text, line: at.line, lent: true}, emit)
+		at.lineFeeds(text)
+		return scan.parse(in.path, csv.Block{Text: text, Line: at.line, Lent: true}, emit)
 	}
 	text := make([]byte, at.size)
 	if n, err := (&until{ctx: ctx, in: in}).ReadAt(text, at.at); n < len(text) {
@@ -130,6 +129,6 @@ func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input,
 		}
 		return inFile(in.path, "", err, device.ErrUnavailable)
 	}
-	(&crLines{on: at.cr}).feed(text)
-	return scan.parse(in.path, csvBlock{text: text, line: at.line}, emit)
+	at.lineFeeds(text)
+	return scan.parse(in.path, csv.Block{Text: text, Line: at.line}, emit)
 }

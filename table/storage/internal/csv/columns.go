@@ -1,4 +1,4 @@
-package storage
+package csv
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// grid builds the columns of a block, one after the other. It is not ok where a value does not
+// Grid builds the columns of a block, one after the other. It is not ok where a value does not
 // parse: then the block is to be cut and built again by what can say where.
-func (b *csvBuilder) grid(g *csvGrid) (columns []*memory.Column, ok bool, err error) {
-	for k := range b.columns {
+func (b *Builder) Grid(g *Grid) (columns []*memory.Column, ok bool, err error) {
+	for k := range b.Columns {
 		c, ok, err := b.gridColumn(g, k)
 		if err != nil || !ok {
 			for _, c := range columns {
@@ -25,9 +25,9 @@ func (b *csvBuilder) grid(g *csvGrid) (columns []*memory.Column, ok bool, err er
 }
 
 // gridColumn builds wanted column k.
-func (b *csvBuilder) gridColumn(g *csvGrid, k int) (c *memory.Column, ok bool, err error) {
-	p := b.columns[k].parser
-	w := csvWriter{b: b, p: p, g: g, column: b.columns[k].number - 1, out: &csvOutput{from: b.from, rows: int64(g.rows)}}
+func (b *Builder) gridColumn(g *Grid, k int) (c *memory.Column, ok bool, err error) {
+	p := b.Columns[k].Parser
+	w := columnWriter{b: b, p: p, g: g, column: b.Columns[k].Number - 1, out: &columnOutput{from: b.Memory, rows: int64(g.Rows)}}
 	defer w.out.release()
 	if err := w.out.begin(p, w.size()); err != nil {
 		return nil, false, err
@@ -45,21 +45,21 @@ func (b *csvBuilder) gridColumn(g *csvGrid, k int) (c *memory.Column, ok bool, e
 	if !ok || err != nil {
 		return nil, false, err
 	}
-	c, err = w.out.finish(b.columns[k].typ, p)
+	c, err = w.out.finish(b.Columns[k].Type, p)
 	return c, err == nil, err
 }
 
-// csvWriter writes one column of a grid.
-type csvWriter struct {
-	b      *csvBuilder
-	p      *parser
-	g      *csvGrid
+// columnWriter writes one column of a grid.
+type columnWriter struct {
+	b      *Builder
+	p      *Parser
+	g      *Grid
 	column int
-	out    *csvOutput
+	out    *columnOutput
 }
 
 // size is how many bytes a column of texts has at most.
-func (w *csvWriter) size() (total int64) {
+func (w *columnWriter) size() (total int64) {
 	if !w.p.text {
 		return 0
 	}
@@ -70,10 +70,10 @@ func (w *csvWriter) size() (total int64) {
 }
 
 // last reports whether ends of lines follow the column's fields.
-func (w *csvWriter) last() bool { return w.column == w.g.columns-1 }
+func (w *columnWriter) last() bool { return w.column == w.g.columns-1 }
 
 // put writes one value of any type, by its parser.
-func (w *csvWriter) put(row, from, to int) (bool, error) {
+func (w *columnWriter) put(row, from, to int) (bool, error) {
 	from, to, quoted := w.g.trimmed(from, to, w.last())
 	field := w.g.text[from:to]
 	if quoted && w.g.doubled {
@@ -82,8 +82,8 @@ func (w *csvWriter) put(row, from, to int) (bool, error) {
 	return w.b.put(w.p, w.out, row, field, quoted)
 }
 
-func (w *csvWriter) others() (bool, error) {
-	for row, i := 0, w.column; row < w.g.rows; row, i = row+1, i+w.g.columns {
+func (w *columnWriter) others() (bool, error) {
+	for row, i := 0, w.column; row < w.g.Rows; row, i = row+1, i+w.g.columns {
 		if ok, err := w.put(row, int(w.g.ends[i]+1), int(w.g.ends[i+1])); !ok || err != nil {
 			return false, err
 		}
@@ -96,11 +96,11 @@ const numberReach = 24
 
 // int64s writes whole numbers. Those of up to 19 digits have their digits taken eight at a
 // time, from the last on, however many there are of them.
-func (w *csvWriter) int64s() (bool, error) {
+func (w *columnWriter) int64s() (bool, error) {
 	text, ends, values := w.g.text, w.g.ends, memory.View[int64](w.out.main)
-	shortest := w.b.longest
+	shortest := w.b.LongestNull
 	last := w.last()
-	for row, i := 0, w.column; row < w.g.rows; row, i = row+1, i+w.g.columns {
+	for row, i := 0, w.column; row < w.g.Rows; row, i = row+1, i+w.g.columns {
 		from, to := int(ends[i]+1), int(ends[i+1])
 		if last && to > from && text[to-1] == '\r' {
 			to--
@@ -125,11 +125,11 @@ func (w *csvWriter) int64s() (bool, error) {
 
 // float64s writes floats. Those with up to seven digits before a point and up to 19 in all are
 // read as plainFloat reads them.
-func (w *csvWriter) float64s() (bool, error) {
+func (w *columnWriter) float64s() (bool, error) {
 	text, ends, values := w.g.text, w.g.ends, memory.View[float64](w.out.main)
-	shortest := w.b.longest
+	shortest := w.b.LongestNull
 	last := w.last()
-	for row, i := 0, w.column; row < w.g.rows; row, i = row+1, i+w.g.columns {
+	for row, i := 0, w.column; row < w.g.Rows; row, i = row+1, i+w.g.columns {
 		from, to := int(ends[i]+1), int(ends[i+1])
 		if last && to > from && text[to-1] == '\r' {
 			to--
@@ -163,12 +163,12 @@ func (w *csvWriter) float64s() (bool, error) {
 }
 
 // texts writes strings. Those of up to 16 bytes are copied as 16 where there is room.
-func (w *csvWriter) texts() (bool, error) {
+func (w *columnWriter) texts() (bool, error) {
 	text, ends, to16 := w.g.text, w.g.ends, w.out.bytes.Bytes()
-	for row, i := 0, w.column; row < w.g.rows; row, i = row+1, i+w.g.columns {
+	for row, i := 0, w.column; row < w.g.Rows; row, i = row+1, i+w.g.columns {
 		from, to, quoted := w.g.trimmed(int(ends[i]+1), int(ends[i+1]), w.last())
 		n, at := to-from, int(w.out.written)
-		if plain := quoted && !w.g.doubled || !quoted && n > w.b.longest; plain && n <= 16 && from+16 <= len(text) && at+16 <= len(to16) {
+		if plain := quoted && !w.g.doubled || !quoted && n > w.b.LongestNull; plain && n <= 16 && from+16 <= len(text) && at+16 <= len(to16) {
 			*(*[16]byte)(to16[at:]) = *(*[16]byte)(text[from:])
 			w.out.ended(w.p, row, n)
 			continue

@@ -1,4 +1,4 @@
-package storage
+package csv
 
 import (
 	"encoding/binary"
@@ -97,7 +97,7 @@ func signed64(v float64, negative int) float64 {
 
 // parseFloat reads what strconv.ParseFloat does, NaN and infinities too.
 func parseFloat(b []byte, size int) (float64, bool) {
-	b = trim(b)
+	b = Trim(b)
 	if size == 64 {
 		if v, ok := plainFloat(b); ok {
 			return v, true

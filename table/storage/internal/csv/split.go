@@ -1,4 +1,4 @@
-package storage
+package csv
 
 import (
 	"bytes"
@@ -10,29 +10,29 @@ import (
 	"github.com/volley-go/volley/internal/delimit"
 )
 
-// csvBlockBytes is about how much text one job parses.
-const csvBlockBytes = 1 << 20
+// blockBytes is about how much text one job parses.
+const blockBytes = 1 << 20
 
-// csvBlock is whole records of a file.
-type csvBlock struct {
-	text []byte
-	line int64 // of its first byte, from 1
-	lent bool  // the text's room is somebody else's
+// Block is whole records of a file.
+type Block struct {
+	Text []byte
+	Line int64 // of its first byte, from 1
+	Lent bool  // the text's room is somebody else's
 }
 
-// release gives the text's room back; nothing may refer to it any more.
-func (b *csvBlock) release() {
-	text := b.text
-	b.text = nil
-	if !b.lent {
-		csvTexts.Put(&text)
+// Release gives the text's room back; nothing may refer to it any more.
+func (b *Block) Release() {
+	text := b.Text
+	b.Text = nil
+	if !b.Lent {
+		blockTexts.Put(&text)
 	}
 }
 
-// csvSplitter cuts a text into blocks at ends of records, which are ends of
+// Splitter cuts a text into blocks at ends of records, which are ends of
 // lines outside of quotes. It only looks at quotes and what stands before
 // them, which goes at the speed of memory where quotes are regular; the workers do the rest.
-type csvSplitter struct {
+type Splitter struct {
 	r      io.Reader
 	delim  byte
 	most   int // bytes of a record
@@ -43,6 +43,21 @@ type csvSplitter struct {
 	eof    bool
 	cr     crLines
 }
+
+// NewSplitter cuts the text of a reader, whose records take at most so many bytes.
+func NewSplitter(r io.Reader, delim byte, most int) *Splitter {
+	return &Splitter{r: r, delim: delim, most: most}
+}
+
+// Offset is where in the text what follows the last block begins.
+func (s *Splitter) Offset() int64 { return s.at }
+
+// CarriageReturns reports whether lines end with carriage returns alone; blocks have line
+// feeds in their place.
+func (s *Splitter) CarriageReturns() bool { return s.cr.on }
+
+// LineFeeds puts line feeds in place of the carriage returns that end lines of a block.
+func LineFeeds(text []byte) { (&crLines{on: true}).feed(text) }
 
 // crLines has a text whose lines end with carriage returns alone, as old Macs wrote
 // them, end them with line feeds, of which all else knows. Those in quotes stay.
@@ -78,25 +93,25 @@ func (c *crLines) feed(text []byte) {
 	}
 }
 
-// next is the next block, or io.EOF. A record longer than most is an error.
-func (s *csvSplitter) next() (csvBlock, error) {
+// Next is the next block, or io.EOF. A record longer than most is an error.
+func (s *Splitter) Next() (Block, error) {
 	if !s.opened {
 		s.line = 1
 	}
 	buf := s.rest
 	s.rest = nil
-	scan := csvScan{delim: s.delim}
+	scan := recordScan{delim: s.delim}
 	for {
 		if !s.eof {
 			var err error
 			if buf, err = s.fill(buf); err != nil {
-				return csvBlock{}, err
+				return Block{}, err
 			}
 		}
 		if !s.opened {
 			s.opened = true
 			if bytes.HasPrefix(buf, []byte("\xff\xfe")) || bytes.HasPrefix(buf, []byte("\xfe\xff")) {
-				return csvBlock{}, fmt.Errorf("%w: the text is UTF-16, not UTF-8", ErrFormat)
+				return Block{}, &Fault{Text: "the text is UTF-16, not UTF-8"}
 			}
 			whole := len(buf)
 			buf = bytes.TrimPrefix(buf, []byte("\ufeff"))
@@ -105,7 +120,7 @@ func (s *csvSplitter) next() (csvBlock, error) {
 			s.cr.feed(buf)
 		}
 		if len(buf) == 0 && s.eof {
-			return csvBlock{}, io.EOF
+			return Block{}, io.EOF
 		}
 		if end := s.regular(buf, scan.pos == 0); end > 0 {
 			return s.cut(buf, end), nil
@@ -118,14 +133,14 @@ func (s *csvSplitter) next() (csvBlock, error) {
 			return s.cut(buf, scan.end), nil
 		}
 		if len(buf) > s.most {
-			return csvBlock{}, &Error{Line: s.line, Kind: ErrFormat, Text: fmt.Sprintf("the record that begins here takes more than %d bytes: a quote that is not closed, or see CSVOptions.MaxRecord", s.most)}
+			return Block{}, &Fault{Line: s.line, Text: fmt.Sprintf("the record that begins here takes more than %d bytes: a quote that is not closed, or see CSVOptions.MaxRecord", s.most)}
 		}
 	}
 }
 
 // regular is where a text that was not looked at yet can be cut if its quotes are regular, else 0.
 // The parity of quotes says what is quoted then.
-func (s *csvSplitter) regular(buf []byte, fresh bool) int {
+func (s *Splitter) regular(buf []byte, fresh bool) int {
 	if !fresh {
 		return 0
 	}
@@ -142,9 +157,9 @@ func (s *csvSplitter) regular(buf []byte, fresh bool) int {
 }
 
 // fill reads about a block more.
-func (s *csvSplitter) fill(buf []byte) ([]byte, error) {
+func (s *Splitter) fill(buf []byte) ([]byte, error) {
 	had := len(buf)
-	grown := s.room(had + csvBlockBytes)
+	grown := s.room(had + blockBytes)
 	copy(grown, buf)
 	n, err := io.ReadFull(s.r, grown[had:])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -154,12 +169,12 @@ func (s *csvSplitter) fill(buf []byte) ([]byte, error) {
 	return grown[:had+n], err
 }
 
-// csvTexts are the texts of blocks that were parsed.
-var csvTexts sync.Pool
+// blockTexts are the texts of blocks that were parsed.
+var blockTexts sync.Pool
 
 // room is n bytes for a block.
-func (s *csvSplitter) room(n int) []byte {
-	if b, ok := csvTexts.Get().(*[]byte); ok && cap(*b) >= n {
+func (s *Splitter) room(n int) []byte {
+	if b, ok := blockTexts.Get().(*[]byte); ok && cap(*b) >= n {
 		return (*b)[:n]
 	}
 	return make([]byte, n+n/8)[:n]
@@ -167,17 +182,17 @@ func (s *csvSplitter) room(n int) []byte {
 
 // cut gives a block and keeps a copy of what follows it: whoever parses the
 // block gives its room back.
-func (s *csvSplitter) cut(buf []byte, end int) csvBlock {
-	b := csvBlock{text: buf[:end], line: s.line}
+func (s *Splitter) cut(buf []byte, end int) Block {
+	b := Block{Text: buf[:end], Line: s.line}
 	s.rest = append([]byte(nil), buf[end:]...)
 	s.at += int64(end)
-	s.line += int64(bytes.Count(b.text, []byte{'\n'}))
+	s.line += int64(bytes.Count(b.Text, []byte{'\n'}))
 	return b
 }
 
-// csvScan finds ends of records. A quote opens a quoted field only where a
+// recordScan finds ends of records. A quote opens a quoted field only where a
 // field begins; elsewhere it is a fault that the tokenizer names.
-type csvScan struct {
+type recordScan struct {
 	delim  byte
 	quoted bool
 	pos    int // looked at so far
@@ -187,7 +202,7 @@ type csvScan struct {
 }
 
 // run goes on to the end of buf, whose beginning it has seen.
-func (s *csvScan) run(buf []byte, eof bool) {
+func (s *recordScan) run(buf []byte, eof bool) {
 	s.last = [2]int{}
 	s.look(buf, eof)
 	if nl := bytes.LastIndexByte(buf[s.last[0]:s.last[1]], '\n'); nl >= 0 {
@@ -195,7 +210,7 @@ func (s *csvScan) run(buf []byte, eof bool) {
 	}
 }
 
-func (s *csvScan) look(buf []byte, eof bool) {
+func (s *recordScan) look(buf []byte, eof bool) {
 	for s.pos < len(buf) {
 		q := bytes.IndexByte(buf[s.pos:], '"')
 		if !s.quoted {
@@ -240,7 +255,7 @@ func (s *csvScan) look(buf []byte, eof bool) {
 // recordEnd is where the record that text begins with ends, behind its end of
 // line.
 func recordEnd(text []byte, delim byte) int {
-	s := csvScan{delim: delim, first: true}
+	s := recordScan{delim: delim, first: true}
 	s.run(text, true)
 	if s.end > 0 {
 		return s.end

@@ -1,11 +1,11 @@
-package storage
+package csv
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// guess is what the values of a column seen so far may be.
-type guess struct {
+// Guess is what the values of a column seen so far may be.
+type Guess struct {
 	seen                   bool // a value that is not null
 	number                 bool // a value written with digits, not NaN or Inf
 	bool, int, float, date bool
@@ -13,14 +13,15 @@ type guess struct {
 	sub                    bool // parts of a microsecond
 }
 
-func newGuess() guess {
-	return guess{bool: true, int: true, float: true, date: true, local: true, zoned: true}
+// NewGuess is a guess that has seen no value.
+func NewGuess() Guess {
+	return Guess{bool: true, int: true, float: true, date: true, local: true, zoned: true}
 }
 
-// add narrows the guess by a value. Blanks round it say nothing: the parsers of all
+// Add narrows the guess by a value. Blanks round it say nothing: the parsers of all
 // types but texts pass over them.
-func (g *guess) add(b []byte) {
-	b = trim(b)
+func (g *Guess) Add(b []byte) {
+	b = Trim(b)
 	g.seen = true
 	switch text(b) {
 	case "true", "false", "True", "False", "TRUE", "FALSE":
@@ -28,7 +29,7 @@ func (g *guess) add(b []byte) {
 		g.bool = false
 	}
 	plain := isNumber(b)
-	if _, ok := parseInt(b, -1<<63, 1<<63-1); !ok || !plain {
+	if _, ok := ParseInt(b, -1<<63, 1<<63-1); !ok || !plain {
 		g.int = false
 	}
 	if g.float {
@@ -36,7 +37,7 @@ func (g *guess) add(b []byte) {
 		g.number = g.number || ok && plain
 		g.float = ok && (plain || isSpecial(b))
 	}
-	if _, ok := parseDate(b); !ok {
+	if _, ok := ParseDate(b); !ok {
 		g.date = false
 	}
 	if g.local || g.zoned {
@@ -46,6 +47,12 @@ func (g *guess) add(b []byte) {
 		g.sub = g.sub || ok && c.nanos%1000 != 0
 	}
 }
+
+// Integer reports whether there was a value and all of them are integers.
+func (g *Guess) Integer() bool { return g.seen && g.int }
+
+// Date reports whether there was a value and all of them are dates.
+func (g *Guess) Date() bool { return g.seen && g.date }
 
 // isNumber reports whether b is digits with at most a sign, a point and an
 // exponent. A leading zero before another digit makes it a text: such are
@@ -80,9 +87,9 @@ func isSpecial(b []byte) bool {
 	return false
 }
 
-// dataType is the narrowest of bool, int64, float64, date32, timestamp and utf8
+// DataType is the narrowest of bool, int64, float64, date32, timestamp and utf8
 // that holds all values. A column without a value is utf8.
-func (g *guess) dataType() arrow.DataType {
+func (g *Guess) DataType() arrow.DataType {
 	unit := arrow.Microsecond
 	if g.sub {
 		unit = arrow.Nanosecond

@@ -1,4 +1,4 @@
-package storage
+package csv
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func TestParseFloat(t *testing.T) {
 		}
 	}
 	for _, s := range all {
-		want, err := strconv.ParseFloat(string(trim([]byte(s))), 64)
+		want, err := strconv.ParseFloat(string(Trim([]byte(s))), 64)
 		got, ok := parseFloat([]byte(s), 64)
 		if ok != (err == nil) || ok && math.Float64bits(got) != math.Float64bits(want) {
 			t.Errorf("%q is %v, %v; strconv says %v, %v", s, got, ok, want, err)

@@ -1,4 +1,4 @@
-package storage
+package csv
 
 import (
 	"bytes"
@@ -15,17 +15,17 @@ import (
 // text is b as a string without a copy, for functions that do not keep it.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// trim takes off the spaces that may stand round a number.
-func trim(b []byte) []byte {
+// Trim takes off the spaces that may stand round a number.
+func Trim(b []byte) []byte {
 	if len(b) > 0 && b[0] > ' ' && b[len(b)-1] > ' ' {
 		return b
 	}
 	return bytes.Trim(b, " \t")
 }
 
-// parseInt reads a whole number in decimal, with an optional sign.
-func parseInt(b []byte, low, high int64) (int64, bool) {
-	b = trim(b)
+// ParseInt reads a whole number in decimal, with an optional sign.
+func ParseInt(b []byte, low, high int64) (int64, bool) {
+	b = Trim(b)
 	if len(b) > 0 && b[0] == '+' {
 		b = b[1:]
 		if len(b) > 0 && b[0] == '-' {
@@ -51,7 +51,7 @@ func parseInt(b []byte, low, high int64) (int64, bool) {
 
 // parseUint reads a whole number that is not negative.
 func parseUint(b []byte, high uint64) (uint64, bool) {
-	b = trim(b)
+	b = Trim(b)
 	if len(b) > 0 && b[0] == '+' {
 		b = b[1:]
 	}
@@ -61,7 +61,7 @@ func parseUint(b []byte, high uint64) (uint64, bool) {
 
 // parseBool reads true, false, t, f, 1 and 0, in any case.
 func parseBool(b []byte) (v, ok bool) {
-	switch b = trim(b); {
+	switch b = Trim(b); {
 	case len(b) == 1:
 		switch b[0] {
 		case '1', 't', 'T':
@@ -80,7 +80,7 @@ func parseBool(b []byte) (v, ok bool) {
 // parseDecimal reads a decimal of at most that precision and scale. Digits that
 // would be lost are a fault.
 func parseDecimal(b []byte, precision, scale int32) (decimal128.Num, bool) {
-	b = trim(b)
+	b = Trim(b)
 	negative := len(b) > 0 && b[0] == '-'
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		b = b[1:]
@@ -129,8 +129,8 @@ func parseDecimal(b []byte, precision, scale int32) (decimal128.Num, bool) {
 	return n, seen && scale >= 0
 }
 
-// parser puts the text of a value of some type into a column's builder.
-type parser struct {
+// Parser puts the text of a value of some type into a column's builder.
+type Parser struct {
 	bits  func(b []byte) (bool, bool)
 	fixed func(b []byte, out []byte) bool // out is one value, zeroed
 	width int
@@ -152,27 +152,27 @@ const (
 // store writes one value of T.
 func store[T any](out []byte, v T) { *(*T)(unsafe.Pointer(unsafe.SliceData(out))) = v }
 
-func signed[T int8 | int16 | int32 | int64](low, high int64) *parser {
-	return &parser{width: int(unsafe.Sizeof(T(0))), fixed: func(b, out []byte) bool {
-		v, ok := parseInt(b, low, high)
+func signed[T int8 | int16 | int32 | int64](low, high int64) *Parser {
+	return &Parser{width: int(unsafe.Sizeof(T(0))), fixed: func(b, out []byte) bool {
+		v, ok := ParseInt(b, low, high)
 		store(out, T(v))
 		return ok
 	}}
 }
 
-func unsigned[T uint8 | uint16 | uint32 | uint64](high uint64) *parser {
-	return &parser{width: int(unsafe.Sizeof(T(0))), fixed: func(b, out []byte) bool {
+func unsigned[T uint8 | uint16 | uint32 | uint64](high uint64) *Parser {
+	return &Parser{width: int(unsafe.Sizeof(T(0))), fixed: func(b, out []byte) bool {
 		v, ok := parseUint(b, high)
 		store(out, T(v))
 		return ok
 	}}
 }
 
-// parserOf is the parser of a type, or an ErrUnsupported.
-func parserOf(t arrow.DataType) (*parser, error) {
+// ParserOf is the parser of a type, or an ErrUnsupported.
+func ParserOf(t arrow.DataType) (*Parser, error) {
 	switch t.ID() {
 	case arrow.BOOL:
-		return &parser{bits: parseBool}, nil
+		return &Parser{bits: parseBool}, nil
 	case arrow.INT8:
 		return signed[int8](-1<<7, 1<<7-1), nil
 	case arrow.INT16:
@@ -192,20 +192,20 @@ func parserOf(t arrow.DataType) (*parser, error) {
 	case arrow.UINT64:
 		return unsigned[uint64](1<<64 - 1), nil
 	case arrow.FLOAT32:
-		return &parser{width: 4, fixed: func(b, out []byte) bool {
+		return &Parser{width: 4, fixed: func(b, out []byte) bool {
 			v, ok := parseFloat(b, 32)
 			store(out, float32(v))
 			return ok
 		}}, nil
 	case arrow.FLOAT64:
-		return &parser{width: 8, shape: float64Shape, fixed: func(b, out []byte) bool {
+		return &Parser{width: 8, shape: float64Shape, fixed: func(b, out []byte) bool {
 			v, ok := parseFloat(b, 64)
 			store(out, v)
 			return ok
 		}}, nil
 	case arrow.DECIMAL128:
 		d := t.(*arrow.Decimal128Type)
-		return &parser{width: 16, fixed: func(b, out []byte) bool {
+		return &Parser{width: 16, fixed: func(b, out []byte) bool {
 			v, ok := parseDecimal(b, d.Precision, d.Scale)
 			store(out, v)
 			return ok
@@ -213,9 +213,9 @@ func parserOf(t arrow.DataType) (*parser, error) {
 	case arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP:
 		return temporalParser(t), nil
 	case arrow.STRING, arrow.LARGE_STRING:
-		return &parser{text: true, utf8: true, large: t.ID() == arrow.LARGE_STRING}, nil
+		return &Parser{text: true, utf8: true, large: t.ID() == arrow.LARGE_STRING}, nil
 	case arrow.BINARY, arrow.LARGE_BINARY:
-		return &parser{text: true, large: t.ID() == arrow.LARGE_BINARY}, nil
+		return &Parser{text: true, large: t.ID() == arrow.LARGE_BINARY}, nil
 	default:
 		return nil, fmt.Errorf("%w: values of type %s in CSV", device.ErrUnsupported, t)
 	}

@@ -1,4 +1,4 @@
-package storage
+package csv
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
@@ -11,8 +11,8 @@ type clock struct {
 	zoned   bool // an offset or Z was written
 }
 
-// parseDate reads YYYY-MM-DD as days since 1970-01-01.
-func parseDate(b []byte) (int64, bool) {
+// ParseDate reads YYYY-MM-DD as days since 1970-01-01.
+func ParseDate(b []byte) (int64, bool) {
 	if len(b) != 10 || b[4] != '-' || b[7] != '-' {
 		return 0, false
 	}
@@ -98,7 +98,7 @@ func parsePoint(b []byte) (c clock, ok bool) {
 	if len(b) < 10 {
 		return c, false
 	}
-	days, ok := parseDate(b[:10])
+	days, ok := ParseDate(b[:10])
 	if !ok || len(b) == 10 {
 		return clock{seconds: days * 86400}, ok
 	}
@@ -151,17 +151,17 @@ func (c clock) in(u arrow.TimeUnit) (int64, bool) {
 	return sum, sum >= v
 }
 
-func temporalParser(t arrow.DataType) *parser {
-	wide := func(f func(b []byte) (int64, bool)) *parser {
-		return &parser{width: 8, fixed: func(b, out []byte) bool {
-			v, ok := f(trim(b))
+func temporalParser(t arrow.DataType) *Parser {
+	wide := func(f func(b []byte) (int64, bool)) *Parser {
+		return &Parser{width: 8, fixed: func(b, out []byte) bool {
+			v, ok := f(Trim(b))
 			store(out, v)
 			return ok
 		}}
 	}
-	narrow := func(f func(b []byte) (int64, bool)) *parser {
-		return &parser{width: 4, fixed: func(b, out []byte) bool {
-			v, ok := f(trim(b))
+	narrow := func(f func(b []byte) (int64, bool)) *Parser {
+		return &Parser{width: 4, fixed: func(b, out []byte) bool {
+			v, ok := f(Trim(b))
 			store(out, int32(v))
 			return ok
 		}}
@@ -175,10 +175,10 @@ func temporalParser(t arrow.DataType) *parser {
 	}
 	switch t := t.(type) {
 	case *arrow.Date32Type:
-		return narrow(parseDate)
+		return narrow(ParseDate)
 	case *arrow.Date64Type:
 		return wide(func(b []byte) (int64, bool) {
-			d, ok := parseDate(b)
+			d, ok := ParseDate(b)
 			return d * 86_400_000, ok
 		})
 	case *arrow.Time32Type:

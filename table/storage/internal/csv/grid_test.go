@@ -1,4 +1,4 @@
-package storage
+package csv
 
 import (
 	"bytes"
@@ -14,20 +14,20 @@ import (
 // both builds the columns of a text by the grid, if it is one, and record by record.
 func both(t *testing.T, text []byte, types []arrow.DataType, want []int) (grid, careful string, isGrid bool) {
 	t.Helper()
-	var fault *Error
-	bad := func(e *Error) error { fault = e; return e }
-	b := &csvBuilder{nulls: []string{"", "NA"}, longest: 2, from: memory.Heap, bad: bad}
-	tokens := &csvTokens{delim: ',', slots: noSlots(len(types)), bad: bad}
+	var fault *Fault
+	bad := func(e *Fault) error { fault = e; return e }
+	b := &Builder{Nulls: []string{"", "NA"}, LongestNull: 2, Memory: memory.Heap, Bad: bad}
+	tokens := &Tokens{Delimiter: ',', Slots: NoSlots(len(types)), Bad: bad}
 	for i := range types {
-		tokens.names = append(tokens.names, fmt.Sprint("c", i))
+		tokens.Names = append(tokens.Names, fmt.Sprint("c", i))
 	}
 	for slot, i := range want {
-		p, err := parserOf(types[i])
+		p, err := ParserOf(types[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		tokens.slots[i] = slot
-		b.columns = append(b.columns, csvColumn{name: tokens.names[i], number: i + 1, typ: types[i], parser: p})
+		tokens.Slots[i] = slot
+		b.Columns = append(b.Columns, Column{Name: tokens.Names[i], Number: i + 1, Type: types[i], Parser: p})
 	}
 	show := func(columns []*memory.Column) string {
 		var s strings.Builder
@@ -45,23 +45,23 @@ func both(t *testing.T, text []byte, types []arrow.DataType, want []int) (grid, 
 		}
 		return s.String()
 	}
-	if g := gridOf(text, ',', len(types)); g != nil {
-		columns, ok, err := b.grid(g)
+	if g := GridOf(text, ',', len(types)); g != nil {
+		columns, ok, err := b.Grid(g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if isGrid = ok; ok {
-			grid = fmt.Sprintln(g.rows) + show(columns)
+			grid = fmt.Sprintln(g.Rows) + show(columns)
 		}
-		g.release()
+		g.Release()
 	}
-	r, err := tokens.records(csvBlock{text: text, line: 1}, 0)
+	r, err := tokens.Records(Block{Text: text, Line: 1}, 0)
 	if err == nil {
 		var columns []*memory.Column
-		if columns, err = b.build(r); err == nil {
-			careful = fmt.Sprintln(r.rows()) + show(columns)
+		if columns, err = b.Build(r); err == nil {
+			careful = fmt.Sprintln(r.Rows()) + show(columns)
 		}
-		r.release()
+		r.Release()
 	}
 	if err != nil {
 		careful = "fault: " + fault.Error()
@@ -160,25 +160,25 @@ func BenchmarkCSVColumns(b *testing.B) {
 	types := []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Float64, arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String}
 	for _, want := range [][]int{{0, 1, 2, 3}, {}, {0}, {1}, {2}, {3}} {
 		b.Run(fmt.Sprintf("columns=%v/rows=%d", want, rows), func(b *testing.B) {
-			builder := &csvBuilder{nulls: []string{""}, from: memory.Heap}
+			builder := &Builder{Nulls: []string{""}, Memory: memory.Heap}
 			for _, i := range want {
-				p, err := parserOf(types[i])
+				p, err := ParserOf(types[i])
 				if err != nil {
 					b.Fatal(err)
 				}
-				builder.columns = append(builder.columns, csvColumn{number: i + 1, typ: types[i], parser: p})
+				builder.Columns = append(builder.Columns, Column{Number: i + 1, Type: types[i], Parser: p})
 			}
 			b.SetBytes(int64(text.Len()))
 			for b.Loop() {
-				g := gridOf(text.Bytes(), ',', 4)
-				columns, ok, err := builder.grid(g)
+				g := GridOf(text.Bytes(), ',', 4)
+				columns, ok, err := builder.Grid(g)
 				if !ok {
 					b.Fatal(err)
 				}
 				for _, c := range columns {
 					c.Release()
 				}
-				g.release()
+				g.Release()
 			}
 		})
 	}
