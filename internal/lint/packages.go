@@ -73,8 +73,9 @@ var Packages = []Package{
 	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
 	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow"})},
 	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/exec"}), Tests: theCPU},
+	{Path: "table/storage/internal/filemeta"},
 	{Path: "table/storage/internal/csv", May: []string{"memory", "device", "internal/delimit"}, Tests: []string{"kernels"}},
-	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/processors", "internal/tier", "expr", "table", "table/storage/internal/csv"}), Tests: theCPU},
+	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/processors", "internal/tier", "expr", "table", "table/storage/internal/csv", "table/storage/internal/filemeta"}), Tests: theCPU},
 
 	// Many devices, many machines. The packages below do not import them: a loader takes rank and size as two integers.
 	{Path: "collective/algorithm"},

@@ -17,6 +17,7 @@ import (
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
@@ -143,7 +144,7 @@ func withChecksums(t *testing.T, whole []byte) []byte {
 			return append(out, whole[at:]...)
 		}
 		meta := bytes.Clone(whole[at+8 : at+8+n])
-		kind, size, _ := checkMessage(meta)
+		kind, size, _ := filemeta.CheckMessage(meta)
 		packed := whole[at+8+n:][:size]
 		b, err := bodyOf(meta, kind, size)
 		if err != nil {
@@ -173,8 +174,8 @@ func withChecksums(t *testing.T, whole []byte) []byte {
 			binary.LittleEndian.PutUint64(meta[one.at+8:], uint64(body.Len()-start))
 			body.Write(make([]byte, -body.Len()&7))
 		}
-		w := newFlatWalk(meta)
-		binary.LittleEndian.PutUint64(meta[w.field(w.u32(0), 3):], uint64(body.Len()))
+		w := filemeta.NewFlatWalk(meta)
+		binary.LittleEndian.PutUint64(meta[w.Field(w.U32(0), 3):], uint64(body.Len()))
 		out = append(append(append(out, whole[at:at+8]...), meta...), body.Bytes()...)
 		at += 8 + n + int(size)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 // ipcFeed is arrow-go's reader of streams and the messages that it is to be given
@@ -77,12 +78,12 @@ func (f *ipcFeed) close() {
 func (f *ipcFile) feed() (*ipcFeed, error) { return newFeed(f.arena, f.message) }
 
 // give reads a message of the file, checks it, and gives it to a feed unpacked.
-func (f *ipcFile) give(to *ipcFeed, at ipcBlock, kind int64, types []arrow.DataType) (b ipcBody, err error) {
+func (f *ipcFile) give(to *ipcFeed, at filemeta.Block, kind int64, types []arrow.DataType) (b ipcBody, err error) {
 	meta, err := checkBlock(f.input, at, kind)
 	if err != nil {
 		return b, err
 	}
-	if b, err = bodyOf(meta, kind, at.body); err == nil && kind == ipcBatch {
+	if b, err = bodyOf(meta, kind, at.Body); err == nil && kind == filemeta.KindBatch {
 		err = b.check(types)
 	}
 	if err != nil {
@@ -90,8 +91,8 @@ func (f *ipcFile) give(to *ipcFeed, at ipcBlock, kind int64, types []arrow.DataT
 	}
 	body := arrowmem.NewResizableBuffer(f.arena)
 	defer body.Release()
-	body.Resize(int(at.body))
-	if _, err := (&until{ctx: f.ctx, in: f.input}).ReadAt(body.Bytes(), at.offset+at.meta); err != nil {
+	body.Resize(int(at.Body))
+	if _, err := (&until{ctx: f.ctx, in: f.input}).ReadAt(body.Bytes(), at.Offset+at.Meta); err != nil {
 		return b, err
 	}
 	unpacked, err := unpacker{f.ctx, f.arena, f.most}.unpack(meta, &b, body)
@@ -104,7 +105,7 @@ func (f *ipcFile) give(to *ipcFeed, at ipcBlock, kind int64, types []arrow.DataT
 
 // batch decodes batch i, which the caller releases.
 func (f *ipcFile) batch(by *ipcFeed, i int) (arrow.RecordBatch, error) {
-	if _, err := f.give(by, f.batches[i], ipcBatch, f.types); err != nil {
+	if _, err := f.give(by, f.batches[i], filemeta.KindBatch, f.types); err != nil {
 		return nil, err
 	}
 	rec, err := by.reader.Read()
@@ -132,7 +133,7 @@ func (f *ipcFile) keep() (err error) {
 	seen := map[int64]bool{}
 	for i, at := range f.dicts {
 		part := fmt.Sprintf("dictionary %d", i)
-		b, err := f.give(feed, at, ipcDictionary, nil)
+		b, err := f.give(feed, at, filemeta.KindDictionary, nil)
 		if err != nil {
 			return inFile(f.path, part, err, ErrFormat)
 		}

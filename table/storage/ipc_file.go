@@ -11,6 +11,7 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 // ipcMagic is what an IPC file begins and ends with; a stream does not.
@@ -28,8 +29,8 @@ type ipcFile struct {
 	types   []arrow.DataType // of the columns, as the file has them
 	message []byte           // the schema's
 	most    int64            // IPCReadOptions.MaxUnpacked
-	dicts   []ipcBlock
-	batches []ipcBlock
+	dicts   []filemeta.Block
+	batches []filemeta.Block
 
 	// A file with dictionaries is decoded by one reader, which keeps them.
 	serial *sync.Mutex
@@ -82,9 +83,9 @@ func openIPCWith(f *ipcFile) (_ *ipcFile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f.dicts, f.batches, f.message = footer.dictionaries, footer.batches, footer.schema
+	f.dicts, f.batches, f.message = footer.Dictionaries, footer.Batches, footer.Schema
 	for i, b := range f.dicts {
-		if _, err := checkBlock(f.input, b, ipcDictionary); err != nil {
+		if _, err := checkBlock(f.input, b, filemeta.KindDictionary); err != nil {
 			return nil, inFile(f.path, fmt.Sprintf("dictionary %d", i), err, ErrFormat)
 		}
 	}
@@ -116,7 +117,7 @@ func openIPCWith(f *ipcFile) (_ *ipcFile, err error) {
 // begins with: nothing else tells a damaged name or type. Some writers put none
 // there that can be read.
 func (f *ipcFile) checkFirstSchema(fields []arrow.Field) error {
-	message, err := f.messageAt(8, ipcSchema)
+	message, err := f.messageAt(8, filemeta.KindSchema)
 	if message == nil {
 		return err
 	}
@@ -134,19 +135,19 @@ func (f *ipcFile) checkFirstSchema(fields []arrow.Field) error {
 // checkLast looks that no batch or dictionary follows those that the footer names.
 func (f *ipcFile) checkLast() error {
 	end := int64(0)
-	for _, b := range append(append([]ipcBlock{}, f.dicts...), f.batches...) {
-		if n := b.offset + b.meta + b.body; b.offset >= 0 && b.meta >= 0 && b.body >= 0 && n >= 0 {
+	for _, b := range append(append([]filemeta.Block{}, f.dicts...), f.batches...) {
+		if n := b.Offset + b.Meta + b.Body; b.Offset >= 0 && b.Meta >= 0 && b.Body >= 0 && n >= 0 {
 			end = max(end, n)
 		}
 	}
 	if end == 0 { // there are none: what follows the schema
-		message, err := f.messageAt(8, ipcSchema)
+		message, err := f.messageAt(8, filemeta.KindSchema)
 		if message == nil {
 			return err
 		}
 		end = 16 + int64(len(message))
 	}
-	for _, kind := range []int64{ipcDictionary, ipcBatch} {
+	for _, kind := range []int64{filemeta.KindDictionary, filemeta.KindBatch} {
 		message, err := f.messageAt(end, kind)
 		if err != nil {
 			return err
@@ -176,7 +177,7 @@ func (f *ipcFile) messageAt(at, kind int64) ([]byte, error) {
 	if _, err := f.ReadAt(message, at); err != nil {
 		return nil, inFile(f.path, "", err, device.ErrUnavailable)
 	}
-	if is, _, ok := checkMessage(message); !ok || is != kind {
+	if is, _, ok := filemeta.CheckMessage(message); !ok || is != kind {
 		return nil, nil
 	}
 	return message, nil
@@ -198,7 +199,7 @@ func hasDictionary(t arrow.DataType) bool {
 }
 
 // ipcFooter reads and walks the footer.
-func ipcFooter(in *input) (f ipcFooterParts, err error) {
+func ipcFooter(in *input) (f filemeta.Footer, err error) {
 	const tail = 4 + len(ipcMagic)
 	if in.size < int64(len(ipcMagic)+2+tail) {
 		return f, damaged(in.path, "", "%d bytes are too few for an Arrow IPC file", in.size)
@@ -218,7 +219,7 @@ func ipcFooter(in *input) (f ipcFooterParts, err error) {
 	if _, err := in.ReadAt(footer, in.size-int64(tail)-n); err != nil {
 		return f, err
 	}
-	f, ok := checkFooter(footer)
+	f, ok := filemeta.CheckFooter(footer)
 	if !ok {
 		return f, damaged(in.path, "footer", "its counts and offsets do not fit its %d bytes", n)
 	}
@@ -226,12 +227,12 @@ func ipcFooter(in *input) (f ipcFooterParts, err error) {
 }
 
 // checkBlock walks the metadata of a message before it is decoded, and gives it.
-func checkBlock(in *input, b ipcBlock, want int64) (meta []byte, err error) {
-	if b.offset < 0 || b.meta < 8 || b.meta > largestMeta || b.body < 0 || b.offset > in.size || b.meta > in.size-b.offset || b.body > in.size-b.offset-b.meta {
-		return nil, fmt.Errorf("%d + %d bytes at offset %d of a file of %d", b.meta, b.body, b.offset, in.size)
+func checkBlock(in *input, b filemeta.Block, want int64) (meta []byte, err error) {
+	if b.Offset < 0 || b.Meta < 8 || b.Meta > largestMeta || b.Body < 0 || b.Offset > in.size || b.Meta > in.size-b.Offset || b.Body > in.size-b.Offset-b.Meta {
+		return nil, fmt.Errorf("%d + %d bytes at offset %d of a file of %d", b.Meta, b.Body, b.Offset, in.size)
 	}
-	meta = make([]byte, b.meta)
-	if _, err := in.ReadAt(meta, b.offset); err != nil {
+	meta = make([]byte, b.Meta)
+	if _, err := in.ReadAt(meta, b.Offset); err != nil {
 		return nil, err
 	}
 	if binary.LittleEndian.Uint32(meta) == 0xFFFFFFFF {
@@ -239,8 +240,8 @@ func checkBlock(in *input, b ipcBlock, want int64) (meta []byte, err error) {
 	}
 	n := int64(int32(binary.LittleEndian.Uint32(meta)))
 	meta = meta[4:]
-	if kind, body, ok := checkMessage(meta); n != int64(len(meta)) || !ok || kind != want || body != b.body {
-		return nil, fmt.Errorf("the message at offset %d is damaged", b.offset)
+	if kind, body, ok := filemeta.CheckMessage(meta); n != int64(len(meta)) || !ok || kind != want || body != b.Body {
+		return nil, fmt.Errorf("the message at offset %d is damaged", b.Offset)
 	}
 	return meta, nil
 }
@@ -249,16 +250,16 @@ func checkBlock(in *input, b ipcBlock, want int64) (meta []byte, err error) {
 func (f *ipcFile) record(i int) (rec arrow.RecordBatch, err error) {
 	defer guard(f.path, recordBatch(i), &err)
 	if f.reader != nil {
-		meta, err := checkBlock(f.input, f.batches[i], ipcBatch)
+		meta, err := checkBlock(f.input, f.batches[i], filemeta.KindBatch)
 		if err != nil {
 			return nil, inFile(f.path, recordBatch(i), err, ErrFormat)
 		}
-		b, err := bodyOf(meta, ipcBatch, f.batches[i].body)
+		b, err := bodyOf(meta, filemeta.KindBatch, f.batches[i].Body)
 		if err == nil {
 			err = b.check(f.types)
 		}
 		if at := f.batches[i]; err == nil {
-			err = b.checkFull(f.mapped.Bytes()[at.offset+at.meta:])
+			err = b.checkFull(f.mapped.Bytes()[at.Offset+at.Meta:])
 		}
 		if err != nil {
 			return nil, inFile(f.path, recordBatch(i), err, ErrFormat)

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 // ipcStream is an open IPC stream in a file.
@@ -107,7 +108,7 @@ func (m *ipcMessages) Message() (*ipc.Message, error) {
 	if err := m.read(meta); err != nil {
 		return nil, err
 	}
-	kind, size, ok := checkMessage(meta)
+	kind, size, ok := filemeta.CheckMessage(meta)
 	if !ok || size > m.in.size-m.pos {
 		return nil, damaged(m.in.path, "", "the message that ends at offset %d is damaged or cut short", m.pos)
 	}
@@ -131,7 +132,7 @@ func (m *ipcMessages) Message() (*ipc.Message, error) {
 
 // body is a message's body, unpacked where it is a batch or a dictionary.
 func (m *ipcMessages) body(meta []byte, kind int64, buf *arrowmem.Buffer) (*arrowmem.Buffer, error) {
-	if kind != ipcBatch && kind != ipcDictionary {
+	if kind != filemeta.KindBatch && kind != filemeta.KindDictionary {
 		buf.Retain()
 		return buf, nil
 	}
@@ -139,7 +140,7 @@ func (m *ipcMessages) body(meta []byte, kind int64, buf *arrowmem.Buffer) (*arro
 	if err == nil {
 		err = b.ends(int64(buf.Len()))
 	}
-	if err == nil && kind == ipcBatch {
+	if err == nil && kind == filemeta.KindBatch {
 		err = b.check(m.types)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -44,63 +45,63 @@ type ipcBody struct {
 	delta      bool  // of a dictionary: appended to the one before
 }
 
-// bodyOf walks the metadata of a record batch or dictionary, which checkMessage
+// bodyOf walks the metadata of a record batch or dictionary, which filemeta.CheckMessage
 // has seen, before arrow-go does: what it says must lie in a body of that size.
 func bodyOf(meta []byte, kind, size int64) (b ipcBody, err error) {
-	w := newFlatWalk(meta)
-	batch := w.follow(w.field(w.u32(0), 2))
-	if kind == ipcDictionary {
-		if at := w.field(batch, 0); at != 0 {
-			b.id = w.i64(at)
+	w := filemeta.NewFlatWalk(meta)
+	batch := w.Follow(w.Field(w.U32(0), 2))
+	if kind == filemeta.KindDictionary {
+		if at := w.Field(batch, 0); at != 0 {
+			b.id = w.I64(at)
 		}
-		if at := w.field(batch, 2); at != 0 {
-			b.delta = w.u8(at) != 0
+		if at := w.Field(batch, 2); at != 0 {
+			b.delta = w.U8(at) != 0
 		}
-		at := w.field(batch, 1)
+		at := w.Field(batch, 1)
 		if at == 0 {
 			return b, fmt.Errorf("a dictionary without values")
 		}
-		batch = w.follow(at)
+		batch = w.Follow(at)
 	}
-	if at := w.field(batch, 0); at != 0 {
-		if b.rows = w.i64(at); b.rows < 0 {
+	if at := w.Field(batch, 0); at != 0 {
+		if b.rows = w.I64(at); b.rows < 0 {
 			return b, fmt.Errorf("it has %d rows", b.rows)
 		}
 	}
-	nodes, n := w.vector(batch, 1, 16)
-	for i := int64(0); i < n && !w.bad; i++ {
-		one := ipcNode{w.i64(nodes + 16*i), w.i64(nodes + 16*i + 8)}
-		if !w.bad && (one.rows < 0 || one.nulls < -1 || one.nulls > one.rows) {
+	nodes, n := w.Vector(batch, 1, 16)
+	for i := int64(0); i < n && !w.Bad; i++ {
+		one := ipcNode{w.I64(nodes + 16*i), w.I64(nodes + 16*i + 8)}
+		if !w.Bad && (one.rows < 0 || one.nulls < -1 || one.nulls > one.rows) {
 			return b, fmt.Errorf("column node %d has %d rows, %d of them null", i, one.rows, one.nulls)
 		}
 		b.nodes = append(b.nodes, one)
 	}
-	views, n := w.vector(batch, 4, 8)
-	for i := int64(0); i < n && !w.bad; i++ {
-		b.views = append(b.views, w.i64(views+8*i))
+	views, n := w.Vector(batch, 4, 8)
+	for i := int64(0); i < n && !w.Bad; i++ {
+		b.views = append(b.views, w.I64(views+8*i))
 	}
-	start, n := w.vector(batch, 2, 16)
-	for i := int64(0); i < n && !w.bad; i++ {
-		one := ipcBuffer{at: start + 16*i, offset: w.i64(start + 16*i), size: w.i64(start + 16*i + 8), unpacked: -1}
+	start, n := w.Vector(batch, 2, 16)
+	for i := int64(0); i < n && !w.Bad; i++ {
+		one := ipcBuffer{at: start + 16*i, offset: w.I64(start + 16*i), size: w.I64(start + 16*i + 8), unpacked: -1}
 		if one.offset < 0 || one.size < 0 || one.offset > size || one.size > size-one.offset {
 			return b, fmt.Errorf("buffer %d is %d bytes at offset %d of a body of %d", i, one.size, one.offset, size)
 		}
 		b.buffers = append(b.buffers, one)
 	}
-	if at := w.field(batch, 3); at != 0 {
+	if at := w.Field(batch, 3); at != 0 {
 		b.compressed = true
-		compression := w.follow(at)
-		if at := w.field(compression, 0); at != 0 {
-			b.codec = w.u8(at)
+		compression := w.Follow(at)
+		if at := w.Field(compression, 0); at != 0 {
+			b.codec = w.U8(at)
 		}
-		if at := w.field(compression, 1); at != 0 && w.u8(at) != 0 && !w.bad {
+		if at := w.Field(compression, 1); at != 0 && w.U8(at) != 0 && !w.Bad {
 			return b, fmt.Errorf("%w: compression by another method than buffer by buffer", device.ErrUnsupported)
 		}
-		if b.codec != ipcLZ4 && b.codec != ipcZstd && !w.bad {
+		if b.codec != ipcLZ4 && b.codec != ipcZstd && !w.Bad {
 			return b, fmt.Errorf("%w: compression by codec %d", device.ErrUnsupported, b.codec)
 		}
 	}
-	if w.bad {
+	if w.Bad {
 		return b, fmt.Errorf("its metadata is damaged")
 	}
 	return b, nil

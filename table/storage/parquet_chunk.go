@@ -90,23 +90,23 @@ func (f *parquetFile) flatChunk(from memory.Allocator, g, leaf int, field arrow.
 
 // flatPage reports whether a chunkReader decodes page i of a chunk of a stored type.
 func flatPage(p *chunkPage, i int, stored parquet.Type) bool {
-	switch p.kind {
+	switch p.Kind {
 	case pageIndex:
 		return true
 	case pageDictionary:
-		return i == 0 && (p.encoding == encodingPlain || p.encoding == encodingPlainDictionary)
+		return i == 0 && (p.Encoding == encodingPlain || p.Encoding == encodingPlainDictionary)
 	case pageData:
-		if p.levelEncoding != encodingRLE {
+		if p.LevelEncoding != encodingRLE {
 			return false
 		}
 	case pageDataV2:
-		if p.repeats != 0 {
+		if p.Repeats != 0 {
 			return false
 		}
 	default:
 		return false
 	}
-	switch p.encoding {
+	switch p.Encoding {
 	case encodingPlain, encodingPlainDictionary, encodingDictionary, encodingRLE:
 		return true
 	case encodingDeltaBinary:

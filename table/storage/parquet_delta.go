@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 var errDeltas = errors.New("its differences are damaged")
@@ -15,23 +16,23 @@ var errDeltas = errors.New("its differences are damaged")
 // written in differences as if they had not been, then those of a type that is
 // stored otherwise than it is held.
 func (c *chunkReader) plain(p *chunkPage, b *[]byte) (err error) {
-	if p.encoding == encodingPlain && c.plainly == nil {
+	if p.Encoding == encodingPlain && c.plainly == nil {
 		return nil
 	}
 	if c.into != nil { // pages are to stay, and this one would make room for the next
 		return errNotWords
 	}
-	if p.encoding != encodingPlain {
+	if p.Encoding != encodingPlain {
 		c.deltas = c.deltas[:0]
-		switch p.encoding {
+		switch p.Encoding {
 		case encodingDeltaBinary:
-			err = c.plainNumbers(*b, p.values)
+			err = c.plainNumbers(*b, p.Values)
 		case encodingDeltaLengths:
-			err = c.plainTexts(*b, nil, p.values)
+			err = c.plainTexts(*b, nil, p.Values)
 		default:
 			var shared []int64
-			if shared, *b, err = deltaNumbers(*b, p.values); err == nil {
-				err = c.plainTexts(*b, shared, p.values)
+			if shared, *b, err = deltaNumbers(*b, p.Values); err == nil {
+				err = c.plainTexts(*b, shared, p.Values)
 			}
 		}
 		if err != nil {
@@ -98,45 +99,45 @@ func (c *chunkReader) plainTexts(b []byte, shared []int64, most int64) error {
 // deltaNumbers reads DELTA_BINARY_PACKED, at most so many values, and gives what follows.
 // https://parquet.apache.org/docs/file-format/data-pages/encodings/#DELTAENC
 func deltaNumbers(b []byte, most int64) (values []int64, rest []byte, err error) {
-	h := compact{b: b}
-	block, err1 := h.uvarint()
-	minis, err2 := h.uvarint()
-	count, err3 := h.uvarint()
-	last, err4 := h.varint()
+	h := filemeta.Compact{Bytes: b}
+	block, err1 := h.Uvarint()
+	minis, err2 := h.Uvarint()
+	count, err3 := h.Uvarint()
+	last, err4 := h.Varint()
 	if errors.Join(err1, err2, err3, err4) != nil || block == 0 || block > 1<<20 || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 || count > uint64(most) {
 		return nil, nil, errDeltas
 	}
 	if count == 0 {
-		return []int64{}, b[h.pos:], nil
+		return []int64{}, b[h.At:], nil
 	}
 	per := int(block / minis)
 	// a bit of a width stands for at least one value, so the room is not more than the page claims
 	values = append(make([]int64, 0, min(count, 1<<16)), last)
 	for uint64(len(values)) < count {
-		least, err := h.varint()
-		if err != nil || h.left() < int(minis) {
+		least, err := h.Varint()
+		if err != nil || h.Left() < int(minis) {
 			return nil, nil, errDeltas
 		}
-		widths := b[h.pos : h.pos+int(minis)]
-		h.pos += int(minis)
+		widths := b[h.At : h.At+int(minis)]
+		h.At += int(minis)
 		for _, width := range widths {
 			n := min(per, int(count)-len(values))
 			if n <= 0 {
 				break
 			}
 			size := per / 8 * int(width)
-			if width > 64 || size > h.left() {
+			if width > 64 || size > h.Left() {
 				return nil, nil, errDeltas
 			}
-			packed := b[h.pos : h.pos+size]
-			h.pos += size
+			packed := b[h.At : h.At+size]
+			h.At += size
 			for i := range n {
 				last += least + int64(bitsAt(packed, i*int(width), uint(width)))
 				values = append(values, last)
 			}
 		}
 	}
-	return values, b[h.pos:], nil
+	return values, b[h.At:], nil
 }
 
 // bitsAt is the number of so many bits, up to 64, from bit `at` on, the lowest first.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/tier"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 // parquetFile is an open Parquet file whose footer was read and checked.
@@ -97,7 +98,7 @@ func parquetFooterBytes(in *input) ([]byte, error) {
 	if _, err := in.ReadAt(footer, in.size-parquetTail-n); err != nil {
 		return nil, err
 	}
-	return footer, checkThrift(footer)
+	return footer, filemeta.CheckThrift(footer)
 }
 
 // check holds the footer's numbers against the file.

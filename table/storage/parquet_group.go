@@ -107,16 +107,16 @@ func (r *groupReader) checkPages(ctx context.Context, name string, pages []chunk
 	defer func() { room.Release() }()
 	for i := range pages {
 		p := &pages[i]
-		if !p.summed || r.checked {
+		if !p.Summed || r.checked {
 			continue
 		}
 		fault := func(err error) error {
-			return &Error{Path: r.file.path, Part: rowGroup(r.g), Name: name, Kind: ErrFormat, Text: fmt.Sprintf("page at offset %d", p.body-int64(p.size)), Cause: err}
+			return &Error{Path: r.file.path, Part: rowGroup(r.g), Name: name, Kind: ErrFormat, Text: fmt.Sprintf("page at offset %d", p.body-int64(p.Size)), Cause: err}
 		}
-		body := r.there.bytes(p.body, p.compressed)
+		body := r.there.bytes(p.body, p.Compressed)
 		if body == nil {
 			var err error
-			if body, err = roomIn(&room, r.from, p.compressed); err != nil {
+			if body, err = roomIn(&room, r.from, p.Compressed); err != nil {
 				return inFile(r.file.path, rowGroup(r.g), err, nil)
 			}
 			if _, err := (&until{ctx: ctx, in: r.file.input}).ReadAt(body, p.body); err != nil {

@@ -19,27 +19,27 @@ func (c *chunkReader) turn(ctx context.Context) error {
 	}
 	p := &c.pages[0]
 	c.pages = c.pages[1:]
-	if p.kind == pageIndex {
+	if p.Kind == pageIndex {
 		return nil
 	}
-	c.at = p.body - int64(p.size)
+	c.at = p.body - int64(p.Size)
 	b, err := c.load(ctx, p)
 	if err != nil {
 		return err
 	}
-	if p.kind == pageDictionary {
+	if p.Kind == pageDictionary {
 		c.dict = true
 		if c.plainly != nil {
 			if b, err = c.plainly(b); err != nil {
 				return err
 			}
 		}
-		return c.values.dictionary(b, p.values)
+		return c.values.dictionary(b, p.Values)
 	}
-	c.left = p.values
+	c.left = p.Values
 	if c.optional {
-		n, from := p.levels, int64(0)
-		if p.kind == pageData {
+		n, from := p.Levels, int64(0)
+		if p.Kind == pageData {
 			if len(b) < 4 {
 				return errLevelsEnd
 			}
@@ -50,7 +50,7 @@ func (c *chunkReader) turn(ctx context.Context) error {
 		}
 		c.levels, b = newHybrid(b[from:from+n], 1), b[from+n:]
 	} else {
-		b = b[min(p.levels, int64(len(b))):]
+		b = b[min(p.Levels, int64(len(b))):]
 	}
 	return c.begin(p, b)
 }
@@ -58,12 +58,12 @@ func (c *chunkReader) turn(ctx context.Context) error {
 // begin makes the values of a data page ready.
 func (c *chunkReader) begin(p *chunkPage, b []byte) error {
 	_, bools := c.values.(*boolValues)
-	switch p.encoding {
+	switch p.Encoding {
 	case encodingPlain, encodingDeltaBinary, encodingDeltaLengths, encodingDeltaBytes:
 		if err := c.plain(p, &b); err != nil {
 			return err
 		}
-		c.body = pageValues{plain: b, average: int64(len(b))/max(p.values, 1) + 1}
+		c.body = pageValues{plain: b, average: int64(len(b))/max(p.Values, 1) + 1}
 		return nil
 	case encodingRLE:
 		if !bools {
@@ -92,7 +92,7 @@ func (c *chunkReader) begin(p *chunkPage, b []byte) error {
 // check holds a page's body, as it lies in the file, against its checksum, if its writer
 // has put one there.
 func (p *chunkPage) check(body []byte) error {
-	if p.summed && crc32.ChecksumIEEE(body) != p.sum {
+	if p.Summed && crc32.ChecksumIEEE(body) != p.Sum {
 		return errors.New("it is not what its checksum says")
 	}
 	return nil
@@ -103,26 +103,26 @@ func (p *chunkPage) check(body []byte) error {
 func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 	var page []byte
 	var err error
-	if n := p.uncompressed; c.into != nil && p.kind != pageDictionary {
+	if n := p.Uncompressed; c.into != nil && p.Kind != pageDictionary {
 		page = c.into(n + slack)[:n]
 	} else if page, err = roomIn(&c.page, c.from, n); err != nil {
 		return nil, err
 	}
 	in := &until{ctx: ctx, in: c.file.input}
-	if c.codec == nil || p.plain {
-		if p.compressed != p.uncompressed {
-			return nil, fmt.Errorf("%d bytes that are not compressed should be %d", p.compressed, p.uncompressed)
+	if c.codec == nil || p.Plain {
+		if p.Compressed != p.Uncompressed {
+			return nil, fmt.Errorf("%d bytes that are not compressed should be %d", p.Compressed, p.Uncompressed)
 		}
-		if b := c.there.bytes(p.body, p.compressed); b != nil {
+		if b := c.there.bytes(p.body, p.Compressed); b != nil {
 			copy(page, b)
 		} else if _, err := in.ReadAt(page, p.body); err != nil {
 			return nil, err
 		}
 		return page, p.check(page)
 	}
-	packed := c.there.bytes(p.body, p.compressed)
+	packed := c.there.bytes(p.body, p.Compressed)
 	if packed == nil {
-		if packed, err = roomIn(&c.packed, c.from, p.compressed); err != nil {
+		if packed, err = roomIn(&c.packed, c.from, p.Compressed); err != nil {
 			return nil, err
 		}
 		if _, err := in.ReadAt(packed, p.body); err != nil {
@@ -132,19 +132,19 @@ func (c *chunkReader) load(ctx context.Context, p *chunkPage) ([]byte, error) {
 	if err := p.check(packed); err != nil {
 		return nil, err
 	}
-	copy(page, packed[:p.levels])
-	want := page[p.levels:]
+	copy(page, packed[:p.Levels])
+	want := page[p.Levels:]
 	if len(want) == 0 { // nothing but levels; not every codec takes no bytes for no bytes
 		return page, nil
 	}
 	// Of a decoder's room a part is beyond the page, so that it may take its
 	// fast way to the end.
-	got, err := compress.Decode(c.codec, want, packed[p.levels:])
+	got, err := compress.Decode(c.codec, want, packed[p.Levels:])
 	if err != nil {
 		return nil, err
 	}
 	if len(got) != len(want) {
-		return nil, fmt.Errorf("it unpacks to %d bytes, its header says %d", int64(len(got))+p.levels, p.uncompressed)
+		return nil, fmt.Errorf("it unpacks to %d bytes, its header says %d", int64(len(got))+p.Levels, p.Uncompressed)
 	}
 	if len(got) > 0 && &got[0] != &want[0] {
 		copy(want, got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 // largestPage is the most that a page may hold uncompressed: what arrow-go
@@ -20,14 +21,14 @@ const largestHeader = 16 << 20
 // chunkPage is a page of a column chunk: its header, and where its body lies in
 // the file.
 type chunkPage struct {
-	pageHeader
+	filemeta.PageHeader
 	body int64
 }
 
 // largestOf is the most that one of the pages holds uncompressed.
 func largestOf(pages []chunkPage) (largest int64) {
 	for i := range pages {
-		largest = max(largest, pages[i].uncompressed)
+		largest = max(largest, pages[i].Uncompressed)
 	}
 	return largest
 }
@@ -52,21 +53,21 @@ func (p *parquetFile) pagesOf(ctx context.Context, there *fetched, chunk *metada
 		if err != nil {
 			return fault("page at offset %d: %v", at, err)
 		}
-		body := at + int64(h.size)
-		if h.compressed > end-body || h.uncompressed > largestPage || h.levels > min(h.compressed, h.uncompressed) {
-			return fault("page at offset %d claims %d bytes, %d uncompressed, where %d are left", at, h.compressed, h.uncompressed, end-body)
+		body := at + int64(h.Size)
+		if h.Compressed > end-body || h.Uncompressed > largestPage || h.Levels > min(h.Compressed, h.Uncompressed) {
+			return fault("page at offset %d claims %d bytes, %d uncompressed, where %d are left", at, h.Compressed, h.Uncompressed, end-body)
 		}
-		if h.kind != 1 && !h.plain {
-			claim := unpacked(chunk.Compression(), head[min(h.levels, int64(len(head))):])
-			if claim > h.uncompressed-h.levels {
-				return fault("page at offset %d: its data unpacks to %d bytes, its header says %d", at, claim, h.uncompressed-h.levels)
+		if h.Kind != 1 && !h.Plain {
+			claim := unpacked(chunk.Compression(), head[min(h.Levels, int64(len(head))):])
+			if claim > h.Uncompressed-h.Levels {
+				return fault("page at offset %d: its data unpacks to %d bytes, its header says %d", at, claim, h.Uncompressed-h.Levels)
 			}
 		}
-		if h.kind == 0 || h.kind == 3 {
-			values += h.values
+		if h.Kind == 0 || h.Kind == 3 {
+			values += h.Values
 		}
 		pages = append(pages, chunkPage{h, body})
-		at = body + h.compressed
+		at = body + h.Compressed
 	}
 	return pages, nil
 }
@@ -76,12 +77,12 @@ const headBytes = 1 << 12
 
 // pageAt reads the header of the page at an offset and, as head, some bytes
 // that follow it.
-func (p *parquetFile) pageAt(there *fetched, buf *[]byte, at, end int64) (h pageHeader, head []byte, err error) {
+func (p *parquetFile) pageAt(there *fetched, buf *[]byte, at, end int64) (h filemeta.PageHeader, head []byte, err error) {
 	if b := there.bytes(at, end-at); b != nil {
-		if h, err = readPageHeader(b[:min(largestHeader, len(b))]); err != nil {
+		if h, err = filemeta.ReadPageHeader(b[:min(largestHeader, len(b))]); err != nil {
 			return h, nil, err
 		}
-		return h, b[h.size:], nil
+		return h, b[h.Size:], nil
 	}
 	if *buf == nil {
 		*buf = make([]byte, headBytes)
@@ -92,9 +93,9 @@ func (p *parquetFile) pageAt(there *fetched, buf *[]byte, at, end int64) (h page
 		if err != nil && !errors.Is(err, io.EOF) {
 			return h, nil, err
 		}
-		h, err = readPageHeader(b[:n])
+		h, err = filemeta.ReadPageHeader(b[:n])
 		if err == nil {
-			return h, b[h.size:n], nil
+			return h, b[h.Size:n], nil
 		}
 		if int64(n) == end-at || len(*buf) >= largestHeader {
 			return h, nil, err

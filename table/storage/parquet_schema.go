@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 // storedSchema is the Arrow schema that a writer may have put into the footer: an
@@ -32,7 +33,7 @@ func (p *parquetFile) storedSchema() (message []byte, err error) {
 		n := int64(binary.LittleEndian.Uint32(b))
 		b = b[4:]
 		b = b[:min(n, int64(len(b)))]
-		if kind, body, ok := checkMessage(b); ok && kind == ipcSchema && body == 0 {
+		if kind, body, ok := filemeta.CheckMessage(b); ok && kind == filemeta.KindSchema && body == 0 {
 			return b, nil
 		}
 	}

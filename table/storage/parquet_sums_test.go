@@ -54,7 +54,7 @@ func TestChecksums(t *testing.T) {
 				for _, p := range all {
 					pages++
 					text := append([]byte(nil), whole...)
-					text[p.body+p.compressed*2/3] ^= 1
+					text[p.body+p.Compressed*2/3] ^= 1
 					path := filepath.Join(t.TempDir(), name)
 					if err := os.WriteFile(path, text, 0o600); err != nil {
 						t.Fatal(err)

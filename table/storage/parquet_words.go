@@ -114,11 +114,11 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 // wordsSize is the room that a WordGroup needs for a column.
 func (c *chunkReader) wordsSize() (size int64) {
 	for i := range c.pages {
-		switch p := &c.pages[i]; p.kind {
+		switch p := &c.pages[i]; p.Kind {
 		case pageData, pageDataV2:
-			size += memory.Padded(p.uncompressed + slack)
+			size += memory.Padded(p.Uncompressed + slack)
 		case pageDictionary: // which has four bytes of a value at least
-			size += memory.Padded(tableBytes(min(p.values, p.uncompressed/4)))
+			size += memory.Padded(tableBytes(min(p.Values, p.Uncompressed/4)))
 		}
 	}
 	return size

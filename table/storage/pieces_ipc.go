@@ -9,6 +9,7 @@ import (
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage/internal/filemeta"
 )
 
 // openIPC finds the record batches.
@@ -46,7 +47,7 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 			}
 			p.compressed = p.compressed || head.compressed
 			if head.rows > 0 {
-				at := span{f.batches[i].offset, f.batches[i].meta + f.batches[i].body}
+				at := span{f.batches[i].Offset, f.batches[i].Meta + f.batches[i].Body}
 				p.pieces = append(p.pieces, piece{part: recordBatch(i), path: path, in: f.input, rows: head.rows, spans: func(*arrow.Schema) []span {
 					return []span{at} // with all columns
 				}, read: func(ctx context.Context, want *arrow.Schema, _ *fetched, emit func(*table.Batch) error) error {
@@ -75,17 +76,17 @@ type ipcHead struct {
 // head reads the metadata of batch i.
 func (f *ipcFile) head(i int) (h ipcHead, err error) {
 	defer guard(f.path, recordBatch(i), &err)
-	meta, err := checkBlock(f.input, f.batches[i], ipcBatch)
+	meta, err := checkBlock(f.input, f.batches[i], filemeta.KindBatch)
 	if err != nil {
 		return h, inFile(f.path, recordBatch(i), err, ErrFormat)
 	}
-	w := newFlatWalk(meta)
-	batch := w.follow(w.field(w.u32(0), 2))
-	if at := w.field(batch, 0); at != 0 {
-		h.rows = w.i64(at)
+	w := filemeta.NewFlatWalk(meta)
+	batch := w.Follow(w.Field(w.U32(0), 2))
+	if at := w.Field(batch, 0); at != 0 {
+		h.rows = w.I64(at)
 	}
-	h.compressed = w.field(batch, 3) != 0
-	if w.bad || h.rows < 0 {
+	h.compressed = w.Field(batch, 3) != 0
+	if w.Bad || h.rows < 0 {
 		return h, damaged(f.path, recordBatch(i), "its metadata does not say how many rows it has")
 	}
 	return h, nil

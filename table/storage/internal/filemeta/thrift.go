@@ -1,17 +1,17 @@
-package storage
+package filemeta
 
 import (
 	"encoding/binary"
 	"errors"
 )
 
-// compact walks Thrift's compact protocol, in which Parquet writes its footer
+// Compact walks Thrift's compact protocol, in which Parquet writes its footer
 // and its page headers, without building anything: to find counts and sizes
 // that the bytes cannot hold before a decoder allocates by them.
 // https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
-type compact struct {
-	b   []byte
-	pos int
+type Compact struct {
+	Bytes []byte
+	At    int // of the next byte
 }
 
 var errThrift = errors.New("its metadata is damaged")
@@ -36,40 +36,43 @@ const (
 // deepest is how far structs and lists may nest: Parquet's own go 8 deep.
 const deepest = 32
 
-func (c *compact) left() int { return len(c.b) - c.pos }
+// Left is how many bytes are left.
+func (c *Compact) Left() int { return len(c.Bytes) - c.At }
 
-func (c *compact) byte() (byte, error) {
-	if c.left() < 1 {
+func (c *Compact) byte() (byte, error) {
+	if c.Left() < 1 {
 		return 0, errThrift
 	}
-	c.pos++
-	return c.b[c.pos-1], nil
+	c.At++
+	return c.Bytes[c.At-1], nil
 }
 
-func (c *compact) uvarint() (uint64, error) {
-	v, n := binary.Uvarint(c.b[c.pos:])
+// Uvarint reads an unsigned number of seven bits a byte.
+func (c *Compact) Uvarint() (uint64, error) {
+	v, n := binary.Uvarint(c.Bytes[c.At:])
 	if n <= 0 {
 		return 0, errThrift
 	}
-	c.pos += n
+	c.At += n
 	return v, nil
 }
 
-func (c *compact) varint() (int64, error) {
-	u, err := c.uvarint()
+// Varint reads a signed one, whose lowest bit is the sign.
+func (c *Compact) Varint() (int64, error) {
+	u, err := c.Uvarint()
 	return int64(u>>1) ^ -int64(u&1), err
 }
 
-func (c *compact) advance(n uint64) error {
-	if n > uint64(c.left()) {
+func (c *Compact) advance(n uint64) error {
+	if n > uint64(c.Left()) {
 		return errThrift
 	}
-	c.pos += int(n)
+	c.At += int(n)
 	return nil
 }
 
 // fields calls f for each field of a struct; f reads the value or skips it.
-func (c *compact) fields(depth int, f func(id int16, typ byte) error) error {
+func (c *Compact) fields(depth int, f func(id int16, typ byte) error) error {
 	if depth > deepest {
 		return errThrift
 	}
@@ -82,7 +85,7 @@ func (c *compact) fields(depth int, f func(id int16, typ byte) error) error {
 		if delta := head >> 4; delta != 0 {
 			id += int16(delta)
 		} else {
-			v, err := c.varint()
+			v, err := c.Varint()
 			if err != nil {
 				return err
 			}
@@ -95,19 +98,19 @@ func (c *compact) fields(depth int, f func(id int16, typ byte) error) error {
 }
 
 // skip passes over a value.
-func (c *compact) skip(typ byte, depth int) error {
+func (c *Compact) skip(typ byte, depth int) error {
 	switch typ {
 	case thriftTrue, thriftFalse:
 		return nil
 	case thriftByte:
 		return c.advance(1)
 	case thriftI16, thriftI32, thriftI64:
-		_, err := c.uvarint()
+		_, err := c.Uvarint()
 		return err
 	case thriftDouble:
 		return c.advance(8)
 	case thriftBinary:
-		n, err := c.uvarint()
+		n, err := c.Uvarint()
 		if err != nil {
 			return err
 		}
@@ -123,7 +126,7 @@ func (c *compact) skip(typ byte, depth int) error {
 	}
 }
 
-func (c *compact) skipList(depth int) error {
+func (c *Compact) skipList(depth int) error {
 	if depth > deepest {
 		return errThrift
 	}
@@ -133,11 +136,11 @@ func (c *compact) skipList(depth int) error {
 	}
 	n := uint64(head >> 4)
 	if n == 15 {
-		if n, err = c.uvarint(); err != nil {
+		if n, err = c.Uvarint(); err != nil {
 			return err
 		}
 	}
-	if n > uint64(c.left()) { // every element takes a byte at least
+	if n > uint64(c.Left()) { // every element takes a byte at least
 		return errThrift
 	}
 	for range n {
@@ -148,13 +151,13 @@ func (c *compact) skipList(depth int) error {
 	return nil
 }
 
-func (c *compact) skipMap(depth int) error {
-	n, err := c.uvarint()
+func (c *Compact) skipMap(depth int) error {
+	n, err := c.Uvarint()
 	if err != nil || n == 0 {
 		return err
 	}
 	types, err := c.byte()
-	if err != nil || n > uint64(c.left()) || depth > deepest {
+	if err != nil || n > uint64(c.Left()) || depth > deepest {
 		return errThrift
 	}
 	for range n {
@@ -169,86 +172,86 @@ func (c *compact) skipMap(depth int) error {
 }
 
 // skipElement is skip, but for bools, which as elements take a byte.
-func (c *compact) skipElement(typ byte, depth int) error {
+func (c *Compact) skipElement(typ byte, depth int) error {
 	if typ == thriftTrue || typ == thriftFalse {
 		return c.advance(1)
 	}
 	return c.skip(typ, depth)
 }
 
-// checkThrift walks one struct from the beginning of b.
-func checkThrift(b []byte) error {
-	c := compact{b: b}
+// CheckThrift walks one struct from the beginning of b.
+func CheckThrift(b []byte) error {
+	c := Compact{Bytes: b}
 	return c.skip(thriftStruct, 0)
 }
 
-// pageHeader is what the walk over pages needs of Parquet's PageHeader.
-type pageHeader struct {
-	kind                     int64 // 0 data, 1 index, 2 dictionary, 3 data version 2
-	uncompressed, compressed int64
-	levels                   int64 // bytes of levels in front, of version 2
-	repeats                  int64 // how many of these are of repetition levels
-	plain                    bool  // version 2 that says it is not compressed
-	values                   int64
-	encoding, levelEncoding  int64 // as parquet.thrift numbers them; the latter of version 1
-	size                     int   // of the header itself
-	summed                   bool  // whether there is a checksum
-	sum                      uint32
+// PageHeader is what the walk over pages needs of Parquet's PageHeader.
+type PageHeader struct {
+	Kind                     int64 // 0 data, 1 index, 2 dictionary, 3 data version 2
+	Uncompressed, Compressed int64
+	Levels                   int64 // bytes of levels in front, of version 2
+	Repeats                  int64 // how many of these are of repetition levels
+	Plain                    bool  // version 2 that says it is not compressed
+	Values                   int64
+	Encoding, LevelEncoding  int64 // as parquet.thrift numbers them; the latter of version 1
+	Size                     int   // of the header itself
+	Summed                   bool  // whether there is a checksum
+	Sum                      uint32
 }
 
-// readPageHeader reads the header that b begins with.
-func readPageHeader(b []byte) (pageHeader, error) {
-	h := pageHeader{kind: -1, uncompressed: -1, compressed: -1}
-	c := compact{b: b}
+// ReadPageHeader reads the header that b begins with.
+func ReadPageHeader(b []byte) (PageHeader, error) {
+	h := PageHeader{Kind: -1, Uncompressed: -1, Compressed: -1}
+	c := Compact{Bytes: b}
 	number := func(to *int64) error {
-		v, err := c.varint()
+		v, err := c.Varint()
 		*to = v
 		return err
 	}
 	inner := func(id int16, typ byte) error {
 		switch {
 		case id == 1 && typ == thriftI32:
-			return number(&h.values)
-		case (id == 5 || id == 6) && typ == thriftI32 && h.kind == 3:
+			return number(&h.Values)
+		case (id == 5 || id == 6) && typ == thriftI32 && h.Kind == 3:
 			var n int64
 			err := number(&n)
 			if n < 0 {
 				return errThrift
 			}
-			h.levels += n
+			h.Levels += n
 			if id == 6 {
-				h.repeats = n
+				h.Repeats = n
 			}
 			return err
-		case (id == 2 && h.kind != 3 || id == 4 && h.kind == 3) && typ == thriftI32:
-			return number(&h.encoding)
-		case id == 3 && h.kind == 0 && typ == thriftI32:
-			return number(&h.levelEncoding)
-		case id == 7 && h.kind == 3:
-			h.plain = typ == thriftFalse
+		case (id == 2 && h.Kind != 3 || id == 4 && h.Kind == 3) && typ == thriftI32:
+			return number(&h.Encoding)
+		case id == 3 && h.Kind == 0 && typ == thriftI32:
+			return number(&h.LevelEncoding)
+		case id == 7 && h.Kind == 3:
+			h.Plain = typ == thriftFalse
 		}
 		return c.skip(typ, 1)
 	}
 	err := c.fields(0, func(id int16, typ byte) error {
 		switch {
 		case id == 1 && typ == thriftI32:
-			return number(&h.kind)
+			return number(&h.Kind)
 		case id == 2 && typ == thriftI32:
-			return number(&h.uncompressed)
+			return number(&h.Uncompressed)
 		case id == 3 && typ == thriftI32:
-			return number(&h.compressed)
+			return number(&h.Compressed)
 		case id == 4 && typ == thriftI32:
 			var sum int64
 			err := number(&sum)
-			h.summed, h.sum = true, uint32(sum)
+			h.Summed, h.Sum = true, uint32(sum)
 			return err
 		case (id == 5 || id == 7 || id == 8) && typ == thriftStruct:
 			return c.fields(1, inner)
 		}
 		return c.skip(typ, 0)
 	})
-	h.size = c.pos
-	if err == nil && (h.kind < 0 || h.uncompressed < 0 || h.compressed < 0 || h.values < 0) {
+	h.Size = c.At
+	if err == nil && (h.Kind < 0 || h.Uncompressed < 0 || h.Compressed < 0 || h.Values < 0) {
 		err = errThrift
 	}
 	return h, err
