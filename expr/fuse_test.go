@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -21,7 +22,7 @@ func fusing(t testing.TB, b *kernels.Backend) (f *kernels.Backend, calls *int) {
 	t.Cleanup(func() { fuseRows = before })
 	set := *b.Set
 	if set.Evaluate.Func == nil {
-		set.Evaluate = kernels.Reference().Evaluate
+		set.Evaluate = reference.New().Evaluate
 	}
 	inner := set.Evaluate.Func
 	calls = new(int)

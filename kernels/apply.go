@@ -58,30 +58,3 @@ func Bytes(d Datum, from, rows int64) []byte {
 	binary.LittleEndian.PutUint64(word[:], d.(Scalar).bits)
 	return bytes.Repeat(word[:width], int(rows))
 }
-
-// referenceApply calls the Go function for one row after another.
-func referenceApply(ctx context.Context, s device.Stream, f *Function, args []Datum) (*memory.Column, error) {
-	t := f.Result()
-	out := make([]byte, 8)
-	return loop(ctx, s, t, rows(args...), func(i int64) (Scalar, error) {
-		values := make([][]byte, len(args))
-		for k, a := range args {
-			v := at(a, i)
-			if !v.valid {
-				return Null(t), nil
-			}
-			values[k] = Bytes(v, 0, 1)
-		}
-		clear(out)
-		err := f.Run(1, out, values)
-		return scalarOfBits(t, binary.LittleEndian.Uint64(out)), err
-	})
-}
-
-// scalarOfBits is a value of a fixed width of up to 64 bits.
-func scalarOfBits(t arrow.DataType, bits uint64) Scalar {
-	if FloatTypes.Has(t.ID()) {
-		return Scalar{typ: t, valid: true, bits: bits}
-	}
-	return Int(t, int64(bits))
-}

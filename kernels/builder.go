@@ -123,40 +123,6 @@ func (b *columnBuilder) fixed(width int, values []Scalar) *memory.Buffer {
 	return buf
 }
 
-// indices lays out row numbers, of which -1 is a null, without a Scalar for each:
-// pairs of a join are millions.
-func (b *columnBuilder) indices(t arrow.DataType, rows []int64) *memory.Column {
-	p := memory.Parts{Type: t, Len: int64(len(rows)), Place: b.alloc.Place()}
-	for _, r := range rows {
-		if r < 0 {
-			p.Nulls++
-		}
-	}
-	p.Buffers = []*memory.Buffer{nil, nil}
-	if p.Nulls > 0 {
-		if p.Buffers[0] = b.buffer(memory.BitmapBytes(p.Len)); b.err == nil {
-			valid := memory.Bitmap(p.Buffers[0].Bytes())
-			for i, r := range rows {
-				valid.Put(int64(i), r >= 0)
-			}
-		}
-	}
-	if p.Buffers[1] = b.buffer(int64(memory.Width(t)) * p.Len); b.err == nil {
-		if memory.Width(t) == 4 {
-			putIndices(memory.View[uint32](p.Buffers[1]), rows)
-		} else {
-			putIndices(memory.View[uint64](p.Buffers[1]), rows)
-		}
-	}
-	return b.finish(p)
-}
-
-func putIndices[T uint32 | uint64](to []T, rows []int64) {
-	for i, r := range rows {
-		to[i] = T(max(r, 0))
-	}
-}
-
 func (b *columnBuilder) offsets(large bool, values []Scalar, length func(Scalar) int) (*memory.Buffer, int64) {
 	width, sum := int64(4), int64(0)
 	if large {
@@ -229,4 +195,13 @@ func (b *columnBuilder) dictionary(values []Scalar) (indices, distinct []Scalar)
 		indices[i] = Scalar{valid: true, bits: n}
 	}
 	return indices, distinct
+}
+
+// indexLimit is how many values indices of a type can number.
+func indexLimit(t arrow.DataType) uint64 {
+	bits := t.(arrow.FixedWidthDataType).BitWidth()
+	if SignedTypes.Has(t.ID()) {
+		bits--
+	}
+	return 1 << min(bits, 63)
 }

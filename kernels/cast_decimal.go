@@ -13,9 +13,9 @@ func powerOfTen(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// fromBig is the decimal of type t with the unscaled value v. What is past the
+// FromBig is the decimal of type t with the unscaled value v. What is past the
 // precision is an overflow, or wraps at 128 bits; the second result says which.
-func fromBig(v *big.Int, t *arrow.Decimal128Type) (s Scalar, fits bool) {
+func FromBig(v *big.Int, t *arrow.Decimal128Type) (s Scalar, fits bool) {
 	fits = v.CmpAbs(powerOfTen(t.Precision)) < 0
 	low := new(big.Int).And(v, new(big.Int).SetUint64(math.MaxUint64))
 	high := new(big.Int).Rsh(v, 64) // rounds down, as two's complement does
@@ -23,21 +23,9 @@ func fromBig(v *big.Int, t *arrow.Decimal128Type) (s Scalar, fits bool) {
 	return Decimal(t, decimal128.New(int64(high.Uint64()), low.Uint64())), fits
 }
 
-// toBig is the unscaled value of a decimal or the value of an integer.
-func toBig(v Scalar) *big.Int {
-	switch {
-	case v.typ.ID() == arrow.DECIMAL128:
-		return v.Decimal().BigInt()
-	case UnsignedTypes.Has(v.typ.ID()):
-		return new(big.Int).SetUint64(v.bits)
-	default:
-		return big.NewInt(int64(v.bits))
-	}
-}
-
-// rescale multiplies by 10^digits, or divides and cuts off; exact says that
+// Rescale multiplies by 10^digits, or divides and cuts off; exact says that
 // nothing was cut.
-func rescale(v *big.Int, digits int32) (r *big.Int, exact bool) {
+func Rescale(v *big.Int, digits int32) (r *big.Int, exact bool) {
 	if digits >= 0 {
 		return new(big.Int).Mul(v, powerOfTen(digits)), true
 	}
@@ -52,7 +40,7 @@ func castDecimal(v Scalar, to arrow.DataType, o CastOptions) (Scalar, error) {
 	case kindOf(v.typ) == floatKind:
 		return floatToDecimal(v, into, o)
 	case wasDecimal && kindOf(to) == floatKind:
-		r := new(big.Rat).SetInt(toBig(v))
+		r := new(big.Rat).SetInt(v.Big())
 		if from.Scale >= 0 {
 			r.Quo(r, new(big.Rat).SetInt(powerOfTen(from.Scale)))
 		} else {
@@ -79,12 +67,12 @@ func castDecimal(v Scalar, to arrow.DataType, o CastOptions) (Scalar, error) {
 	if isDecimal {
 		target = into.Scale
 	}
-	n, exact := rescale(toBig(v), target-scale)
+	n, exact := Rescale(v.Big(), target-scale)
 	if !exact && !o.Wrap {
 		return Scalar{}, badValue("%s of %s loses digits as %s", v, v.typ, to)
 	}
 	if isDecimal {
-		r, fits := fromBig(n, into)
+		r, fits := FromBig(n, into)
 		if !fits && !o.Wrap {
 			return Scalar{}, overflow(v, to)
 		}
@@ -92,7 +80,7 @@ func castDecimal(v Scalar, to arrow.DataType, o CastOptions) (Scalar, error) {
 	}
 	low := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
 	r := Int(to, int64(low))
-	if !o.Wrap && toBig(r).Cmp(n) != 0 {
+	if !o.Wrap && r.Big().Cmp(n) != 0 {
 		return Scalar{}, overflow(v, to)
 	}
 	return r, nil
@@ -133,6 +121,6 @@ func floatToDecimal(v Scalar, to *arrow.Decimal128Type, o CastOptions) (Scalar, 
 	if math.Signbit(f) {
 		n.Neg(n)
 	}
-	s, _ := fromBig(n, to)
+	s, _ := FromBig(n, to)
 	return s, nil
 }

@@ -58,7 +58,7 @@ func AppendFloat(b []byte, f float64, size int) []byte {
 
 func appendDecimal(b []byte, v Scalar) []byte {
 	scale := int(v.typ.(*arrow.Decimal128Type).Scale)
-	n := toBig(v)
+	n := v.Big()
 	if n.Sign() < 0 {
 		b = append(b, '-')
 		n.Neg(n)

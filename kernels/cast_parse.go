@@ -105,8 +105,8 @@ func parseDecimal(text string, to *arrow.Decimal128Type, o CastOptions) (Scalar,
 	if sign == "-" {
 		n.Neg(n)
 	}
-	n, exact := rescale(n, int32(int64(to.Scale)-int64(len(fraction))+exponent))
-	r, fits := fromBig(n, to)
+	n, exact := Rescale(n, int32(int64(to.Scale)-int64(len(fraction))+exponent))
+	r, fits := FromBig(n, to)
 	if !o.Wrap && !exact {
 		return Scalar{}, badValue("%q has more digits than %s", text, to)
 	}

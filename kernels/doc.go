@@ -1,6 +1,6 @@
 // Package kernels defines the columnar kernels of volley: for each its
-// signature, its contract and a reference loop in plain Go that every backend
-// is held against.
+// signature and its contract. Package kernels/reference has a loop in plain Go
+// for each, which every backend is held against.
 //
 // A Set is one backend's kernels, as data. A Backend is a device with its Set;
 // its methods, one per kernel, are what everything above calls. They check

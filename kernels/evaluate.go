@@ -73,12 +73,6 @@ func (b *Backend) checkSteps(call string, p *Program) error {
 	return nil
 }
 
-// referenceEvaluate runs the reference kernels step by step.
-func referenceEvaluate(ctx context.Context, s device.Stream, p *Program, rows int64, columns []*memory.Column) ([]*memory.Column, error) {
-	b := &Backend{Device: s.Device(), Set: Reference()}
-	return b.EvaluateSteps(ctx, s, p, rows, columns)
-}
-
 // EvaluateSteps computes a Program that Evaluate takes with the kernels of the
 // backend, which is one of the host's, one after another: each over all rows. It
 // is what tells the row that has no value.
@@ -121,7 +115,7 @@ func (b *Backend) runStep(ctx context.Context, s device.Stream, step Step, rows 
 	case StepColumn:
 		return columns[step.Column].Retain(), nil
 	case StepScalar:
-		return loop(ctx, s, step.Type, rows, func(int64) (Scalar, error) { return step.Value, nil })
+		return BuildColumn(ctx, s, step.Type, rows, func(int64) (Scalar, error) { return step.Value, nil })
 	case StepArithmetic:
 		return b.Arithmetic(ctx, s, ArithmeticOp(step.Op), args[0], args[1], o)
 	case StepUnary:

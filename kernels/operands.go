@@ -48,24 +48,6 @@ func (b *Backend) present(call string, cols ...*memory.Column) error {
 	return nil
 }
 
-// at is row i of a column, or the scalar: what the reference loops read.
-func at(d Datum, i int64) Scalar {
-	if c, ok := d.(*memory.Column); ok {
-		return ScalarAt(c, i)
-	}
-	return d.(Scalar)
-}
-
-// rows is the number of rows of the first column among ds.
-func rows(ds ...Datum) int64 {
-	for _, d := range ds {
-		if c, ok := d.(*memory.Column); ok {
-			return c.Len()
-		}
-	}
-	return 0
-}
-
 // plain is the type of the values: of a dictionary that of its dictionary.
 func plain(t arrow.DataType) arrow.DataType {
 	if d, ok := t.(*arrow.DictionaryType); ok {
@@ -93,8 +75,9 @@ func badValue(format string, args ...any) error {
 // atRow names the row of an error.
 func atRow(row int64, err error) error { return fmt.Errorf("row %d: %w", row, err) }
 
-// loop builds a column of n values of type t, each made by f.
-func loop(ctx context.Context, s device.Stream, t arrow.DataType, n int64, f func(i int64) (Scalar, error)) (*memory.Column, error) {
+// BuildColumn builds a host column of n values of type t, each made by f: for what
+// is written to be read and not to be fast. An error of f names the row.
+func BuildColumn(ctx context.Context, s device.Stream, t arrow.DataType, n int64, f func(i int64) (Scalar, error)) (*memory.Column, error) {
 	values := make([]Scalar, n)
 	for i := range values {
 		if i%4096 == 0 && ctx.Err() != nil {
@@ -106,5 +89,5 @@ func loop(ctx context.Context, s device.Stream, t arrow.DataType, n int64, f fun
 		}
 		values[i] = v
 	}
-	return FromScalars(allocator(s), t, values)
+	return FromScalars(s.Device().Memory(), t, values)
 }

@@ -39,14 +39,14 @@ const DecimalDigits = 38
 // low 64 bits.
 func Total(op Aggregation, t arrow.DataType, exact *big.Int) (Scalar, error) {
 	if d, ok := t.(*arrow.Decimal128Type); ok {
-		if v, fits := fromBig(exact, d); fits {
+		if v, fits := FromBig(exact, d); fits {
 			return v, nil
 		}
 		return Scalar{}, &OverflowError{Op: op, Type: t}
 	}
 	low := new(big.Int).And(exact, new(big.Int).SetUint64(1<<64-1))
 	v := Int(t, int64(low.Uint64()))
-	if op != SumWrapping && toBig(v).Cmp(exact) != 0 {
+	if op != SumWrapping && v.Big().Cmp(exact) != 0 {
 		return Scalar{}, &OverflowError{Op: op, Type: t}
 	}
 	return v, nil

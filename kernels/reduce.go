@@ -101,3 +101,13 @@ func (o AggregateOptions) Judge(op Aggregation, anyTrue, anyFalse bool, rows, va
 		return op == All, !o.KeepNulls || valid == rows
 	}
 }
+
+// Variance is Var by the sums of the differences from the mean and of their
+// squares.
+func Variance(differences, squares float64, n int64, ddof int) float64 {
+	v := (squares - float64(float64(differences*differences)/float64(n))) / float64(n-int64(ddof))
+	if v < 0 {
+		return 0
+	}
+	return v
+}

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -118,6 +119,18 @@ func (s Scalar) Text() string { return s.text }
 
 // Decimal is the unscaled value of a decimal128 scalar.
 func (s Scalar) Decimal() decimal128.Num { return decimal128.New(s.high, s.bits) }
+
+// Big is the unscaled value of a decimal scalar or the value of an integer one.
+func (s Scalar) Big() *big.Int {
+	switch {
+	case s.typ.ID() == arrow.DECIMAL128:
+		return s.Decimal().BigInt()
+	case UnsignedTypes.Has(s.typ.ID()):
+		return new(big.Int).SetUint64(s.bits)
+	default:
+		return big.NewInt(int64(s.bits))
+	}
+}
 
 // Items are the items of a list scalar or the fields of a struct scalar.
 func (s Scalar) Items() []Scalar { return s.items }

@@ -3,7 +3,10 @@ package kernels
 import (
 	"context"
 	"fmt"
+	"math"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -97,4 +100,36 @@ func (op ScanOp) Types() Types {
 	default:
 		return ScanTypes
 	}
+}
+
+// ScanIdentity is what a scan of a type begins with: 0, 1, the greatest value
+// for CumulativeMin and the least for CumulativeMax (of floats the infinities,
+// of decimals those of 128 bits).
+func ScanIdentity(op ScanOp, t arrow.DataType) Scalar {
+	id := t.ID()
+	switch {
+	case op == CumulativeSum && id == arrow.DECIMAL128:
+		return Decimal(t, decimal128.Num{})
+	case (op == CumulativeSum || op == CumulativeProduct) && FloatTypes.Has(id):
+		return Float(t, float64(op))
+	case op == CumulativeSum || op == CumulativeProduct:
+		return Int(t, int64(op))
+	case FloatTypes.Has(id) && op == CumulativeMin:
+		return Float(t, math.Inf(1))
+	case FloatTypes.Has(id):
+		return Float(t, math.Inf(-1))
+	case id == arrow.DECIMAL128 && op == CumulativeMin:
+		return Decimal(t, decimal128.New(math.MaxInt64, math.MaxUint64))
+	case id == arrow.DECIMAL128:
+		return Decimal(t, decimal128.New(math.MinInt64, 0))
+	case UnsignedTypes.Has(id) && op == CumulativeMin:
+		return Int(t, -1) // cut to the width: all ones
+	case UnsignedTypes.Has(id):
+		return Int(t, 0)
+	}
+	bits := uint(8 * memory.Width(t))
+	if op == CumulativeMin {
+		return Int(t, 1<<(bits-1)-1)
+	}
+	return Int(t, -1<<(bits-1))
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
 func TestSlice(t *testing.T) {
-	b := &kernels.Backend{Device: host.New(), Set: kernels.Reference()}
+	b := &kernels.Backend{Device: host.New(), Set: reference.New()}
 	defer b.Close()
 	var values []kernels.Scalar
 	for i := range 100 {

@@ -17,6 +17,7 @@ import (
 	"github.com/volley-go/volley/device"
 	hostdevice "github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -43,7 +44,7 @@ func hashParts(t *testing.T, whole *Table, n int, keys ...string) []int {
 	defer func() { require.NoError(t, s.Close()) }()
 	var out []int
 	for _, c := range host.chunks {
-		hashes, err := kernels.Reference().Hash.Func(t.Context(), s, pick(c, keys), 0)
+		hashes, err := reference.New().Hash.Func(t.Context(), s, pick(c, keys), 0)
 		require.NoError(t, err)
 		for i := range c.Len() {
 			high, _ := bits.Mul64(kernels.ScalarAt(hashes, i).Uint64(), uint64(n))

@@ -7,6 +7,7 @@ import (
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 )
 
 // Options are what to run and on what.
@@ -34,7 +35,7 @@ func (o *Options) engines() []engine {
 	for _, b := range o.Backends {
 		all = append(all, engine{"volley", b, o.Runs})
 	}
-	return append(all, engine{"reference", &kernels.Backend{Device: o.Host.Device, Set: kernels.Reference()}, 1})
+	return append(all, engine{"reference", &kernels.Backend{Device: o.Host.Device, Set: reference.New()}, 1})
 }
 
 // moves reports whether the engine works on other memory than the host's.

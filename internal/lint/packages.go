@@ -16,6 +16,7 @@ var (
 	bytesAndDevices = []string{"memory", "device"}
 	columns         = []string{"memory", "device", "kernels"}
 	theCPU          = []string{"device/host", "kernels/cpu"}
+	theOracle       = []string{"kernels/reference"}
 	tables          = join(columns, []string{"expr", "table", "table/storage"})
 )
 
@@ -51,17 +52,18 @@ var Packages = []Package{
 	{Path: "device/devicetest", May: join(bytesAndDevices, []string{"device/host", "internal/guard"})},
 
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
-	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/float16", "internal/fma"}), Tests: theCPU},
-	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/pastcopy", "internal/processors"})},
-	{Path: "kernels/gpu", May: columns, Tests: []string{"device/host", "device/opencl", "kernels/kerneltest"}},
+	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/float16"}), Tests: join(theCPU, theOracle)},
+	{Path: "kernels/reference", May: join(columns, []string{"internal/fma"})},
+	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/pastcopy", "internal/processors"}), Tests: theOracle},
+	{Path: "kernels/gpu", May: columns, Tests: join(theOracle, []string{"device/host", "device/opencl", "kernels/kerneltest"})},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/ncclemu", May: []string{"internal/dl"}},
 	{Path: "internal/ncclemu/build", May: []string{"internal/ncclemu"}},
 	{Path: "internal/cuemu/build", May: []string{"internal/cuemu"}},
 	{Path: "kernels/cuda", May: join(columns, []string{"internal/dl", "device/cuda", "kernels/gpu"}), Tests: []string{"device/host"}},
 	{Path: "internal/ptxgen", May: []string{"internal/dl", "kernels/gpu", "kernels/cuda"}},
-	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"}), Tests: []string{"device/host"}},
-	{Path: "kernels/kerneltest", May: join(columns, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},
+	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"}), Tests: join(theOracle, []string{"device/host"})},
+	{Path: "kernels/kerneltest", May: join(columns, theOracle, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},
 	{Path: "internal/backends", May: join(columns, theCPU, []string{"device/devicetest", "kernels/kerneltest", "device/cuda", "device/opencl", "kernels/cuda", "kernels/opencl"})},
 
 	// The front door: the one list of backends. What stands below takes an opened backend and does not import the list.
@@ -69,10 +71,10 @@ var Packages = []Package{
 		Tests: []string{"expr", "table", "table/storage"}},
 
 	// Expressions, tables.
-	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: theCPU},
+	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: join(theCPU, theOracle)},
 	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
 	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow"})},
-	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/exec"}), Tests: theCPU},
+	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/exec"}), Tests: join(theCPU, theOracle)},
 	{Path: "table/storage/internal/filemeta"},
 	{Path: "table/storage/internal/csv", May: []string{"memory", "device", "internal/delimit"}, Tests: []string{"kernels"}},
 	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/processors", "internal/tier", "expr", "table", "table/storage/internal/csv", "table/storage/internal/filemeta"}), Tests: theCPU},
@@ -109,7 +111,7 @@ var Packages = []Package{
 
 	// Programs and what only they use. The C interface converts and nothing more; it alone needs cgo.
 	{Path: "cgo", May: join(everythingButBench, []string{"internal/processors"}), Cgo: true},
-	{Path: "bench/...", May: join(everythingButBench, testKits, []string{"internal/rowcopy", "bench/..."}), Tests: []string{"device/opencl", "kernels/opencl"}},
+	{Path: "bench/...", May: join(everythingButBench, testKits, theOracle, []string{"internal/rowcopy", "bench/..."}), Tests: []string{"device/opencl", "kernels/opencl"}},
 	{Path: "cmd/volley", May: join(everythingButBench, []string{"bench/...", "internal/processors", "kernels/cuda"})}, // whose GEMM has two engines to be compared
 	{Path: "examples/...", May: everythingButBench},
 	{Path: "internal/guide", Tests: everythingButBench}, // the samples of README.md and docs/guide

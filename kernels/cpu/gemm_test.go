@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -67,7 +68,7 @@ func TestGEMMByTiersAndThreads(t *testing.T) {
 	_, s, _ := counted(t)
 	r := rand.New(rand.NewPCG(testSeed, 7))
 	ctx := context.Background()
-	sets, counts := append([]*kernels.Set{kernels.Reference()}, Tiers()...), []int{1, 2, 7}
+	sets, counts := append([]*kernels.Set{reference.New()}, Tiers()...), []int{1, 2, 7}
 	if raceDetector {
 		sets, counts = []*kernels.Set{Generic()}, []int{7}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -71,7 +72,7 @@ func eachBackend(t *testing.T, tol kerneltest.Tolerance, f func(b *kernels.Backe
 		}
 		return
 	}
-	want, err := f(&kernels.Backend{Device: b.Device, Set: kernels.Reference()})
+	want, err := f(&kernels.Backend{Device: b.Device, Set: reference.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -124,7 +125,7 @@ func TestTakeTiers(t *testing.T) {
 							}
 							return kernels.Int(index, r.Int64N(rows))
 						}), nulls*5)
-						want, refused := kernels.Reference().Take.Func(ctx, s, values, indices, kernels.TakeOptions{})
+						want, refused := reference.New().Take.Func(ctx, s, values, indices, kernels.TakeOptions{})
 						for i, l := range all {
 							what := fmt.Sprintf("%s: %d of %s by %s, nulls %d", names[i], n, value, index, nulls)
 							got, err := l.takeColumn(ctx, s, values, indices, kernels.TakeOptions{})

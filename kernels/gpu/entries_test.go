@@ -13,6 +13,7 @@ import (
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -33,7 +34,7 @@ func TestEntries(t *testing.T) {
 		}
 		defer l.s.Close()
 		cpu := host.New()
-		l.reference = &kernels.Backend{Device: cpu, Set: kernels.Reference()}
+		l.reference = &kernels.Backend{Device: cpu, Set: reference.New()}
 		if l.hs, err = cpu.NewStream(); err != nil {
 			t.Fatal(err)
 		}

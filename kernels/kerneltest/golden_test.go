@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 )
 
 // listener is a testing.TB that keeps what is reported to it.
@@ -24,7 +25,7 @@ func (l *listener) Errorf(format string, args ...any) {
 }
 
 func TestGolden(t *testing.T) {
-	set := &kernels.Set{Name: "for the golden list", Filter: kernels.Reference().Filter}
+	set := &kernels.Set{Name: "for the golden list", Filter: reference.New().Filter}
 	set.Filter.Types = kernels.TypesOf(arrow.INT8, arrow.STRING)
 	path := filepath.Join(t.TempDir(), "support.txt")
 	check := func(text string, want ...string) {

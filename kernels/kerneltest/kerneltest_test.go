@@ -9,13 +9,14 @@ import (
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
 // The reference passes its own checks where a family asks for no more than
 // right results, and errors planted in it are seen.
 func TestSuiteOnReference(t *testing.T) {
-	set := kernels.Reference()
+	set := reference.New()
 	set.Name = "reference under test"
 	only := &kernels.Set{Name: set.Name, Filter: set.Filter}
 	b := &kernels.Backend{Device: host.New(), Set: only}
@@ -74,7 +75,7 @@ func TestEqual(t *testing.T) {
 func TestColumns(t *testing.T) {
 	d := host.New()
 	defer d.Close()
-	b := &kernels.Backend{Device: d, Set: kernels.Reference()}
+	b := &kernels.Backend{Device: d, Set: reference.New()}
 	s := newSuite(t, b, b, true, Full)
 	s.begin("Filter", 1)
 	s.entryTypes = kernels.AllTypes

@@ -9,6 +9,7 @@ import (
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/internal/guard"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -201,5 +202,5 @@ func referenceBackend(t testing.TB) *kernels.Backend {
 			t.Error(err)
 		}
 	})
-	return &kernels.Backend{Device: d, Set: kernels.Reference()}
+	return &kernels.Backend{Device: d, Set: reference.New()}
 }

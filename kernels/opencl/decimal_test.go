@@ -13,6 +13,7 @@ import (
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/kerneltest"
+	"github.com/volley-go/volley/kernels/reference"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -33,7 +34,7 @@ func TestDecimals(t *testing.T) {
 				}
 			}()
 			cpu := host.New()
-			d.reference = &kernels.Backend{Device: cpu, Set: kernels.Reference()}
+			d.reference = &kernels.Backend{Device: cpu, Set: reference.New()}
 			if d.on, err = cpu.NewStream(); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package kernels
+package reference
 
 import (
 	"context"
@@ -7,15 +7,16 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-func referenceAggregate(ctx context.Context, s device.Stream, op Aggregation, values, ids *memory.Column, n int64, o AggregateOptions) (*memory.Column, error) {
+func aggregate(ctx context.Context, s device.Stream, op kernels.Aggregation, values, ids *memory.Column, n int64, o kernels.AggregateOptions) (*memory.Column, error) {
 	var from arrow.DataType
 	if values != nil {
 		from = values.Type()
 	}
-	t, err := AggregateType(op, from)
+	t, err := kernels.AggregateType(op, from)
 	if err != nil {
 		return nil, err
 	}
@@ -24,17 +25,17 @@ func referenceAggregate(ctx context.Context, s device.Stream, op Aggregation, va
 		if i%lookEvery == 0 && ctx.Err() != nil {
 			return nil, device.Canceled(ctx, "", "")
 		}
-		id := ScalarAt(ids, i)
-		if of[i] = -1; !id.valid {
+		id := kernels.ScalarAt(ids, i)
+		if of[i] = -1; !id.Valid() {
 			continue
 		}
-		if id.bits >= uint64(n) {
-			return nil, device.Errorf(device.ErrValue, "", "", "row %d is of group %d of %d", i, id.bits, n)
+		if id.Uint64() >= uint64(n) {
+			return nil, device.Errorf(device.ErrValue, "", "", "row %d is of group %d of %d", i, id.Uint64(), n)
 		}
-		of[i] = int64(id.bits)
-		sizes[id.bits]++
+		of[i] = int64(id.Uint64())
+		sizes[id.Uint64()]++
 	}
-	groups, room := make([][]Scalar, n), make([]Scalar, ids.Len())
+	groups, room := make([][]kernels.Scalar, n), make([]kernels.Scalar, ids.Len())
 	for g, size := range sizes {
 		groups[g], room = room[:0:size], room[size:]
 	}
@@ -45,92 +46,92 @@ func referenceAggregate(ctx context.Context, s device.Stream, op Aggregation, va
 		if g < 0 {
 			continue
 		}
-		v := Int64(g) // any value will do for rows that are only counted
+		v := kernels.Int64(g) // any value will do for rows that are only counted
 		if values != nil {
-			v = ScalarAt(values, int64(i))
+			v = kernels.ScalarAt(values, int64(i))
 		}
 		groups[g] = append(groups[g], v)
 	}
-	results := make([]Scalar, n)
+	results := make([]kernels.Scalar, n)
 	for g, rows := range groups {
 		if results[g], err = aggregateGroup(op, t, rows, o); err != nil {
 			return nil, err
 		}
 	}
-	return FromScalars(allocator(s), t, results)
+	return kernels.FromScalars(hostMemory(s), t, results)
 }
 
 // aggregateGroup is the meaning of every grouped aggregation: the result, of
 // type t, for the rows of one group in order.
-func aggregateGroup(op Aggregation, t arrow.DataType, rows []Scalar, o AggregateOptions) (Scalar, error) {
+func aggregateGroup(op kernels.Aggregation, t arrow.DataType, rows []kernels.Scalar, o kernels.AggregateOptions) (kernels.Scalar, error) {
 	values := rows
-	if slices.ContainsFunc(rows, func(v Scalar) bool { return !v.valid }) {
+	if slices.ContainsFunc(rows, func(v kernels.Scalar) bool { return !v.Valid() }) {
 		values = nil
 		for _, v := range rows {
-			if v.valid {
+			if v.Valid() {
 				values = append(values, v)
 			}
 		}
 	}
 	switch op {
-	case CountAll:
-		return Int64(int64(len(rows))), nil
-	case Count:
-		return Int64(int64(len(values))), nil
-	case CountDistinct:
-		return Int64(distinctScalars(values)), nil
+	case kernels.CountAll:
+		return kernels.Int64(int64(len(rows))), nil
+	case kernels.Count:
+		return kernels.Int64(int64(len(values))), nil
+	case kernels.CountDistinct:
+		return kernels.Int64(countDistinct(values)), nil
 	}
 	need := max(o.MinCount, 0)
 	if o.MinCount == 0 {
 		need = 1
 	}
 	if int64(len(values)) < need {
-		return Null(t), nil
+		return kernels.Null(t), nil
 	}
-	if op == Any || op == All {
+	if op == kernels.Any || op == kernels.All {
 		for _, v := range values {
-			if v.Bool() == (op == Any) {
-				return Bool(op == Any), nil
+			if v.Bool() == (op == kernels.Any) {
+				return kernels.Bool(op == kernels.Any), nil
 			}
 		}
 		if o.KeepNulls && len(values) < len(rows) {
-			return Null(t), nil
+			return kernels.Null(t), nil
 		}
-		return Bool(op == All), nil
+		return kernels.Bool(op == kernels.All), nil
 	}
 	if o.KeepNulls && len(values) < len(rows) {
-		return Null(t), nil
+		return kernels.Null(t), nil
 	}
-	if op == Sum || op == Product || op == SumWrapping {
+	if op == kernels.Sum || op == kernels.Product || op == kernels.SumWrapping {
 		return foldScalars(op, t, values)
 	}
 	if len(values) == 0 {
-		return Null(t), nil
+		return kernels.Null(t), nil
 	}
 	switch op {
-	case First:
+	case kernels.First:
 		return values[0], nil
-	case Last:
+	case kernels.Last:
 		return values[len(values)-1], nil
-	case Min, Max:
+	case kernels.Min, kernels.Max:
 		return extremeScalar(op, values), nil
-	case Mean:
-		return Float64(meanOf(values)), nil
+	case kernels.Mean:
+		return kernels.Float64(meanOf(values)), nil
 	}
 	if len(values) <= o.Ddof {
-		return Null(t), nil
+		return kernels.Null(t), nil
 	}
 	v := squaresOf(values) / float64(len(values)-o.Ddof)
-	if op == Std {
+	if op == kernels.Std {
 		v = math.Sqrt(v)
 	}
-	return Float64(v), nil
+	return kernels.Float64(v), nil
 }
 
 // squaresOf is the sum of the squared differences from the mean.
-func squaresOf(values []Scalar) float64 {
+func squaresOf(values []kernels.Scalar) float64 {
 	number, mean := floatOf, 0.0
-	if FromLeast(values[0].typ) {
+	if kernels.FromLeast(values[0].Type()) {
 		number = numbersFrom(values)
 		var total compensated
 		for _, v := range values {
@@ -148,30 +149,10 @@ func squaresOf(values []Scalar) float64 {
 	return squares.value()
 }
 
-func distinctScalars(values []Scalar) int64 {
-	type key struct {
-		bits uint64
-		high int64
-		text string
-	}
-	seen := map[key]bool{}
-	for _, v := range values {
-		k := key{v.bits, v.high, v.text}
-		if FloatTypes.Has(v.typ.ID()) {
-			f := v.Float64()
-			if k.bits = math.Float64bits(f + 0); f != f {
-				k.bits = math.Float64bits(math.NaN())
-			}
-		}
-		seen[k] = true
-	}
-	return int64(len(seen))
-}
-
 // foldScalars is the sum or product, of type t.
-func foldScalars(op Aggregation, t arrow.DataType, values []Scalar) (Scalar, error) {
+func foldScalars(op kernels.Aggregation, t arrow.DataType, values []kernels.Scalar) (kernels.Scalar, error) {
 	if t.ID() != arrow.FLOAT64 {
-		return Total(op, t, foldIntegers(op, values))
+		return kernels.Total(op, t, foldIntegers(op, values))
 	}
 	var total compensated
 	product := 1.0
@@ -179,23 +160,23 @@ func foldScalars(op Aggregation, t arrow.DataType, values []Scalar) (Scalar, err
 		total.add(v.Float64())
 		product *= v.Float64()
 	}
-	if op == Sum {
-		return Float64(total.value()), nil
+	if op == kernels.Sum {
+		return kernels.Float64(total.value()), nil
 	}
-	return Float64(product), nil
+	return kernels.Float64(product), nil
 }
 
 // extremeScalar is the first of the least or greatest values; a NaN gives way
 // to any other.
-func extremeScalar(op Aggregation, values []Scalar) Scalar {
+func extremeScalar(op kernels.Aggregation, values []kernels.Scalar) kernels.Scalar {
 	best := values[0]
 	for _, v := range values[1:] {
-		c := CompareKeys(v, best)
+		c := kernels.CompareKeys(v, best)
 		switch {
-		case FloatTypes.Has(v.typ.ID()) && v.Float64() != v.Float64():
-		case FloatTypes.Has(v.typ.ID()) && best.Float64() != best.Float64():
+		case kernels.FloatTypes.Has(v.Type().ID()) && v.Float64() != v.Float64():
+		case kernels.FloatTypes.Has(v.Type().ID()) && best.Float64() != best.Float64():
 			best = v
-		case op == Min && c < 0, op == Max && c > 0:
+		case op == kernels.Min && c < 0, op == kernels.Max && c > 0:
 			best = v
 		}
 	}
@@ -203,17 +184,17 @@ func extremeScalar(op Aggregation, values []Scalar) Scalar {
 }
 
 // floatOf is the number that v stands for: a decimal is scaled.
-func floatOf(v Scalar) float64 {
-	if d, ok := v.typ.(*arrow.Decimal128Type); ok {
+func floatOf(v kernels.Scalar) float64 {
+	if d, ok := v.Type().(*arrow.Decimal128Type); ok {
 		return v.Decimal().ToFloat64(d.Scale)
 	}
 	return v.Float64()
 }
 
 // meanOf sums integers and decimals exactly, floats with compensation.
-func meanOf(values []Scalar) float64 {
+func meanOf(values []kernels.Scalar) float64 {
 	count := float64(len(values))
-	if FloatTypes.Has(values[0].typ.ID()) {
+	if kernels.FloatTypes.Has(values[0].Type().ID()) {
 		var total compensated
 		for _, v := range values {
 			total.add(v.Float64())
@@ -221,7 +202,7 @@ func meanOf(values []Scalar) float64 {
 		return total.value() / count
 	}
 	sum := exactSum(values)
-	if d, ok := values[0].typ.(*arrow.Decimal128Type); ok {
+	if d, ok := values[0].Type().(*arrow.Decimal128Type); ok {
 		sum /= math.Pow10(int(d.Scale))
 	}
 	return sum / count

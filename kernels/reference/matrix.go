@@ -1,4 +1,4 @@
-package kernels
+package reference
 
 import (
 	"context"
@@ -6,17 +6,18 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/internal/fma"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-// referenceMatrix puts the reference loops of matrix kernels into s.
-func referenceMatrix(s *Set) {
-	s.GEMM = Entry[GEMMFunc]{referenceGEMM, FloatTypes}
-	s.GEMV = Entry[GEMVFunc]{referenceGEMV, FloatTypes}
-	s.Transpose = Entry[TransposeFunc]{referenceTranspose, FloatTypes}
+// addMatrix puts the reference loops of matrix kernels into s.
+func addMatrix(s *kernels.Set) {
+	s.GEMM = kernels.Entry[kernels.GEMMFunc]{Func: gemm, Types: kernels.FloatTypes}
+	s.GEMV = kernels.Entry[kernels.GEMVFunc]{Func: gemv, Types: kernels.FloatTypes}
+	s.Transpose = kernels.Entry[kernels.TransposeFunc]{Func: transpose, Types: kernels.FloatTypes}
 }
 
-func referenceGEMM(ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b Matrix, beta float64, c Matrix) error {
+func gemm(ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b kernels.Matrix, beta float64, c kernels.Matrix) error {
 	if c.Type.ID() == arrow.FLOAT32 {
 		return gemmLoops[float32](ctx, s, transA, transB, alpha, a, b, beta, c)
 	}
@@ -24,7 +25,7 @@ func referenceGEMM(ctx context.Context, s device.Stream, transA, transB bool, al
 }
 
 // element gives the address of element (i, j) of op(m).
-func element[T any](m Matrix, trans bool) func(i, j int64) *T {
+func element[T any](m kernels.Matrix, trans bool) func(i, j int64) *T {
 	v := memory.View[T](m.Data)
 	if trans {
 		return func(i, j int64) *T { return &v[m.Offset+j*m.Stride+i] }
@@ -32,9 +33,12 @@ func element[T any](m Matrix, trans bool) func(i, j int64) *T {
 	return func(i, j int64) *T { return &v[m.Offset+i*m.Stride+j] }
 }
 
-func gemmLoops[T float32 | float64](ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b Matrix, beta float64, c Matrix) error {
+func gemmLoops[T float32 | float64](ctx context.Context, s device.Stream, transA, transB bool, alpha float64, a, b kernels.Matrix, beta float64, c kernels.Matrix) error {
 	atA, atB, atC := element[T](a, transA), element[T](b, transB), element[T](c, false)
-	_, depth := a.op(transA)
+	depth := a.Cols
+	if transA {
+		depth = a.Rows
+	}
 	if alpha == 0 {
 		depth = 0
 	}
@@ -47,9 +51,9 @@ func gemmLoops[T float32 | float64](ctx context.Context, s device.Stream, transA
 			if beta != 0 {
 				v = T(T(beta) * *atC(i, j))
 			}
-			for from := int64(0); from < depth; from += GEMMBlock {
+			for from := int64(0); from < depth; from += kernels.GEMMBlock {
 				var sum T
-				for k := from; k < min(from+GEMMBlock, depth); k++ {
+				for k := from; k < min(from+kernels.GEMMBlock, depth); k++ {
 					sum = fma.Of(*atA(i, k), *atB(k, j), sum)
 				}
 				v = fma.Of(T(alpha), sum, v)
@@ -60,26 +64,26 @@ func gemmLoops[T float32 | float64](ctx context.Context, s device.Stream, transA
 	return nil
 }
 
-// column is a vector as a matrix of one column.
-func (m Matrix) column() Matrix {
+// columnVector is a vector as a matrix of one column.
+func columnVector(m kernels.Matrix) kernels.Matrix {
 	if m.Rows == 1 {
 		m.Rows, m.Cols, m.Stride = m.Cols, 1, 1
 	}
 	return m
 }
 
-func referenceGEMV(ctx context.Context, s device.Stream, transA bool, alpha float64, a, x Matrix, beta float64, y Matrix) error {
-	return referenceGEMM(ctx, s, transA, false, alpha, a, x.column(), beta, y.column())
+func gemv(ctx context.Context, s device.Stream, transA bool, alpha float64, a, x kernels.Matrix, beta float64, y kernels.Matrix) error {
+	return gemm(ctx, s, transA, false, alpha, a, columnVector(x), beta, columnVector(y))
 }
 
-func referenceTranspose(ctx context.Context, s device.Stream, a, b Matrix) error {
+func transpose(ctx context.Context, s device.Stream, a, b kernels.Matrix) error {
 	if a.Type.ID() == arrow.FLOAT32 {
 		return transposeLoops[uint32](ctx, s, a, b)
 	}
 	return transposeLoops[uint64](ctx, s, a, b)
 }
 
-func transposeLoops[T uint32 | uint64](ctx context.Context, s device.Stream, a, b Matrix) error {
+func transposeLoops[T uint32 | uint64](ctx context.Context, s device.Stream, a, b kernels.Matrix) error {
 	atA, atB := element[T](a, false), element[T](b, false)
 	for i := range a.Rows {
 		if err := device.Canceled(ctx, s.Device().Name(), ""); err != nil {

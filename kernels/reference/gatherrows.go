@@ -1,10 +1,11 @@
-package kernels
+package reference
 
 import (
 	"context"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -12,7 +13,7 @@ type number interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-func referenceGatherRows(ctx context.Context, s device.Stream, columns []*memory.Column, rows *memory.Column, to RowsInto) error {
+func gatherRows(ctx context.Context, s device.Stream, columns []*memory.Column, rows *memory.Column, to kernels.RowsInto) error {
 	for j, c := range columns {
 		if err := device.Canceled(ctx, s.Device().Name(), ""); err != nil {
 			return err
@@ -53,7 +54,7 @@ func referenceGatherRows(ctx context.Context, s device.Stream, columns []*memory
 }
 
 // gatherColumn writes rows of one column into column j of a matrix.
-func gatherColumn[T number](c, rows *memory.Column, to RowsInto, j int64) {
+func gatherColumn[T number](c, rows *memory.Column, to kernels.RowsInto, j int64) {
 	at, put := numberAt[T](c), element[T](to.Values, to.ColumnMajor)
 	for i, r := range memory.Values[int64](rows) {
 		*put(int64(i), j) = 0

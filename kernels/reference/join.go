@@ -1,27 +1,28 @@
-package kernels
+package reference
 
 import (
 	"context"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-// referenceJoin puts the reference loops of join kernels into s.
-func referenceJoin(s *Set) {
-	s.JoinBuild = Entry[JoinBuildFunc]{referenceJoinBuild, KeyTypes}
-	s.Cross = Entry[CrossFunc]{Func: referenceCross}
+// addJoin puts the reference loops of join kernels into s.
+func addJoin(s *kernels.Set) {
+	s.JoinBuild = kernels.Entry[kernels.JoinBuildFunc]{Func: joinBuild, Types: kernels.KeyTypes}
+	s.Cross = kernels.Entry[kernels.CrossFunc]{Func: cross}
 }
 
-// referenceTable lists the right rows of each key.
-type referenceTable struct {
+// joinTable lists the right rows of each key.
+type joinTable struct {
 	rows  map[string][]int64
 	keys  []*memory.Column
 	nulls bool // null matches null
 }
 
-func referenceJoinBuild(ctx context.Context, _ device.Stream, keys []*memory.Column, o JoinOptions) (JoinTable, error) {
-	t := &referenceTable{rows: map[string][]int64{}, nulls: o.NullsEqual}
+func joinBuild(ctx context.Context, _ device.Stream, keys []*memory.Column, o kernels.JoinOptions) (kernels.JoinTable, error) {
+	t := &joinTable{rows: map[string][]int64{}, nulls: o.NullsEqual}
 	var buf []byte
 	for i := range keys[0].Len() {
 		if i%lookEvery == 0 && ctx.Err() != nil {
@@ -38,15 +39,15 @@ func referenceJoinBuild(ctx context.Context, _ device.Stream, keys []*memory.Col
 	return t, nil
 }
 
-func (t *referenceTable) Rows() int64 { return t.keys[0].Len() }
+func (t *joinTable) Rows() int64 { return t.keys[0].Len() }
 
-func (t *referenceTable) Release() {
+func (t *joinTable) Release() {
 	for _, k := range t.keys {
 		k.Release()
 	}
 }
 
-func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind JoinKind, o JoinOptions) (*Pairs, error) {
+func (t *joinTable) Probe(ctx context.Context, s device.Stream, keys []*memory.Column, kind kernels.JoinKind, o kernels.JoinOptions) (*kernels.Pairs, error) {
 	var left, right []int64
 	met := make([]bool, t.Rows())
 	var buf []byte
@@ -61,12 +62,12 @@ func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*mem
 			matches = t.rows[string(text)]
 		}
 		switch {
-		case kind == SemiJoin || kind == AntiJoin:
-			if (len(matches) > 0) == (kind == SemiJoin) {
+		case kind == kernels.SemiJoin || kind == kernels.AntiJoin:
+			if (len(matches) > 0) == (kind == kernels.SemiJoin) {
 				left = append(left, i)
 			}
 			continue
-		case len(matches) == 0 && (kind == LeftJoin || kind == FullJoin):
+		case len(matches) == 0 && (kind == kernels.LeftJoin || kind == kernels.FullJoin):
 			left, right = append(left, i), append(right, -1)
 		}
 		if err := o.Check(int64(len(left) + len(matches))); err != nil {
@@ -77,7 +78,7 @@ func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*mem
 			met[r] = true
 		}
 	}
-	if kind == RightJoin || kind == FullJoin {
+	if kind == kernels.RightJoin || kind == kernels.FullJoin {
 		for r, done := range met {
 			if !done {
 				left, right = append(left, -1), append(right, int64(r))
@@ -87,17 +88,17 @@ func (t *referenceTable) Probe(ctx context.Context, s device.Stream, keys []*mem
 	if err := o.Check(int64(len(left))); err != nil {
 		return nil, err
 	}
-	if kind == SemiJoin || kind == AntiJoin {
+	if kind == kernels.SemiJoin || kind == kernels.AntiJoin {
 		l, err := indexColumn(s, keys[0].Len(), left)
 		if err != nil {
 			return nil, err
 		}
-		return &Pairs{Left: l}, nil
+		return &kernels.Pairs{Left: l}, nil
 	}
 	return indexPairs(s, keys[0].Len(), left, t.Rows(), right)
 }
 
-func indexPairs(s device.Stream, n int64, left []int64, m int64, right []int64) (*Pairs, error) {
+func indexPairs(s device.Stream, n int64, left []int64, m int64, right []int64) (*kernels.Pairs, error) {
 	l, err := indexColumn(s, n, left)
 	if err != nil {
 		return nil, err
@@ -107,10 +108,10 @@ func indexPairs(s device.Stream, n int64, left []int64, m int64, right []int64) 
 		l.Release()
 		return nil, err
 	}
-	return &Pairs{Left: l, Right: r}, nil
+	return &kernels.Pairs{Left: l, Right: r}, nil
 }
 
-func referenceCross(ctx context.Context, s device.Stream, leftFrom, left, right int64) (*Pairs, error) {
+func cross(ctx context.Context, s device.Stream, leftFrom, left, right int64) (*kernels.Pairs, error) {
 	var l, r []int64
 	for i := range left {
 		if ctx.Err() != nil {

@@ -1,4 +1,4 @@
-package kernels
+package reference
 
 import (
 	"context"
@@ -8,28 +8,29 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-func referenceHash(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint64) (*memory.Column, error) {
+func hash(ctx context.Context, s device.Stream, keys []*memory.Column, seed uint64) (*memory.Column, error) {
 	t := arrow.PrimitiveTypes.Uint64
-	return loop(ctx, s, t, keys[0].Len(), func(i int64) (Scalar, error) {
+	return kernels.BuildColumn(ctx, s, t, keys[0].Len(), func(i int64) (kernels.Scalar, error) {
 		h := seed
 		for _, k := range keys {
-			h = xxh64(keyBytes(ScalarAt(k, i)), h)
+			h = xxh64(keyBytes(kernels.ScalarAt(k, i)), h)
 		}
-		return Int(t, int64(h)), nil
+		return kernels.Int(t, int64(h)), nil
 	})
 }
 
 // keyBytes are the canonical bytes of a key.
-func keyBytes(v Scalar) []byte {
-	switch id := v.typ.ID(); {
-	case !v.valid:
+func keyBytes(v kernels.Scalar) []byte {
+	switch id := v.Type().ID(); {
+	case !v.Valid():
 		return []byte{0xff}
-	case BinaryTypes.Has(id):
-		return []byte(v.text)
-	case FloatTypes.Has(id):
+	case kernels.BinaryTypes.Has(id):
+		return []byte(v.Text())
+	case kernels.FloatTypes.Has(id):
 		f := v.Float64()
 		switch {
 		case f != f:
@@ -39,9 +40,9 @@ func keyBytes(v Scalar) []byte {
 		}
 		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))
 	case id == arrow.DECIMAL128:
-		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, v.bits), uint64(v.high))
+		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, v.Uint64()), uint64(v.Decimal().HighBits()))
 	default:
-		return binary.LittleEndian.AppendUint64(nil, v.bits)
+		return binary.LittleEndian.AppendUint64(nil, v.Uint64())
 	}
 }
 
