@@ -45,6 +45,7 @@ var Rules = []Rule{
 	{"modules", checkModules},
 	{"dependencies", checkDependencies},
 	{"length", checkLength},
+	{"folders", checkFolders},
 	{"docs", checkDocs},
 	{"generated", checkGenerated},
 	{"panics", checkPanics},

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,7 +101,7 @@ func TestCheckNamesTheRule(t *testing.T) {
 
 func TestCheckRunsEveryRule(t *testing.T) {
 	mark := "XX" + "X"
-	tree := load(t, map[string]string{
+	files := map[string]string{
 		"go.mod": "module m\nrequire a.b/c v1.0.0\n",
 		"kernels/a.go": "package kernels\nimport (\n\"log\"\n\"" + ModulePath + "/table\"\n\"x.y/z\"\n)\n" +
 			"// " + mark + "\nfunc Exported() { panic(1); log.Fatal(2) }\n" + strings.Repeat("\n", maxLines),
@@ -109,8 +110,11 @@ func TestCheckRunsEveryRule(t *testing.T) {
 		"kernels/b.go":              string(markStart) + " somehow\npackage kernels\n",
 		"internal/lint/packages.go": "package lint\n",
 		"docs/guide/a.md":           "[nowhere](b.md), none of it\n",
-	})
-	all := Check(tree)
+	}
+	for i := range maxFiles + 1 {
+		files[fmt.Sprintf("crowded/a%d.c", i)] = "int x;\n"
+	}
+	all := Check(load(t, files))
 	for _, r := range Rules {
 		if len(all[r.Name]) == 0 {
 			t.Errorf("rule %s finds nothing in a tree that breaks every rule", r.Name)
