@@ -17,7 +17,6 @@ import (
 
 // An Init whose context has no deadline ends by Options.Timeout, and says before who has not come.
 func TestInitWithoutDeadline(t *testing.T) {
-	t.Parallel()
 	var ports [2]string
 	for i := range ports {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,7 +80,6 @@ func TestInitWithoutDeadline(t *testing.T) {
 
 // A rank whose meeting ends because rank 0 has waited long enough learns at once who is missing.
 func TestInitEndedByRankZero(t *testing.T) {
-	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@ package collective
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,15 +28,24 @@ func world(t testing.TB, n int, o Options) []*Comm {
 func over(t testing.TB, ends []transport.Endpoint, o Options) []*Comm {
 	t.Helper()
 	var all []*Comm
+	t.Cleanup(func() { closeAtOnce(all) })
 	for _, e := range ends {
 		c, err := New(e, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { c.Close() })
 		all = append(all, c)
 	}
 	return all
+}
+
+// closeAtOnce closes all ranks' ends as a program's ranks do: one that is closed before the others waits for them for a while.
+func closeAtOnce[C io.Closer](ends []C) {
+	var all sync.WaitGroup
+	for _, e := range ends {
+		all.Go(func() { _ = e.Close() })
+	}
+	all.Wait()
 }
 
 // each runs f for every rank at once and returns what they returned.
@@ -115,9 +126,7 @@ func TestOperationsOverTransports(t *testing.T) {
 					})
 				}
 			}
-			for _, e := range ends {
-				e.Close()
-			}
+			closeAtOnce(ends)
 		}
 	}
 }

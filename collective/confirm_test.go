@@ -67,9 +67,7 @@ func mismatched(t *testing.T, comms []*Comm, mine, theirs string, who int) {
 	})
 	require.Error(t, errors.Join(errs...), "%s meets %s of rank %d", mine, theirs, who)
 	require.NoError(t, ctx.Err(), "%s meets %s of rank %d", mine, theirs, who)
-	for _, c := range comms {
-		require.NoError(t, c.Close())
-	}
+	must(t, comms, (*Comm).Close)
 }
 
 // What agrees passes, however many kinds of calls there are and however ranks give their vectors, the same ones again or others.

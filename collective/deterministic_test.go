@@ -104,9 +104,7 @@ func TestDeterministic(t *testing.T) {
 								sumsAgree[float64](t, comms, op, n)
 							}
 						}
-						for _, c := range comms {
-							c.Close()
-						}
+						closeAtOnce(comms)
 					}
 				})
 			}
@@ -129,8 +127,6 @@ func TestDeterministicOnMachines(t *testing.T) {
 				})
 			}
 		}
-		for _, e := range ends {
-			e.Close()
-		}
+		closeAtOnce(ends)
 	}
 }

@@ -3,9 +3,11 @@ package collective
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -43,7 +45,23 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if err := overlapTests(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
+}
+
+// overlapTests lets more tests run beside each other than there are processors, unless -parallel says how many: they wait for deadlines
+// most of their time.
+func overlapTests() error {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0)))
 }
 
 // stoppedRank stops its process in the middle of a read.
