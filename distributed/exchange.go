@@ -61,20 +61,24 @@ func (o *op) alike(t *table.Table) (*table.Table, error) {
 func (o *op) exchange(parts []*table.Table) *table.Table {
 	var own *arrow.Schema
 	var rows int64
-	var backend *kernels.Backend
-	var mover *columns.Comm
 	o.do(func() (err error) {
-		if own, rows, backend, err = o.partsSchema(parts); err == nil {
-			mover, err = columns.New(o.comm, backend.Device)
-		}
+		own, rows, o.backend, err = o.partsSchema(parts)
 		return err
 	})
 	schema, _, _ := o.schema(own, rows)
 	if o.ended != nil {
-		closeMover(mover)
 		return nil
 	}
-	return o.deal(mover, backend, schema, parts)
+	lists := make([][]*table.Batch, len(parts))
+	for r, p := range parts {
+		t := o.conform(p, schema)
+		if t == nil {
+			break
+		}
+		defer t.Release()
+		lists[r] = t.Chunks()
+	}
+	return o.deal(schema, lists)
 }
 
 // partsSchema is the one schema of this rank's parts, and how many rows they have.
@@ -103,34 +107,40 @@ func (o *op) partsSchema(parts []*table.Table) (_ *arrow.Schema, rows int64, b *
 	return schema, rows, b, nil
 }
 
-// deal sends parts of agreed columns and makes a table of what comes.
-func (o *op) deal(mover *columns.Comm, backend *kernels.Backend, schema *arrow.Schema, parts []*table.Table) (got *table.Table) {
-	lists := make([][]columns.List, len(parts))
+// deal sends rank r the batches lists[r], whose columns all ranks have agreed on, and makes a
+// table of what comes: by source rank, and in the order of its list. The lists stay the caller's.
+func (o *op) deal(schema *arrow.Schema, lists [][]*table.Batch) *table.Table {
+	parts := make([][]columns.List, len(lists))
 	var types []arrow.DataType
-	for _, f := range schema.Fields() {
-		types = append(types, f.Type)
-	}
-	for r, p := range parts {
-		t := o.conform(p, schema)
-		if t == nil {
-			break
+	var mover *columns.Comm
+	o.do(func() (err error) {
+		for _, f := range schema.Fields() {
+			types = append(types, f.Type)
 		}
-		defer t.Release()
-		for _, b := range t.Chunks() {
-			l := columns.List{Rows: b.Len()}
-			for i := range b.NumColumns() {
-				l.Columns = append(l.Columns, b.Column(i))
+		for r, list := range lists {
+			for _, b := range list {
+				l := columns.List{Rows: b.Len()}
+				for i := range b.NumColumns() {
+					l.Columns = append(l.Columns, b.Column(i))
+				}
+				parts[r] = append(parts[r], l)
 			}
-			lists[r] = append(lists[r], l)
 		}
+		mover, err = columns.New(o.comm, o.backend.Device)
+		return err
+	})
+	if o.meet() != nil {
+		closeMover(mover)
+		return nil
 	}
-	came, err := mover.Deal(o.ctx, o.call, types, lists, o.err)
+	came, err := mover.Deal(o.ctx, o.call, types, parts, nil)
 	err = errors.Join(err, mover.Close())
 	if err != nil {
+		columns.ReleaseLists(came)
 		o.end(err)
 		return nil
 	}
-	return o.table(func() (*table.Table, error) { return gathered(backend, schema, came) })
+	return o.table(func() (*table.Table, error) { return gathered(o.backend, schema, came) })
 }
 
 func closeMover(m *columns.Comm) {

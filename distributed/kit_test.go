@@ -3,6 +3,7 @@ package distributed
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,14 @@ import (
 
 // sizes are the numbers of ranks that operations are held against the local ones with.
 var sizes = []int{1, 2, 3, 4, 7}
+
+// A pretended device takes its time: there fewer sizes, and shapes, do.
+func TestMain(m *testing.M) {
+	if !backends.OnHost() {
+		sizes, shapes = []int{3}, []string{"even", "empty ranks", "null keys"}
+	}
+	os.Exit(m.Run())
+}
 
 // limit is how long anything may take.
 const limit = 30 * time.Second
@@ -142,3 +151,6 @@ func ints(b *kernels.Backend, columns ...any) *table.Table {
 }
 
 var int64s = arrow.PrimitiveTypes.Int64
+
+// All tests once more on a device whose memory the host cannot address.
+func TestOnRemoteDevice(t *testing.T) { backends.Again(t, "remote") }

@@ -8,6 +8,7 @@ import (
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/agree"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
 )
 
@@ -23,11 +24,12 @@ import (
 //	…
 //	return o.finish(result, by)
 type op struct {
-	ctx   context.Context
-	comm  *collective.Comm
-	call  *agree.Call
-	err   error // of this rank, and not known to the others yet
-	ended error // on all ranks: the operation is over
+	ctx     context.Context
+	comm    *collective.Comm
+	call    *agree.Call
+	backend *kernels.Backend // where this rank works
+	err     error            // of this rank, and not known to the others yet
+	ended   error            // on all ranks: the operation is over
 }
 
 // start is an operation on a Comm. args is what all ranks must give alike, in words.
@@ -37,7 +39,9 @@ func start(ctx context.Context, comm *collective.Comm, name, args string) *op {
 
 // start is an operation on the table's Comm.
 func (d *Table) start(ctx context.Context, name, args string) *op {
-	return start(ctx, d.comm, name, args)
+	o := start(ctx, d.comm, name, args)
+	o.backend = d.part.Backend()
+	return o
 }
 
 // going reports whether this rank has work to do.

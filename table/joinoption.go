@@ -38,3 +38,24 @@ func NullsEqual() JoinOption { return func(o *joinOptions) { o.nullsEqual = true
 // AnyOrder gives the rows in whatever order is fastest, instead of left order
 // and then right order.
 func AnyOrder() JoinOption { return func(o *joinOptions) { o.anyOrder = true } }
+
+// JoinSpec is what options of a join say.
+type JoinSpec struct {
+	Left, Right []string // the key columns of the two sides, pair by pair
+	Suffix      string
+	NullsEqual  bool
+	AnyOrder    bool
+}
+
+// SpecOf reads options.
+func SpecOf(options ...JoinOption) JoinSpec {
+	o := joinOptions{suffix: "_right"}
+	for _, f := range options {
+		f(&o)
+	}
+	s := JoinSpec{Suffix: o.suffix, NullsEqual: o.nullsEqual, AnyOrder: o.anyOrder}
+	for _, k := range o.keys {
+		s.Left, s.Right = append(s.Left, k.left), append(s.Right, k.right)
+	}
+	return s
+}

@@ -30,6 +30,20 @@ func (o Order) NullsFirst() Order {
 	return o
 }
 
+// String is the key and how it orders, as Explain has it.
+func (o Order) String() string {
+	if o.err != nil {
+		return o.err.Error()
+	}
+	return o.text()
+}
+
+// Key is what is ordered by, and how; an error where Asc or Desc was given neither a name nor
+// an expression.
+func (o Order) Key() (key *expr.Expr, descending, nullsFirst bool, err error) {
+	return o.key, o.descending, o.nullsFirst, o.err
+}
+
 func (o Order) text() string {
 	s := o.key.String()
 	if o.descending {

@@ -1,0 +1,189 @@
+package distributed
+
+import (
+	"errors"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
+)
+
+// pieces are the batches that go to each rank.
+type pieces [][]*table.Batch
+
+func (p pieces) release() {
+	for _, list := range p {
+		for _, b := range list {
+			b.Release()
+		}
+	}
+}
+
+// way says where rows go by the hashes of their keys.
+type way struct {
+	buckets []int32 // the rank of each
+	// Rows of these hashes do not go to the rank of their bucket: true, all ranks get
+	// them; false, they stay.
+	heavy map[uint64]bool
+}
+
+// splitRows is how many rows are looked at between two looks at the context.
+const splitRows = 1 << 20
+
+// split parts a table by the hashes of its rows: those for a rank keep their order, and those for
+// all ranks come behind them. Rows with null keys, where they were looked for, stay. It is nil
+// where this rank has an error.
+func (o *op) split(h *hashed, w way) (all pieces) {
+	o.do(func() (err error) {
+		s, err := o.backend.NewStream()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.Close()) }()
+		all = make(pieces, o.comm.Size())
+		to := make(pieces, len(all)+1)
+		defer func() { to.release() }()
+		for k, b := range h.t.Chunks() {
+			if err := o.splitChunk(h, s, b, k, w, to); err != nil {
+				return err
+			}
+		}
+		last := len(all)
+		for r := range all {
+			all[r] = to[r]
+			for _, b := range to[last] {
+				all[r] = append(all[r], b.Retain())
+			}
+			to[r] = nil
+		}
+		return s.Wait(o.ctx)
+	})
+	if !o.going() {
+		all.release()
+		return nil
+	}
+	return all
+}
+
+// splitChunk adds the rows of a chunk to the pieces: by rank, those for all as one more.
+func (o *op) splitChunk(h *hashed, s device.Stream, b *table.Batch, k int, w way, to pieces) error {
+	dest := make([]int32, b.Len())
+	offsets := make([]int64, len(to)+1)
+	self, all := int32(o.comm.Rank()), int32(o.comm.Size())
+	n := uint64(len(w.buckets))
+	hashes, marks := memory.Values[uint64](h.hashes[k]), h.nulls[k]
+	for from := 0; from < len(dest); from += splitRows {
+		if err := device.Canceled(o.ctx, "", o.call.Op); err != nil {
+			return err
+		}
+		for i := from; i < min(from+splitRows, len(dest)); i++ {
+			d := w.buckets[bucketOf(hashes[i], n)]
+			switch {
+			case marks != nil && marks[i]:
+				d = self
+			case w.heavy != nil:
+				if everywhere, is := w.heavy[hashes[i]]; is && everywhere {
+					d = all
+				} else if is {
+					d = self
+				}
+			}
+			dest[i] = d
+			offsets[d+1]++
+		}
+	}
+	return o.scatter(s, b, dest, offsets, to)
+}
+
+// scatter takes the rows of a batch for each destination; offsets[d+1] is how many rows d gets.
+func (o *op) scatter(s device.Stream, b *table.Batch, dest []int32, offsets []int64, to pieces) error {
+	for d := range to {
+		if offsets[d+1] == b.Len() {
+			to[d] = append(to[d], b.Retain())
+			return nil
+		}
+		offsets[d+1] += offsets[d]
+	}
+	rows, err := o.order(s, dest, offsets)
+	if err != nil {
+		return err
+	}
+	defer rows.Release()
+	for d := range to {
+		from, n := offsets[d], offsets[d+1]-offsets[d]
+		if n == 0 {
+			continue
+		}
+		part, err := o.take(s, b, rows, from, n)
+		if err != nil {
+			return err
+		}
+		to[d] = append(to[d], part)
+	}
+	return nil
+}
+
+// take is a batch of the rows rows[from:from+n] of another.
+func (o *op) take(s device.Stream, b *table.Batch, rows *memory.Column, from, n int64) (*table.Batch, error) {
+	some, err := rows.Slice(from, n)
+	if err != nil {
+		return nil, err
+	}
+	defer some.Release()
+	columns := make([]*memory.Column, b.NumColumns())
+	for i := range columns {
+		columns[i] = b.Column(i)
+	}
+	taken, err := o.backend.TakeColumns(o.ctx, s, columns, some)
+	if err != nil {
+		return nil, err
+	}
+	return table.NewBatch(b.Schema(), n, taken)
+}
+
+// order is the numbers of rows in the order of their destinations, and in their own within
+// each, where the backend reads them.
+func (o *op) order(s device.Stream, dest []int32, offsets []int64) (*memory.Column, error) {
+	near := o.backend.Device.Memory()
+	if !near.Place().HostAccessible() {
+		near = o.backend.Device.Pinned()
+	}
+	n := int64(len(dest))
+	typ := kernels.IndexType(n)
+	buffer, err := memory.New(near, n*int64(memory.Width(typ)))
+	if err != nil {
+		return nil, err
+	}
+	if memory.Width(typ) == 4 {
+		err = place(o, memory.View[uint32](buffer), dest, offsets)
+	} else {
+		err = place(o, memory.View[uint64](buffer), dest, offsets)
+	}
+	if err != nil {
+		buffer.Release()
+		return nil, err
+	}
+	here, err := memory.NewColumn(memory.Parts{Type: typ, Len: n, Buffers: []*memory.Buffer{nil, buffer}})
+	if err != nil {
+		return nil, err
+	}
+	defer here.Release()
+	return table.OnDevice(o.ctx, o.backend, s, here)
+}
+
+// place writes the numbers of the rows.
+func place[R uint32 | uint64](o *op, rows []R, dest []int32, offsets []int64) error {
+	next := append([]int64(nil), offsets...)
+	for from := 0; from < len(dest); from += splitRows {
+		if err := device.Canceled(o.ctx, "", o.call.Op); err != nil {
+			return err
+		}
+		for i := from; i < min(from+splitRows, len(dest)); i++ {
+			d := dest[i]
+			rows[next[d]] = R(i)
+			next[d]++
+		}
+	}
+	return nil
+}
