@@ -179,8 +179,9 @@ func bucketOf(hash, n uint64) uint64 {
 	return high
 }
 
-// count adds the rows of a table, without those with null keys, to their buckets: each by a weight.
-func (h *hashed) count(buckets []int64, weight int64) {
+// count adds the rows of a table to their buckets, each by a weight: those without null keys and
+// whose hashes are not heavy.
+func (h *hashed) count(buckets []int64, weight int64, heavy map[uint64]bool) {
 	if h == nil {
 		return
 	}
@@ -188,9 +189,15 @@ func (h *hashed) count(buckets []int64, weight int64) {
 	for k, c := range h.hashes {
 		marks := h.nulls[k]
 		for i, x := range memory.Values[uint64](c) {
-			if marks == nil || !marks[i] {
-				buckets[bucketOf(x, n)] += weight
+			if marks != nil && marks[i] {
+				continue
 			}
+			if len(heavy) > 0 {
+				if _, is := heavy[x]; is {
+					continue
+				}
+			}
+			buckets[bucketOf(x, n)] += weight
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (o *op) hashShuffle(part *table.Table, schema *arrow.Schema, keys []string,
 	defer h.release()
 	if buckets == nil {
 		sizes := make([]int64, bucketsPerRank*o.comm.Size())
-		h.count(sizes, 1)
+		h.count(sizes, 1, nil)
 		if sizes = o.sums(len(sizes), sizes); sizes == nil {
 			return nil, Partitioning{}
 		}

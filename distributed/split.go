@@ -82,7 +82,7 @@ func (o *op) splitChunk(h *hashed, s device.Stream, b *table.Batch, k int, w way
 			switch {
 			case marks != nil && marks[i]:
 				d = self
-			case w.heavy != nil:
+			case len(w.heavy) > 0:
 				if everywhere, is := w.heavy[hashes[i]]; is && everywhere {
 					d = all
 				} else if is {

@@ -1,0 +1,244 @@
+package distributed
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/table"
+)
+
+var kinds = []table.Kind{table.Inner, table.Left, table.Right, table.Full, table.Semi, table.Anti, table.Cross}
+
+// joins holds a Join against the local one of all rows.
+func (r *rank) joins(left, right *Table, wholeLeft, wholeRight *table.Table, kind table.Kind, options ...table.JoinOption) (*Table, error) {
+	got, err := left.Join(r, right, kind, options...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	o := got.start(r, "test", "")
+	all := o.everywhere(got.Schema(), o.once(got))
+	defer all.Release()
+	if err := o.meet(); err != nil {
+		got.Release()
+		return nil, err
+	}
+	if r.id() > 0 {
+		return got, nil
+	}
+	want, err := wholeLeft.Query().Join(wholeRight, kind, options...).Collect(r)
+	if err != nil {
+		return nil, err
+	}
+	defer want.Release()
+	require.Equal(r.t, names(want.Schema()), names(got.Schema()))
+	a, b := rows(want), rows(all)
+	slices.Sort(a)
+	slices.Sort(b)
+	require.Equal(r.t, a, b, "%s", kind)
+	return got, nil
+}
+
+// Every kind on rows of every shape, where the right side is as large, smaller and larger than the left one.
+func TestJoinIsTheLocalJoin(t *testing.T) {
+	for _, n := range sizes {
+		for i, shape := range shapes {
+			for _, size := range []int{36, 4, 150} {
+				t.Run(fmt.Sprintf("%s on %d, %d rows", shape, n, size), func(t *testing.T) {
+					l, s := newSource(shape, uint64(i), 40, n), newSource(shape, uint64(i+50), size, n)
+					each(t, n, func(r *rank) error {
+						wholeLeft, wholeRight := l.whole(r.backend, ""), s.whole(r.backend, "r")
+						defer wholeLeft.Release()
+						defer wholeRight.Release()
+						left, err := r.spread(l, "")
+						if err != nil {
+							return err
+						}
+						defer left.Release()
+						right, err := r.spread(s, "r")
+						if err != nil {
+							return err
+						}
+						defer right.Release()
+						for _, kind := range kinds {
+							if kind == table.Cross && size > 36 {
+								continue
+							}
+							var options []table.JoinOption
+							if kind != table.Cross {
+								options = append(options, table.Keys("k", "rk"))
+							}
+							got, err := r.joins(left, right, wholeLeft, wholeRight, kind, options...)
+							if err != nil {
+								return err
+							}
+							got.Release()
+						}
+						got, err := r.joins(left, right, wholeLeft, wholeRight, table.Full, table.Keys("k", "rk"), table.Keys("d", "rs"), table.NullsEqual())
+						if err != nil {
+							return err
+						}
+						got.Release()
+						return nil
+					})
+				})
+			}
+		}
+	}
+}
+
+// Sides that are spread by the keys already are not moved again, also where only some of the keys are.
+func TestJoinUsesWhatIsKnown(t *testing.T) {
+	each(t, 3, func(r *rank) error {
+		l, s := newSource("null keys", 3, 200, 3), newSource("even", 4, 180, 3)
+		wholeLeft, wholeRight := l.whole(r.backend, ""), s.whole(r.backend, "")
+		defer wholeLeft.Release()
+		defer wholeRight.Release()
+		left, err := r.spread(l, "")
+		if err != nil {
+			return err
+		}
+		defer left.Release()
+		right, err := r.spread(s, "")
+		if err != nil {
+			return err
+		}
+		defer right.Release()
+		first, err := r.joins(left, right, wholeLeft, wholeRight, table.Left, table.On("k"))
+		if err != nil {
+			return err
+		}
+		defer first.Release()
+		require.Equal(r.t, Hashed, first.Partitioning().Scheme)
+		require.False(r.t, first.Partitioning().Together("k"), "nulls stay where they are")
+		wholeFirst, err := wholeLeft.Query().Join(wholeRight, table.Left, table.On("k")).Collect(r)
+		if err != nil {
+			return err
+		}
+		defer wholeFirst.Release()
+		for _, on := range [][]string{{"k"}, {"s", "k"}} {
+			second, err := r.joins(first, right, wholeFirst, wholeRight, table.Inner, table.On(on...), table.Suffix("_second"))
+			if err != nil {
+				return err
+			}
+			defer second.Release()
+			require.Equal(r.t, first.Partitioning().Buckets, second.Partitioning().Buckets)
+			require.True(r.t, second.Partitioning().Together("k"))
+			a, b := wholeOf(r, second), wholeOf(r, first)
+			third, err := r.joins(second, first, a, b, table.Semi, table.On("k"))
+			a.Release()
+			b.Release()
+			if err != nil {
+				return err
+			}
+			third.Release()
+		}
+		all, err := right.Replicate(r)
+		if err != nil {
+			return err
+		}
+		defer all.Release()
+		for _, kind := range kinds[:6] {
+			for _, pair := range [][2]*Table{{left, all}, {all, left}, {all, all}} {
+				whole := func(d *Table) *table.Table {
+					if d == all {
+						return wholeRight
+					}
+					return wholeLeft
+				}
+				got, err := r.joins(pair[0], pair[1], whole(pair[0]), whole(pair[1]), kind, table.On("k"))
+				if err != nil {
+					return err
+				}
+				got.Release()
+			}
+		}
+		return nil
+	})
+}
+
+// A key that all rows have does not go to one rank, where the kind allows that.
+func TestJoinSpreadsHeavyKeys(t *testing.T) {
+	const n = 4
+	for _, kind := range []table.Kind{table.Inner, table.Left, table.Right} {
+		each(t, n, func(r *rank) error {
+			var heavy, few []int64
+			for i := range 300 {
+				heavy = append(heavy, int64(map[bool]int{true: 7, false: i}[i%2 == 0]))
+			}
+			for i := range 250 {
+				few = append(few, int64(i*n+r.id()))
+			}
+			if kind == table.Right {
+				heavy, few = few, heavy
+			}
+			a, b := ints(r.backend, "k", heavy), ints(r.backend, "k", few)
+			defer a.Release()
+			defer b.Release()
+			left, err := New(r, r.comm, a)
+			if err != nil {
+				return err
+			}
+			defer left.Release()
+			right, err := New(r, r.comm, b)
+			if err != nil {
+				return err
+			}
+			defer right.Release()
+			got, err := left.Join(r, right, kind, table.On("k"))
+			if err != nil {
+				return err
+			}
+			defer got.Release()
+			require.Less(r.t, balanced(got.Counts()), 1.5, "%s: %v", kind, got.Counts())
+			require.False(r.t, got.Partitioning().Together("k"))
+			return nil
+		})
+	}
+}
+
+func TestJoinRefuses(t *testing.T) {
+	each(t, 2, func(r *rank) error {
+		part, texts := ints(r.backend, "k", []int64{1, 2}), ints(r.backend, "k", []string{"a"})
+		defer part.Release()
+		defer texts.Release()
+		d, err := New(r, r.comm, part)
+		if err != nil {
+			return err
+		}
+		defer d.Release()
+		e, err := New(r, r.comm, texts)
+		if err != nil {
+			return err
+		}
+		defer e.Release()
+		for _, c := range []struct {
+			other *Table
+			on    []table.JoinOption
+			want  string
+		}{
+			{e, []table.JoinOption{table.On("k")}, "cannot match"},
+			{nil, []table.JoinOption{table.On("k")}, "no table given"},
+			{d, []table.JoinOption{table.On("q")}, `"q"`},
+			{d, nil, "0 keys"},
+		} {
+			_, err := d.Join(r, c.other, table.Inner, c.on...)
+			require.ErrorIs(r.t, err, device.ErrMismatch)
+			require.ErrorContains(r.t, err, c.want)
+		}
+		_, err = d.Join(r, d, []table.Kind{table.Inner, table.Left}[r.id()], table.On("k"))
+		require.ErrorContains(r.t, err, "(inner on k = k); rank 1: it calls distributed Join")
+		return nil
+	})
+}
+
+// wholeOf is all rows of a table, on every rank.
+func wholeOf(r *rank, d *Table) *table.Table {
+	o := d.start(r, "test", "")
+	all := o.everywhere(d.Schema(), o.once(d))
+	require.NoError(r.t, o.meet())
+	return all
+}
