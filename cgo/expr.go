@@ -165,6 +165,14 @@ func operation(op string, args []*expr.Expr) (*expr.Expr, error) {
 			return nil, wrong("at least one operand")
 		}
 		return args[0].In(literals(args[1:])...), nil
+	case "like", "substring":
+		if len(args) != 2 && len(args) != 3 {
+			return nil, wrong("two operands or three")
+		}
+		if op == "like" {
+			return args[0].Like(values[1], values[2:]...), nil
+		}
+		return args[0].Substring(values[1], values[2:]...), nil
 	case "case":
 		if len(args) < 3 || len(args)%2 == 0 {
 			return nil, wrong("pairs of condition and value, and one value")

@@ -139,8 +139,12 @@ func (b *binder) typed(e *Expr, args []int) (int, error) {
 			return 0, err
 		}
 		return b.call(op, t, args...), nil
+	case op == OpLike:
+		return b.like(args)
 	case op.isMatch():
 		return b.match(op, args)
+	case op == OpSubstring:
+		return b.substring(args)
 	case op.isIn():
 		return b.in(e, args)
 	case op == OpApply:
@@ -169,6 +173,9 @@ func (b *binder) decoded(i int) int {
 func (b *binder) arithmetic(op Op, args []int) (int, error) {
 	x, y := b.decoded(args[0]), b.decoded(args[1])
 	kop, _ := op.arithmetic()
+	if kop == kernels.Divide {
+		x, y = b.quotient(x, y)
+	}
 	x, y = b.written(x, y)
 	x, y = b.meet(x, y, false)
 	if kernels.NumberTypes.Has(b.typ(x).ID()) && kernels.NumberTypes.Has(b.typ(y).ID()) {
@@ -366,20 +373,6 @@ func (b *binder) in(e *Expr, args []int) (int, error) {
 		}
 	}
 	return b.add(node{kind: KindCall, op: e.op, typ: boolean, args: []int{x}, set: set, null: null}), nil
-}
-
-// match binds a search for a literal in texts.
-func (b *binder) match(op Op, args []int) (int, error) {
-	pattern, ok := b.constant(args[1])
-	if !ok || !pattern.Valid() || !kernels.BinaryTypes.Has(pattern.Type().ID()) {
-		return 0, fmt.Errorf("%w: %s looks for a text literal", device.ErrMismatch, op)
-	}
-	args[0] = b.decoded(args[0])
-	t, err := kernels.MatchType(kernels.MatchOp(op-OpContains), b.typ(args[0]))
-	if err != nil {
-		return 0, err
-	}
-	return b.call(op, t, args...), nil
 }
 
 // mixed binds coalesce, if_else and case: the values get one type.

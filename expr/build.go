@@ -27,6 +27,17 @@ func Lit(v any) *Expr {
 	return e
 }
 
+// Named is a constant that is printed as a name, as one that a query computes before
+// it runs. Its text reads back as a column.
+func Named(name string, v kernels.Scalar) *Expr {
+	e := literal(v)
+	if v.Type() == nil {
+		e.kind, e.err = KindInvalid, fmt.Errorf("%w: a scalar without a type as a literal", errType)
+	}
+	e.name = name
+	return e
+}
+
 func scalarOf(v any) (kernels.Scalar, error) {
 	switch v := v.(type) {
 	case nil:
@@ -103,6 +114,8 @@ func (o opInfo) operands() string {
 		return fmt.Sprintf("at least %d operands", o.min)
 	case o.max == 1:
 		return "1 operand"
+	case o.min != o.max:
+		return fmt.Sprintf("%d to %d operands", o.min, o.max)
 	default:
 		return fmt.Sprintf("%d operands", o.max)
 	}
@@ -117,7 +130,7 @@ func (e *Expr) Sub(v any) *Expr { return call(OpSub, e, of(v)) }
 // Mul is e * v.
 func (e *Expr) Mul(v any) *Expr { return call(OpMul, e, of(v)) }
 
-// Div is e / v; integers are truncated towards zero.
+// Div is e / v; integers are truncated towards zero, with a decimal among the two it is float64.
 func (e *Expr) Div(v any) *Expr { return call(OpDiv, e, of(v)) }
 
 // Mod is e % v, with the sign of e.

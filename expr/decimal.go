@@ -65,6 +65,32 @@ func ownDecimal(v kernels.Scalar) (kernels.Scalar, bool) {
 	return kernels.Decimal(t, decimal128.FromBigInt(n)), true
 }
 
+// quotient makes both sides of a division float64 where one is a decimal and the
+// other a number, as SQL engines do: no scale is right for every quotient.
+func (b *binder) quotient(x, y int) (int, int) {
+	sides := [2]int{x, y}
+	decimal := b.typ(x).ID() == arrow.DECIMAL128 || b.typ(y).ID() == arrow.DECIMAL128
+	for i, side := range sides {
+		v, lit := b.constant(side)
+		switch id := b.typ(side).ID(); {
+		case lit && v.Valid() && id == arrow.STRING:
+			number, err := parseValue(arrow.PrimitiveTypes.Float64, v.Text())
+			if err != nil {
+				return x, y
+			}
+			sides[i] = b.literal(number)
+		case (kernels.NumberTypes | kernels.DecimalTypes | kernels.NullTypes).Has(id):
+			sides[i] = b.widen(side, arrow.PrimitiveTypes.Float64)
+		default:
+			return x, y
+		}
+	}
+	if !decimal {
+		return x, y
+	}
+	return sides[0], sides[1]
+}
+
 func digitsOf(n *big.Int) int32 { return int32(len(new(big.Int).Abs(n).String())) }
 
 // floorAt is the greatest n / 10^to that is not above from / 10^scale, and whether

@@ -62,9 +62,11 @@ const (
 	OpContains // text, literal: both as bytes
 	OpStartsWith
 	OpEndsWith
-	OpIn    // value, literal, literal, …: never null
-	OpAmong // the same as SQL's in: null where the value is null, or where none equals it and null is among them
-	OpApply // the user's function Name of Args: null where one of them is
+	OpLike      // text, pattern, escape: literals; without an escape every % and _ is a wildcard
+	OpSubstring // text, from, length: letters from 1 on; without a length up to the end
+	OpIn        // value, literal, literal, …: never null
+	OpAmong     // the same as SQL's in: null where the value is null, or where none equals it and null is among them
+	OpApply     // the user's function Name of Args: null where one of them is
 	opCount
 )
 
@@ -133,6 +135,7 @@ var ops = [opCount]opInfo{
 
 	OpContains: {"contains", asFunction, levelAtom, 2, 2}, OpStartsWith: {"starts_with", asFunction, levelAtom, 2, 2},
 	OpEndsWith: {"ends_with", asFunction, levelAtom, 2, 2},
+	OpLike:     {"like", asSpecial, levelCompare, 2, 3}, OpSubstring: {"substring", asFunction, levelAtom, 2, 3},
 
 	OpCoalesce: {"coalesce", asFunction, levelAtom, 1, -1}, OpIfElse: {"if_else", asFunction, levelAtom, 3, 3},
 	OpCase: {"case", asSpecial, levelAtom, 3, -1}, OpIn: {"is_in", asFunction, levelAtom, 2, -1},
@@ -151,7 +154,7 @@ func (o Op) isArithmetic() bool { return o >= OpAdd && o <= OpModChecked }
 func (o Op) isCompare() bool    { return o >= OpEq && o <= OpGe }
 func (o Op) isLogic() bool      { return o >= OpAnd && o <= OpAndNot }
 func (o Op) isUnary() bool      { return o >= OpNeg && o <= OpRound }
-func (o Op) isMatch() bool      { return o >= OpContains && o <= OpEndsWith }
+func (o Op) isMatch() bool      { return o >= OpContains && o <= OpLike }
 func (o Op) isIn() bool         { return o == OpIn || o == OpAmong }
 func (o Op) isTemporal() bool   { return o >= OpYear && o <= OpDayOfYear }
 

@@ -76,7 +76,11 @@ func (p *parser) word(t token) (*Expr, error) {
 	if !known {
 		return nil, &ParseError{Pos: t.pos, Expected: "a function" + nearText(t.text, functionNames()), Found: t.raw + "()"}
 	}
-	args, err := p.list()
+	read := p.list
+	if op == OpSubstring {
+		read = p.substring
+	}
+	args, err := read()
 	if err != nil {
 		return nil, err
 	}

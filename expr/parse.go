@@ -13,13 +13,14 @@ import (
 //	delay > 15 and (state = 'WY' or state is null) and hour(at) between 6 and 9
 //
 // From the weakest: or, xor, and, not; comparisons (= == <> != < <= > >=),
-// is [not] null, [not] in (…), [not] between … and …; + -; * / %; unary minus.
+// is [not] null, [not] in (…), [not] between … and …, [not] like 'a%b_' [escape '!'];
+// + -; * / %; unary minus.
 // Words in any case; columns as they are spelt, in "…" or `…` where they are
 // no plain words; texts in '…' with ” for a quote within; true, false, null;
 // typed values such as date '2024-02-29', timestamp '2024-02-29 12:00:00',
 // int8 '5'; case when … then … else … end; cast(x as float64); functions: abs,
 // sign, sqrt, exp, ln, floor, ceil, trunc, round, year, month, day, hour, minute,
-// second, day_of_week, day_of_year, contains, starts_with, ends_with, coalesce,
+// second, day_of_week, day_of_year, contains, starts_with, ends_with, substring(x, from, length) and substring(x from 2 for 3), coalesce,
 // fill_null, if_else, is_in, is_null, is_not_null, is_nan, and_not, add_checked and its like. "as name" may end it.
 //
 // The tree equals that of the builder. Errors are *ParseError or say the place.
@@ -146,7 +147,7 @@ func (p *parser) binary(level int) (*Expr, error) {
 			if right, err = p.binary(ops[op].level + 1); err == nil {
 				left, err = p.placed(call(op, left, right), t.pos)
 			}
-		case level <= levelCompare && (t.text == "is" || t.text == "in" || t.text == "between" || t.text == "not"):
+		case level <= levelCompare && (t.text == "is" || t.text == "in" || t.text == "between" || t.text == "like" || t.text == "not"):
 			left, err = p.test(left)
 		default:
 			return left, nil
@@ -185,7 +186,7 @@ func (p *parser) prefix(level int) (*Expr, error) {
 // signed is what a sign stands before.
 func (p *parser) signed() (*Expr, error) { return p.binary(levelSign) }
 
-// test is what follows an operand: is [not] null, [not] in, [not] between.
+// test is what follows an operand: is [not] null, [not] in, [not] between, [not] like.
 func (p *parser) test(e *Expr) (*Expr, error) {
 	pos := p.peek().pos
 	if p.accept("is") {
@@ -205,8 +206,10 @@ func (p *parser) test(e *Expr) (*Expr, error) {
 		e, err = p.in(e, pos)
 	case p.accept("between"):
 		e, err = p.between(e, pos)
+	case p.accept("like"):
+		e, err = p.like(e, pos)
 	default:
-		return nil, p.expected("'in' or 'between' after 'not'")
+		return nil, p.expected("'in', 'between' or 'like' after 'not'")
 	}
 	if err == nil && negate {
 		return p.placed(e.Not(), pos)
@@ -242,6 +245,48 @@ func (p *parser) between(e *Expr, pos Pos) (*Expr, error) {
 	return p.placed(both, pos)
 }
 
+func (p *parser) like(e *Expr, pos Pos) (*Expr, error) {
+	args := []*Expr{e}
+	for more := true; more; more = len(args) == 2 && p.accept("escape") {
+		a, err := p.binary(levelCompare + 1)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, a)
+	}
+	return p.placed(call(OpLike, args...), pos)
+}
+
+// substring is what follows the parenthesis of substring(x from 2 for 3); it is a
+// call as any other where commas stand between.
+func (p *parser) substring() ([]*Expr, error) {
+	e, err := p.binary(levelOr)
+	if err != nil {
+		return nil, err
+	}
+	args := []*Expr{e}
+	if !p.is("from") {
+		if p.accept(")") {
+			return args, nil
+		}
+		if err := p.need(",", " or 'from'"); err != nil {
+			return nil, err
+		}
+		rest, err := p.list()
+		return append(args, rest...), err
+	}
+	for _, word := range []string{"from", "for"} {
+		if !p.accept(word) {
+			break
+		}
+		if e, err = p.binary(levelOr); err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+	}
+	return args, p.need(")", "")
+}
+
 // list is operands up to and with the closing parenthesis; it may be empty.
 func (p *parser) list() ([]*Expr, error) {
 	var all []*Expr
@@ -272,7 +317,7 @@ func literal(v kernels.Scalar) *Expr { return &Expr{kind: KindLiteral, value: v}
 var functions = func() map[string]Op {
 	m := map[string]Op{
 		"is_null": OpIsNull, "is_not_null": OpIsNotNull, "isnan": OpIsNaN, "ceiling": OpCeil, "log": OpLn,
-		"fill_null": OpCoalesce, "ifelse": OpIfElse, "dayofweek": OpDayOfWeek, "dayofyear": OpDayOfYear,
+		"fill_null": OpCoalesce, "substr": OpSubstring, "ifelse": OpIfElse, "dayofweek": OpDayOfWeek, "dayofyear": OpDayOfYear,
 	}
 	for op, info := range ops {
 		if info.shape == asFunction {

@@ -45,6 +45,10 @@ func (e *Expr) print(b *strings.Builder, need int) {
 	case KindColumn:
 		b.WriteString(quoteName(e.name))
 	case KindLiteral:
+		if e.name != "" {
+			b.WriteString(quoteName(e.name))
+			return
+		}
 		b.WriteString(literalText(e.value))
 	case KindCast:
 		b.WriteString("cast(")
@@ -85,6 +89,12 @@ func (e *Expr) printCall(b *strings.Builder) {
 		e.args[0].print(b, levelCompare+1)
 		b.WriteString(" in (")
 		printList(b, e.args[1:])
+	case e.op == OpLike:
+		e.args[0].print(b, levelCompare+1)
+		for i, word := range []string{" like ", " escape "}[:len(e.args)-1] {
+			b.WriteString(word)
+			e.args[i+1].print(b, levelCompare+1)
+		}
 	case info.shape == asInfix:
 		left := info.level
 		if e.op.isCompare() {

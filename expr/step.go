@@ -30,6 +30,8 @@ func (e *evaluation) step(ctx context.Context, i int, rows int64, args []kernels
 		return k.Temporal(ctx, s, kernels.TemporalField(op-OpYear), args[0].(*memory.Column))
 	}
 	switch op {
+	case OpSubstring:
+		return k.Substring(ctx, s, args[0].(*memory.Column), args[1].(kernels.Scalar).Int64(), args[2].(kernels.Scalar).Int64())
 	case OpNot:
 		return k.Not(ctx, s, args[0].(*memory.Column))
 	case OpIsNull, OpIsNotNull, OpIsNaN:

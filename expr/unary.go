@@ -30,15 +30,6 @@ func (e *Expr) Trunc() *Expr { return call(OpTrunc, e) }
 // Round rounds to the nearest whole number, halves away from zero.
 func (e *Expr) Round() *Expr { return call(OpRound, e) }
 
-// Contains is whether a text has the pattern, a literal, in it: as bytes.
-func (e *Expr) Contains(pattern any) *Expr { return call(OpContains, e, of(pattern)) }
-
-// StartsWith is whether a text begins with the pattern.
-func (e *Expr) StartsWith(pattern any) *Expr { return call(OpStartsWith, e, of(pattern)) }
-
-// EndsWith is whether a text ends with the pattern.
-func (e *Expr) EndsWith(pattern any) *Expr { return call(OpEndsWith, e, of(pattern)) }
-
 // Year is the year of a date or timestamp, as are the others int64, in UTC or
 // in the timestamp's own zone.
 func (e *Expr) Year() *Expr { return call(OpYear, e) }

@@ -16,19 +16,28 @@ const (
 	Contains MatchOp = iota
 	StartsWith
 	EndsWith
+	Like // the whole text is as a pattern of SQL's LIKE says, see ParseLike
 )
 
+// LikeEscape is the letter before a %, a _ or itself that takes their meaning from
+// them in patterns of Like, as Match has them.
+const LikeEscape = `\`
+
 // String is the name as SQL has it.
-func (op MatchOp) String() string { return symbol(int(op), "contains", "starts_with", "ends_with") }
+func (op MatchOp) String() string {
+	return symbol(int(op), "contains", "starts_with", "ends_with", "like")
+}
 
 // MatchFunc tells for each text of c, of BinaryTypes, whether it contains a
 // pattern, or starts or ends with it: as bytes, with no regard to case or to
-// where characters begin. Null where c is.
+// where characters begin. Like reads the pattern by ParseLike with LikeEscape; its
+// letters are Unicode code points, in a column of bytes single bytes. Null where c is.
 type MatchFunc func(ctx context.Context, s device.Stream, op MatchOp, c *memory.Column, pattern string) (*memory.Column, error)
 
 // Match checks its arguments and runs the set's Match: a bool column, null where
-// c is null. Other types than BinaryTypes, another op than the three and a
-// backend without the kernel are an ErrUnsupported.
+// c is null. Other types than BinaryTypes, an unknown op and a backend without the
+// kernel are an ErrUnsupported; a pattern of Like that ParseLike refuses, or that
+// is no UTF-8 while c has texts, is an ErrMismatch.
 func (b *Backend) Match(ctx context.Context, s device.Stream, op MatchOp, c *memory.Column, pattern string) (mask *memory.Column, err error) {
 	const call = "match"
 	defer b.guard(call, &err)
@@ -41,12 +50,17 @@ func (b *Backend) Match(ctx context.Context, s device.Stream, op MatchOp, c *mem
 	if err := b.admit(ctx, s, call, b.Set.Match != nil, BinaryTypes, c); err != nil {
 		return nil, err
 	}
+	if op == Like {
+		if err := CheckLike(c.Type(), pattern); err != nil {
+			return nil, err
+		}
+	}
 	return b.Set.Match(ctx, s, op, c, pattern)
 }
 
 // MatchType is bool, or an ErrUnsupported where t is no type of texts or bytes.
 func MatchType(op MatchOp, t arrow.DataType) (arrow.DataType, error) {
-	if op < Contains || op > EndsWith || !BinaryTypes.Has(t.ID()) {
+	if op < Contains || op > Like || !BinaryTypes.Has(t.ID()) {
 		return nil, unsupported("%s of %s", op, t)
 	}
 	return arrow.FixedWidthTypes.Boolean, nil

@@ -38,6 +38,7 @@ type Set struct {
 	Partition Entry[PartitionFunc]
 
 	Match       MatchFunc       // a pattern in texts; nil where texts are not searched
+	Substring   SubstringFunc   // a part of texts; nil where there is no such kernel
 	FilterWhere FilterWhereFunc // a condition and filters in one pass; nil where they are several
 	GatherRows  GatherRowsFunc  // rows of columns as a matrix; nil where there is no such kernel
 

@@ -13,18 +13,31 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// match tells whether texts contain a pattern, or start or end with it.
+// match tells whether texts contain a pattern, start or end with it, or are like it.
 func (l *loops) match(ctx context.Context, s device.Stream, op kernels.MatchOp, c *memory.Column, pattern string) (*memory.Column, error) {
 	o := newOut(s, arrow.FixedWidthTypes.Boolean, c.Len())
-	err := o.nullsOf(c)
+	var like *likePattern
+	var err error
+	if op == kernels.Like {
+		like, err = likeOf(c.Type(), pattern)
+	}
+	if err == nil {
+		err = o.nullsOf(c)
+	}
 	if err == nil {
 		err = o.bits()
 	}
 	if err == nil {
 		var f func(context.Context, span) error
-		if memory.LayoutOf(c.Type()) == memory.LayoutBinary {
+		narrow := memory.LayoutOf(c.Type()) == memory.LayoutBinary
+		switch {
+		case like != nil && narrow:
+			f = likeMatcher[int32](l, o.bitmap(1), c, like)
+		case like != nil:
+			f = likeMatcher[int64](l, o.bitmap(1), c, like)
+		case narrow:
 			f = matcher[int32](l, op, o.bitmap(1), c, []byte(pattern))
-		} else {
+		default:
 			f = matcher[int64](l, op, o.bitmap(1), c, []byte(pattern))
 		}
 		err = parallel(ctx, c.Len(), func(_ int, m span) error { return f(ctx, m) })

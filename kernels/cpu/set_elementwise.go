@@ -21,6 +21,7 @@ func (l *loops) elementwise(s *kernels.Set) {
 	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: l.ifElse, Types: kernels.KeyTypes}
 	s.Hash = kernels.Entry[kernels.HashFunc]{Func: l.hashColumns, Types: kernels.KeyTypes}
 	s.Match = l.match
+	s.Substring = substring
 	s.Apply = kernels.Entry[kernels.ApplyFunc]{Func: apply, Types: kernels.FunctionTypes}
 	s.Evaluate = kernels.Entry[kernels.EvaluateFunc]{Func: l.evaluate, Types: kernels.ProgramTypes}
 }

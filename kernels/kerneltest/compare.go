@@ -40,6 +40,8 @@ func compareKernel(s *Suite) {
 	compareGolden(s)
 	compareRefuses(s)
 	match(s)
+	like(s)
+	substring(s)
 }
 
 func compareGolden(s *Suite) {

@@ -17,6 +17,7 @@ func addElementwise(s *kernels.Set) {
 	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: logic, Types: kernels.BoolTypes}
 	s.Not = kernels.Entry[kernels.NotFunc]{Func: not, Types: kernels.BoolTypes}
 	s.Match = match
+	s.Substring = substring
 	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: isNull, Types: kernels.AllTypes}
 	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: fillNull, Types: kernels.KeyTypes}
 	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: ifElse, Types: kernels.KeyTypes}

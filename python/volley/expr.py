@@ -203,6 +203,15 @@ class Expr(Handle):
         """Whether a text ends with the pattern."""
         return self._with("ends_with", pattern)
 
+    def like(self, pattern: str, escape: str | None = None) -> Expr:
+        """Whether the whole text is as SQL's pattern says: ``%`` stands for any number of letters, also for none, ``_`` for one. The
+        letter behind an escape stands for itself; without an escape there is none. Letters are Unicode code points, case matters."""
+        return self._with("like", pattern) if escape is None else self._with("like", pattern, escape)
+
+    def substring(self, start: int, length: int | None = None) -> Expr:
+        """The letters of a text from number start on, the first being 1: so many of them, or all. Letters are Unicode code points."""
+        return self._with("substring", start) if length is None else self._with("substring", start, length)
+
     def cast(self, dtype: str | type) -> Expr:
         """Converts to a type, by its name ("int8", "timestamp[us, tz=UTC]", "decimal(10, 2)") or one of Python's."""
         name = dtype if isinstance(dtype, str) else _TYPES.get(dtype) if isinstance(dtype, type) else None
