@@ -589,6 +589,13 @@ int32_t volley_query_with_columns(const volley_query* query, const char* const* 
   return go_volley_query_with_columns((uintptr_t)query, (char* *)names, (uintptr_t*)values, n, (uintptr_t*)out);
 }
 
+int32_t volley_query_with_scalar(const volley_query* query, const char* name, const volley_query* other, volley_query** out) {
+  if (vly_forked) return vly_fork_error("volley_query_with_scalar");
+  if (!out) return vly_null_error("volley_query_with_scalar", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_query_with_scalar((uintptr_t)query, (char*)name, (uintptr_t)other, (uintptr_t*)out);
+}
+
 int32_t volley_query_rename_columns(const volley_query* query, const char* const* from, const char* const* to, int64_t n, volley_query** out) {
   if (vly_forked) return vly_fork_error("volley_query_rename_columns");
   if (!out) return vly_null_error("volley_query_rename_columns", "out");

@@ -235,6 +235,9 @@ func go_volley_join(d C.uintptr_t, left, right *C.uintptr_t, n C.int64_t, kind *
 		if err != nil {
 			return nil, err
 		}
+		if *(*uintptr)(unsafe.Pointer(&given.where)) != 0 {
+			return nil, mismatch("options.where is for joins of queries: columns have no names")
+		}
 		leftOnly := how == table.Semi || how == table.Anti
 		if how == table.Cross || outRight == nil && !leftOnly {
 			return nil, mismatch("a join of kind %s wants keys, and out_right unless it is semi or anti", how)

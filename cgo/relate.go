@@ -40,6 +40,21 @@ func go_volley_query_join(left, right C.uintptr_t, kind *C.char, leftKeys, right
 	})
 }
 
+//export go_volley_query_with_scalar
+func go_volley_query_with_scalar(h C.uintptr_t, name *C.char, other C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return call("volley_query_with_scalar", func() error {
+		return with("query", h, func(p *plan) error {
+			return with("other", other, func(o *plan) error {
+				n, err := text("name", name)
+				if err != nil {
+					return err
+				}
+				return givePlan(out, p.q.WithScalar(n, o.q), p, o)
+			})
+		})
+	})
+}
+
 func joinOptions(leftKeys, rightKeys **C.char, n C.int64_t, o *C.volley_join_options) ([]table.JoinOption, error) {
 	left, err := texts("left_keys", leftKeys, n)
 	if err != nil {
@@ -69,6 +84,13 @@ func joinOptions(leftKeys, rightKeys **C.char, n C.int64_t, o *C.volley_join_opt
 			return nil, err
 		}
 		all = append(all, table.Suffix(s))
+	}
+	if where := unsafe.Pointer(&given.where); *(*uintptr)(where) != 0 {
+		o, err := exprIn("options.where", where)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, table.Where(o.e))
 	}
 	return all, nil
 }

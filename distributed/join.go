@@ -49,6 +49,9 @@ func joinText(kind table.Kind, s table.JoinSpec) string {
 	if s.Suffix != "_right" {
 		text += fmt.Sprintf(", suffix %q", s.Suffix)
 	}
+	if s.Where != nil {
+		text += ", where " + s.Where.String()
+	}
 	return text
 }
 

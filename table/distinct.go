@@ -39,6 +39,12 @@ func (n *distinctNode) schema() *arrow.Schema { return n.out }
 func (n *distinctNode) inputs() []node        { return []node{n.in} }
 func (n *distinctNode) text() string          { return "distinct on [" + strings.Join(n.on, ", ") + "]" }
 
+func (n *distinctNode) withInputs(in []node) node {
+	out := *n
+	out.in = in[0]
+	return &out
+}
+
 // push lets pass what reads only the columns that decide: they are the same in
 // all rows of which one is kept.
 func (n *distinctNode) push(conds []*expr.Expr) node {

@@ -79,6 +79,7 @@ func (n *editNode) check(schema *arrow.Schema, have []string) error {
 func (n *editNode) schema() *arrow.Schema             { return nil }
 func (n *editNode) inputs() []node                    { return []node{n.in} }
 func (n *editNode) text() string                      { return "select" }
+func (n *editNode) withInputs([]node) node            { return n }
 func (n *editNode) push([]*expr.Expr) node            { return n }
 func (n *editNode) prune(names) node                  { return n }
 func (n *editNode) compile(*runner) (operator, error) { return n.in.compile(nil) }

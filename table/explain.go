@@ -3,19 +3,27 @@ package table
 import (
 	"context"
 	"strings"
+
+	"github.com/volley-go/volley/kernels"
 )
 
 // Explain is the plan as it would run, after optimisation: a line for each
 // operator, its inputs indented below it, with the columns and conditions that
-// sources are given.
+// sources are given. The plans of scalars come after it, in the order in which they are
+// run; in the conditions their names stand for the values.
 func (q *Query) Explain(ctx context.Context) (string, error) {
-	n, err := q.resolved(ctx)
+	var scalars strings.Builder
+	n, err := q.resolved(ctx, func(s *scalarNode) (kernels.Scalar, error) {
+		scalars.WriteString("scalar " + s.name + "\n")
+		explain(&scalars, optimise(&limitNode{in: s.one, n: 2}), 1)
+		return unknownScalar(s)
+	})
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	explain(&b, n, 0)
-	return b.String(), nil
+	return b.String() + scalars.String(), nil
 }
 
 func explain(b *strings.Builder, n node, depth int) {

@@ -39,6 +39,12 @@ func (n *filterNode) schema() *arrow.Schema { return n.out }
 func (n *filterNode) inputs() []node        { return []node{n.in} }
 func (n *filterNode) text() string          { return "filter " + n.predicate.String() }
 
+func (n *filterNode) withInputs(in []node) node {
+	out := *n
+	out.in = in[0]
+	return &out
+}
+
 // push lets conditions pass, its own among them. Those that may fail on a row
 // stay, and the conditions after them, so that each sees only rows that those
 // before it let through.

@@ -77,6 +77,12 @@ func (n *groupNode) text() string {
 	return s.String()
 }
 
+func (n *groupNode) withInputs(in []node) node {
+	out := *n
+	out.in = in[0]
+	return &out
+}
+
 // push lets pass what reads only keys: it is the same for all rows of a group.
 func (n *groupNode) push(conds []*expr.Expr) node {
 	below, above := through(conds, n.keys)

@@ -17,6 +17,8 @@ type joinNode struct {
 	joinOptions
 	keyTypes []arrow.DataType // what both sides of each key are cast to
 	streams  bool             // few rows are needed, and left ones after these are not asked for
+	scope    []joinOutput     // the columns that where reads
+	scoped   *arrow.Schema    // of these
 	outputs  []joinOutput
 	out      *arrow.Schema
 }
@@ -49,6 +51,17 @@ func (n *joinNode) resolve(ctx context.Context) (node, error) {
 	if err := out.name(); err != nil {
 		return nil, wrapError("join", err)
 	}
+	if out.where == nil {
+		return out, nil
+	}
+	if err := out.resolveWhere(); err != nil {
+		return nil, wrapError("join", err)
+	}
+	if n.kind == Inner { // pairs that do not meet it are rows that a filter takes away
+		cond := out.where
+		out.where, out.scope, out.scoped = nil, nil, nil
+		return &filterNode{in: out, predicate: cond, out: out.out}, nil
+	}
 	return out, nil
 }
 
@@ -74,10 +87,16 @@ func keyType(left, right *arrow.Schema, k keyPair) (arrow.DataType, error) {
 	return t, nil
 }
 
-// name finds the columns of the result: those of the left side, then those of
-// the right side, but of keys of one name only one.
+// name finds the columns of the result.
 func (n *joinNode) name() error {
-	var fields []arrow.Field
+	outputs, fields, err := n.joined(n.kind)
+	n.outputs, n.out = outputs, arrow.NewSchema(fields, nil)
+	return err
+}
+
+// joined are the columns of a kind of join of both sides: those of the left side,
+// then those of the right side, but of keys of one name only one.
+func (n *joinNode) joined(kind Kind) (outputs []joinOutput, fields []arrow.Field, err error) {
 	taken := names{}
 	shared := map[string]int{}
 	for i, k := range n.keys {
@@ -87,19 +106,19 @@ func (n *joinNode) name() error {
 	}
 	add := func(o joinOutput, f arrow.Field) {
 		taken[o.name] = true
-		n.outputs = append(n.outputs, o)
+		outputs = append(outputs, o)
 		fields = append(fields, arrow.Field{Name: o.name, Type: f.Type, Nullable: true, Metadata: f.Metadata})
 	}
 	for _, f := range n.left.schema().Fields() {
 		o := joinOutput{name: f.Name, left: f.Name}
-		if k, ok := shared[f.Name]; ok && (n.kind == Right || n.kind == Full) {
+		if k, ok := shared[f.Name]; ok && (kind == Right || kind == Full) {
 			o.right, o.key = f.Name, k
 			f.Type = n.keyTypes[k]
 		}
 		add(o, f)
 	}
 	for _, f := range n.right.schema().Fields() {
-		if _, ok := shared[f.Name]; ok || n.kind.leftOnly() {
+		if _, ok := shared[f.Name]; ok || kind.leftOnly() {
 			continue
 		}
 		o := joinOutput{name: f.Name, right: f.Name}
@@ -107,16 +126,21 @@ func (n *joinNode) name() error {
 			o.name += n.suffix
 		}
 		if taken[o.name] {
-			return fmt.Errorf("%w: two columns would be named %q: give another suffix than %q", errMismatch, o.name, n.suffix)
+			return nil, nil, fmt.Errorf("%w: two columns would be named %q: give another suffix than %q", errMismatch, o.name, n.suffix)
 		}
 		add(o, f)
 	}
-	n.out = arrow.NewSchema(fields, nil)
-	return nil
+	return outputs, fields, nil
 }
 
 func (n *joinNode) schema() *arrow.Schema { return n.out }
 func (n *joinNode) inputs() []node        { return []node{n.left, n.right} }
+
+func (n *joinNode) withInputs(in []node) node {
+	out := *n
+	out.left, out.right = in[0], in[1]
+	return &out
+}
 
 func (n *joinNode) text() string {
 	s := n.kind.String() + " join"
@@ -126,6 +150,9 @@ func (n *joinNode) text() string {
 			sep = " and "
 		}
 		s += sep + expr.Col(k.left).Eq(expr.Col(k.right)).String()
+	}
+	if n.where != nil {
+		s += " where " + n.where.String()
 	}
 	return s + " columns [" + strings.Join(fieldNames(n.out), ", ") + "]"
 }
@@ -157,9 +184,9 @@ func (n *joinNode) push(conds []*expr.Expr) node {
 	for i, c := range toRight {
 		toRight[i] = expr.Rewrite(c, func(name string) *expr.Expr { return rightName[name] })
 	}
-	out := *n
-	out.left, out.right = n.left.push(toLeft), n.right.push(toRight)
-	return keep(&out, above)
+	out, ownLeft, ownRight := n.pushWhere()
+	out.left, out.right = n.left.push(append(toLeft, ownLeft...)), n.right.push(append(toRight, ownRight...))
+	return keep(out, above)
 }
 
 func (n *joinNode) prune(need names) node {
@@ -168,6 +195,13 @@ func (n *joinNode) prune(need names) node {
 	left, right := names{}, names{}
 	for _, k := range n.keys {
 		left[k.left], right[k.right] = true, true
+	}
+	for _, o := range n.scope {
+		if o.left != "" {
+			left[o.left] = true
+		} else {
+			right[o.right] = true
+		}
 	}
 	for _, o := range n.outputs {
 		if !need[o.name] {
@@ -194,6 +228,11 @@ func (n *joinNode) compile(r *runner) (operator, error) {
 	}
 	if o.rightKeys, err = n.bindKeys(n.right.schema(), func(k keyPair) string { return k.right }); err != nil {
 		return nil, err
+	}
+	if n.where != nil {
+		if o.where, err = n.where.Bind(n.scoped); err != nil {
+			return nil, err
+		}
 	}
 	if o.left, err = n.left.compile(r); err != nil {
 		return nil, err

@@ -1,5 +1,7 @@
 package table
 
+import "github.com/volley-go/volley/expr"
+
 // JoinOption says what a join matches on and how.
 type JoinOption func(*joinOptions)
 
@@ -8,6 +10,8 @@ type joinOptions struct {
 	suffix     string
 	nullsEqual bool
 	anyOrder   bool
+	where      *expr.Expr
+	whereErr   error
 }
 
 type keyPair struct{ left, right string }
@@ -45,6 +49,7 @@ type JoinSpec struct {
 	Suffix      string
 	NullsEqual  bool
 	AnyOrder    bool
+	Where       *expr.Expr // nil for no condition
 }
 
 // SpecOf reads options.
@@ -53,9 +58,37 @@ func SpecOf(options ...JoinOption) JoinSpec {
 	for _, f := range options {
 		f(&o)
 	}
-	s := JoinSpec{Suffix: o.suffix, NullsEqual: o.nullsEqual, AnyOrder: o.anyOrder}
+	s := JoinSpec{Suffix: o.suffix, NullsEqual: o.nullsEqual, AnyOrder: o.anyOrder, Where: o.where}
 	for _, k := range o.keys {
 		s.Left, s.Right = append(s.Left, k.left), append(s.Right, k.right)
 	}
 	return s
+}
+
+// Where is a condition that pairs of equal keys must meet to match, an *expr.Expr of
+// bool or its text: "l_suppkey <> l_suppkey_right". A null is no match. It goes with
+// inner, left, semi and anti joins. Columns have the names of the result; those of the right
+// side have them too in semi and anti joins, as an inner join would name them. Given several
+// times, all must be true.
+//
+// SQL's EXISTS (… where a = b and condition) and IN are semi joins, NOT EXISTS is an anti join. NOT IN is
+// an anti join only where no key is null: with a null on the right SQL's NOT IN is true of no row, and no kind
+// of join here says that.
+func Where(cond any) JoinOption {
+	return func(o *joinOptions) {
+		e, err := condition(cond)
+		if err == nil {
+			err = e.Err()
+		}
+		switch {
+		case err != nil:
+			if o.whereErr == nil {
+				o.whereErr = err
+			}
+		case o.where == nil:
+			o.where = e
+		default:
+			o.where = o.where.And(e)
+		}
+	}
 }

@@ -32,6 +32,8 @@ type joinOp struct {
 	node                *joinNode
 	left, right         operator
 	leftKeys, rightKeys *expr.Bound
+	where               *expr.Bound    // over the columns of the node's scope
+	ready               *expr.Prepared // of where, with the first pairs
 
 	build *Batch           // the right side
 	keys  []*memory.Column // its keys
@@ -50,6 +52,7 @@ type joinOp struct {
 func (o *joinOp) close() {
 	o.left.close()
 	o.right.close()
+	o.ready.Release()
 	o.build.Release()
 	o.batch.Release()
 	releaseColumns(o.keys)
@@ -186,10 +189,12 @@ func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
 		return nil, err
 	}
 	kind := o.node.kind.kernel()
-	switch o.node.kind { // right rows without a match come at the end, once
-	case Right:
+	switch {
+	case o.where != nil: // which rows have a match is known after it
 		kind = kernels.InnerJoin
-	case Full:
+	case o.node.kind == Right: // right rows without a match come at the end, once
+		kind = kernels.InnerJoin
+	case o.node.kind == Full:
 		kind = kernels.LeftJoin
 	}
 	options := kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder}
@@ -202,6 +207,14 @@ func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
 		return nil, err
 	}
 	defer pairs.Release()
+	if o.where != nil {
+		kept, err := o.matched(ctx, b, pairs)
+		if err != nil {
+			return nil, err
+		}
+		defer kept.Release()
+		return o.gather(ctx, b, kept)
+	}
 	if o.seen != nil {
 		right, err := o.r.backend.OnHost(ctx, o.r.stream, pairs.Right)
 		if err != nil {

@@ -59,3 +59,6 @@ func (k Kind) kernel() kernels.JoinKind { return kernels.JoinKind(k) }
 
 // leftOnly reports whether the result has no columns of the right side.
 func (k Kind) leftOnly() bool { return k == Semi || k == Anti }
+
+// takesWhere reports whether the join can have a condition beside its keys.
+func (k Kind) takesWhere() bool { return k == Inner || k == Left || k.leftOnly() }

@@ -34,6 +34,12 @@ func (n *limitNode) text() string {
 	return fmt.Sprintf("limit %d", n.n)
 }
 
+func (n *limitNode) withInputs(in []node) node {
+	out := *n
+	out.in = in[0]
+	return &out
+}
+
 // push stops conditions: which rows are the first depends on them.
 func (n *limitNode) push(conds []*expr.Expr) node {
 	return keep(&limitNode{in: n.in.push(nil), offset: n.offset, n: n.n}, conds)
@@ -125,7 +131,14 @@ func alike(n node, want *arrow.Schema) (node, error) {
 
 func (n *unionNode) schema() *arrow.Schema { return n.ins[0].schema() }
 func (n *unionNode) inputs() []node        { return n.ins }
-func (n *unionNode) text() string          { return "union" }
+
+func (n *unionNode) withInputs(in []node) node {
+	out := *n
+	out.ins = in
+	return &out
+}
+
+func (n *unionNode) text() string { return "union" }
 
 func (n *unionNode) push(conds []*expr.Expr) node {
 	out := &unionNode{}

@@ -73,10 +73,11 @@ func reads(e *expr.Expr, set names) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(n string) bool { return !set[n] })
 }
 
-// through rewrites conditions over named columns to what these are below.
+// through rewrites conditions over named columns to what these are below: columns, at
+// least one in each condition, and constants.
 func through(conds []*expr.Expr, items []named) (below, above []*expr.Expr) {
 	from := map[string]*expr.Expr{}
-	plain := names{}
+	plain, constant := names{}, names{}
 	for _, it := range items {
 		e := it.e
 		for e.Kind() == expr.KindAlias {
@@ -85,8 +86,11 @@ func through(conds []*expr.Expr, items []named) (below, above []*expr.Expr) {
 		if e.Kind() == expr.KindColumn {
 			from[it.name], plain[it.name] = e, true
 		}
+		if e.Kind() == expr.KindLiteral {
+			from[it.name], plain[it.name], constant[it.name] = e, true, true
+		}
 	}
-	below, above = split(conds, func(c *expr.Expr) bool { return reads(c, plain) })
+	below, above = split(conds, func(c *expr.Expr) bool { return reads(c, plain) && !reads(c, constant) })
 	for i, c := range below {
 		below[i] = expr.Rewrite(c, func(name string) *expr.Expr { return from[name] })
 	}
@@ -95,49 +99,23 @@ func through(conds []*expr.Expr, items []named) (below, above []*expr.Expr) {
 
 // fuse turns a limit of a sort into a top-k, and hands limits to sources.
 func fuse(n node) node {
-	switch n := n.(type) {
-	case *limitNode:
+	if n, ok := n.(*limitNode); ok {
 		out := *n
 		out.in = fuse(limited(n.in, n.offset+min(n.n, math.MaxInt64-n.offset)))
 		if s, ok := out.in.(*sortNode); ok && n.offset == 0 && s.limit >= 0 && s.limit <= n.n {
 			return s
 		}
 		return &out
-	case *filterNode:
-		out := *n
-		out.in = fuse(n.in)
-		return &out
-	case *projectNode:
-		out := *n
-		out.in = fuse(n.in)
-		return &out
-	case *groupNode:
-		out := *n
-		out.in = fuse(n.in)
-		return &out
-	case *sortNode:
-		out := *n
-		out.in = fuse(n.in)
-		return &out
-	case *distinctNode:
-		out := *n
-		out.in = fuse(n.in)
-		return &out
-	case *joinNode:
-		out := *n
-		out.left, out.right = fuse(n.left), fuse(n.right)
-		return &out
-	case *widenNode:
-		return &widenNode{fuse(n.in)}
-	case *unionNode:
-		out := *n
-		out.ins = nil
-		for _, in := range n.ins {
-			out.ins = append(out.ins, fuse(in))
-		}
-		return &out
 	}
-	return n
+	ins := n.inputs()
+	if len(ins) == 0 {
+		return n
+	}
+	fused := make([]node, len(ins))
+	for i, in := range ins {
+		fused[i] = fuse(in)
+	}
+	return n.withInputs(fused)
 }
 
 // limited tells n that only its first rows are needed.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
 )
 
 // node is one operator of a plan. A chain makes nodes; resolve gives copies
@@ -18,6 +19,8 @@ type node interface {
 	schema() *arrow.Schema
 	// inputs are the nodes below.
 	inputs() []node
+	// withInputs is the resolved node with others below it, of the same schemas.
+	withInputs(in []node) node
 	// text is the node's line in Explain.
 	text() string
 	// push moves conditions that rows must meet below the node, or keeps them
@@ -119,12 +122,16 @@ func schemaOf(in *arrow.Schema, items []named) (*arrow.Schema, error) {
 	return out, uniqueNames(out)
 }
 
-// plan is the resolved and optimised plan of a query.
-func (q *Query) resolved(ctx context.Context) (node, error) {
+// resolved is the resolved and optimised plan of a query, with the values of its
+// scalars.
+func (q *Query) resolved(ctx context.Context, valueOf func(*scalarNode) (kernels.Scalar, error)) (node, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
 	n, err := q.plan.resolve(ctx)
+	if err == nil {
+		n, err = settle(n, valueOf)
+	}
 	if err != nil {
 		return nil, err
 	}

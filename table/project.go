@@ -30,6 +30,12 @@ func (n *projectNode) schema() *arrow.Schema { return n.out }
 func (n *projectNode) inputs() []node        { return []node{n.in} }
 func (n *projectNode) text() string          { return "select " + listText(n.items) }
 
+func (n *projectNode) withInputs(in []node) node {
+	out := *n
+	out.in = in[0]
+	return &out
+}
+
 // push lets pass what reads only columns that this node hands on as they are.
 func (n *projectNode) push(conds []*expr.Expr) node {
 	below, above := through(conds, n.items)

@@ -149,6 +149,14 @@ func (q *Query) WithColumns(items ...any) *Query {
 	return q.then(&editNode{in: q.plan, add: list}, nil)
 }
 
+// WithScalar adds a column of that name, or replaces it, which has in every row the
+// one value of another query or table: of one column and at most one row. Without a row it is null; two
+// rows are an error. The other is run before anything of q, and conditions with the column
+// are pushed down as those with a constant are. A dictionary's value is of its plain type.
+func (q *Query) WithScalar(name string, other Relation) *Query {
+	return q.with(other, func(one node) node { return &scalarNode{in: q.plan, one: one, name: name} })
+}
+
 // Rename gives a column another name.
 func (q *Query) Rename(from, to string) *Query { return q.RenameColumns(map[string]string{from: to}) }
 
@@ -176,6 +184,12 @@ func (q *Query) Join(other Relation, kind Kind, options ...JoinOption) *Query {
 	}
 	if (len(o.keys) == 0) != (kind == Cross) {
 		return q.then(nil, fmt.Errorf("%w: a %s join on %d keys: all kinds but cross need keys, cross takes none", device.ErrMismatch, kind, len(o.keys)))
+	}
+	if o.whereErr != nil {
+		return q.then(nil, fmt.Errorf("join: where: %w", o.whereErr))
+	}
+	if o.where != nil && !kind.takesWhere() {
+		return q.then(nil, fmt.Errorf("%w: a %s join with Where: inner, left, semi and anti joins take a condition; of a cross join a Filter does the same", device.ErrUnsupported, kind))
 	}
 	return q.with(other, func(right node) node {
 		return &joinNode{left: q.plan, right: right, kind: kind, joinOptions: o}

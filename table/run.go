@@ -85,22 +85,29 @@ func releaseSoon(batches []*Batch) {
 // with the stream on which it is still being made. All work is done when run
 // returns.
 func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool, error), schema **arrow.Schema) (err error) {
-	plan, err := q.resolved(ctx)
-	if err != nil {
-		return err
-	}
-	if q.backend == nil {
+	if q.err == nil && q.backend == nil {
+		if _, err := q.plan.resolve(ctx); err != nil {
+			return err
+		}
 		return fmt.Errorf("%w: the query says no backend: call On", device.ErrMismatch)
 	}
-	if schema != nil {
-		*schema = plan.schema()
+	if q.err != nil {
+		return q.err
 	}
 	stream, err := q.backend.NewStream()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
-	op, err := plan.compile(&runner{backend: q.backend, stream: stream})
+	r := &runner{backend: q.backend, stream: stream}
+	plan, err := q.resolved(ctx, func(s *scalarNode) (kernels.Scalar, error) { return r.scalar(ctx, s) })
+	if err != nil {
+		return err
+	}
+	if schema != nil {
+		*schema = plan.schema()
+	}
+	op, err := plan.compile(r)
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,9 @@ func (n *scanNode) resolve(ctx context.Context) (node, error) {
 	return &scanNode{source: n.source, out: schema, all: true}, nil
 }
 
-func (n *scanNode) schema() *arrow.Schema { return n.out }
-func (n *scanNode) inputs() []node        { return nil }
+func (n *scanNode) schema() *arrow.Schema  { return n.out }
+func (n *scanNode) inputs() []node         { return nil }
+func (n *scanNode) withInputs([]node) node { return n }
 
 func (n *scanNode) text() string {
 	s := "scan " + n.source.Name()
@@ -152,6 +153,7 @@ func (n *tableNode) resolve(context.Context) (node, error) {
 
 func (n *tableNode) schema() *arrow.Schema        { return n.out }
 func (n *tableNode) inputs() []node               { return nil }
+func (n *tableNode) withInputs([]node) node       { return n }
 func (n *tableNode) push(conds []*expr.Expr) node { return keep(n, conds) }
 
 func (n *tableNode) text() string {

@@ -53,6 +53,12 @@ func (n *sortNode) exprs() []*expr.Expr {
 	return all
 }
 
+func (n *sortNode) withInputs(in []node) node {
+	out := *n
+	out.in = in[0]
+	return &out
+}
+
 func (n *sortNode) push(conds []*expr.Expr) node {
 	out := *n
 	if n.limit >= 0 {

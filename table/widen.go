@@ -30,6 +30,7 @@ func (n *widenNode) resolve(ctx context.Context) (node, error) {
 func (n *widenNode) schema() *arrow.Schema        { return wide(n.in.schema()) }
 func (n *widenNode) inputs() []node               { return []node{n.in} }
 func (n *widenNode) text() string                 { return "widen the indices of dictionaries" }
+func (n *widenNode) withInputs(in []node) node    { return &widenNode{in[0]} }
 func (n *widenNode) push(conds []*expr.Expr) node { return widened(n.in.push(conds)) }
 func (n *widenNode) prune(need names) node        { return widened(n.in.prune(need)) }
 func (n *widenNode) compile(r *runner) (operator, error) {

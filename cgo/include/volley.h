@@ -162,6 +162,8 @@ typedef struct volley_join_options {
   int64_t nulls_equal;  /* null matches null */
   int64_t any_order;    /* rows in whatever order is fastest */
   const char* suffix;   /* of right columns whose name is taken; NULL is "_right" */
+  /* What pairs of equal keys must meet besides, or NULL: a condition over columns as an inner join names them. Of queries, for inner, left, semi, anti. */
+  const volley_expr* where;
 } volley_join_options;
 
 typedef struct volley_group_options {
@@ -366,7 +368,8 @@ VOLLEY_API int32_t volley_expr_parse(const char* text, volley_expr** out);
 /*
  * An operation by its name: add sub mul div mod (and add_checked and its like), eq ne lt le gt ge, and or xor and_not not, is_null is_not_null
  * is_nan, neg abs sign sqrt exp ln floor ceil trunc round, year month day hour minute second day_of_week day_of_year, coalesce fill_null if_else
- * between in, contains starts_with ends_with (of a text and a literal); case takes condition, value, condition, value, …, otherwise.
+ * between in, contains starts_with ends_with (of a text and a literal), like (text, pattern, and if wanted the escape), substring (text, from letter,
+ * and if wanted how many letters); case takes condition, value, condition, value, …, otherwise.
  */
 VOLLEY_API int32_t volley_expr_call(const char* op, const volley_expr* const* args, int64_t count, volley_expr** out);
 /* Whether the value is among those of columns in host memory: the operation in, for many values. A null is where one of them is null. */
@@ -441,9 +444,13 @@ VOLLEY_API int32_t volley_query_rename(const volley_query* query, const char* fr
 /* Further columns, or others in place of those of their names; all values see the query's columns as they are. names, or one of them, may be NULL: that
    value has its alias or text as its name. */
 VOLLEY_API int32_t volley_query_with_columns(const volley_query* query, const char* const* names, const volley_expr* const* values, int64_t n, volley_query** out);
+/* A further column, or one in place of that of its name, with the one value of another query in every row: a null where it has no row; two rows are
+   an error. */
+VOLLEY_API int32_t volley_query_with_scalar(const volley_query* query, const char* name, const volley_query* other, volley_query** out);
 /* Other names for columns, all at once, so that two can be swapped. */
 VOLLEY_API int32_t volley_query_rename_columns(const volley_query* query, const char* const* from, const char* const* to, int64_t n, volley_query** out);
-/* Joins: kind is inner, left, right, full, semi, anti or cross; count pairs of keys, names of columns. */
+/* Joins: kind is inner, left, right, full, semi, anti or cross; count pairs of keys, names of columns. SQL's EXISTS and IN are semi joins, NOT EXISTS
+   is an anti join; NOT IN is one only where no key is null. */
 VOLLEY_API int32_t volley_query_join(const volley_query* left, const volley_query* right, const char* kind, const char* const* left_keys,
                                      const char* const* right_keys, int64_t count, const volley_join_options* options, volley_query** out);
 /* A row for each group of equal keys: the keys, then the aggregates. Without keys there is one row. */

@@ -210,6 +210,7 @@ struct join_options {
   std::string suffix = "_right"; // of right columns whose name is taken
   bool nulls_equal = false;      // null matches null
   bool any_order = false;        // rows in whatever order is fastest
+  std::string where;             // what pairs must meet besides, as SQL writes it; inner, left, semi, anti
 };
 
 // How CSV is read.
@@ -254,6 +255,10 @@ class query : public detail::handle<volley_query, volley_query_free> {
     auto f = detail::pointers(from), t = detail::pointers(to);
     return make([&](volley_query** q) { return volley_query_rename_columns(get(), f.data(), t.data(), static_cast<int64_t>(f.size()), q); });
   }
+  /* The one value of another query in every row; null where it has no row. */
+  query with_scalar(const std::string& name, const query& other) const {
+    return make([&](volley_query** q) { return volley_query_with_scalar(get(), name.c_str(), other.get(), q); });
+  }
   query drop(const std::vector<std::string>& names) const {
     auto list = detail::pointers(names);
     return make([&](volley_query** q) { return volley_query_drop(get(), list.data(), static_cast<int64_t>(list.size()), q); });
@@ -269,6 +274,8 @@ class query : public detail::handle<volley_query, volley_query_free> {
     how.nulls_equal = options.nulls_equal;
     how.any_order = options.any_order;
     how.suffix = options.suffix.c_str();
+    std::vector<expr> where;
+    if (!options.where.empty()) how.where = where.emplace_back(options.where).get();
     auto l = detail::pointers(left_keys), r = detail::pointers(right_keys);
     if (l.size() != r.size()) throw std::invalid_argument("as many keys on the left as on the right");
     return make([&](volley_query** q) {

@@ -774,6 +774,15 @@ static int32_t call_volley_query_with_columns(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_query_with_scalar[] = {{"query", WRONG_HANDLE, 6}, {"name", WRONG_TEXT, 0}, {"other", WRONG_HANDLE, 6}, {"out", WRONG_OUT, 6}};
+static int32_t call_volley_query_with_scalar(const int* w) {
+  volley_query* p3 = 0;
+  int32_t status = volley_query_with_scalar((void*)wrong_handle(6, w[0]), wrong_text("name", w[1]), (void*)wrong_handle(6, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_query_free(p3);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_query_rename_columns[] = {{"query", WRONG_HANDLE, 6}, {"from", WRONG_TEXTS, 0}, {"to", WRONG_TEXTS, 0}, {"n", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 6}};
 static int32_t call_volley_query_rename_columns(const int* w) {
   volley_query* p4 = 0;
@@ -1747,6 +1756,7 @@ const wrong_call wrong_calls[] = {
     {"volley_query_drop", 4, parameters_volley_query_drop, call_volley_query_drop},
     {"volley_query_rename", 4, parameters_volley_query_rename, call_volley_query_rename},
     {"volley_query_with_columns", 5, parameters_volley_query_with_columns, call_volley_query_with_columns},
+    {"volley_query_with_scalar", 4, parameters_volley_query_with_scalar, call_volley_query_with_scalar},
     {"volley_query_rename_columns", 5, parameters_volley_query_rename_columns, call_volley_query_rename_columns},
     {"volley_query_join", 8, parameters_volley_query_join, call_volley_query_join},
     {"volley_query_group_by", 7, parameters_volley_query_group_by, call_volley_query_group_by},

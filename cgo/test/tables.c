@@ -139,6 +139,44 @@ static void test_operators(volley_query* all) {
   t = collect(q);
   table_values(t, "name_2", "utf8", 6);
   OK(volley_table_free(t));
+  {
+    volley_join_options where = {sizeof where, 0, 0, "_2", parsed("name = 'b' and name_2 = 'b'")};
+    volley_query* least;
+    OK(volley_query_join(all, all, "semi", keys, keys, 1, &where, &q));
+    CHECK(rows_of(collect(q)) == 1);
+    OK(volley_query_join(all, all, "anti", keys, keys, 1, &where, &q));
+    CHECK(rows_of(collect(q)) == 3);
+    FAILS(VOLLEY_UNSUPPORTED, "Where", volley_query_join(all, all, "right", keys, keys, 1, &where, &q));
+    where.where = (const volley_expr*)(uintptr_t)12345;
+    FAILS(VOLLEY_MISMATCH, "options.where", volley_query_join(all, all, "semi", keys, keys, 1, &where, &q));
+    OK(volley_query_group_by(all, NULL, 0, aggregates + 1, 1, NULL, &least));
+    OK(volley_query_with_scalar(all, "sum", least, &q));
+    t = collect(q);
+    CHECK(((const int64_t*)table_values(t, "sum", "int64", 4))[3] == 100);
+    OK(volley_table_free(t));
+    OK(volley_query_with_scalar(all, "two", least, &next));
+    OK(volley_query_free(least));
+    OK(volley_query_free(next));
+    items[0] = column("key");
+    OK(volley_query_select(all, items, 1, &least));
+    OK(volley_query_with_scalar(all, "key", least, &q));
+    OK(volley_query_free(least));
+    FAILS(VOLLEY_VALUE, "scalar \"key\": ", volley_query_collect(q, NULL, &t));
+    OK(volley_query_free(q));
+    {
+      volley_expr* pattern;
+      volley_expr* like;
+      const volley_expr* args[2];
+      OK(volley_expr_text("%b%", &pattern));
+      args[0] = column("name");
+      args[1] = pattern;
+      OK(volley_expr_call("like", args, 2, &like));
+      OK(volley_query_filter(all, like, &q));
+      OK(volley_expr_free(pattern));
+      OK(volley_expr_free(like));
+      CHECK(rows_of(collect(q)) == 1);
+    }
+  }
   FAILS(VOLLEY_MISMATCH, "sideways", volley_query_join(all, all, "sideways", keys, keys, 1, NULL, &q));
   OK(volley_query_describe(all, NULL, &t));
   CHECK(rows_of(t) > 3);

@@ -70,7 +70,7 @@ func Example_queries() {
 	}
 	fmt.Print(plan)
 
-	// docs/guide/queries.md, line 140
+	// docs/guide/queries.md, line 142
 	_, err = flights.Query().Filter("dely > 15").Collect(ctx)
 	fmt.Println(errors.Is(err, device.ErrMismatch), err)
 

@@ -20,7 +20,7 @@ OPERATORS = ("add", "radd", "sub", "mul", "truediv", "mod", "eq", "ne", "lt", "l
 GOOD: dict[str, Any] = {
     "name": "a", "column": "a", "key": "a", "names": ["a"], "by": "a", "on": "a", "n": 1, "k": 1, "offset": 0, "length": 1, "i": 0, "device": "cpu", "source": "no such file.csv",
     "path": "made.arrow", "dtype": "int64", "mapping": {"a": "z"}, "value": 1, "values": [1], "lower": 1, "upper": 2, "pattern": "x", "o": 1, "condition": vo.col("a") > 1,
-    "text": "a > 1", "op": "sum", "epoch": 0, "data": np.ones(2), "x": np.ones(2), "ranks": [0], "out": np.zeros(2), "root": 0, "to": 0, "rank": 0, "color": 0, "types": ["int64", "int64"], "body": None,
+    "text": "a > 1", "op": "sum", "epoch": 0, "data": np.ones(2), "x": np.ones(2), "ranks": [0], "out": np.zeros(2), "root": 0, "to": 0, "start": 1, "escape": "!", "where": "a > 1", "rank": 0, "color": 0, "types": ["int64", "int64"], "body": None,
     "batch_size": 1, "state": None, "function": lambda t: t, "tables": [vo.Table({"a": [1]})], "frame": {"a": [1]}, "right": vo.Table({"a": [1]}), "other": vo.Table({"a": [1]}), "convert": lambda t: t.capsule(), "take": len, "rows": 1, "bounds": [1],
 }  # fmt: skip
 # What a call takes of these is its own; what it does not take is an error of it.

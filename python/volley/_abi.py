@@ -109,6 +109,7 @@ class volley_join_options(Checked):
         ("nulls_equal", c_int64),
         ("any_order", c_int64),
         ("suffix", c_char_p),
+        ("where", c_void_p),
     ]
 
 
@@ -448,6 +449,7 @@ def declare(library: CDLL) -> None:
     library.volley_query_drop.argtypes, library.volley_query_drop.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
     library.volley_query_rename.argtypes, library.volley_query_rename.restype = [c_void_p, c_char_p, c_char_p, c_void_p], c_int32
     library.volley_query_with_columns.argtypes, library.volley_query_with_columns.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_query_with_scalar.argtypes, library.volley_query_with_scalar.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
     library.volley_query_rename_columns.argtypes, library.volley_query_rename_columns.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p], c_int32
     library.volley_query_join.argtypes, library.volley_query_join.restype = [c_void_p, c_void_p, c_char_p, c_void_p, c_void_p, c_int64, POINTER(volley_join_options), c_void_p], c_int32
     library.volley_query_group_by.argtypes, library.volley_query_group_by.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_int64, POINTER(volley_group_options), c_void_p], c_int32

@@ -92,6 +92,19 @@ class Query(Handle):
         """``with_columns`` by pandas' name."""
         return self.with_columns(**named)
 
+    def with_scalar(self, **named: Query | Table) -> Query:
+        """With further columns, or others in place of those of their names: each has the one value of another query or table, which has one
+        column, in every row. Without a row it is null; two rows are an error. Conditions with it are pushed down as with a constant.
+
+        >>> t = Table({"a": [1, 2, 3]})
+        >>> t.lazy().with_scalar(mean=t.agg(col("a").mean())).filter("a > mean").collect().to_pydict()
+        {'a': [3], 'mean': [2.0]}
+        """
+        q = self.union()
+        for name, other in named.items():
+            q = Query(make("volley_query_with_scalar", q, encode(name), query_of(other)))
+        return q
+
     def drop(self, *columns: str | Iterable[str]) -> Query:
         """Without these columns.
 
@@ -110,9 +123,19 @@ class Query(Handle):
         return Query(make("volley_query_rename_columns", self, texts(list(mapping)), texts(list(mapping.values())), len(mapping)))
 
     def join(self, other: Query | Table, on: str | Sequence[str] | None = None, how: str = "inner", *, left_on: str | Sequence[str] | None = None,
-             right_on: str | Sequence[str] | None = None, suffix: str = "_right", nulls_equal: bool = False, maintain_order: bool = True) -> Query:  # fmt: skip
+             right_on: str | Sequence[str] | None = None, suffix: str = "_right", nulls_equal: bool = False, maintain_order: bool = True,
+             where: Expr | str | None = None) -> Query:  # fmt: skip
         """Matches rows with those of another. how is inner, left, right, full (or outer), semi, anti or cross. Null keys match nothing, unless
-        nulls_equal; rows come in left order and then right order, unless maintain_order is false."""
+        nulls_equal; rows come in left order and then right order, unless maintain_order is false.
+
+        where is a condition that pairs of equal keys must meet to match, of inner, left, semi and anti joins: null is no match. It names columns
+        as the result does; those of the right side too in semi and anti joins, as an inner join would name them. SQL's EXISTS and IN are semi
+        joins, NOT EXISTS is an anti join; NOT IN is one only where no key is null, and for others there is no join.
+
+        >>> t = Table({"k": [1, 1, 2], "s": ["a", "b", "c"]})
+        >>> t.join(t, on="k", how="semi", where="s <> s_right").to_pydict()
+        {'k': [1, 1], 's': ['a', 'b']}
+        """
         if on is not None and (left_on is not None or right_on is not None):
             raise ValueError(say("on, or left_on and right_on, not both"))
         left = _names(on if on is not None else left_on)
@@ -120,6 +143,9 @@ class Query(Handle):
         if len(left) != len(right):
             raise ValueError(say(f"{len(left)} keys on the left, {len(right)} on the right"))
         o = _abi.volley_join_options(ctypes.sizeof(_abi.volley_join_options), nulls_equal, not maintain_order, encode(suffix))
+        if where is not None:
+            condition = sql(where) if isinstance(where, str) else lit(where)
+            o.where = condition._handle
         there = query_of(other)
         return Query(make("volley_query_join", self, there, encode(how), texts(left), texts(right), len(left), byref(o)))
 

@@ -264,6 +264,10 @@ class Table(Handle):
         """See Query.join."""
         return self.lazy().join(other, on, how, **more).collect()
 
+    def with_scalar(self, **named: Table | Query) -> Table:
+        """See Query.with_scalar."""
+        return self.lazy().with_scalar(**named).collect()
+
     def merge(self, right: Table | Query, how: str = "inner", on: str | Sequence[str] | None = None, **more: Any) -> Table:
         """See Query.merge."""
         return self.join(right, on, how, **more)
