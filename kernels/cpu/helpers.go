@@ -31,9 +31,9 @@ func lingering(found func() bool) bool {
 	}
 }
 
-// gang is who is at a loop besides its caller. One that comes when the caller is
+// crew is who is at a loop besides its caller. One that comes when the caller is
 // through is sent away, and so is never waited for.
-type gang struct {
+type crew struct {
 	state atomic.Int64 // how many have begun and not ended, and the bits below
 	woken sync.WaitGroup
 	looks bool // the caller and the helpers look before they sleep
@@ -45,13 +45,13 @@ const (
 	present = through - 1
 )
 
-func (g *gang) begin(looks bool) {
+func (g *crew) begin(looks bool) {
 	g.looks = looks
 	g.woken.Add(1)
 }
 
 // enter tells whether there is still something to do.
-func (g *gang) enter() bool {
+func (g *crew) enter() bool {
 	for {
 		v := g.state.Load()
 		if v&through != 0 {
@@ -65,7 +65,7 @@ func (g *gang) enter() bool {
 
 // leave tells whether the helper may look for another loop: not where the caller
 // sleeps, which goes on in the place of the helper that ends.
-func (g *gang) leave() (look bool) {
+func (g *crew) leave() (look bool) {
 	v := g.state.Add(-1)
 	if v&asleep != 0 && v&present == 0 {
 		g.woken.Done()
@@ -74,7 +74,7 @@ func (g *gang) leave() (look bool) {
 }
 
 // wait waits until all that have entered have left.
-func (g *gang) wait() {
+func (g *crew) wait() {
 	v := g.state.Or(through)
 	if v&present == 0 || g.looks && lingering(func() bool { return g.state.Load()&present == 0 }) {
 		return
@@ -86,7 +86,7 @@ func (g *gang) wait() {
 
 // job is a helper's part of a loop.
 type job struct {
-	of *gang
+	of *crew
 	do func()
 }
 

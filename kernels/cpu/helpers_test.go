@@ -71,7 +71,7 @@ func TestHelperLooksForTheNext(t *testing.T) {
 		default:
 		}
 	}
-	var g gang
+	var g crew
 	g.begin(true)
 	var ran atomic.Bool
 	j := &job{&g, func() { ran.Store(true) }}
@@ -94,7 +94,7 @@ func TestHelperLooksForTheNext(t *testing.T) {
 // A helper that comes when the caller is through does nothing and is not waited
 // for.
 func TestLateHelperIsSentAway(t *testing.T) {
-	var g gang
+	var g crew
 	g.begin(true)
 	g.wait()
 	if (&job{&g, func() { t.Error("it ran") }}).run() {
@@ -105,7 +105,7 @@ func TestLateHelperIsSentAway(t *testing.T) {
 // A caller sleeps until a helper that takes long has left, which then ends.
 func TestCallerSleeps(t *testing.T) {
 	for _, looks := range []bool{false, true} {
-		var g gang
+		var g crew
 		g.begin(looks)
 		for range 2 {
 			if !g.enter() {

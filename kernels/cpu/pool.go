@@ -116,7 +116,7 @@ func each(ctx context.Context, n, workers int, d dealer, looks bool, f func(work
 			}
 		}
 	}
-	var others gang
+	var others crew
 	others.begin(looks)
 	for w := 1; w < min(workers, n); w++ {
 		help(&job{&others, func() { work(w) }})
