@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -79,10 +78,11 @@ type ended struct {
 
 // launch runs the ranks to their ends.
 func launch(ctx context.Context, o launchOptions, args, environment []string, stdout, stderr io.Writer) error {
-	port, err := freePort()
+	port, letGo, err := holdPort()
 	if err != nil {
-		return err
+		return fmt.Errorf("a port for the ranks to meet at: %w", err)
 	}
+	defer letGo()
 	signals, stop := forwarded()
 	defer stop()
 	defer staysOnThread()()
@@ -208,13 +208,4 @@ func rankVariables(rank, size, port int, run string) []string {
 		"GROUP_RANK=0", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + strconv.Itoa(port),
 		"VOLLEY_RUN_ID=" + run, "VOLLEY_ADDRESS=", "VOLLEY_PORT=", "TORCHELASTIC_USE_AGENT_STORE=",
 	}
-}
-
-// freePort is a port of the loopback device that nobody listened on just now.
-func freePort() (int, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return ln.Addr().(*net.TCPAddr).Port, ln.Close()
 }
