@@ -82,7 +82,7 @@ func joinWorld(ctx context.Context, getenv func(string) string, o Options) (tran
 	if err != nil {
 		return nil, err
 	}
-	ends, err := o.meetAs(ctx, "Init", "world", w.Rank, w.Size, 0, func() {}, func(ctx context.Context) (transport.Endpoint, error) { return joinAs(ctx, w, getenv) })
+	ends, err := joinAsOne(ctx, w, o, func(ctx context.Context) (transport.Endpoint, error) { return joinAs(ctx, w, getenv) })
 	if err != nil {
 		go done() // a launcher may keep who has given up, and the caller is told now
 		return nil, err
@@ -91,6 +91,27 @@ func joinWorld(ctx context.Context, getenv func(string) string, o Options) (tran
 		return nil, errors.Join(err, ends.Close())
 	}
 	return ends, nil
+}
+
+func joinAsOne(ctx context.Context, w rendezvous.World, o Options, join func(ctx context.Context) (transport.Endpoint, error)) (transport.Endpoint, error) {
+	return o.meetAs(ctx, "Init", "world", w.Rank, w.Size, 0, func() {}, join)
+}
+
+// Join is Init for a program that knows its rank and where the ranks meet. The secret, of at least 16 random bytes, is as VOLLEY_SECRET_FILE's;
+// nil is none. What carries the messages is what Init would take, by the environment's other variables.
+func Join(ctx context.Context, w rendezvous.World, known []byte, options Options) (*Comm, error) {
+	const call = "collective.Join"
+	ctx, cancel := options.bounded(ctx)
+	defer cancel()
+	ends, err := joinAsOne(ctx, w, options, func(ctx context.Context) (transport.Endpoint, error) { return joinKnowing(ctx, w, known, os.Getenv) })
+	if err != nil {
+		return nil, &device.Error{Call: call, Kind: device.ErrUnavailable, Cause: err}
+	}
+	c, err := New(ends, options)
+	if err != nil {
+		return nil, errors.Join(err, ends.Close())
+	}
+	return c, nil
 }
 
 // joinAs is joinWorld for who knows who it is.
@@ -107,6 +128,11 @@ func joinAs(ctx context.Context, w rendezvous.World, getenv func(string) string)
 			return nil, fmt.Errorf("%s: %s has %d bytes, at least %d random ones are needed", secretVariable, path, len(known), secret.Least)
 		}
 	}
+	return joinKnowing(ctx, w, known, getenv)
+}
+
+// joinKnowing is joinAs for who knows the secret.
+func joinKnowing(ctx context.Context, w rendezvous.World, known []byte, getenv func(string) string) (transport.Endpoint, error) {
 	carrier := getenv(transportVariable)
 	switch carrier {
 	case "", "shm", "tcp":

@@ -35,7 +35,7 @@ type reception struct {
 
 // host0 listens as rank 0 until all have come.
 func host0(ctx context.Context, w World, address string, g *secret.Guard, card []byte) (*Table, error) {
-	ln, err := listen(ctx, address)
+	ln, err := door(ctx, w, address)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, absent(ctx, others(w.Size), err.Error())
@@ -67,6 +67,30 @@ func host0(ctx context.Context, w World, address string, g *secret.Guard, card [
 	}
 	return table, nil
 }
+
+// door is what rank 0 listens with.
+func door(ctx context.Context, w World, address string) (net.Listener, error) {
+	if w.Listener == nil {
+		return listen(ctx, address)
+	}
+	lent, ok := w.Listener.(interface {
+		net.Listener
+		SetDeadline(t time.Time) error
+	})
+	if !ok {
+		return nil, fmt.Errorf("a %T cannot be lent: it has no deadline", w.Listener)
+	}
+	return &borrowed{lent, lent.SetDeadline}, lent.SetDeadline(time.Time{})
+}
+
+// borrowed is a listener that stays open. Who comes between two meetings waits for the next.
+type borrowed struct {
+	net.Listener
+	deadline func(t time.Time) error
+}
+
+// Close ends a wait.
+func (b *borrowed) Close() error { return b.deadline(time.Unix(1, 0)) }
 
 // listen opens the meeting's port: on the loopback device alone where the address is
 // on that, else on all, since a host may know itself by another address than the

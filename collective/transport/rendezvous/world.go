@@ -25,6 +25,10 @@ type World struct {
 	Address              string // tcp://host:port, file://path, mpi://, pmix:// or pmi://; empty where Size is 1
 	ID                   string // what the launcher calls this run: all ranks have the same, other runs another; may be empty
 
+	// Listener, where there is one, is what rank 0 listens with for a meeting at tcp://, in place of opening the address's port; the caller's,
+	// and open for the next meeting when one has ended.
+	Listener net.Listener
+
 	client *pmix.Client // of Discover, where a PMIx server says who is who
 	pmi    *pmiClient   // of Discover, where the ranks meet through a PMI server
 }
