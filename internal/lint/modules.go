@@ -16,7 +16,7 @@ type Module struct {
 // reason for each row.
 var Modules = []Module{
 	{Path: "github.com/apache/arrow-go/v18", In: []string{"memory", "device/...", "kernels/...", "expr", "flow/...", "table/...",
-		"collective/columns", "collective/ondevice", "distributed", "dataloader", "interop/...", "cgo", "bench/...", "cmd/volley", "examples/...", ".", "internal/guard"},
+		"collective/columns", "collective/ondevice", "distributed", "gang", "dataloader", "interop/...", "cgo", "bench/...", "cmd/volley", "examples/...", ".", "internal/guard"},
 		Tests: []string{"collective/faultinject", "internal/guide"}}, // columns under faults
 	{Path: "github.com/apache/arrow/go/v15", In: []string{"interop/arrow15"}},
 	{Path: "golang.org/x/sys", In: []string{"memory", "device/...", "collective/transport/...", "dataloader/order", "internal/crc32c", "internal/dl",

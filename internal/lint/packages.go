@@ -102,6 +102,7 @@ var Packages = []Package{
 	{Path: "collective/tune", May: []string{"device", "kernels", "kernels/cpu", "collective/algorithm", "collective/transport", "collective/transport/...", "collective", "collective/simulate"}},
 	{Path: "distributed", May: join(tables, []string{"collective", "collective/agree", "collective/columns"}),
 		Tests: join(theCPU, []string{"collective/...", "collective/transport/..."})},
+	{Path: "gang", May: join(tables, theCPU, []string{"internal/processors", "collective", "collective/transport", "collective/transport/..."}), Tests: []string{"collective/columns"}},
 	{Path: "dataloader/order", May: []string{"device"}},
 	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/float16", "internal/processors", "internal/rowcopy", "dataloader/order"}), Tests: theCPU},
 
@@ -119,7 +120,7 @@ var Packages = []Package{
 
 // everythingButBench is what a program may use: all packages that are part of the library.
 var everythingButBench = join(tables, theCPU, []string{
-	".", "collective", "collective/...", "distributed", "dataloader", "dataloader/order", "interop/arrow15", "interop/gonum",
+	".", "collective", "collective/...", "distributed", "gang", "dataloader", "dataloader/order", "interop/arrow15", "interop/gonum",
 })
 
 func join(lists ...[]string) []string {
