@@ -24,6 +24,8 @@ type again struct {
 	header          transport.Call
 	fold            foldFunc
 	width           int64
+	unheard         bool   // see there
+	kind            kind   // of the call, for kinds
 	given, received []byte // only while it runs
 	// When it is brief not each time is taken: see clock.
 	took    time.Duration
@@ -85,6 +87,7 @@ func (a *again) learn(c *Comm, r *request, t *task) {
 		return
 	}
 	a.program, a.header, a.fold, a.width = c.latest, c.mover.header.Call, t.fold, t.width
+	a.unheard, a.kind = unheard(&a.header), kindOf(&a.header)
 }
 
 func (a *again) op() algorithm.Op { return a.what }
@@ -94,5 +97,9 @@ func (a *again) run(c *Comm) error {
 	in, out := a.given, a.received
 	a.given, a.received = nil, nil
 	c.now.calls.put(c.seq, &a.header)
-	return c.execute(a.program, in, out, a.width, a.fold, a.header)
+	err := c.execute(a.program, in, out, a.width, a.fold, a.header)
+	if err == nil && a.unheard && !c.kinds.repeats(a.kind) {
+		err = c.confirm(&a.header)
+	}
+	return err
 }

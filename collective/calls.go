@@ -85,19 +85,28 @@ func (w *watch) differing(seq uint64) *Fault {
 	if !ok {
 		return nil
 	}
-	ranks, in := []int{self}, map[called]int{own: 1}
+	untyped := own.call().Type == 0 // of a rank that has no vector
+	for r := range w.calls {
+		untyped = untyped || r != self && w.calls[r][seq%recent][2] == seq && w.calls[r][seq%recent].call().Type == 0
+	}
+	ranks, in := []int{self}, map[called]int{}
 	other := -1
 	of := func(r int) called {
-		if r == self {
-			return own
+		c := own
+		if r != self {
+			c = w.calls[r][seq%recent]
 		}
-		return w.calls[r][seq%recent]
+		if untyped {
+			c[0] &^= 0xff00ff00 // type and algorithm
+		}
+		return c
 	}
+	in[of(self)]++
 	for r := range w.calls {
 		if c := of(r); r != self && c[2] == seq {
 			ranks = append(ranks, r)
 			in[c]++
-			if other < 0 && c != own {
+			if other < 0 && c != of(self) {
 				other = r
 			}
 		}
@@ -111,14 +120,14 @@ func (w *watch) differing(seq uint64) *Fault {
 			blamed = append(blamed, r)
 		}
 	}
-	theirs, mine := of(other).call(), own.call()
+	theirs, mine := w.calls[other][seq%recent].call(), own.call()
 	return &Fault{Cause: Mismatch, Ranks: blamed, Text: fmt.Sprintf("%s meets %s", describeCall(other, seq, &theirs)+")", describeCall(self, seq, &mine)+")")}
 }
 
 // describeCall names a call for people, up to its closing bracket.
 func describeCall(rank int, seq uint64, call *transport.Call) string {
 	text := fmt.Sprintf("%s #%d of rank %d (%d", opName(algorithm.Op(call.Op)), seq, rank, call.Count)
-	if call.Type != 0 || call.Algorithm != confirming {
+	if call.Type != 0 {
 		text += " " + Type(call.Type).String()
 	}
 	if call.Reduce != 0 {

@@ -50,7 +50,7 @@ type Comm struct {
 	shape       shape // of latest
 	latest      *program
 	again       again
-	confirmed   map[kind]bool
+	kinds       kinds
 	watching    watching
 	pairs       [2][]atomic.Uint64 // messages of Send and of Recv, by peer; also read by the watch
 	tally       tally
@@ -134,7 +134,7 @@ func newComm(ends transport.Endpoint, options Options, name string, since time.T
 	if e, ok := ends.(transport.Eager); ok {
 		c.eager = int64(e.Eager())
 	}
-	c.programs, c.confirmed = map[shape]*program{}, map[kind]bool{}
+	c.programs, c.kinds.next = map[shape]*program{}, map[[2]kind]kind{}
 	c.named = map[string]int{}
 	c.turns.init()
 	enter(c)

@@ -105,16 +105,18 @@ func mutual(r *algorithm.Round, size int) bool {
 }
 
 // perform runs a schedule.
-func (c *Comm) perform(t *task) error {
+func (c *Comm) perform(t *task) (transport.Call, error) {
 	p := c.program(t)
 	call := transport.Call{Count: t.call.Count, Root: int32(t.call.Root), Op: uint8(t.call.Op), Type: uint8(t.typ), Reduce: t.reduce.code, Algorithm: p.number}
 	if p.merges && !isUser(call.Reduce) {
 		call.Algorithm = merging
 	}
-	if !t.untyped {
-		c.now.calls.put(c.seq, &call)
+	told := call
+	if t.untyped {
+		told.Type, told.Algorithm = 0, 0 // it chose for itself, and the others need not
 	}
-	return c.execute(p, t.in, t.out, t.width, t.fold, call)
+	c.now.calls.put(c.seq, &told)
+	return call, c.execute(p, t.in, t.out, t.width, t.fold, call)
 }
 
 // execute runs a program.
