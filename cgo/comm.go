@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/agree"
 	"github.com/volley-go/volley/device"
 )
 
@@ -32,12 +33,13 @@ func (o *commObject) leave() {
 	_ = o.c.Close()
 }
 
-// named is an error with this rank's number. A Fault has its own, those to blame.
+// named is an error with this rank's number. A Fault has its own, those to blame, and so has an error that all ranks get.
 func (o *commObject) named(err error) error { return onRank(o.c, err) }
 
 func onRank(c *collective.Comm, err error) error {
 	var fault *collective.Fault
-	if err == nil || errors.As(err, &fault) {
+	var agreed *agree.Error
+	if err == nil || errors.As(err, &fault) || errors.As(err, &agreed) {
 		return err
 	}
 	return fmt.Errorf("rank %d: %w", c.Rank(), err)

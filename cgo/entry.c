@@ -1207,6 +1207,139 @@ int32_t volley_comm_use_nccl(const volley_comm* comm, const volley_device* devic
   return go_volley_comm_use_nccl((uintptr_t)comm, (uintptr_t)device, (uintptr_t)token);
 }
 
+int32_t volley_distributed_new(const volley_comm* comm, const volley_table* table, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_new");
+  if (!out) return vly_null_error("volley_distributed_new", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_new((uintptr_t)comm, (uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_scatter(const volley_comm* comm, const volley_device* device, const volley_table* table, int64_t root, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_scatter");
+  if (!out) return vly_null_error("volley_distributed_scatter", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_scatter((uintptr_t)comm, (uintptr_t)device, (uintptr_t)table, root, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_broadcast(const volley_comm* comm, const volley_device* device, const volley_table* table, int64_t root, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_broadcast");
+  if (!out) return vly_null_error("volley_distributed_broadcast", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_broadcast((uintptr_t)comm, (uintptr_t)device, (uintptr_t)table, root, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_local(const volley_distributed* table, volley_table** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_local");
+  if (!out) return vly_null_error("volley_distributed_local", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_local((uintptr_t)table, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_rows(const volley_distributed* table, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_rows");
+  if (!out) return vly_null_error("volley_distributed_rows", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_rows((uintptr_t)table, out);
+}
+
+int32_t volley_distributed_counts(const volley_distributed* table, int64_t* counts, int64_t capacity, int64_t* out_ranks) {
+  if (vly_forked) return vly_fork_error("volley_distributed_counts");
+  if (!out_ranks) return vly_null_error("volley_distributed_counts", "out_ranks");
+  memset(out_ranks, 0, sizeof *out_ranks);
+  return go_volley_distributed_counts((uintptr_t)table, counts, capacity, out_ranks);
+}
+
+int32_t volley_distributed_partitioning(const volley_distributed* table, char** out_scheme, int64_t* out_keys) {
+  if (vly_forked) return vly_fork_error("volley_distributed_partitioning");
+  if (!out_scheme) return vly_null_error("volley_distributed_partitioning", "out_scheme");
+  if (!out_keys) return vly_null_error("volley_distributed_partitioning", "out_keys");
+  memset(out_scheme, 0, sizeof *out_scheme);
+  memset(out_keys, 0, sizeof *out_keys);
+  return go_volley_distributed_partitioning((uintptr_t)table, out_scheme, out_keys);
+}
+
+int32_t volley_distributed_key(const volley_distributed* table, int64_t i, char** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_key");
+  if (!out) return vly_null_error("volley_distributed_key", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_key((uintptr_t)table, i, out);
+}
+
+int32_t volley_distributed_together(const volley_distributed* table, const char* const* columns, int64_t count, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_together");
+  if (!out) return vly_null_error("volley_distributed_together", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_together((uintptr_t)table, (char* *)columns, count, out);
+}
+
+int32_t volley_distributed_shuffle(const volley_distributed* table, const char* const* keys, int64_t count, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_shuffle");
+  if (!out) return vly_null_error("volley_distributed_shuffle", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_shuffle((uintptr_t)table, (char* *)keys, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_shuffle_range(const volley_distributed* table, const volley_order* keys, int64_t count, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_shuffle_range");
+  if (!out) return vly_null_error("volley_distributed_shuffle_range", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_shuffle_range((uintptr_t)table, (volley_order*)keys, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_shuffle_round_robin(const volley_distributed* table, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_shuffle_round_robin");
+  if (!out) return vly_null_error("volley_distributed_shuffle_round_robin", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_shuffle_round_robin((uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_rebalance(const volley_distributed* table, const char* measure, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_rebalance");
+  if (!out) return vly_null_error("volley_distributed_rebalance", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_rebalance((uintptr_t)table, (char*)measure, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_repartition(const volley_distributed* table, const int64_t* counts, int64_t ranks, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_repartition");
+  if (!out) return vly_null_error("volley_distributed_repartition", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_repartition((uintptr_t)table, (int64_t*)counts, ranks, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_replicate(const volley_distributed* table, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_replicate");
+  if (!out) return vly_null_error("volley_distributed_replicate", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_replicate((uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_gather(const volley_distributed* table, int64_t root, volley_token* token, volley_table** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_gather");
+  if (!out) return vly_null_error("volley_distributed_gather", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_gather((uintptr_t)table, root, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_join(const volley_distributed* left, const volley_distributed* right, const char* kind, const char* const* left_keys, const char* const* right_keys, int64_t count, const volley_join_options* options, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_join");
+  if (!out) return vly_null_error("volley_distributed_join", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_distributed_join((uintptr_t)left, (uintptr_t)right, (char*)kind, (char* *)left_keys, (char* *)right_keys, count, (volley_join_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_distributed_free(volley_distributed* table) {
+  if (vly_forked) return vly_fork_error("volley_distributed_free");
+  return go_volley_distributed_free((uintptr_t)table);
+}
+
+int32_t volley_comm_exchange(const volley_comm* comm, const volley_table* const* parts, int64_t count, volley_token* token, volley_table** out) {
+  if (vly_forked) return vly_fork_error("volley_comm_exchange");
+  if (!out) return vly_null_error("volley_comm_exchange", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_comm_exchange((uintptr_t)comm, (uintptr_t*)parts, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_loader_open(const volley_table* table, const volley_loader_options* options, volley_token* token, volley_loader** out) {
   if (vly_forked) return vly_fork_error("volley_loader_open");
   if (!out) return vly_null_error("volley_loader_open", "out");

@@ -45,7 +45,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 14
+#define VOLLEY_ABI_MINOR 15
 
 /* The statuses. */
 enum {
@@ -87,6 +87,7 @@ typedef struct volley_comm volley_comm;       /* a rank's membership in a group 
 typedef struct volley_request volley_request; /* a collective operation that was started */
 typedef struct volley_vector volley_vector;   /* elements in a device's memory that collective operations read and write */
 typedef struct volley_fuser volley_fuser;     /* what makes one collective operation of many small ones */
+typedef struct volley_distributed volley_distributed; /* this rank's part of a table on ranks; immutable */
 typedef struct volley_matrix volley_matrix;   /* a dense row-major matrix of float32 or float64 */
 
 #include "volley_arrow.h"
@@ -575,6 +576,7 @@ VOLLEY_API int32_t volley_matrix_free(volley_matrix* matrix);
 
 #include "volley_comm.h"
 #include "volley_vector.h"
+#include "volley_distributed.h"
 #include "volley_loader.h"
 #include "volley_python.h"
 

@@ -29,8 +29,10 @@ static void* make12(void) { return wrong_make_vector(); }
 static void free12(void* p) { volley_vector_free(p); }
 static void* make13(void) { return wrong_make_fuser(); }
 static void free13(void* p) { volley_fuser_free(p); }
-static void* make14(void) { return wrong_make_matrix(); }
-static void free14(void* p) { volley_matrix_free(p); }
+static void* make14(void) { return wrong_make_distributed(); }
+static void free14(void* p) { volley_distributed_free(p); }
+static void* make15(void) { return wrong_make_matrix(); }
+static void free15(void* p) { volley_matrix_free(p); }
 const wrong_type wrong_types[] = {
     {"device", make0, free0},
     {"stream", make1, free1},
@@ -46,7 +48,8 @@ const wrong_type wrong_types[] = {
     {"request", make11, free11},
     {"vector", make12, free12},
     {"fuser", make13, free13},
-    {"matrix", make14, free14},
+    {"distributed", make14, free14},
+    {"matrix", make15, free15},
 };
 const int wrong_type_count = sizeof wrong_types / sizeof *wrong_types;
 
@@ -1002,7 +1005,7 @@ static int32_t call_volley_apply(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_matrix_from_dlpack(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1011,7 +1014,7 @@ static int32_t call_volley_matrix_from_dlpack(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack_versioned((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1020,87 +1023,87 @@ static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack(const int* w) {
   struct DLManagedTensor* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
   wrong_delete(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack_versioned(const int* w) {
   struct DLManagedTensorVersioned* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
   wrong_delete_versioned(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 14}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 15}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_shape(const int* w) {
   int64_t p1 = 0;
   int64_t p2 = 0;
-  int32_t status = volley_matrix_shape((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
+  int32_t status = volley_matrix_shape((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_type(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_matrix_type((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_type((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 14}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 15}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_matrix_to(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_to((void*)wrong_handle(14, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_to((void*)wrong_handle(15, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_device(const int* w) {
   volley_device* p1 = 0;
-  int32_t status = volley_matrix_device((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_device((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_device_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 14}, {"b", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 15}, {"b", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_matrix_multiply(const int* w) {
   volley_matrix* p4 = 0;
-  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(14, w[1]), (void*)wrong_handle(14, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(15, w[1]), (void*)wrong_handle(15, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_matrix_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 14}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
+static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 15}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
 static int32_t call_volley_matrix_gemv(const int* w) {
   volley_column* p8 = 0;
-  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(14, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
+  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(15, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
   wrong_cleared(status, p8 == NULL);
   volley_column_free(p8);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_matrix_transpose(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(14, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(15, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 14}};
+static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 15}};
 static int32_t call_volley_matrix_free(const int* w) {
-  int32_t status = volley_matrix_free((void*)wrong_handle(14, w[0]));
+  int32_t status = volley_matrix_free((void*)wrong_handle(15, w[0]));
   return status;
 }
 
@@ -1539,6 +1542,169 @@ static int32_t call_volley_comm_use_nccl(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_distributed_new[] = {{"comm", WRONG_HANDLE, 10}, {"table", WRONG_HANDLE, 5}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_new(const int* w) {
+  volley_distributed* p3 = 0;
+  int32_t status = volley_distributed_new((void*)wrong_handle(10, w[0]), (void*)wrong_handle(5, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_distributed_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_scatter[] = {{"comm", WRONG_HANDLE, 10}, {"device", WRONG_HANDLE, 0}, {"table", WRONG_HANDLE, 5}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_scatter(const int* w) {
+  volley_distributed* p5 = 0;
+  int32_t status = volley_distributed_scatter((void*)wrong_handle(10, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(5, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_distributed_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_broadcast[] = {{"comm", WRONG_HANDLE, 10}, {"device", WRONG_HANDLE, 0}, {"table", WRONG_HANDLE, 5}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_broadcast(const int* w) {
+  volley_distributed* p5 = 0;
+  int32_t status = volley_distributed_broadcast((void*)wrong_handle(10, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(5, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_distributed_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_local[] = {{"table", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 5}};
+static int32_t call_volley_distributed_local(const int* w) {
+  volley_table* p1 = 0;
+  int32_t status = volley_distributed_local((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  wrong_cleared(status, p1 == NULL);
+  volley_table_free(p1);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_rows[] = {{"table", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_distributed_rows(const int* w) {
+  int64_t p1 = 0;
+  int32_t status = volley_distributed_rows((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_counts[] = {{"table", WRONG_HANDLE, 14}, {"counts", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_ranks", WRONG_OUT, 0}};
+static int32_t call_volley_distributed_counts(const int* w) {
+  int64_t p3 = 0;
+  int32_t status = volley_distributed_counts((void*)wrong_handle(14, w[0]), (void*)wrong_memory("counts", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_partitioning[] = {{"table", WRONG_HANDLE, 14}, {"out_scheme", WRONG_OUT, 0}, {"out_keys", WRONG_OUT, 0}};
+static int32_t call_volley_distributed_partitioning(const int* w) {
+  char* p1 = 0;
+  int64_t p2 = 0;
+  int32_t status = volley_distributed_partitioning((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
+  wrong_cleared(status, p1 == NULL);
+  volley_string_free(p1);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_key[] = {{"table", WRONG_HANDLE, 14}, {"i", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_distributed_key(const int* w) {
+  char* p2 = 0;
+  int32_t status = volley_distributed_key((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("i", w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_string_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_together[] = {{"table", WRONG_HANDLE, 14}, {"columns", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_distributed_together(const int* w) {
+  int64_t p3 = 0;
+  int32_t status = volley_distributed_together((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_shuffle[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_shuffle(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_shuffle((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_shuffle_range[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_shuffle_range(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_shuffle_range((void*)wrong_handle(14, w[0]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_shuffle_round_robin[] = {{"table", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_shuffle_round_robin(const int* w) {
+  volley_distributed* p2 = 0;
+  int32_t status = volley_distributed_shuffle_round_robin((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_distributed_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_rebalance[] = {{"table", WRONG_HANDLE, 14}, {"measure", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_rebalance(const int* w) {
+  volley_distributed* p3 = 0;
+  int32_t status = volley_distributed_rebalance((void*)wrong_handle(14, w[0]), wrong_text("measure", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_distributed_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_repartition[] = {{"table", WRONG_HANDLE, 14}, {"counts", WRONG_MEMORY, 0}, {"ranks", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_repartition(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_repartition((void*)wrong_handle(14, w[0]), (void*)wrong_memory("counts", w[1]), (int64_t)wrong_number("ranks", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_replicate[] = {{"table", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_replicate(const int* w) {
+  volley_distributed* p2 = 0;
+  int32_t status = volley_distributed_replicate((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_distributed_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_gather[] = {{"table", WRONG_HANDLE, 14}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static int32_t call_volley_distributed_gather(const int* w) {
+  volley_table* p3 = 0;
+  int32_t status = volley_distributed_gather((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("root", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_table_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_join[] = {{"left", WRONG_HANDLE, 14}, {"right", WRONG_HANDLE, 14}, {"kind", WRONG_TEXT, 0}, {"left_keys", WRONG_TEXTS, 0}, {"right_keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_join(const int* w) {
+  volley_distributed* p8 = 0;
+  int32_t status = volley_distributed_join((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), wrong_text("kind", w[2]), (void*)wrong_texts(w[3]), (void*)wrong_texts(w[4]), (int64_t)wrong_number("count", w[5]), (void*)wrong_structure("volley_join_options", sizeof(volley_join_options), w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
+  wrong_cleared(status, p8 == NULL);
+  volley_distributed_free(p8);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_free[] = {{"table", WRONG_FREED, 14}};
+static int32_t call_volley_distributed_free(const int* w) {
+  int32_t status = volley_distributed_free((void*)wrong_handle(14, w[0]));
+  return status;
+}
+
+static const wrong_parameter parameters_volley_comm_exchange[] = {{"comm", WRONG_HANDLE, 10}, {"parts", WRONG_HANDLES, 5}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static int32_t call_volley_comm_exchange(const int* w) {
+  volley_table* p4 = 0;
+  int32_t status = volley_comm_exchange((void*)wrong_handle(10, w[0]), (void*)wrong_handles(5, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_table_free(p4);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_loader_open[] = {{"table", WRONG_HANDLE, 5}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_loader_open(const int* w) {
   volley_loader* p3 = 0;
@@ -1854,6 +2020,25 @@ const wrong_call wrong_calls[] = {
     {"volley_vector_receive", 4, parameters_volley_vector_receive, call_volley_vector_receive},
     {"volley_vector_explain", 5, parameters_volley_vector_explain, call_volley_vector_explain},
     {"volley_comm_use_nccl", 3, parameters_volley_comm_use_nccl, call_volley_comm_use_nccl},
+    {"volley_distributed_new", 4, parameters_volley_distributed_new, call_volley_distributed_new},
+    {"volley_distributed_scatter", 6, parameters_volley_distributed_scatter, call_volley_distributed_scatter},
+    {"volley_distributed_broadcast", 6, parameters_volley_distributed_broadcast, call_volley_distributed_broadcast},
+    {"volley_distributed_local", 2, parameters_volley_distributed_local, call_volley_distributed_local},
+    {"volley_distributed_rows", 2, parameters_volley_distributed_rows, call_volley_distributed_rows},
+    {"volley_distributed_counts", 4, parameters_volley_distributed_counts, call_volley_distributed_counts},
+    {"volley_distributed_partitioning", 3, parameters_volley_distributed_partitioning, call_volley_distributed_partitioning},
+    {"volley_distributed_key", 3, parameters_volley_distributed_key, call_volley_distributed_key},
+    {"volley_distributed_together", 4, parameters_volley_distributed_together, call_volley_distributed_together},
+    {"volley_distributed_shuffle", 5, parameters_volley_distributed_shuffle, call_volley_distributed_shuffle},
+    {"volley_distributed_shuffle_range", 5, parameters_volley_distributed_shuffle_range, call_volley_distributed_shuffle_range},
+    {"volley_distributed_shuffle_round_robin", 3, parameters_volley_distributed_shuffle_round_robin, call_volley_distributed_shuffle_round_robin},
+    {"volley_distributed_rebalance", 4, parameters_volley_distributed_rebalance, call_volley_distributed_rebalance},
+    {"volley_distributed_repartition", 5, parameters_volley_distributed_repartition, call_volley_distributed_repartition},
+    {"volley_distributed_replicate", 3, parameters_volley_distributed_replicate, call_volley_distributed_replicate},
+    {"volley_distributed_gather", 4, parameters_volley_distributed_gather, call_volley_distributed_gather},
+    {"volley_distributed_join", 9, parameters_volley_distributed_join, call_volley_distributed_join},
+    {"volley_distributed_free", 1, parameters_volley_distributed_free, call_volley_distributed_free},
+    {"volley_comm_exchange", 5, parameters_volley_comm_exchange, call_volley_comm_exchange},
     {"volley_loader_open", 4, parameters_volley_loader_open, call_volley_loader_open},
     {"volley_loader_reopen", 4, parameters_volley_loader_reopen, call_volley_loader_reopen},
     {"volley_loader_open_files", 6, parameters_volley_loader_open_files, call_volley_loader_open_files},

@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 14
+ABI_MINOR = 15
 
 OK = 0
 PENDING = 1
@@ -547,6 +547,25 @@ def declare(library: CDLL) -> None:
     library.volley_vector_receive.argtypes, library.volley_vector_receive.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
     library.volley_vector_explain.argtypes, library.volley_vector_explain.restype = [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p], c_int32
     library.volley_comm_use_nccl.argtypes, library.volley_comm_use_nccl.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_new.argtypes, library.volley_distributed_new.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_scatter.argtypes, library.volley_distributed_scatter.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_broadcast.argtypes, library.volley_distributed_broadcast.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_local.argtypes, library.volley_distributed_local.restype = [c_void_p, c_void_p], c_int32
+    library.volley_distributed_rows.argtypes, library.volley_distributed_rows.restype = [c_void_p, c_void_p], c_int32
+    library.volley_distributed_counts.argtypes, library.volley_distributed_counts.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_distributed_partitioning.argtypes, library.volley_distributed_partitioning.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_key.argtypes, library.volley_distributed_key.restype = [c_void_p, c_int64, c_void_p], c_int32
+    library.volley_distributed_together.argtypes, library.volley_distributed_together.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_distributed_shuffle.argtypes, library.volley_distributed_shuffle.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_shuffle_range.argtypes, library.volley_distributed_shuffle_range.restype = [c_void_p, POINTER(volley_order), c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_shuffle_round_robin.argtypes, library.volley_distributed_shuffle_round_robin.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_rebalance.argtypes, library.volley_distributed_rebalance.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_repartition.argtypes, library.volley_distributed_repartition.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_replicate.argtypes, library.volley_distributed_replicate.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_gather.argtypes, library.volley_distributed_gather.restype = [c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_join.argtypes, library.volley_distributed_join.restype = [c_void_p, c_void_p, c_char_p, c_void_p, c_void_p, c_int64, POINTER(volley_join_options), c_void_p, c_void_p], c_int32
+    library.volley_distributed_free.argtypes, library.volley_distributed_free.restype = [c_void_p], c_int32
+    library.volley_comm_exchange.argtypes, library.volley_comm_exchange.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_loader_open.argtypes, library.volley_loader_open.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_reopen.argtypes, library.volley_loader_reopen.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_open_files.argtypes, library.volley_loader_open_files.restype = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32

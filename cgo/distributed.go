@@ -1,0 +1,193 @@
+package main
+
+// #include "base.h"
+import "C"
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/distributed"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// distributedObject is a table on ranks. It keeps its group, which the caller may free.
+type distributedObject struct {
+	d    *distributed.Table
+	comm *commObject
+}
+
+func (o *distributedObject) hold()      { o.d.Retain() }
+func (o *distributedObject) drop()      { o.d.Release() }
+func (*distributedObject) kind() string { return "distributed table" }
+
+// giveDistributed is the outcome of a call that hands out a table on ranks.
+func giveDistributed(ctx context.Context, out *C.uintptr_t, comm *commObject, d *distributed.Table, err error) (outcome, error) {
+	if err != nil {
+		return outcome{}, own(ctx, comm.named(err))
+	}
+	return give(out, &distributedObject{d, comm}), nil
+}
+
+// giveOwnTable is the outcome of a call that hands out a table of this rank, NULL for nil.
+func giveOwnTable(ctx context.Context, out *C.uintptr_t, comm *commObject, t *table.Table, err error) (outcome, error) {
+	if err != nil || t == nil {
+		return outcome{}, own(ctx, comm.named(err))
+	}
+	return give(out, &tableObject{t}), nil
+}
+
+// distribute makes a table on ranks of one.
+func distribute(name string, h, t C.uintptr_t, out *C.uintptr_t, prepare func(k *keeper) (func(context.Context, *distributed.Table) (*distributed.Table, error), error)) C.int32_t {
+	return long(name, t, func(k *keeper) (work, error) {
+		o, err := kept[*distributedObject](k, "table", h)
+		if err != nil {
+			return nil, err
+		}
+		do, err := prepare(k)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			d, err := do(ctx, o.d)
+			return giveDistributed(ctx, out, o.comm, d, err)
+		}, nil
+	})
+}
+
+//export go_volley_distributed_new
+func go_volley_distributed_new(h, part, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return long("volley_distributed_new", t, func(k *keeper) (work, error) {
+		o, err := kept[*commObject](k, "comm", h)
+		if err != nil {
+			return nil, err
+		}
+		own, err := kept[*tableObject](k, "table", part)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			d, err := distributed.New(ctx, o.c, own.t)
+			return giveDistributed(ctx, out, o, d, err)
+		}, nil
+	})
+}
+
+// fromRoot makes a table on ranks of one that the root has.
+func fromRoot(name string, h, d, part C.uintptr_t, n C.int64_t, t C.uintptr_t, out *C.uintptr_t,
+	spread func(context.Context, *collective.Comm, *kernels.Backend, *table.Table, int) (*distributed.Table, error)) C.int32_t {
+	return long(name, t, func(k *keeper) (work, error) {
+		o, err := kept[*commObject](k, "comm", h)
+		if err != nil {
+			return nil, err
+		}
+		from, err := root(name, n)
+		if err != nil {
+			return nil, err
+		}
+		var whole *table.Table
+		if part != 0 {
+			own, err := kept[*tableObject](k, "table", part)
+			if err != nil {
+				return nil, err
+			}
+			whole = own.t
+		}
+		var b *kernels.Backend
+		if d == 0 && whole != nil {
+			b = whole.Backend()
+		} else if b, err = backend(d); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			made, err := spread(ctx, o.c, b, whole, from)
+			return giveDistributed(ctx, out, o, made, err)
+		}, nil
+	})
+}
+
+//export go_volley_distributed_scatter
+func go_volley_distributed_scatter(h, d, part C.uintptr_t, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return fromRoot("volley_distributed_scatter", h, d, part, n, t, out, distributed.Scatter)
+}
+
+//export go_volley_distributed_broadcast
+func go_volley_distributed_broadcast(h, d, part C.uintptr_t, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return fromRoot("volley_distributed_broadcast", h, d, part, n, t, out, distributed.Broadcast)
+}
+
+// withDistributed runs a call on one table.
+func withDistributed(name string, h C.uintptr_t, body func(d *distributed.Table) error) C.int32_t {
+	return call(name, func() error {
+		return with("table", h, func(o *distributedObject) error { return body(o.d) })
+	})
+}
+
+//export go_volley_distributed_local
+func go_volley_distributed_local(h C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return withDistributed("volley_distributed_local", h, func(d *distributed.Table) error {
+		*out = register(&tableObject{d.Local().Retain()})
+		return nil
+	})
+}
+
+//export go_volley_distributed_rows
+func go_volley_distributed_rows(h C.uintptr_t, out *C.int64_t) C.int32_t {
+	return withDistributed("volley_distributed_rows", h, func(d *distributed.Table) error {
+		*out = C.int64_t(d.NumRows())
+		return nil
+	})
+}
+
+//export go_volley_distributed_counts
+func go_volley_distributed_counts(h C.uintptr_t, counts *C.int64_t, capacity C.int64_t, ranks *C.int64_t) C.int32_t {
+	return withDistributed("volley_distributed_counts", h, func(d *distributed.Table) error {
+		room, err := count("counts", counts, capacity)
+		if err != nil {
+			return err
+		}
+		all := d.Counts()
+		for i, n := range all[:min(room, len(all))] {
+			unsafe.Slice(counts, room)[i] = C.int64_t(n)
+		}
+		*ranks = C.int64_t(len(all))
+		return nil
+	})
+}
+
+//export go_volley_distributed_partitioning
+func go_volley_distributed_partitioning(h C.uintptr_t, scheme **C.char, keys *C.int64_t) C.int32_t {
+	return withDistributed("volley_distributed_partitioning", h, func(d *distributed.Table) error {
+		*keys = C.int64_t(len(d.Partitioning().Keys))
+		return giveText(scheme, d.Partitioning().Scheme.String())
+	})
+}
+
+//export go_volley_distributed_key
+func go_volley_distributed_key(h C.uintptr_t, i C.int64_t, out **C.char) C.int32_t {
+	return withDistributed("volley_distributed_key", h, func(d *distributed.Table) error {
+		keys := d.Partitioning().Keys
+		if i < 0 || int64(i) >= int64(len(keys)) {
+			return mismatch("key %d of %d", int64(i), len(keys))
+		}
+		return giveText(out, keys[i])
+	})
+}
+
+//export go_volley_distributed_together
+func go_volley_distributed_together(h C.uintptr_t, columns **C.char, n C.int64_t, out *C.int64_t) C.int32_t {
+	return withDistributed("volley_distributed_together", h, func(d *distributed.Table) error {
+		names, err := texts("columns", columns, n)
+		if err == nil && d.Partitioning().Together(names...) {
+			*out = 1
+		}
+		return err
+	})
+}
+
+//export go_volley_distributed_free
+func go_volley_distributed_free(h C.uintptr_t) C.int32_t {
+	return free[*distributedObject]("volley_distributed_free", h)
+}
