@@ -65,6 +65,20 @@ func (a Aggregate) With(o kernels.AggregateOptions) Aggregate {
 // Name is the name of the result.
 func (a Aggregate) Name() string { return a.name }
 
+// Spec is the operation, what it is over (nil for Count()), and how nulls and few values
+// are treated; an error where the argument is neither a name nor an expression.
+func (a Aggregate) Spec() (op kernels.Aggregation, arg *expr.Expr, o kernels.AggregateOptions, err error) {
+	return a.op, a.arg, a.options, a.err
+}
+
+// String is the aggregation and its name, as Explain shows them.
+func (a Aggregate) String() string {
+	if a.err != nil {
+		return a.err.Error()
+	}
+	return a.text()
+}
+
 // text is the aggregation as Explain shows it.
 func (a Aggregate) text() string {
 	if a.arg == nil {
