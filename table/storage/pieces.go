@@ -116,6 +116,15 @@ func (p *Pieces) Len() int { return len(p.pieces) }
 // Rows is how many rows piece i has: some.
 func (p *Pieces) Rows(i int) int64 { return p.pieces[i].rows }
 
+// Bytes is how many bytes of the file the named columns of piece i take, all if columns is nil.
+func (p *Pieces) Bytes(i int, columns []string) (int64, error) {
+	want, err := project(p.name, p.schema, columns)
+	if err != nil {
+		return 0, err
+	}
+	return sizeOf(p.pieces[i].spans(want)), nil
+}
+
 // Compressed reports whether there are pieces of Arrow IPC that MapIPC cannot
 // take as they lie.
 func (p *Pieces) Compressed() bool { return p.compressed }
