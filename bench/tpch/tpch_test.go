@@ -1,0 +1,86 @@
+package tpch
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/volley-go/volley/internal/backends"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// small is the folder of the small tables, with answers.
+const small = "../../testdata/tpch"
+
+// testBackend is the backend of the test run with its memory counted: the test fails
+// on a leak.
+func testBackend(t *testing.T) *kernels.Backend {
+	t.Helper()
+	var counted *memory.Counted
+	b := backends.Open(t, func(a memory.Allocator) memory.Allocator {
+		counted = memory.NewTraced(a)
+		return counted
+	})
+	t.Cleanup(func() {
+		require.NoError(t, b.Close())
+		require.NoError(t, counted.Check())
+	})
+	return b
+}
+
+// The answers of all queries are DuckDB's, from memory and from files.
+func TestAnswers(t *testing.T) {
+	b := testBackend(t)
+	ctx := context.Background()
+	loaded, release, err := Load(ctx, b, small)
+	require.NoError(t, err)
+	defer release()
+	for _, q := range Queries {
+		want, err := ReadAnswer(filepath.Join(small, "answers", q.Name+".csv"))
+		require.NoError(t, err)
+		require.NotEmpty(t, want.Rows)
+		for from, d := range map[string]Data{"memory": loaded, "files": Scan(b, small)} {
+			got, err := q.Plan(d).Collect(ctx)
+			require.NoError(t, err, "%s from %s", q.Name, from)
+			answer, err := AnswerOf(got)
+			got.Release()
+			require.NoError(t, err)
+			require.Empty(t, answer.Differs(want), "%s from %s", q.Name, from)
+		}
+	}
+}
+
+// A wrong answer is seen whatever is wrong with it.
+func TestWrongAnswersDiffer(t *testing.T) {
+	b := testBackend(t)
+	want, err := ReadAnswer(filepath.Join(small, "answers", "q1.csv"))
+	require.NoError(t, err)
+	table, err := q1(Scan(b, small)).Collect(context.Background())
+	require.NoError(t, err)
+	defer table.Release()
+	answer := func() *Answer {
+		a, err := AnswerOf(table)
+		require.NoError(t, err)
+		return a
+	}
+	require.Empty(t, answer().Differs(want))
+	a := answer()
+	a.Rows[2][6] = "25.6"
+	require.Contains(t, a.Differs(want), "row 2, column avg_qty")
+	a = answer()
+	a.Rows[0][9] = "3537"
+	require.Contains(t, a.Differs(want), "row 0, column count_order")
+	a = answer()
+	a.Rows = a.Rows[1:]
+	require.Contains(t, a.Differs(want), "3 rows, not 4")
+	a = answer()
+	a.Rows[0], a.Rows[1] = a.Rows[1], a.Rows[0]
+	require.NotEmpty(t, a.Differs(want))
+	a = answer()
+	a.Columns[0] = "flag"
+	require.Contains(t, a.Differs(want), "columns [flag")
+	_, err = ReadAnswer("no such file")
+	require.Error(t, err)
+}
