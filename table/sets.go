@@ -58,6 +58,7 @@ func (n *setNode) text() string {
 
 func (n *setNode) schema() *arrow.Schema             { return nil }
 func (n *setNode) inputs() []node                    { return []node{n.left, n.right} }
+func (n *setNode) withInputs([]node) node            { return n }
 func (n *setNode) push([]*expr.Expr) node            { return n }
 func (n *setNode) prune(names) node                  { return n }
 func (n *setNode) compile(*runner) (operator, error) { return n.left.compile(nil) }
