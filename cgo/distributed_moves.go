@@ -15,7 +15,9 @@ import (
 func shuffle(name string, h, t C.uintptr_t, out *C.uintptr_t, by func() (distributed.By, error)) C.int32_t {
 	return distribute(name, h, t, out, func(*keeper) (func(context.Context, *distributed.Table) (*distributed.Table, error), error) {
 		how, err := by()
-		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) { return d.Shuffle(ctx, how) }, err
+		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
+			return d.Shuffle(ctx, how)
+		}, err
 	})
 }
 
@@ -55,7 +57,9 @@ func go_volley_distributed_rebalance(h C.uintptr_t, measure *C.char, t C.uintptr
 		default:
 			return nil, mismatch("measure is %q: rows and bytes are measures", name)
 		}
-		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) { return d.Rebalance(ctx, by) }, nil
+		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
+			return d.Rebalance(ctx, by)
+		}, nil
 	})
 }
 
@@ -70,7 +74,9 @@ func go_volley_distributed_repartition(h C.uintptr_t, counts *C.int64_t, n C.int
 		for i, c := range unsafe.Slice(counts, k) {
 			all[i] = int64(c)
 		}
-		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) { return d.Repartition(ctx, all) }, nil
+		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
+			return d.Repartition(ctx, all)
+		}, nil
 	})
 }
 

@@ -515,6 +515,7 @@ inline void set_memory_limit(int64_t limit) { check(volley_set_memory_limit(limi
 
 #include "volley_comm.hpp"
 #include "volley_vector.hpp"
+#include "volley_distributed.hpp"
 #include "volley_function.hpp"
 #include "volley_loader.hpp"
 

@@ -229,6 +229,15 @@ void* wrong_make_matrix(void) {
   OK(volley_matrix_from_dlpack(t, &m));
   return m;
 }
+void* wrong_make_distributed(void) {
+  volley_comm* c = wrong_make_comm();
+  volley_table* t = sample();
+  volley_distributed* d;
+  OK(volley_distributed_new(c, t, NULL, &d));
+  OK(volley_table_free(t));
+  OK(volley_comm_free(c));
+  return d;
+}
 void* wrong_make_fuser(void) {
   volley_comm* c = wrong_make_comm();
   volley_fuser* f;

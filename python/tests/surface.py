@@ -60,13 +60,13 @@ def _comm() -> vo.Comm:
 OBJECTS: dict[type, Callable[[], Any]] = {
     vo.Table: small, vo.Column: lambda: small()["a"], vo.Query: lambda: small().lazy(), vo.Expr: lambda: vo.col("a") + 1, vo.Agg: lambda: vo.col("a").sum(),
     vo.Matrix: lambda: vo.Matrix(np.ones((2, 2))), vo.Device: lambda: vo.Device("cpu"), vo.Comm: _comm, vo.Request: lambda: _comm().allreduce_async(np.ones(2)),
-    vo.Fuser: lambda: _comm().fusion(),
+    vo.Fuser: lambda: _comm().fusion(), vo.distributed.Table: lambda: vo.distributed.Table(small(), _comm()),
     vo.Loader: lambda: vo.Loader(vo.Table({"a": [1.0, 2.0]}), 1), vo.Batch: _batch, vo.BatchMap: lambda: vo.BatchMap(lambda t: t, "same"),
     query.GroupBy: lambda: small().lazy().group_by("a"), table.TableGroupBy: lambda: small().group_by("a"), type(vo.when(True)): lambda: vo.when(vo.col("a") > 1),
     type(vo.when(True).then(1)): lambda: vo.when(vo.col("a") > 1).then(1), loader.Batches: lambda: vo.Loader(vo.Table({"a": [1.0]}), 1).numpy(),
     vo.Fuser: lambda: _comm().fusion(), fusion.Fused: lambda: _comm().fusion().allreduce(np.ones(2)), loader.BatchTensor: lambda: _batch().features,
 }  # fmt: skip
-PLAIN = (BaseException, vo.DeviceInfo, vo.Memory, vo.Progress)
+PLAIN = (BaseException, vo.DeviceInfo, vo.Memory, vo.Progress, vo.distributed.Partitioning)
 # Calls that go on with what others ask, or that end the object.
 LEFT_OUT = {
     "register": "what it registers stays for the whole process", "set_memory_limit": "what it sets stays for the whole process", "memory": "",

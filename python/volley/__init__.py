@@ -8,6 +8,7 @@
 
 import types as _types
 
+from . import distributed
 from ._calls import guarded as _guarded
 from ._library import take_text as _take_text
 from .column import Column
@@ -55,7 +56,7 @@ __all__ = [
     "Agg", "Batch", "BatchMap", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Fuser", "Internal",
     "InvalidValue", "Loader", "Lost", "Matrix", "Memory", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count", "cummax", "cummin", "cumprod", "cumsum",
-    "devices", "from_arrow", "from_pandas", "function", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
+    "devices", "distributed", "from_arrow", "from_pandas", "function", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
     "transpose", "version", "when",
 ]  # fmt: skip
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .fusion import Fuser
+    from .table import Table
 
 
 
@@ -44,9 +45,9 @@ class Grouped(Handle):
         library().volley_string_free(cause)
         return (text, list(ranks[: min(count.value, len(ranks))])) if text else None
 
-    def _explained(self, operation: Callable[[], None]) -> None:
+    def _explained(self, operation: Callable[[], Any]) -> Any:
         try:
-            operation()
+            return operation()
         except CollectiveFault as e:
             found = self.fault()
             if found:
@@ -445,6 +446,18 @@ class Comm(Grouped):
         else:
             self._run("all_to_all_v", given.address, each, taken.address, coming, given.type.encode())
         return result
+
+    def exchange(self, parts: Sequence[Table]) -> Table:
+        """Gives each rank a table, and this one what all have for it: rows by the rank that they come from. parts has one for each rank, of the same columns.
+
+        >>> from volley import Table
+        >>> with Comm() as comm:
+        ...     comm.exchange(Table({"k": [2, 1], "v": [5, 6]}).partition("k", comm.size)).to_pydict()
+        {'k': [2, 1], 'v': [5, 6]}
+        """
+        from .distributed import exchange
+
+        return exchange(self, parts)
 
     def send(self, data: Any, to: int) -> None:
         """Sends an array to a rank that calls recv."""

@@ -1,0 +1,130 @@
+/* Tables on two ranks, which are two threads here. */
+#include <pthread.h>
+
+#include "check.h"
+
+static char address[600];
+
+static int64_t rows_of(const volley_distributed* d) {
+  int64_t n;
+  OK(volley_distributed_rows(d, &n));
+  return n;
+}
+
+static int64_t local_rows(const volley_distributed* d) {
+  volley_table* t;
+  int64_t n;
+  OK(volley_distributed_local(d, &t));
+  OK(volley_table_rows(t, &n));
+  OK(volley_table_free(t));
+  return n;
+}
+
+static void spread_as(const volley_distributed* d, const char* scheme, int64_t keys) {
+  char* text;
+  int64_t n;
+  OK(volley_distributed_partitioning(d, &text, &n));
+  CHECK(strcmp(text, scheme) == 0 && n == keys);
+  volley_string_free(text);
+  FAILS(VOLLEY_MISMATCH, "key", volley_distributed_key(d, keys, &text));
+}
+
+/* What moves rows, and what is known of them then. */
+static void moves(const volley_distributed* d, int64_t me) {
+  const char* keys[] = {"key", "none"};
+  int64_t counts[2] = {1, 7}, wrong[2] = {1, 1}, n, together;
+  volley_expr* e;
+  volley_distributed *h, *other;
+  char* text;
+  OK(volley_expr_column("key", &e));
+  const volley_order order = {e, 1, 0};
+  OK(volley_distributed_shuffle(d, keys, 1, NULL, &h));
+  spread_as(h, "hash", 1);
+  OK(volley_distributed_key(h, 0, &text));
+  CHECK(strcmp(text, "key") == 0 && rows_of(h) == 8);
+  volley_string_free(text);
+  OK(volley_distributed_together(h, keys, 2, &together));
+  CHECK(together == 1);
+  OK(volley_distributed_together(h, keys + 1, 1, &together));
+  CHECK(together == 0);
+  FAILS(VOLLEY_MISMATCH, "ranks 0, 1", volley_distributed_shuffle(d, keys + 1, 1, NULL, &other));
+  OK(volley_distributed_free(h));
+  OK(volley_distributed_shuffle_range(d, &order, 1, NULL, &h));
+  spread_as(h, "range", 1);
+  OK(volley_expr_free(e));
+  OK(volley_distributed_free(h));
+  OK(volley_distributed_shuffle_round_robin(d, NULL, &h));
+  CHECK(local_rows(h) == 4);
+  OK(volley_distributed_free(h));
+  OK(volley_distributed_repartition(d, counts, 2, NULL, &h));
+  CHECK(local_rows(h) == counts[me]);
+  OK(volley_distributed_counts(h, wrong, 1, &n));
+  CHECK(n == 2 && wrong[0] == 1 && wrong[1] == 1);
+  FAILS(VOLLEY_MISMATCH, "8 rows", volley_distributed_repartition(d, wrong, 2, NULL, &other));
+  OK(volley_distributed_rebalance(h, "bytes", NULL, &other));
+  CHECK(rows_of(other) == 8);
+  OK(volley_distributed_free(other));
+  OK(volley_distributed_rebalance(h, NULL, NULL, &other));
+  CHECK(local_rows(other) == 4);
+  OK(volley_distributed_free(other));
+  FAILS(VOLLEY_MISMATCH, "\"weight\"", volley_distributed_rebalance(h, "weight", NULL, &other));
+  OK(volley_distributed_free(h));
+  OK(volley_distributed_replicate(d, NULL, &h));
+  spread_as(h, "replicated", 0);
+  CHECK(local_rows(h) == 8 && rows_of(h) == 8);
+  OK(volley_distributed_free(h));
+}
+
+static void* runs(void* given) {
+  const int64_t me = *(const int64_t*)given;
+  const char* key[] = {"key"};
+  volley_comm_options o = {.size = sizeof o, .address = address, .rank = me, .ranks = 2};
+  volley_table *t = sample(), *whole;
+  const volley_table* parts[] = {t, t};
+  volley_distributed *d, *j;
+  volley_comm* c;
+  int64_t n;
+  OK(volley_comm_init(&o, NULL, &c));
+  OK(volley_distributed_new(c, t, NULL, &d));
+  CHECK(rows_of(d) == 8 && local_rows(d) == 4);
+  spread_as(d, "unknown", 0);
+  OK(volley_distributed_join(d, d, "inner", key, key, 1, NULL, NULL, &j));
+  CHECK(rows_of(j) == 4 * 4 + 2 * 2 + 2 * 2);
+  OK(volley_distributed_gather(j, 1, NULL, &whole));
+  CHECK((whole != NULL) == (me == 1));
+  if (whole) OK(volley_table_rows(whole, &n));
+  CHECK(!whole || n == rows_of(j));
+  OK(volley_table_free(whole));
+  OK(volley_distributed_free(j));
+  FAILS(VOLLEY_MISMATCH, "kind", volley_distributed_join(d, d, "sideways", key, key, 1, NULL, NULL, &j));
+  FAILS(VOLLEY_MISMATCH, "right is NULL", volley_distributed_join(d, NULL, "inner", key, key, 1, NULL, NULL, &j));
+  OK(volley_comm_exchange(c, parts, 2, NULL, &whole));
+  OK(volley_table_rows(whole, &n));
+  CHECK(n == 8);
+  OK(volley_table_free(whole));
+  FAILS(VOLLEY_MISMATCH, "1 parts for 2 ranks", volley_comm_exchange(c, parts, 1, NULL, &whole));
+  OK(volley_distributed_scatter(c, NULL, me == 0 ? t : NULL, 0, NULL, &j));
+  CHECK(rows_of(j) == 4 && local_rows(j) == 2);
+  OK(volley_distributed_free(j));
+  OK(volley_distributed_broadcast(c, NULL, me == 0 ? t : NULL, 0, NULL, &j));
+  CHECK(rows_of(j) == 4 && local_rows(j) == 4);
+  OK(volley_distributed_free(j));
+  FAILS(VOLLEY_MISMATCH, "rank 0", volley_distributed_scatter(c, NULL, NULL, 0, NULL, &j));
+  moves(d, me);
+  OK(volley_comm_barrier(c, NULL));
+  OK(volley_comm_free(c));
+  FAILS(VOLLEY_CLOSED, "closed", volley_distributed_replicate(d, NULL, &j));
+  CHECK(rows_of(d) == 8); /* what is known stays */
+  OK(volley_distributed_free(d));
+  OK(volley_table_free(t));
+  return NULL;
+}
+
+void test_distributed(const char* folder) {
+  static const int64_t ranks[] = {0, 1};
+  pthread_t other;
+  snprintf(address, sizeof address, "file://%s/distributed", folder);
+  CHECK(pthread_create(&other, NULL, runs, (void*)&ranks[1]) == 0);
+  runs((void*)&ranks[0]);
+  pthread_join(other, NULL);
+}
