@@ -80,3 +80,21 @@ func go_volley_table_partition_range(h, bounds C.uintptr_t, keys *C.volley_order
 		}, err
 	})
 }
+
+//export go_volley_table_row_number
+func go_volley_table_row_number(h C.uintptr_t, name *C.char, first C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return long("volley_table_row_number", t, func(k *keeper) (work, error) {
+		o, err := kept[*tableObject](k, "table", h)
+		if err != nil {
+			return nil, err
+		}
+		called, err := text("name", name)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			made, err := o.t.WithRowNumber(ctx, called, int64(first))
+			return giveFailable(out, &tableObject{made}, err)
+		}, nil
+	})
+}

@@ -119,6 +119,25 @@ func ordersOf(keys *C.volley_order, n C.int64_t) ([]table.Order, error) {
 	return orders, nil
 }
 
+// compareRows makes a query of the rows of two.
+func compareRows(name string, left, right C.uintptr_t, out *C.uintptr_t, body func(l, r *table.Query) *table.Query) C.int32_t {
+	return call(name, func() error {
+		return with("left", left, func(l *plan) error {
+			return with("right", right, func(r *plan) error { return givePlan(out, body(l.q, r.q), l, r) })
+		})
+	})
+}
+
+//export go_volley_query_intersect
+func go_volley_query_intersect(left, right C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return compareRows("volley_query_intersect", left, right, out, func(l, r *table.Query) *table.Query { return l.Intersect(r) })
+}
+
+//export go_volley_query_except
+func go_volley_query_except(left, right C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return compareRows("volley_query_except", left, right, out, func(l, r *table.Query) *table.Query { return l.Except(r) })
+}
+
 //export go_volley_query_sort
 func go_volley_query_sort(h C.uintptr_t, keys *C.volley_order, n C.int64_t, out *C.uintptr_t) C.int32_t {
 	return derive("volley_query_sort", h, out, func(q *table.Query) (*table.Query, error) {

@@ -45,7 +45,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 15
+#define VOLLEY_ABI_MINOR 16
 
 /* The statuses. */
 enum {
@@ -406,6 +406,8 @@ VOLLEY_API int32_t volley_table_device(const volley_table* table, volley_device*
 VOLLEY_API int32_t volley_table_column(const volley_table* table, const char* name, volley_token* token, volley_column** out);
 /* The table on another device; the same columns where both work on host memory. */
 VOLLEY_API int32_t volley_table_to(const volley_table* table, const volley_device* device, volley_token* token, volley_table** out);
+/* The table with a column of int64 behind the others: first for the first row, and one more for each. */
+VOLLEY_API int32_t volley_table_row_number(const volley_table* table, const char* name, int64_t first, volley_token* token, volley_table** out);
 /*
  * Splits a table into parts tables, 1 to 2^20, for which out_parts has room. Each has the table's columns, rows in the table's order, and the
  * table's device. A row goes to part floor(h * parts / 2^64), where h is the hash of its keys: rows of equal keys go to one part on every device
@@ -459,6 +461,9 @@ VOLLEY_API int32_t volley_query_group_by(const volley_query* query, const volley
                                          const volley_aggregate* aggregates, int64_t aggregate_count, const volley_group_options* options,
                                          volley_query** out);
 VOLLEY_API int32_t volley_query_sort(const volley_query* query, const volley_order* keys, int64_t count, volley_query** out);
+/* The distinct rows that both have, and those that only left has: the columns are the same, in any order. */
+VOLLEY_API int32_t volley_query_intersect(const volley_query* left, const volley_query* right, volley_query** out);
+VOLLEY_API int32_t volley_query_except(const volley_query* left, const volley_query* right, volley_query** out);
 VOLLEY_API int32_t volley_query_top_k(const volley_query* query, int64_t k, const volley_order* keys, int64_t count, volley_query** out);
 VOLLEY_API int32_t volley_query_slice(const volley_query* query, int64_t offset, int64_t length, volley_query** out);
 VOLLEY_API int32_t volley_query_distinct(const volley_query* query, const char* const* names, int64_t count, volley_query** out);

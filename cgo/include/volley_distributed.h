@@ -56,4 +56,57 @@ VOLLEY_API int32_t volley_distributed_free(volley_distributed* table);
 VOLLEY_API int32_t volley_comm_exchange(const volley_comm* comm, const volley_table* const* parts, int64_t count, volley_token* token,
                                         volley_table** out);
 
+/* ---- operators: as those of queries, over the rows of all ranks ---- */
+
+/* A row for each group of equal keys, in the order of first appearance; with any_order on the ranks of their keys. Without keys one row on every rank. */
+VOLLEY_API int32_t volley_distributed_group_by(const volley_distributed* table, const volley_expr* const* keys, int64_t key_count,
+                                               const volley_aggregate* aggregates, int64_t aggregate_count, const volley_group_options* options,
+                                               volley_token* token, volley_distributed** out);
+/* Rank r has rows that come before those of rank r + 1; stable, and as many on each rank within 10 percent. */
+VOLLEY_API int32_t volley_distributed_sort(const volley_distributed* table, const volley_order* keys, int64_t count, volley_token* token,
+                                           volley_distributed** out);
+/* The first k rows in that order. */
+VOLLEY_API int32_t volley_distributed_top_k(const volley_distributed* table, int64_t k, const volley_order* keys, int64_t count,
+                                            volley_token* token, volley_distributed** out);
+/* The first of rows that are equal in these columns, in all if none is named; they stay on their ranks. */
+VOLLEY_API int32_t volley_distributed_distinct(const volley_distributed* table, const char* const* columns, int64_t count, volley_token* token,
+                                               volley_distributed** out);
+/* On each rank the rows of the table and then those of the others. */
+VOLLEY_API int32_t volley_distributed_union(const volley_distributed* table, const volley_distributed* const* others, int64_t count,
+                                            volley_token* token, volley_distributed** out);
+/* The distinct rows that both have, and those that only left has; they stay on their ranks. */
+VOLLEY_API int32_t volley_distributed_intersect(const volley_distributed* left, const volley_distributed* right, volley_token* token,
+                                                volley_distributed** out);
+VOLLEY_API int32_t volley_distributed_except(const volley_distributed* left, const volley_distributed* right, volley_token* token,
+                                             volley_distributed** out);
+/* length rows from an offset, counted over all ranks; they stay on their ranks. */
+VOLLEY_API int32_t volley_distributed_slice(const volley_distributed* table, int64_t offset, int64_t length, volley_token* token,
+                                            volley_distributed** out);
+/* As many rows on each rank as on every other, without the last ones that do not go round: for loaders, which then take as many steps. */
+VOLLEY_API int32_t volley_distributed_even(const volley_distributed* table, volley_token* token, volley_distributed** out);
+/* A column of int64 behind the others: first for the first row of all ranks, and one more for each. */
+VOLLEY_API int32_t volley_distributed_row_number(const volley_distributed* table, const char* name, int64_t first, volley_token* token,
+                                                 volley_distributed** out);
+VOLLEY_API int32_t volley_distributed_filter(const volley_distributed* table, const volley_expr* condition, volley_token* token,
+                                             volley_distributed** out);
+VOLLEY_API int32_t volley_distributed_select(const volley_distributed* table, const volley_expr* const* items, int64_t count, volley_token* token,
+                                             volley_distributed** out);
+/* names[i] is NULL, or names NULL, where an expression has its name already. */
+VOLLEY_API int32_t volley_distributed_with_columns(const volley_distributed* table, const char* const* names, const volley_expr* const* values,
+                                                   int64_t count, volley_token* token, volley_distributed** out);
+VOLLEY_API int32_t volley_distributed_rename(const volley_distributed* table, const char* const* from, const char* const* to, int64_t count,
+                                             volley_token* token, volley_distributed** out);
+VOLLEY_API int32_t volley_distributed_drop(const volley_distributed* table, const char* const* names, int64_t count, volley_token* token,
+                                           volley_distributed** out);
+/* 1 if both have the same columns and the same rows, in the same order unless any_order is set, however they are spread over the ranks. */
+VOLLEY_API int32_t volley_distributed_equal(const volley_distributed* table, const volley_distributed* other, int64_t any_order,
+                                            volley_token* token, int64_t* out);
+/* Files or folders, of which each rank reads a part of about as many bytes, to the host's memory; rows come in the order of the files. format is
+ * parquet, arrow or csv; NULL is that of the first file's extension. No columns are all of them. */
+VOLLEY_API int32_t volley_distributed_scan(const volley_comm* comm, const char* format, const char* const* paths, int64_t path_count,
+                                           const char* const* columns, int64_t column_count, volley_token* token, volley_distributed** out);
+/* Writes a new folder, which all ranks reach by this path: a Parquet file of each rank that has rows. It is not there before all is written. */
+VOLLEY_API int32_t volley_distributed_write(const volley_distributed* table, const char* folder, const volley_write_options* options,
+                                            volley_token* token);
+
 #endif /* VOLLEY_DISTRIBUTED_H */

@@ -618,6 +618,15 @@ static int32_t call_volley_table_to(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_table_row_number[] = {{"table", WRONG_HANDLE, 5}, {"name", WRONG_TEXT, 0}, {"first", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static int32_t call_volley_table_row_number(const int* w) {
+  volley_table* p4 = 0;
+  int32_t status = volley_table_row_number((void*)wrong_handle(5, w[0]), wrong_text("name", w[1]), (int64_t)wrong_number("first", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_table_free(p4);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_table_partition[] = {{"table", WRONG_HANDLE, 5}, {"keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"parts", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out_parts", WRONG_OUT, 5}};
 static int32_t call_volley_table_partition(const int* w) {
   volley_table* p5 = 0;
@@ -819,6 +828,24 @@ static int32_t call_volley_query_sort(const int* w) {
   int32_t status = volley_query_sort((void*)wrong_handle(6, w[0]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_query_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_query_intersect[] = {{"left", WRONG_HANDLE, 6}, {"right", WRONG_HANDLE, 6}, {"out", WRONG_OUT, 6}};
+static int32_t call_volley_query_intersect(const int* w) {
+  volley_query* p2 = 0;
+  int32_t status = volley_query_intersect((void*)wrong_handle(6, w[0]), (void*)wrong_handle(6, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_query_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_query_except[] = {{"left", WRONG_HANDLE, 6}, {"right", WRONG_HANDLE, 6}, {"out", WRONG_OUT, 6}};
+static int32_t call_volley_query_except(const int* w) {
+  volley_query* p2 = 0;
+  int32_t status = volley_query_except((void*)wrong_handle(6, w[0]), (void*)wrong_handle(6, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_query_free(p2);
   return status;
 }
 
@@ -1705,6 +1732,163 @@ static int32_t call_volley_comm_exchange(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_distributed_group_by[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_HANDLES, 7}, {"key_count", WRONG_NUMBER, 0}, {"aggregates", WRONG_STRUCTURE, 0}, {"aggregate_count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_group_by(const int* w) {
+  volley_distributed* p7 = 0;
+  int32_t status = volley_distributed_group_by((void*)wrong_handle(14, w[0]), (void*)wrong_handles(7, w[1]), (int64_t)wrong_number("key_count", w[2]), (void*)wrong_structure("volley_aggregate", sizeof(volley_aggregate), w[3]), (int64_t)wrong_number("aggregate_count", w[4]), (void*)wrong_structure("volley_group_options", sizeof(volley_group_options), w[5]), (void*)wrong_handle(3, w[6]), w[7] ? NULL : &p7);
+  wrong_cleared(status, p7 == NULL);
+  volley_distributed_free(p7);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_sort[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_sort(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_sort((void*)wrong_handle(14, w[0]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_top_k[] = {{"table", WRONG_HANDLE, 14}, {"k", WRONG_NUMBER, 0}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_top_k(const int* w) {
+  volley_distributed* p5 = 0;
+  int32_t status = volley_distributed_top_k((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("k", w[1]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_distributed_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_distinct[] = {{"table", WRONG_HANDLE, 14}, {"columns", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_distinct(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_distinct((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_union[] = {{"table", WRONG_HANDLE, 14}, {"others", WRONG_HANDLES, 14}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_union(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_union((void*)wrong_handle(14, w[0]), (void*)wrong_handles(14, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_intersect[] = {{"left", WRONG_HANDLE, 14}, {"right", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_intersect(const int* w) {
+  volley_distributed* p3 = 0;
+  int32_t status = volley_distributed_intersect((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_distributed_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_except[] = {{"left", WRONG_HANDLE, 14}, {"right", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_except(const int* w) {
+  volley_distributed* p3 = 0;
+  int32_t status = volley_distributed_except((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_distributed_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_slice[] = {{"table", WRONG_HANDLE, 14}, {"offset", WRONG_NUMBER, 0}, {"length", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_slice(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_slice((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("offset", w[1]), (int64_t)wrong_number("length", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_even[] = {{"table", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_even(const int* w) {
+  volley_distributed* p2 = 0;
+  int32_t status = volley_distributed_even((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_distributed_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_row_number[] = {{"table", WRONG_HANDLE, 14}, {"name", WRONG_TEXT, 0}, {"first", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_row_number(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_row_number((void*)wrong_handle(14, w[0]), wrong_text("name", w[1]), (int64_t)wrong_number("first", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_filter[] = {{"table", WRONG_HANDLE, 14}, {"condition", WRONG_HANDLE, 7}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_filter(const int* w) {
+  volley_distributed* p3 = 0;
+  int32_t status = volley_distributed_filter((void*)wrong_handle(14, w[0]), (void*)wrong_handle(7, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_distributed_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_select[] = {{"table", WRONG_HANDLE, 14}, {"items", WRONG_HANDLES, 7}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_select(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_select((void*)wrong_handle(14, w[0]), (void*)wrong_handles(7, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_with_columns[] = {{"table", WRONG_HANDLE, 14}, {"names", WRONG_TEXTS, 0}, {"values", WRONG_HANDLES, 7}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_with_columns(const int* w) {
+  volley_distributed* p5 = 0;
+  int32_t status = volley_distributed_with_columns((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_handles(7, w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_distributed_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_rename[] = {{"table", WRONG_HANDLE, 14}, {"from", WRONG_TEXTS, 0}, {"to", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_rename(const int* w) {
+  volley_distributed* p5 = 0;
+  int32_t status = volley_distributed_rename((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_texts(w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_distributed_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_drop[] = {{"table", WRONG_HANDLE, 14}, {"names", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_drop(const int* w) {
+  volley_distributed* p4 = 0;
+  int32_t status = volley_distributed_drop((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  wrong_cleared(status, p4 == NULL);
+  volley_distributed_free(p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_equal[] = {{"table", WRONG_HANDLE, 14}, {"other", WRONG_HANDLE, 14}, {"any_order", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_distributed_equal(const int* w) {
+  int64_t p4 = 0;
+  int32_t status = volley_distributed_equal((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), (int64_t)wrong_number("any_order", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_scan[] = {{"comm", WRONG_HANDLE, 10}, {"format", WRONG_TEXT, 0}, {"paths", WRONG_TEXTS, 0}, {"path_count", WRONG_NUMBER, 0}, {"columns", WRONG_TEXTS, 0}, {"column_count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static int32_t call_volley_distributed_scan(const int* w) {
+  volley_distributed* p7 = 0;
+  int32_t status = volley_distributed_scan((void*)wrong_handle(10, w[0]), wrong_text("format", w[1]), (void*)wrong_texts(w[2]), (int64_t)wrong_number("path_count", w[3]), (void*)wrong_texts(w[4]), (int64_t)wrong_number("column_count", w[5]), (void*)wrong_handle(3, w[6]), w[7] ? NULL : &p7);
+  wrong_cleared(status, p7 == NULL);
+  volley_distributed_free(p7);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_distributed_write[] = {{"table", WRONG_HANDLE, 14}, {"folder", WRONG_TEXT, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}};
+static int32_t call_volley_distributed_write(const int* w) {
+  int32_t status = volley_distributed_write((void*)wrong_handle(14, w[0]), wrong_text("folder", w[1]), (void*)wrong_structure("volley_write_options", sizeof(volley_write_options), w[2]), (void*)wrong_handle(3, w[3]));
+  return status;
+}
+
 static const wrong_parameter parameters_volley_loader_open[] = {{"table", WRONG_HANDLE, 5}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_loader_open(const int* w) {
   volley_loader* p3 = 0;
@@ -1904,6 +2088,7 @@ const wrong_call wrong_calls[] = {
     {"volley_table_device", 2, parameters_volley_table_device, call_volley_table_device},
     {"volley_table_column", 4, parameters_volley_table_column, call_volley_table_column},
     {"volley_table_to", 4, parameters_volley_table_to, call_volley_table_to},
+    {"volley_table_row_number", 5, parameters_volley_table_row_number, call_volley_table_row_number},
     {"volley_table_partition", 6, parameters_volley_table_partition, call_volley_table_partition},
     {"volley_table_partition_round_robin", 4, parameters_volley_table_partition_round_robin, call_volley_table_partition_round_robin},
     {"volley_table_partition_range", 7, parameters_volley_table_partition_range, call_volley_table_partition_range},
@@ -1927,6 +2112,8 @@ const wrong_call wrong_calls[] = {
     {"volley_query_join", 8, parameters_volley_query_join, call_volley_query_join},
     {"volley_query_group_by", 7, parameters_volley_query_group_by, call_volley_query_group_by},
     {"volley_query_sort", 4, parameters_volley_query_sort, call_volley_query_sort},
+    {"volley_query_intersect", 3, parameters_volley_query_intersect, call_volley_query_intersect},
+    {"volley_query_except", 3, parameters_volley_query_except, call_volley_query_except},
     {"volley_query_top_k", 5, parameters_volley_query_top_k, call_volley_query_top_k},
     {"volley_query_slice", 4, parameters_volley_query_slice, call_volley_query_slice},
     {"volley_query_distinct", 4, parameters_volley_query_distinct, call_volley_query_distinct},
@@ -2039,6 +2226,24 @@ const wrong_call wrong_calls[] = {
     {"volley_distributed_join", 9, parameters_volley_distributed_join, call_volley_distributed_join},
     {"volley_distributed_free", 1, parameters_volley_distributed_free, call_volley_distributed_free},
     {"volley_comm_exchange", 5, parameters_volley_comm_exchange, call_volley_comm_exchange},
+    {"volley_distributed_group_by", 8, parameters_volley_distributed_group_by, call_volley_distributed_group_by},
+    {"volley_distributed_sort", 5, parameters_volley_distributed_sort, call_volley_distributed_sort},
+    {"volley_distributed_top_k", 6, parameters_volley_distributed_top_k, call_volley_distributed_top_k},
+    {"volley_distributed_distinct", 5, parameters_volley_distributed_distinct, call_volley_distributed_distinct},
+    {"volley_distributed_union", 5, parameters_volley_distributed_union, call_volley_distributed_union},
+    {"volley_distributed_intersect", 4, parameters_volley_distributed_intersect, call_volley_distributed_intersect},
+    {"volley_distributed_except", 4, parameters_volley_distributed_except, call_volley_distributed_except},
+    {"volley_distributed_slice", 5, parameters_volley_distributed_slice, call_volley_distributed_slice},
+    {"volley_distributed_even", 3, parameters_volley_distributed_even, call_volley_distributed_even},
+    {"volley_distributed_row_number", 5, parameters_volley_distributed_row_number, call_volley_distributed_row_number},
+    {"volley_distributed_filter", 4, parameters_volley_distributed_filter, call_volley_distributed_filter},
+    {"volley_distributed_select", 5, parameters_volley_distributed_select, call_volley_distributed_select},
+    {"volley_distributed_with_columns", 6, parameters_volley_distributed_with_columns, call_volley_distributed_with_columns},
+    {"volley_distributed_rename", 6, parameters_volley_distributed_rename, call_volley_distributed_rename},
+    {"volley_distributed_drop", 5, parameters_volley_distributed_drop, call_volley_distributed_drop},
+    {"volley_distributed_equal", 5, parameters_volley_distributed_equal, call_volley_distributed_equal},
+    {"volley_distributed_scan", 8, parameters_volley_distributed_scan, call_volley_distributed_scan},
+    {"volley_distributed_write", 4, parameters_volley_distributed_write, call_volley_distributed_write},
     {"volley_loader_open", 4, parameters_volley_loader_open, call_volley_loader_open},
     {"volley_loader_reopen", 4, parameters_volley_loader_reopen, call_volley_loader_reopen},
     {"volley_loader_open_files", 6, parameters_volley_loader_open_files, call_volley_loader_open_files},

@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static char address[600];
+static char address[600], written[600];
 
 static int64_t rows_of(const volley_distributed* d) {
   int64_t n;
@@ -27,6 +27,71 @@ static void spread_as(const volley_distributed* d, const char* scheme, int64_t k
   CHECK(strcmp(text, scheme) == 0 && n == keys);
   volley_string_free(text);
   FAILS(VOLLEY_MISMATCH, "key", volley_distributed_key(d, keys, &text));
+}
+
+/* The operators of queries, over the rows of both. */
+static void operates(const volley_distributed* d, const volley_comm* c) {
+  const char *keys[] = {"key"}, *paths[] = {written}, *to[] = {"other"};
+  volley_expr *e, *more;
+  volley_aggregate count = {.op = "count"};
+  volley_group_options any = {.size = sizeof any, .any_order = 1};
+  volley_distributed *a, *b;
+  int64_t same, groups;
+  OK(volley_expr_column("key", &e));
+  OK(volley_expr_parse("amount + 1 as more", &more));
+  const volley_order order = {e, 1, 0};
+  OK(volley_distributed_distinct(d, keys, 1, NULL, &a));
+  groups = rows_of(a);
+  CHECK(groups > 1 && groups < 8);
+  OK(volley_distributed_free(a));
+  OK(volley_distributed_group_by(d, (const volley_expr* const*)&e, 1, &count, 1, &any, NULL, &a));
+  CHECK(rows_of(a) == groups);
+  OK(volley_distributed_free(a));
+  OK(volley_distributed_group_by(d, NULL, 0, &count, 1, NULL, NULL, &a));
+  CHECK(rows_of(a) == 1 && local_rows(a) == 1);
+  OK(volley_distributed_free(a));
+  OK(volley_distributed_sort(d, &order, 1, NULL, &a));
+  spread_as(a, "range", 1);
+  OK(volley_distributed_equal(d, a, 0, NULL, &same));
+  CHECK(same == 0);
+  OK(volley_distributed_equal(d, a, 1, NULL, &same));
+  CHECK(same == 1);
+  OK(volley_distributed_top_k(d, 2, &order, 1, NULL, &b));
+  CHECK(rows_of(b) == 2);
+  OK(volley_distributed_free(b));
+  OK(volley_distributed_slice(a, 3, 100, NULL, &b));
+  CHECK(rows_of(b) == 5);
+  OK(volley_distributed_free(b));
+  OK(volley_distributed_union(a, &d, 1, NULL, &b));
+  CHECK(rows_of(b) == 16);
+  OK(volley_distributed_free(b));
+  OK(volley_distributed_intersect(a, d, NULL, &b));
+  CHECK(rows_of(b) > 1);
+  OK(volley_distributed_free(b));
+  OK(volley_distributed_except(a, d, NULL, &b));
+  CHECK(rows_of(b) == 0);
+  OK(volley_distributed_free(b));
+  OK(volley_distributed_free(a));
+  OK(volley_distributed_row_number(d, "row", 0, NULL, &a));
+  OK(volley_distributed_with_columns(a, NULL, (const volley_expr* const*)&more, 1, NULL, &b));
+  OK(volley_distributed_free(a));
+  OK(volley_distributed_rename(b, keys, to, 1, NULL, &a));
+  OK(volley_distributed_free(b));
+  OK(volley_distributed_drop(a, to, 1, NULL, &b));
+  OK(volley_distributed_free(a));
+  FAILS(VOLLEY_MISMATCH, "key", volley_distributed_select(b, (const volley_expr* const*)&e, 1, NULL, &a));
+  OK(volley_distributed_even(b, NULL, &a));
+  CHECK(rows_of(a) == 8 && local_rows(a) == 4);
+  OK(volley_distributed_free(a));
+  OK(volley_distributed_free(b));
+  OK(volley_distributed_write(d, written, NULL, NULL));
+  FAILS(VOLLEY_MISMATCH, "is there already", volley_distributed_write(d, written, NULL, NULL));
+  OK(volley_distributed_scan(c, NULL, paths, 1, NULL, 0, NULL, &a));
+  OK(volley_distributed_equal(d, a, 0, NULL, &same));
+  CHECK(same == 1);
+  OK(volley_distributed_free(a));
+  volley_expr_free(e);
+  volley_expr_free(more);
 }
 
 /* What moves rows, and what is known of them then. */
@@ -111,6 +176,7 @@ static void* runs(void* given) {
   OK(volley_distributed_free(j));
   FAILS(VOLLEY_MISMATCH, "rank 0", volley_distributed_scatter(c, NULL, NULL, 0, NULL, &j));
   moves(d, me);
+  operates(d, c);
   OK(volley_comm_barrier(c, NULL));
   OK(volley_comm_free(c));
   FAILS(VOLLEY_CLOSED, "closed", volley_distributed_replicate(d, NULL, &j));
@@ -124,6 +190,7 @@ void test_distributed(const char* folder) {
   static const int64_t ranks[] = {0, 1};
   pthread_t other;
   snprintf(address, sizeof address, "file://%s/distributed", folder);
+  snprintf(written, sizeof written, "%s/written", folder);
   CHECK(pthread_create(&other, NULL, runs, (void*)&ranks[1]) == 0);
   runs((void*)&ranks[0]);
   pthread_join(other, NULL);

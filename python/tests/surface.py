@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import volley as vo
-from volley import fusion, loader, query, table
+from volley import _distributed_ops, fusion, loader, query, table
 
 OPERATORS = ("add", "radd", "sub", "mul", "truediv", "mod", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "invert", "neg", "matmul", "getitem", "len", "iter", "repr")
 # What is given for the parameters that are not tried, so that the call gets as far as the one that is.
@@ -61,6 +61,7 @@ OBJECTS: dict[type, Callable[[], Any]] = {
     vo.Table: small, vo.Column: lambda: small()["a"], vo.Query: lambda: small().lazy(), vo.Expr: lambda: vo.col("a") + 1, vo.Agg: lambda: vo.col("a").sum(),
     vo.Matrix: lambda: vo.Matrix(np.ones((2, 2))), vo.Device: lambda: vo.Device("cpu"), vo.Comm: _comm, vo.Request: lambda: _comm().allreduce_async(np.ones(2)),
     vo.Fuser: lambda: _comm().fusion(), vo.distributed.Table: lambda: vo.distributed.Table(small(), _comm()),
+    _distributed_ops.DistributedGroupBy: lambda: vo.distributed.Table(small(), _comm()).group_by("a"),
     vo.Loader: lambda: vo.Loader(vo.Table({"a": [1.0, 2.0]}), 1), vo.Batch: _batch, vo.BatchMap: lambda: vo.BatchMap(lambda t: t, "same"),
     query.GroupBy: lambda: small().lazy().group_by("a"), table.TableGroupBy: lambda: small().group_by("a"), type(vo.when(True)): lambda: vo.when(vo.col("a") > 1),
     type(vo.when(True).then(1)): lambda: vo.when(vo.col("a") > 1).then(1), loader.Batches: lambda: vo.Loader(vo.Table({"a": [1.0]}), 1).numpy(),

@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 15
+ABI_MINOR = 16
 
 OK = 0
 PENDING = 1
@@ -431,6 +431,7 @@ def declare(library: CDLL) -> None:
     library.volley_table_device.argtypes, library.volley_table_device.restype = [c_void_p, c_void_p], c_int32
     library.volley_table_column.argtypes, library.volley_table_column.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
     library.volley_table_to.argtypes, library.volley_table_to.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_table_row_number.argtypes, library.volley_table_row_number.restype = [c_void_p, c_char_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_table_partition.argtypes, library.volley_table_partition.restype = [c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_void_p], c_int32
     library.volley_table_partition_round_robin.argtypes, library.volley_table_partition_round_robin.restype = [c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_table_partition_range.argtypes, library.volley_table_partition_range.restype = [c_void_p, c_void_p, POINTER(volley_order), c_int64, c_int64, c_void_p, c_void_p], c_int32
@@ -454,6 +455,8 @@ def declare(library: CDLL) -> None:
     library.volley_query_join.argtypes, library.volley_query_join.restype = [c_void_p, c_void_p, c_char_p, c_void_p, c_void_p, c_int64, POINTER(volley_join_options), c_void_p], c_int32
     library.volley_query_group_by.argtypes, library.volley_query_group_by.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_int64, POINTER(volley_group_options), c_void_p], c_int32
     library.volley_query_sort.argtypes, library.volley_query_sort.restype = [c_void_p, POINTER(volley_order), c_int64, c_void_p], c_int32
+    library.volley_query_intersect.argtypes, library.volley_query_intersect.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_except.argtypes, library.volley_query_except.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_query_top_k.argtypes, library.volley_query_top_k.restype = [c_void_p, c_int64, POINTER(volley_order), c_int64, c_void_p], c_int32
     library.volley_query_slice.argtypes, library.volley_query_slice.restype = [c_void_p, c_int64, c_int64, c_void_p], c_int32
     library.volley_query_distinct.argtypes, library.volley_query_distinct.restype = [c_void_p, c_void_p, c_int64, c_void_p], c_int32
@@ -566,6 +569,24 @@ def declare(library: CDLL) -> None:
     library.volley_distributed_join.argtypes, library.volley_distributed_join.restype = [c_void_p, c_void_p, c_char_p, c_void_p, c_void_p, c_int64, POINTER(volley_join_options), c_void_p, c_void_p], c_int32
     library.volley_distributed_free.argtypes, library.volley_distributed_free.restype = [c_void_p], c_int32
     library.volley_comm_exchange.argtypes, library.volley_comm_exchange.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_group_by.argtypes, library.volley_distributed_group_by.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_int64, POINTER(volley_group_options), c_void_p, c_void_p], c_int32
+    library.volley_distributed_sort.argtypes, library.volley_distributed_sort.restype = [c_void_p, POINTER(volley_order), c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_top_k.argtypes, library.volley_distributed_top_k.restype = [c_void_p, c_int64, POINTER(volley_order), c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_distinct.argtypes, library.volley_distributed_distinct.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_union.argtypes, library.volley_distributed_union.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_intersect.argtypes, library.volley_distributed_intersect.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_except.argtypes, library.volley_distributed_except.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_slice.argtypes, library.volley_distributed_slice.restype = [c_void_p, c_int64, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_even.argtypes, library.volley_distributed_even.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_row_number.argtypes, library.volley_distributed_row_number.restype = [c_void_p, c_char_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_filter.argtypes, library.volley_distributed_filter.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_distributed_select.argtypes, library.volley_distributed_select.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_with_columns.argtypes, library.volley_distributed_with_columns.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_rename.argtypes, library.volley_distributed_rename.restype = [c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_drop.argtypes, library.volley_distributed_drop.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_equal.argtypes, library.volley_distributed_equal.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_scan.argtypes, library.volley_distributed_scan.restype = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_write.argtypes, library.volley_distributed_write.restype = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p], c_int32
     library.volley_loader_open.argtypes, library.volley_loader_open.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_reopen.argtypes, library.volley_loader_reopen.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_open_files.argtypes, library.volley_loader_open_files.restype = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32

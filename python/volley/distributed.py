@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._calls import guarded, say, shown
+from ._distributed_ops import Operators, scan
 from ._library import Handle, call, encode, handles, library, long_make, make, take_number, take_text, texts
 from ._vectors import numbers_of
 from .device import Device, device_of
-from .query import _names, _orders
+from .query import Paths, _names, _orders
 from .table import Table as LocalTable
 
 if TYPE_CHECKING:
     from .comm import Comm
     from .expr import Expr
 
-__all__ = ["Partitioning", "Table", "broadcast", "scatter"]
+__all__ = ["Partitioning", "Table", "broadcast", "scan_csv", "scan_ipc", "scan_parquet", "scatter"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Partitioning:
         return f"{self.scheme} of {', '.join(self.keys)}" if self.keys else self.scheme
 
 
-class Table(Handle):
+class Table(Operators, Handle):
     """A table whose rows are on the ranks of a Comm: this rank's part, and what all know of the parts. Immutable.
 
     All ranks make it, and call its methods, alike and in the same order; the rows are those of rank 0, then of rank 1, and so on. A rank without rows
@@ -190,6 +191,22 @@ def broadcast(t: LocalTable | None, comm: Comm, root: int = 0, *, device: Device
     return _from_root("volley_distributed_broadcast", t, comm, root, device)
 
 
+def scan_parquet(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None) -> Table:
+    """Parquet files, patterns of their names, or one folder, of which each rank reads a part of about as many bytes. Rows come in the order of the files; every
+    rank must see the same ones."""
+    return Table._of(scan(comm, source, columns, "parquet"), comm)
+
+
+def scan_ipc(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None) -> Table:
+    """Arrow IPC files, as scan_parquet has Parquet files."""
+    return Table._of(scan(comm, source, columns, "arrow"), comm)
+
+
+def scan_csv(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None) -> Table:
+    """CSV files with a header, as scan_parquet has Parquet files."""
+    return Table._of(scan(comm, source, columns, "csv"), comm)
+
+
 def _from_root(name: str, t: LocalTable | None, comm: Comm, root: int, device: Device | str | None) -> Table:
     where = None if device is None else device_of(device)
     return Table._of(comm._explained(lambda: long_make(name, comm, where, t, root, free=Table._free)), comm)
@@ -206,6 +223,6 @@ def exchange(comm: Comm, parts: Sequence[LocalTable]) -> LocalTable:
     return LocalTable._of(made)
 
 
-for _f in (scatter, broadcast):
+for _f in (scatter, broadcast, scan_parquet, scan_ipc, scan_csv):
     globals()[_f.__name__] = guarded(_f, _f.__name__, False)
     globals()[_f.__name__].__module__ = __name__

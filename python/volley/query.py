@@ -179,6 +179,18 @@ class Query(Handle):
         down = not ascending if isinstance(ascending, bool) else [not a for a in ascending]
         return self.sort(by, descending=down, nulls_last=na_position == "last")
 
+    def intersect(self, other: Query | Table) -> Query:
+        """The distinct rows that other has too, where they first come. Nulls are equal, and NaNs.
+
+        >>> Table({"a": [1, 2, 2]}).intersect(Table({"a": [2, 3]})).to_pydict()
+        {'a': [2]}
+        """
+        return Query(make("volley_query_intersect", self, query_of(other)))
+
+    def subtract(self, other: Query | Table) -> Query:
+        """The distinct rows that other has not, as intersect has those that it has."""
+        return Query(make("volley_query_except", self, query_of(other)))
+
     def top_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Query:
         """The k rows with the greatest values of by."""
         orders = _orders((by,), True, True)
@@ -252,20 +264,27 @@ class GroupBy:
     def agg(self, *aggregates: Agg | Iterable[Agg] | Mapping[str, str | Sequence[str]], **named: Any) -> Query:
         """A row for each group: the keys and then the aggregates, such as ``col("delay").mean()``. pandas' forms are taken too:
         ``agg({"delay": ["mean", "max"]})`` and ``agg(worst=("delay", "max"))``, and ``agg(n="count")`` is how many rows there are."""
-        all_ = [a for item in aggregates for a in _aggregates(item)]
-        all_.extend(_named(name, a) for name, a in named.items())
-        rows = (_abi.volley_aggregate * max(1, len(all_)))()
-        for row, a in zip(rows, all_):
-            row.op, row.input = encode(a.op), a.input._handle if a.input is not None else None
-            row.name, row.ddof = encode(a.name) if a.name is not None else None, a.ddof
+        rows = _Aggregates(aggregates, named)
         o = _abi.volley_group_options(ctypes.sizeof(_abi.volley_group_options), self._drop_nulls, self._any_order)
-        return Query(make("volley_query_group_by", self._query, handles(self._keys), len(self._keys), rows, len(all_), byref(o)))
+        return Query(make("volley_query_group_by", self._query, handles(self._keys), len(self._keys), rows.rows, len(rows.all), byref(o)))
 
     def len(self) -> Query:
         """How many rows each group has, as the column "count"."""
         return self.agg(Agg("count", None))
 
     size = count = len
+
+
+class _Aggregates:
+    """Aggregates as C takes them, with the objects that they point at."""
+
+    def __init__(self, aggregates: Iterable[Any], named: Mapping[str, Any]) -> None:
+        self.all = [a for item in aggregates for a in _aggregates(item)]
+        self.all.extend(_named(name, a) for name, a in named.items())
+        self.rows = (_abi.volley_aggregate * max(1, len(self.all)))()
+        for row, a in zip(self.rows, self.all):
+            row.op, row.input = encode(a.op), a.input._handle if a.input is not None else None
+            row.name, row.ddof = encode(a.name) if a.name is not None else None, a.ddof
 
 
 _OPS = {"nunique": "count_distinct", "n_unique": "count_distinct", "prod": "product"}

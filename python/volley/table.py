@@ -334,6 +334,18 @@ class Table(Handle):
         """See Query.union."""
         return self.lazy().union(*others).collect()
 
+    def intersect(self, other: Table | Query) -> Table:
+        """See Query.intersect."""
+        return self.lazy().intersect(other).collect()
+
+    def subtract(self, other: Table | Query) -> Table:
+        """See Query.subtract."""
+        return self.lazy().subtract(other).collect()
+
+    def with_row_index(self, name: str = "index", offset: int = 0) -> Table:
+        """The table with a column of int64 behind the others: offset for the first row, and one more for each."""
+        return Table._of(long_make("volley_table_row_number", self, encode(name), offset, free="volley_table_free"))
+
     def partition(self, by: str | Sequence[str], n: int) -> list[Table]:
         """n tables by a hash of columns: rows of equal keys are in one of them, on every device and in every process, and in the table's order. A null is a
         key like others, NaNs are equal, -0 equals 0; integers of all widths are equal by value, texts by their bytes.

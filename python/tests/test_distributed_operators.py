@@ -1,0 +1,97 @@
+"""The operators of tables on ranks, held against those of Table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import volley as vo
+from test_distributed import ranks
+
+
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_operators_on_two_processes(tmp_path: Path, transport: str) -> None:
+    ranks(
+        tmp_path,
+        transport,
+        f"""
+        from volley import col, count
+        d = vo.distributed.Table(left, comm)
+        whole = d.replicate().local
+        def same(made, want):
+            assert made.replicate().local.rows() == want.rows(), (made.replicate().local.rows(), want.rows())
+            assert made.columns == want.columns and len(made) == len(want)
+        same(d.filter("v > 2", col("k").is_not_null()), whole.filter("v > 2", col("k").is_not_null()))
+        same(d.filter(k=1), whole.filter(k=1))
+        same(d.select("v", w=col("v") * 2), whole.select("v", w=col("v") * 2))
+        same(d.with_columns(w=col("v") + 1, k=col("v")), whole.with_columns(w=col("v") + 1, k=col("v")))
+        same(d.drop("v"), whole.drop("v"))
+        same(d.rename({{"v": "k", "k": "v"}}), whole.rename({{"v": "k", "k": "v"}}))
+        for keys in (["k"], [(col("v") % 3).alias("m"), "k"]):
+            by = d.group_by(*keys).agg(col("v").sum(), col("v").mean().alias("m2"), count().alias("n"), last=("v", "last"), several=("v", "n_unique"))
+            same(by, whole.group_by(*keys).agg(col("v").sum(), col("v").mean().alias("m2"), count().alias("n"), last=("v", "last"), several=("v", "n_unique")))
+        same(d.group_by("k", drop_nulls=True).len(), whole.group_by("k", drop_nulls=True).len())
+        loose = d.group_by("k", maintain_order=False).agg(col("v").var(), col("v").max())
+        assert len(loose) == len(whole.group_by("k").len())
+        total = d.agg(col("v").sum(), count().alias("n"))
+        assert total.partitioning.scheme == "replicated" and total.local.rows() == [(sum(whole["v"].to_pylist()), 10)] and len(total) == 1
+        assert d.select(col("v").max()).local.rows() == whole.select(col("v").max()).rows()
+        same(d.sort("k", "v", descending=[True, False], nulls_last=False), whole.sort("k", "v", descending=[True, False], nulls_last=False))
+        same(d.sort(col("v") % 4), whole.sort(col("v") % 4))
+        same(d.top_k(3, "v"), whole.top_k(3, "v"))
+        same(d.bottom_k(7, "v"), whole.bottom_k(7, "v"))
+        same(d.unique("k"), whole.unique("k"))
+        same(d.unique(), whole.unique())
+        o = vo.distributed.Table(vo.Table({{"v": [10 * me, 77], "k": [me, me]}}), comm)
+        other = o.replicate().local
+        same(d.intersect(o), whole.intersect(other))
+        same(d.subtract(o), whole.subtract(other))
+        assert sorted(d.select("v").union(o.select("v")).replicate().local["v"].to_pylist()) == sorted(whole["v"].to_pylist() + other["v"].to_pylist())
+        for made, want in ((d.head(7), whole.head(7)), (d.tail(6), whole.tail(6)), (d.slice(3, 4), whole.slice(3, 4)), (d.slice(-2), whole.slice(-2))):
+            same(made, want)
+        same(d.with_row_index("row", 5), whole.with_row_index("row", 5))
+        assert d.equals(d.repartition([1, 9])) and not d.equals(d.head(9)) and not d.equals(d.sort("v", descending=True))
+        assert d.equals(d.sort("v", descending=True), check_row_order=False)
+        d.write_parquet({str(tmp_path / "out")!r}, compression="zstd", row_group_size=2)
+        back = vo.distributed.scan_parquet({str(tmp_path / "out")!r}, comm)
+        assert back.equals(d) and min(back.counts) >= 4, back.counts
+        assert vo.distributed.scan_parquet({str(tmp_path / "out")!r} + "/*.parquet", comm, columns="v").columns == ["v"]
+        try:
+            d.write_parquet({str(tmp_path / "out")!r})
+            raise AssertionError("written over")
+        except vo.Mismatch as e:
+            assert "is there already" in str(e)
+        for wrong in (lambda: d.group_by("nobody").len(), lambda: d.sort("nobody"), lambda: d.head(me), lambda: d.filter([True])):
+            try:
+                wrong()
+                raise AssertionError("no error")
+            except (vo.VolleyError, TypeError):
+                pass
+        comm.barrier()
+        """,
+    )
+
+
+def test_sets_of_tables() -> None:
+    a, b = vo.Table({"x": [3, 1, None, 3], "y": ["c", "a", None, "c"]}), vo.Table({"y": ["c", None], "x": [3, None]})
+    assert a.intersect(b).rows() == [(3, "c"), (None, None)] and a.subtract(b).rows() == [(1, "a")]
+    assert a.lazy().subtract(b).collect().rows() == [(1, "a")]
+    with pytest.raises(vo.Mismatch, match="x"):
+        a.intersect(b.select("y"))
+    assert a.with_row_index(offset=4)["index"].to_pylist() == [4, 5, 6, 7]
+    with pytest.raises(vo.Mismatch, match="y"):
+        a.with_row_index("y")
+
+
+def test_the_operators_page_names_what_there_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
+    named = re.findall(r"`vo((?:\.\w+)+)`", page)
+    assert len(named) > 50
+    for name in named:
+        found: object = vo
+        for part in name.strip(".").split("."):
+            found = getattr(found, part)
+    frames = page[page.index("Modin's algebra)") :]
+    for name in re.findall(r"`([a-z_]+)`", frames):
+        assert hasattr(vo.Table, name) and hasattr(vo.distributed.Table, name), name
