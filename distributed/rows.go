@@ -87,13 +87,32 @@ func (d *Table) WithColumn(ctx context.Context, name string, v any) (*Table, err
 	return d.each(ctx, "WithColumn", fmt.Sprint(name, " ", v), by, func(q *table.Query) *table.Query { return q.WithColumn(name, v) })
 }
 
+// WithColumns adds columns, or replaces those of their names, as table.Query.WithColumns does. No
+// row moves.
+func (d *Table) WithColumns(ctx context.Context, items ...any) (*Table, error) {
+	by := d.by
+	for _, item := range items {
+		if e, ok := item.(*expr.Expr); ok && slices.Contains(by.Keys, exprName(e)) {
+			by = by.without()
+		}
+	}
+	return d.each(ctx, "WithColumns", fmt.Sprint(items...), by, func(q *table.Query) *table.Query { return q.WithColumns(items...) })
+}
+
 // Rename gives a column another name. No row moves.
 func (d *Table) Rename(ctx context.Context, from, to string) (*Table, error) {
+	return d.RenameColumns(ctx, map[string]string{from: to})
+}
+
+// RenameColumns gives columns other names, all at once. No row moves.
+func (d *Table) RenameColumns(ctx context.Context, to map[string]string) (*Table, error) {
 	by := d.by
-	if slices.Contains(by.Keys, from) {
-		by = by.without()
+	for _, k := range d.by.Keys {
+		if _, is := to[k]; is {
+			by = by.without()
+		}
 	}
-	return d.each(ctx, "Rename", fmt.Sprintf("%q to %q", from, to), by, func(q *table.Query) *table.Query { return q.Rename(from, to) })
+	return d.each(ctx, "Rename", fmt.Sprint(to), by, func(q *table.Query) *table.Query { return q.RenameColumns(to) })
 }
 
 // Drop leaves out columns. No row moves.
