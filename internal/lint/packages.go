@@ -101,7 +101,7 @@ var Packages = []Package{
 		Tests: []string{"collective/...", "collective/transport/..."}},
 	{Path: "collective/tune", May: []string{"device", "kernels", "kernels/cpu", "collective/algorithm", "collective/transport", "collective/transport/...", "collective", "collective/simulate"}},
 	{Path: "distributed", May: join(tables, []string{"collective", "collective/agree", "collective/columns"}),
-		Tests: join(theCPU, []string{"collective/...", "collective/transport/..."})},
+		Tests: join(theCPU, []string{"collective/...", "collective/transport/...", "dataloader"})},
 	{Path: "gang", May: join(tables, theCPU, []string{"internal/processors", "collective", "collective/transport", "collective/transport/..."}), Tests: []string{"collective/columns"}},
 	{Path: "dataloader/order", May: []string{"device"}},
 	{Path: "dataloader", May: join(tables, []string{"internal/bitpack", "internal/float16", "internal/processors", "internal/rowcopy", "dataloader/order"}), Tests: theCPU},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._calls import say
 from ._library import Handle, encode, long_call, long_make, make
 from .comm import Grouped, Request
+from .errors import Closed
 
 if TYPE_CHECKING:
     from .comm import Comm
@@ -82,6 +83,9 @@ class Fuser(Grouped):
             return
         try:
             self._explained(lambda: long_call("volley_fuser_close", [self]))
+        except Closed:
+            if self._value is not None:  # else another thread has closed it meanwhile, which is allowed
+                raise
         finally:
             Handle.close(self)
             self._given.clear()
