@@ -23,6 +23,7 @@ type commObject struct {
 	c      *collective.Comm
 	getenv func(string) string
 	on     carriers
+	lent   bool // a gang has it, and closes it
 }
 
 func (*commObject) kind() string { return "comm" }
@@ -30,7 +31,9 @@ func (*commObject) kind() string { return "comm" }
 // leave leaves the group.
 func (o *commObject) leave() {
 	o.on.close()
-	_ = o.c.Close()
+	if !o.lent {
+		_ = o.c.Close()
+	}
 }
 
 // named is an error with this rank's number. A Fault has its own, those to blame, and so has an error that all ranks get.

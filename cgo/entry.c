@@ -1112,6 +1112,176 @@ int32_t volley_fuser_free(volley_fuser* fuser) {
   return go_volley_fuser_free((uintptr_t)fuser);
 }
 
+int32_t volley_gang_start(const char* const* command, int64_t count, const volley_gang_options* options, volley_token* token, volley_gang** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_start");
+  if (!out) return vly_null_error("volley_gang_start", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_start((char* *)command, count, (volley_gang_options*)options, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_gang_invitation(const volley_gang* gang, int64_t rank, char** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_invitation");
+  if (!out) return vly_null_error("volley_gang_invitation", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_invitation((uintptr_t)gang, rank, out);
+}
+
+int32_t volley_gang_ready(const volley_gang* gang, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_gang_ready");
+  return go_volley_gang_ready((uintptr_t)gang, (uintptr_t)token);
+}
+
+int32_t volley_gang_restart(const volley_gang* gang, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_gang_restart");
+  return go_volley_gang_restart((uintptr_t)gang, (uintptr_t)token);
+}
+
+int32_t volley_gang_stop(const volley_gang* gang, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_gang_stop");
+  return go_volley_gang_stop((uintptr_t)gang, (uintptr_t)token);
+}
+
+int32_t volley_gang_run(const volley_gang* gang, const char* name, const char* codec, const void* data, int64_t count, volley_token* token, char** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_run");
+  if (!out) return vly_null_error("volley_gang_run", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_run((uintptr_t)gang, (char*)name, (char*)codec, (void*)data, count, (uintptr_t)token, out);
+}
+
+int32_t volley_gang_enter(const char* invitation, volley_token* token, volley_gang** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_enter");
+  if (!out) return vly_null_error("volley_gang_enter", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_enter((char*)invitation, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_gang_next(const volley_gang* gang, volley_token* token, int64_t* out, char** out_name, char** out_codec, char** out_data, int64_t* out_count) {
+  if (vly_forked) return vly_fork_error("volley_gang_next");
+  if (!out) return vly_null_error("volley_gang_next", "out");
+  if (!out_name) return vly_null_error("volley_gang_next", "out_name");
+  if (!out_codec) return vly_null_error("volley_gang_next", "out_codec");
+  if (!out_data) return vly_null_error("volley_gang_next", "out_data");
+  if (!out_count) return vly_null_error("volley_gang_next", "out_count");
+  memset(out, 0, sizeof *out);
+  memset(out_name, 0, sizeof *out_name);
+  memset(out_codec, 0, sizeof *out_codec);
+  memset(out_data, 0, sizeof *out_data);
+  memset(out_count, 0, sizeof *out_count);
+  return go_volley_gang_next((uintptr_t)gang, (uintptr_t)token, out, out_name, out_codec, out_data, out_count);
+}
+
+int32_t volley_gang_answer(const volley_gang* gang, int64_t call, const char* ref, const char* error) {
+  if (vly_forked) return vly_fork_error("volley_gang_answer");
+  return go_volley_gang_answer((uintptr_t)gang, call, (char*)ref, (char*)error);
+}
+
+int32_t volley_gang_wait(const volley_gang* gang, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_gang_wait");
+  return go_volley_gang_wait((uintptr_t)gang, (uintptr_t)token);
+}
+
+int32_t volley_gang_rank(const volley_gang* gang, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_gang_rank");
+  if (!out) return vly_null_error("volley_gang_rank", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_rank((uintptr_t)gang, out);
+}
+
+int32_t volley_gang_size(const volley_gang* gang, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_gang_size");
+  if (!out) return vly_null_error("volley_gang_size", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_size((uintptr_t)gang, out);
+}
+
+int32_t volley_gang_generation(const volley_gang* gang, int64_t* out) {
+  if (vly_forked) return vly_fork_error("volley_gang_generation");
+  if (!out) return vly_null_error("volley_gang_generation", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_generation((uintptr_t)gang, out);
+}
+
+int32_t volley_gang_comm(const volley_gang* gang, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_comm");
+  if (!out) return vly_null_error("volley_gang_comm", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_comm((uintptr_t)gang, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_gang_group(const volley_gang* gang, const char* id, const int64_t* ranks, int64_t count, volley_token* token, volley_comm** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_group");
+  if (!out) return vly_null_error("volley_gang_group", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_group((uintptr_t)gang, (char*)id, (int64_t*)ranks, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_gang_send(const volley_gang* gang, int64_t rank, int64_t tag, const void* data, int64_t count, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_gang_send");
+  return go_volley_gang_send((uintptr_t)gang, rank, tag, (void*)data, count, (uintptr_t)token);
+}
+
+int32_t volley_gang_receive(const volley_gang* gang, int64_t rank, int64_t tag, volley_token* token, char** out_data, int64_t* out_count) {
+  if (vly_forked) return vly_fork_error("volley_gang_receive");
+  if (!out_data) return vly_null_error("volley_gang_receive", "out_data");
+  if (!out_count) return vly_null_error("volley_gang_receive", "out_count");
+  memset(out_data, 0, sizeof *out_data);
+  memset(out_count, 0, sizeof *out_count);
+  return go_volley_gang_receive((uintptr_t)gang, rank, tag, (uintptr_t)token, out_data, out_count);
+}
+
+int32_t volley_gang_put(const volley_gang* gang, const char* name, const char* codec, const void* data, int64_t count, char** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_put");
+  if (!out) return vly_null_error("volley_gang_put", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_put((uintptr_t)gang, (char*)name, (char*)codec, (void*)data, count, out);
+}
+
+int32_t volley_gang_put_table(const volley_gang* gang, const char* name, const volley_table* table, char** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_put_table");
+  if (!out) return vly_null_error("volley_gang_put_table", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_put_table((uintptr_t)gang, (char*)name, (uintptr_t)table, out);
+}
+
+int32_t volley_gang_get(const volley_gang* gang, const char* ref, volley_token* token, volley_table** out_table, char** out_codec, char** out_data, int64_t* out_count) {
+  if (vly_forked) return vly_fork_error("volley_gang_get");
+  if (!out_table) return vly_null_error("volley_gang_get", "out_table");
+  if (!out_codec) return vly_null_error("volley_gang_get", "out_codec");
+  if (!out_data) return vly_null_error("volley_gang_get", "out_data");
+  if (!out_count) return vly_null_error("volley_gang_get", "out_count");
+  memset(out_table, 0, sizeof *out_table);
+  memset(out_codec, 0, sizeof *out_codec);
+  memset(out_data, 0, sizeof *out_data);
+  memset(out_count, 0, sizeof *out_count);
+  return go_volley_gang_get((uintptr_t)gang, (char*)ref, (uintptr_t)token, (uintptr_t*)out_table, out_codec, out_data, out_count);
+}
+
+int32_t volley_gang_redistribute(const volley_gang* gang, const char* ref, const int64_t* ranks, int64_t count, volley_token* token, volley_table** out) {
+  if (vly_forked) return vly_fork_error("volley_gang_redistribute");
+  if (!out) return vly_null_error("volley_gang_redistribute", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_gang_redistribute((uintptr_t)gang, (char*)ref, (int64_t*)ranks, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
+int32_t volley_gang_drop(const volley_gang* gang, const char* ref, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_gang_drop");
+  return go_volley_gang_drop((uintptr_t)gang, (char*)ref, (uintptr_t)token);
+}
+
+int32_t volley_gang_fault(const volley_gang* gang, int64_t* ranks, int64_t capacity, char** out_cause, int64_t* out_count) {
+  if (vly_forked) return vly_fork_error("volley_gang_fault");
+  if (!out_cause) return vly_null_error("volley_gang_fault", "out_cause");
+  if (!out_count) return vly_null_error("volley_gang_fault", "out_count");
+  memset(out_cause, 0, sizeof *out_cause);
+  memset(out_count, 0, sizeof *out_count);
+  return go_volley_gang_fault((uintptr_t)gang, ranks, capacity, out_cause, out_count);
+}
+
+int32_t volley_gang_free(volley_gang* gang) {
+  if (vly_forked) return vly_fork_error("volley_gang_free");
+  return go_volley_gang_free((uintptr_t)gang);
+}
+
 int32_t volley_vector_new(const volley_device* device, const char* type, int64_t count, volley_vector** out) {
   if (vly_forked) return vly_fork_error("volley_vector_new");
   if (!out) return vly_null_error("volley_vector_new", "out");

@@ -12,6 +12,7 @@ import (
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/gang"
 	"github.com/volley-go/volley/table/storage"
 )
 
@@ -32,6 +33,8 @@ var kinds = []struct {
 	{errInternal, C.VOLLEY_INTERNAL, "internal"},
 	{device.ErrCanceled, C.VOLLEY_CANCELED, "canceled"},
 	{context.Canceled, C.VOLLEY_CANCELED, "canceled"},
+	{gang.ErrStale, C.VOLLEY_UNAVAILABLE, "stale"},
+	{gang.ErrNotFound, C.VOLLEY_NOT_FOUND, "not found"},
 	{device.ErrOutOfMemory, C.VOLLEY_OUT_OF_MEMORY, "out of memory"},
 	{device.ErrLost, C.VOLLEY_LOST, "device lost"},
 	{device.ErrClosed, C.VOLLEY_CLOSED, "closed"},
@@ -47,11 +50,14 @@ var kinds = []struct {
 func statusOf(err error) (C.int32_t, string) {
 	var own stopped
 	var fault *collective.Fault
+	var failure *gang.CallError
 	switch {
 	case errors.As(err, &own):
 		return C.VOLLEY_CANCELED, "canceled"
 	case errors.As(err, &fault):
 		return C.VOLLEY_FAULT, "fault"
+	case errors.As(err, &failure):
+		return C.VOLLEY_FAULT, "failed"
 	}
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {

@@ -239,3 +239,15 @@ func (g *Gang) Drop(ctx context.Context, r Ref) error {
 	}
 	return m.Drop(ctx, r)
 }
+
+// Size is the number of workers.
+func (g *Gang) Size() int { return g.o.Workers }
+
+// Generation is that of the workers that are there.
+func (g *Gang) Generation() (uint64, error) {
+	m, err := g.member()
+	if err != nil {
+		return 0, err
+	}
+	return m.Generation(), nil
+}

@@ -24,7 +24,6 @@ type invitation struct {
 	key        []byte
 	lease      time.Duration
 	folder     string // of the generation's files, on the start's machine
-	started    bool   // the gang has started the process, which has nothing else to do
 }
 
 var letters = base32.HexEncoding.WithPadding(base32.NoPadding)

@@ -88,6 +88,7 @@ typedef struct volley_request volley_request; /* a collective operation that was
 typedef struct volley_vector volley_vector;   /* elements in a device's memory that collective operations read and write */
 typedef struct volley_fuser volley_fuser;     /* what makes one collective operation of many small ones */
 typedef struct volley_distributed volley_distributed; /* this rank's part of a table on ranks; immutable */
+typedef struct volley_gang volley_gang;       /* a place in a gang: its start, or a worker */
 typedef struct volley_matrix volley_matrix;   /* a dense row-major matrix of float32 or float64 */
 
 #include "volley_arrow.h"
@@ -580,6 +581,7 @@ VOLLEY_API int32_t volley_matrix_transpose(const volley_device* device, const vo
 VOLLEY_API int32_t volley_matrix_free(volley_matrix* matrix);
 
 #include "volley_comm.h"
+#include "volley_gang.h"
 #include "volley_vector.h"
 #include "volley_distributed.h"
 #include "volley_loader.h"

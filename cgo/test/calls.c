@@ -31,8 +31,10 @@ static void* make13(void) { return wrong_make_fuser(); }
 static void free13(void* p) { volley_fuser_free(p); }
 static void* make14(void) { return wrong_make_distributed(); }
 static void free14(void* p) { volley_distributed_free(p); }
-static void* make15(void) { return wrong_make_matrix(); }
-static void free15(void* p) { volley_matrix_free(p); }
+static void* make15(void) { return wrong_make_gang(); }
+static void free15(void* p) { volley_gang_free(p); }
+static void* make16(void) { return wrong_make_matrix(); }
+static void free16(void* p) { volley_matrix_free(p); }
 const wrong_type wrong_types[] = {
     {"device", make0, free0},
     {"stream", make1, free1},
@@ -49,7 +51,8 @@ const wrong_type wrong_types[] = {
     {"vector", make12, free12},
     {"fuser", make13, free13},
     {"distributed", make14, free14},
-    {"matrix", make15, free15},
+    {"gang", make15, free15},
+    {"matrix", make16, free16},
 };
 const int wrong_type_count = sizeof wrong_types / sizeof *wrong_types;
 
@@ -1032,7 +1035,7 @@ static int32_t call_volley_apply(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 15}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 16}};
 static int32_t call_volley_matrix_from_dlpack(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1041,7 +1044,7 @@ static int32_t call_volley_matrix_from_dlpack(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 15}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 16}};
 static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack_versioned((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1050,87 +1053,87 @@ static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack(const int* w) {
   struct DLManagedTensor* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
   wrong_delete(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack_versioned(const int* w) {
   struct DLManagedTensorVersioned* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
   wrong_delete_versioned(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 15}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 16}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_shape(const int* w) {
   int64_t p1 = 0;
   int64_t p2 = 0;
-  int32_t status = volley_matrix_shape((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
+  int32_t status = volley_matrix_shape((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_type(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_matrix_type((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_type((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 15}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
+static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 16}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 16}};
 static int32_t call_volley_matrix_to(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_to((void*)wrong_handle(15, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_to((void*)wrong_handle(16, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_device(const int* w) {
   volley_device* p1 = 0;
-  int32_t status = volley_matrix_device((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_device((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_device_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 15}, {"b", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
+static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 16}, {"b", WRONG_HANDLE, 16}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 16}};
 static int32_t call_volley_matrix_multiply(const int* w) {
   volley_matrix* p4 = 0;
-  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(15, w[1]), (void*)wrong_handle(15, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(16, w[1]), (void*)wrong_handle(16, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_matrix_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 15}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
+static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 16}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
 static int32_t call_volley_matrix_gemv(const int* w) {
   volley_column* p8 = 0;
-  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(15, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
+  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(16, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
   wrong_cleared(status, p8 == NULL);
   volley_column_free(p8);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
+static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 16}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 16}};
 static int32_t call_volley_matrix_transpose(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(15, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(16, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 15}};
+static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 16}};
 static int32_t call_volley_matrix_free(const int* w) {
-  int32_t status = volley_matrix_free((void*)wrong_handle(15, w[0]));
+  int32_t status = volley_matrix_free((void*)wrong_handle(16, w[0]));
   return status;
 }
 
@@ -1424,6 +1427,152 @@ static int32_t call_volley_fuser_fault(const int* w) {
 static const wrong_parameter parameters_volley_fuser_free[] = {{"fuser", WRONG_FREED, 13}};
 static int32_t call_volley_fuser_free(const int* w) {
   int32_t status = volley_fuser_free((void*)wrong_handle(13, w[0]));
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_invitation[] = {{"gang", WRONG_HANDLE, 15}, {"rank", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_gang_invitation(const int* w) {
+  char* p2 = 0;
+  int32_t status = volley_gang_invitation((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("rank", w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_string_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_restart[] = {{"gang", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}};
+static int32_t call_volley_gang_restart(const int* w) {
+  int32_t status = volley_gang_restart((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]));
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_stop[] = {{"gang", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}};
+static int32_t call_volley_gang_stop(const int* w) {
+  int32_t status = volley_gang_stop((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]));
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_enter[] = {{"invitation", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
+static int32_t call_volley_gang_enter(const int* w) {
+  volley_gang* p2 = 0;
+  int32_t status = volley_gang_enter(wrong_text("invitation", w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_gang_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_answer[] = {{"gang", WRONG_HANDLE, 15}, {"call", WRONG_NUMBER, 0}, {"ref", WRONG_TEXT, 0}, {"error", WRONG_TEXT, 0}};
+static int32_t call_volley_gang_answer(const int* w) {
+  int32_t status = volley_gang_answer((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("call", w[1]), wrong_text("ref", w[2]), wrong_text("error", w[3]));
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_rank[] = {{"gang", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_gang_rank(const int* w) {
+  int64_t p1 = 0;
+  int32_t status = volley_gang_rank((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_size[] = {{"gang", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_gang_size(const int* w) {
+  int64_t p1 = 0;
+  int32_t status = volley_gang_size((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_generation[] = {{"gang", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_gang_generation(const int* w) {
+  int64_t p1 = 0;
+  int32_t status = volley_gang_generation((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_comm[] = {{"gang", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static int32_t call_volley_gang_comm(const int* w) {
+  volley_comm* p2 = 0;
+  int32_t status = volley_gang_comm((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_comm_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_group[] = {{"gang", WRONG_HANDLE, 15}, {"id", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static int32_t call_volley_gang_group(const int* w) {
+  volley_comm* p5 = 0;
+  int32_t status = volley_gang_group((void*)wrong_handle(15, w[0]), wrong_text("id", w[1]), (void*)wrong_memory("ranks", w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_comm_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_send[] = {{"gang", WRONG_HANDLE, 15}, {"rank", WRONG_NUMBER, 0}, {"tag", WRONG_NUMBER, 0}, {"data", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static int32_t call_volley_gang_send(const int* w) {
+  int32_t status = volley_gang_send((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("rank", w[1]), (int64_t)wrong_number("tag", w[2]), (void*)wrong_memory("data", w[3]), (int64_t)wrong_number("count", w[4]), (void*)wrong_handle(3, w[5]));
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_put[] = {{"gang", WRONG_HANDLE, 15}, {"name", WRONG_TEXT, 0}, {"codec", WRONG_TEXT, 0}, {"data", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_gang_put(const int* w) {
+  char* p5 = 0;
+  int32_t status = volley_gang_put((void*)wrong_handle(15, w[0]), wrong_text("name", w[1]), wrong_text("codec", w[2]), (void*)wrong_memory("data", w[3]), (int64_t)wrong_number("count", w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_string_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_put_table[] = {{"gang", WRONG_HANDLE, 15}, {"name", WRONG_TEXT, 0}, {"table", WRONG_HANDLE, 5}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_gang_put_table(const int* w) {
+  char* p3 = 0;
+  int32_t status = volley_gang_put_table((void*)wrong_handle(15, w[0]), wrong_text("name", w[1]), (void*)wrong_handle(5, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_string_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_get[] = {{"gang", WRONG_HANDLE, 15}, {"ref", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out_table", WRONG_OUT, 5}, {"out_codec", WRONG_OUT, 0}, {"out_data", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
+static int32_t call_volley_gang_get(const int* w) {
+  volley_table* p3 = 0;
+  char* p4 = 0;
+  char* p5 = 0;
+  int64_t p6 = 0;
+  int32_t status = volley_gang_get((void*)wrong_handle(15, w[0]), wrong_text("ref", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4, w[5] ? NULL : &p5, w[6] ? NULL : &p6);
+  wrong_cleared(status, p3 == NULL);
+  volley_table_free(p3);
+  wrong_cleared(status, p4 == NULL);
+  volley_string_free(p4);
+  wrong_cleared(status, p5 == NULL);
+  volley_string_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_redistribute[] = {{"gang", WRONG_HANDLE, 15}, {"ref", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static int32_t call_volley_gang_redistribute(const int* w) {
+  volley_table* p5 = 0;
+  int32_t status = volley_gang_redistribute((void*)wrong_handle(15, w[0]), wrong_text("ref", w[1]), (void*)wrong_memory("ranks", w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  wrong_cleared(status, p5 == NULL);
+  volley_table_free(p5);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_drop[] = {{"gang", WRONG_HANDLE, 15}, {"ref", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static int32_t call_volley_gang_drop(const int* w) {
+  int32_t status = volley_gang_drop((void*)wrong_handle(15, w[0]), wrong_text("ref", w[1]), (void*)wrong_handle(3, w[2]));
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_fault[] = {{"gang", WRONG_HANDLE, 15}, {"ranks", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_cause", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
+static int32_t call_volley_gang_fault(const int* w) {
+  char* p3 = 0;
+  int64_t p4 = 0;
+  int32_t status = volley_gang_fault((void*)wrong_handle(15, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4);
+  wrong_cleared(status, p3 == NULL);
+  volley_string_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_gang_free[] = {{"gang", WRONG_FREED, 15}};
+static int32_t call_volley_gang_free(const int* w) {
+  int32_t status = volley_gang_free((void*)wrong_handle(15, w[0]));
   return status;
 }
 
@@ -2187,6 +2336,24 @@ const wrong_call wrong_calls[] = {
     {"volley_fuser_close", 2, parameters_volley_fuser_close, call_volley_fuser_close},
     {"volley_fuser_fault", 5, parameters_volley_fuser_fault, call_volley_fuser_fault},
     {"volley_fuser_free", 1, parameters_volley_fuser_free, call_volley_fuser_free},
+    {"volley_gang_invitation", 3, parameters_volley_gang_invitation, call_volley_gang_invitation},
+    {"volley_gang_restart", 2, parameters_volley_gang_restart, call_volley_gang_restart},
+    {"volley_gang_stop", 2, parameters_volley_gang_stop, call_volley_gang_stop},
+    {"volley_gang_enter", 3, parameters_volley_gang_enter, call_volley_gang_enter},
+    {"volley_gang_answer", 4, parameters_volley_gang_answer, call_volley_gang_answer},
+    {"volley_gang_rank", 2, parameters_volley_gang_rank, call_volley_gang_rank},
+    {"volley_gang_size", 2, parameters_volley_gang_size, call_volley_gang_size},
+    {"volley_gang_generation", 2, parameters_volley_gang_generation, call_volley_gang_generation},
+    {"volley_gang_comm", 3, parameters_volley_gang_comm, call_volley_gang_comm},
+    {"volley_gang_group", 6, parameters_volley_gang_group, call_volley_gang_group},
+    {"volley_gang_send", 6, parameters_volley_gang_send, call_volley_gang_send},
+    {"volley_gang_put", 6, parameters_volley_gang_put, call_volley_gang_put},
+    {"volley_gang_put_table", 4, parameters_volley_gang_put_table, call_volley_gang_put_table},
+    {"volley_gang_get", 7, parameters_volley_gang_get, call_volley_gang_get},
+    {"volley_gang_redistribute", 6, parameters_volley_gang_redistribute, call_volley_gang_redistribute},
+    {"volley_gang_drop", 3, parameters_volley_gang_drop, call_volley_gang_drop},
+    {"volley_gang_fault", 5, parameters_volley_gang_fault, call_volley_gang_fault},
+    {"volley_gang_free", 1, parameters_volley_gang_free, call_volley_gang_free},
     {"volley_vector_new", 4, parameters_volley_vector_new, call_volley_vector_new},
     {"volley_vector_from_column", 2, parameters_volley_vector_from_column, call_volley_vector_from_column},
     {"volley_vector_from_dlpack", 2, parameters_volley_vector_from_dlpack, call_volley_vector_from_dlpack},

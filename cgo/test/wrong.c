@@ -209,6 +209,12 @@ void* wrong_make_comm(void) {
   OK(volley_comm_init(NULL, NULL, &c));
   return c;
 }
+void* wrong_make_gang(void) {
+  volley_gang_options o = {.size = sizeof o, .workers = 1};
+  volley_gang* g;
+  OK(volley_gang_start(NULL, 0, &o, NULL, &g));
+  return g;
+}
 void* wrong_make_request(void) {
   static int64_t from = 1, to;
   volley_comm* c = wrong_make_comm();

@@ -9,6 +9,12 @@ import (
 // notTried are functions that the test of wrong calls leaves out, with the reason.
 var notTried = map[string]string{
 	"volley_set_memory_limit": "what it sets holds for the whole process",
+	"volley_gang_start":       "it starts programs",
+	"volley_gang_next":        "it waits for a call",
+	"volley_gang_wait":        "it waits for the gang's end",
+	"volley_gang_receive":     "it waits for a message",
+	"volley_gang_ready":       "it waits for workers",
+	"volley_gang_run":         "it waits for workers",
 }
 
 // tried reports whether the test of wrong calls has a function: all that answer with a status, but for the callbacks of a Python package, which are

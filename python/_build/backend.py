@@ -142,9 +142,9 @@ def _pack(made: Path, project: dict[str, str], stem: str, tag: str, library: Pat
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             wheel.writestr(info, content)
 
-        for source in sorted((HERE / "volley").iterdir()):
+        for source in sorted((HERE / "volley").rglob("*")):
             if source.suffix == ".py" or source.name == "py.typed":
-                add(f"volley/{source.name}", source.read_bytes())
+                add(source.relative_to(HERE).as_posix(), source.read_bytes())
         add("volley/libvolley.so.1", library.read_bytes())
         info = f"{stem}.dist-info"
         add(f"{info}/METADATA", _metadata(project).encode())

@@ -16,6 +16,7 @@ from .comm import Comm, Request
 from .cumulative import cummax, cummin, cumprod, cumsum
 from .device import Device, DeviceInfo, devices
 from .errors import (
+    CallFailed,
     Canceled,
     Closed,
     CollectiveFault,
@@ -27,6 +28,7 @@ from .errors import (
     Mismatch,
     NotFound,
     OutOfMemory,
+    Stale,
     Unavailable,
     Unsupported,
     VolleyError,
@@ -41,6 +43,7 @@ from .progress import Progress, progress
 from .query import Query, scan_csv, scan_ipc, scan_parquet
 from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
 from .user import register
+from . import gang  # isort: skip - it needs the others
 
 
 __version__ = "0.1.0"
@@ -53,10 +56,10 @@ def version() -> str:
 
 
 __all__ = [
-    "Agg", "Batch", "BatchMap", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Fuser", "Internal",
-    "InvalidValue", "Loader", "Lost", "Matrix", "Memory", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Table", "Unavailable", "Unsupported",
+    "Agg", "Batch", "BatchMap", "CallFailed", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Fuser", "Internal",
+    "InvalidValue", "Loader", "Lost", "Matrix", "Memory", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Stale", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count", "cummax", "cummin", "cumprod", "cumsum",
-    "devices", "distributed", "from_arrow", "from_pandas", "function", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
+    "devices", "distributed", "from_arrow", "from_pandas", "function", "gang", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
     "transpose", "version", "when",
 ]  # fmt: skip
 

@@ -191,6 +191,19 @@ class volley_comm_options(Checked):
     ]
 
 
+class volley_gang_options(Checked):
+    _fields_ = [
+        ("size", c_uint64),
+        ("workers", c_int64),
+        ("host", c_char_p),
+        ("lease", c_int64),
+        ("join_timeout", c_int64),
+        ("grace", c_int64),
+        ("generation", c_int64),
+        ("folder", c_char_p),
+    ]
+
+
 class volley_encoding(Checked):
     _fields_ = [
         ("column", c_char_p),
@@ -530,6 +543,30 @@ def declare(library: CDLL) -> None:
     library.volley_fuser_close.argtypes, library.volley_fuser_close.restype = [c_void_p, c_void_p], c_int32
     library.volley_fuser_fault.argtypes, library.volley_fuser_fault.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_fuser_free.argtypes, library.volley_fuser_free.restype = [c_void_p], c_int32
+    library.volley_gang_start.argtypes, library.volley_gang_start.restype = [c_void_p, c_int64, POINTER(volley_gang_options), c_void_p, c_void_p], c_int32
+    library.volley_gang_invitation.argtypes, library.volley_gang_invitation.restype = [c_void_p, c_int64, c_void_p], c_int32
+    library.volley_gang_ready.argtypes, library.volley_gang_ready.restype = [c_void_p, c_void_p], c_int32
+    library.volley_gang_restart.argtypes, library.volley_gang_restart.restype = [c_void_p, c_void_p], c_int32
+    library.volley_gang_stop.argtypes, library.volley_gang_stop.restype = [c_void_p, c_void_p], c_int32
+    library.volley_gang_run.argtypes, library.volley_gang_run.restype = [c_void_p, c_char_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_gang_enter.argtypes, library.volley_gang_enter.restype = [c_char_p, c_void_p, c_void_p], c_int32
+    library.volley_gang_next.argtypes, library.volley_gang_next.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_gang_answer.argtypes, library.volley_gang_answer.restype = [c_void_p, c_int64, c_char_p, c_char_p], c_int32
+    library.volley_gang_wait.argtypes, library.volley_gang_wait.restype = [c_void_p, c_void_p], c_int32
+    library.volley_gang_rank.argtypes, library.volley_gang_rank.restype = [c_void_p, c_void_p], c_int32
+    library.volley_gang_size.argtypes, library.volley_gang_size.restype = [c_void_p, c_void_p], c_int32
+    library.volley_gang_generation.argtypes, library.volley_gang_generation.restype = [c_void_p, c_void_p], c_int32
+    library.volley_gang_comm.argtypes, library.volley_gang_comm.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_gang_group.argtypes, library.volley_gang_group.restype = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_gang_send.argtypes, library.volley_gang_send.restype = [c_void_p, c_int64, c_int64, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_gang_receive.argtypes, library.volley_gang_receive.restype = [c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_gang_put.argtypes, library.volley_gang_put.restype = [c_void_p, c_char_p, c_char_p, c_void_p, c_int64, c_void_p], c_int32
+    library.volley_gang_put_table.argtypes, library.volley_gang_put_table.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
+    library.volley_gang_get.argtypes, library.volley_gang_get.restype = [c_void_p, c_char_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_gang_redistribute.argtypes, library.volley_gang_redistribute.restype = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_gang_drop.argtypes, library.volley_gang_drop.restype = [c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_gang_fault.argtypes, library.volley_gang_fault.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_gang_free.argtypes, library.volley_gang_free.restype = [c_void_p], c_int32
     library.volley_vector_new.argtypes, library.volley_vector_new.restype = [c_void_p, c_char_p, c_int64, c_void_p], c_int32
     library.volley_vector_from_column.argtypes, library.volley_vector_from_column.restype = [c_void_p, c_void_p], c_int32
     library.volley_vector_from_dlpack.argtypes, library.volley_vector_from_dlpack.restype = [c_void_p, c_void_p], c_int32

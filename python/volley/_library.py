@@ -16,7 +16,7 @@ from . import _abi
 from ._calls import in_words, public, say, shown
 from ._drivers import keep_apart
 from ._numbers import check_arguments
-from .errors import OF_STATUS, Closed, Internal, VolleyError
+from .errors import OF_KIND, OF_STATUS, Closed, Internal, VolleyError
 from .progress import watch, watcher
 
 # How long a call keeps the interpreter from seeing a signal, in milliseconds.
@@ -94,7 +94,8 @@ def failure(status: int) -> VolleyError:
     """The exception of a status, with what the library says about it."""
     e = library().volley_last_error().contents
     text = in_words((e.message or b"").decode("utf-8", "replace"))
-    return OF_STATUS.get(status, Internal)(text, (e.kind or b"").decode(), (e.device or b"").decode())
+    kind = (e.kind or b"").decode()
+    return (OF_KIND.get(kind) or OF_STATUS.get(status, Internal))(text, kind, (e.device or b"").decode())
 
 
 def call(name: str, *args: Any) -> None:

@@ -70,6 +70,16 @@ class CollectiveFault(VolleyError):
     ranks: Sequence[int] = ()
 
 
+class CallFailed(VolleyError):
+    """A function that failed on a worker of a gang: ``ranks`` has the worker, the message what it raised."""
+
+    ranks: Sequence[int] = ()
+
+
+class Stale(Unavailable):
+    """A worker, or a reference, of an older generation of its gang."""
+
+
 class Internal(VolleyError):
     """A defect of the library."""
 
@@ -89,3 +99,6 @@ OF_STATUS = {
     _abi.INTERNAL: Internal,
     _abi.FAULT: CollectiveFault,
 }
+
+# What has a status with others, by its kind.
+OF_KIND = {"failed": CallFailed, "stale": Stale}

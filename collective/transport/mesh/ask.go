@@ -45,7 +45,6 @@ type served struct {
 type serving struct {
 	body   []byte
 	cancel context.CancelCauseFunc
-	begun  bool
 	s      *stream
 }
 
