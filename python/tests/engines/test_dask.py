@@ -1,0 +1,97 @@
+"""Gangs on a Dask cluster of processes."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import volley as vo
+from volley.engines import dask as engine
+from volley.engines import whole
+
+HERE = str(Path(__file__).parent)
+sys.path.insert(0, HERE)
+
+import joined  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None) as cluster, Client(cluster) as c:
+        c.run(sys.path.insert, 0, HERE)
+        c.register_worker_callbacks(lambda: sys.path.insert(0, HERE))
+        yield c
+
+
+def test_join(client: Client) -> None:
+    with engine.gang(client, 2) as g:
+        assert [r.get() for r in g.run("joined:join")] == [joined.answer()] * 2
+        assert len(set(g.addresses)) == 2
+    assert client.submit(sum, [1, 2], pure=False).result(timeout=60) == 3  # the workers are free again
+
+
+def test_frames(client: Client) -> None:
+    frame = pd.DataFrame({"k": np.arange(1000), "s": [f"x{i % 7}" for i in range(1000)]})
+    with engine.gang(client, 2) as g:
+        for partitions in (1, 5):
+            ref = g.from_dask(dd.from_pandas(frame, npartitions=partitions))
+            assert ref.get().to_pydict() == {"k": list(range(1000)), "s": list(frame.s)}
+            back = g.to_dask(ref)
+            assert list(back.compute().k) == list(range(1000))
+            assert int(back.k.sum().compute()) == 499500
+
+
+def test_a_killed_worker(client: Client, tmp_path: Path) -> None:
+    with engine.gang(client, 2, lease=5) as g:
+        with pytest.raises(vo.CollectiveFault) as e:
+            g.run("joined:killed", 1)
+        assert list(e.value.ranks) == [1]
+        client.wait_for_workers(3, timeout=60)
+        g.restart()
+        assert g.generation == 2
+        assert whole(g, "joined:join") == [joined.answer()] * 2
+    client.wait_for_workers(3, timeout=60)
+    future = engine.submit(client, 2, "joined:join_after_a_kill", str(tmp_path / "killed"), 0)
+    assert future.result(timeout=120) == [joined.answer()] * 2
+    client.wait_for_workers(3, timeout=60)
+
+
+def test_a_task_for_a_worker_that_is_gone_refuses(client: Client) -> None:
+    """It would else wait for ever, or be a rank where it has no business."""
+    with vo.gang.start(1, invite=True) as g:
+        f = client.submit(engine._serve, g.invitation(0), "tcp://127.0.0.1:1", pure=False)
+        with pytest.raises(RuntimeError, match="has gone"):
+            f.result(timeout=60)
+
+
+def test_two_gangs_that_want_the_same_workers(client: Client) -> None:
+    """Both are placed, one after the other; neither ever has half."""
+    got: list[Any] = []
+
+    def one() -> None:
+        with engine.gang(client, 2) as g:
+            got.append([r.get() for r in g.run("joined:join")])
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    assert got == [[joined.answer()] * 2] * 3
+    with engine.gang(client, 2) as g, pytest.raises(vo.Unavailable, match="another gang"):
+        engine.gang(client, 3, timeout=0.5)
+    with pytest.raises(vo.Unavailable, match="the cluster has 3"):
+        engine.gang(client, 4)
+    began = time.monotonic()
+    engine.gang(client, 3, timeout=30).stop()
+    assert time.monotonic() - began < 30
