@@ -1,0 +1,118 @@
+"""Gangs of ranks that launchers start: mpirun, Slurm's variables, torchrun."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+HERE = str(Path(__file__).parent)
+sys.path.insert(0, HERE)
+
+BODY = """
+import sys
+sys.path.insert(0, {here!r})
+import joined
+import volley as vo
+import volley.engines.{engine}
+with vo.engines.{engine}.enter() as w:
+    assert joined.join_on(w) == joined.answer()
+    print("rank", w.rank, "of", w.size, "generation", w.generation, flush=True)
+    w.comm.barrier()
+"""
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "OMPI_", "PMI"))}
+    return kept | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
+
+
+def ran(command: list[str], **more: str) -> list[str]:
+    p = subprocess.run(command, env=environment(**more), capture_output=True, text=True, check=False, timeout=120)
+    assert p.returncode == 0, p.stdout + p.stderr
+    return sorted(line for line in p.stdout.splitlines() if line.startswith("rank"))
+
+
+def both(generation: int = 1) -> list[str]:
+    return [f"rank {r} of 2 generation {generation}" for r in range(2)]
+
+
+def test_mpirun() -> None:
+    program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
+    assert ran(["mpirun", "--oversubscribe", "-n", "2", *program]) == both()
+
+
+def test_slurm(tmp_path: Path) -> None:
+    """What srun sets for the tasks of a step, also of a job that was queued again."""
+    program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
+    for restarts in (0, 2):
+        step = {
+            "SLURM_JOB_ID": str(7100 + restarts), "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "localhost", "SLURM_NNODES": "1",
+            "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_TASKS_PER_NODE": "2", "SLURM_NODEID": "0",
+        }  # fmt: skip
+        if restarts:
+            step["SLURM_RESTART_COUNT"] = str(restarts)
+        tasks = [
+            subprocess.Popen(program, env=environment(**step, SLURM_PROCID=str(r), SLURM_LOCALID=str(r)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            for r in range(2)
+        ]
+        printed = [p.communicate(timeout=120)[0] for p in tasks]
+        assert [p.returncode for p in tasks] == [0, 0], printed
+        assert sorted("".join(printed).splitlines()) == both(1 + restarts)
+
+
+def torchrun(log: Path, body: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "-r", "1", "-t", "1", "--log_dir", str(log), *options, "-m", "run_text"]
+    return subprocess.run(command, env=environment(RUN_TEXT=body), cwd=HERE, capture_output=True, text=True, check=False, timeout=240)
+
+
+def lines(p: subprocess.CompletedProcess[str]) -> list[str]:
+    assert p.returncode == 0, p.stdout + p.stderr
+    return sorted(re.findall(r"rank \d of \d generation \d", p.stdout))
+
+
+def test_torchrun(tmp_path: Path) -> None:
+    assert lines(torchrun(tmp_path, BODY.format(here=HERE, engine="torch"), "--standalone")) == both()
+    beside = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+""" + BODY.format(here=HERE, engine="torch") + """
+x = torch.tensor([dist.get_rank() + 1.0])
+dist.all_reduce(x)
+assert x.item() == 3
+with vo.Comm() as comm:
+    import array
+    assert comm.allreduce(array.array("q", [1]))[0] == 2
+dist.destroy_process_group()
+"""  # fmt: skip
+    assert lines(torchrun(tmp_path, beside, "--master_addr=127.0.0.1", "--master_port=29517")) == both()
+
+
+def test_torchrun_starts_again(tmp_path: Path) -> None:
+    """A rank is killed: torchrun starts all again, which are the next generation; the survivor has heard who it was."""
+    body = f"""
+import os, signal, sys
+from array import array
+sys.path.insert(0, {HERE!r})
+import joined
+import volley as vo
+import volley.engines.torch
+with vo.engines.torch.enter() as w:
+    if w.generation == 1:
+        w.comm.barrier()
+        if w.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            w.comm.barrier()
+        except vo.CollectiveFault as e:
+            open({str(tmp_path / "fault")!r}, "w").write(repr(list(e.ranks)))
+            raise
+    assert joined.join_on(w) == joined.answer()
+    print("rank", w.rank, "of", w.size, "generation", w.generation, flush=True)
+    w.comm.barrier()
+"""
+    assert lines(torchrun(tmp_path, body, "--standalone", "--max_restarts=2", "--monitor_interval=2")) == both(2)
+    assert (tmp_path / "fault").read_text() == "[1]"

@@ -1,0 +1,94 @@
+"""Gangs of ranks that a launcher has started: mpirun, srun, torchrun, ``volley launch``. Every rank calls ``enter``; there is no start besides.
+
+>>> w = vo.engines.launched.enter()  # doctest: +SKIP
+>>> w.comm.allreduce(x)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from .. import gang as _gang
+from ..comm import Comm
+
+# The variables in which launchers count how often they have started a job again.
+RESTARTS = ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")
+
+
+class LaunchedWorker(_gang.Worker):
+    """A worker whose rank 0 has the gang's start in its process."""
+
+    __slots__ = ("_start",)
+    _start: _gang.Gang | None
+
+    def close(self) -> None:
+        """Gives the place up; rank 0 ends the gang."""
+        super().close()
+        start, self._start = self._start, None
+        if start is not None:
+            start.stop()
+
+
+def generation(environment: Mapping[str, str] = os.environ) -> int:
+    """1, and one more for each time that the launcher has started the job again."""
+    for name in RESTARTS:
+        if environment.get(name, "").isdecimal():
+            return int(environment[name]) + 1
+    return 1
+
+
+def own_host(ranks_on_machine: bool) -> str:
+    """The address of this machine that ranks on others reach."""
+    if ranks_on_machine:
+        return "127.0.0.1"
+    return socket.gethostbyname(socket.gethostname())
+
+
+def entered(invitation: str, start: _gang.Gang | None) -> LaunchedWorker:
+    """The place of an invitation, with the start in rank 0."""
+    made = _gang.enter(invitation)
+    w = LaunchedWorker.__new__(LaunchedWorker)
+    w._value, made._value = made._value, None
+    w._start = start
+    return w
+
+
+def enter(comm: Comm | None = None, **options: Any) -> LaunchedWorker:
+    """Makes a gang of all ranks, which call it together: of a Comm, or of those that the launcher's variables tell of. Rank 0 says the others where it is.
+
+    Where the launcher starts the job again, the gang is of the next generation. The options are those of ``volley.gang.start``.
+    """
+    own = comm is None
+    joined = Comm() if comm is None else comm
+    try:
+        start, text = None, b""
+        if joined.rank == 0:
+            options.setdefault("host", own_host("tcp" not in joined.transport))
+            start = _gang.start(joined.size, invite=True, generation=generation(), **options)
+            text = start.invitation(0).encode()
+        try:
+            length = joined.broadcast(_numbers([len(text)]), root=0)[0]
+            shared = joined.broadcast(bytearray(text.ljust(length, b" ")), root=0)
+            from . import as_rank
+
+            w = entered(as_rank(bytes(shared).decode(), joined.rank), start)
+        except BaseException:
+            if start is not None:
+                start.stop()
+            raise
+    finally:
+        if own:
+            joined.close()
+    return w
+
+
+def _numbers(values: list[int]) -> Any:
+    from array import array
+
+    return array("q", values)
+
+
+__all__ = ["LaunchedWorker", "enter", "generation"]
