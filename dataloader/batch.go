@@ -30,6 +30,7 @@ type slot struct {
 	padded   int64
 	leftOut  int64                  // rows that SkipBad left out, without those that would have been padding
 	err      error                  // instead of a batch
+	ending   error                  // behind a batch that is short for it; nil where none is
 	later    gathered               // what was read of it and is not evaluated; nil where all is
 	room     func(n int64) []Tensor // its tensors, of so many rows where the source is resizing
 }

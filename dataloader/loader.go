@@ -33,6 +33,7 @@ type Loader struct {
 	step      int64         // the next batch of it
 	next      int64         // its ticket
 	failed    error         // what every Next gives from now on
+	cutBy     error         // what it will be when the rows that came before have been given out
 	planHash  string
 	first     int64 // the epoch that the loader began with
 	firstFrom int64 // and where in it
@@ -196,8 +197,9 @@ func (l *Loader) unlock() { <-l.busy }
 // Next is the next batch, lent until its Release, or io.EOF at the end of an
 // epoch; the call after that begins the next epoch, unless it was the last of
 // Options.Epochs. Batches come in order. A batch that could not be made is an
-// error, of this and every later call, after all batches before it. Where ctx
-// ends first the error is an ErrCanceled, and Next may be called again.
+// error, of this and every later call, after all batches before it. If a stream fails, or
+// a part of a file is damaged, within a batch, the rows before that are a short batch and
+// the error comes behind it; Remainder Drop gives whole batches alone. Where ctx ends first the error is an ErrCanceled, and Next may be called again.
 //
 // When every batch of the ring is given out there is none to wait for: that is
 // an ErrOutOfMemory at once, after which a Release helps, or a larger Prefetch.
@@ -213,6 +215,10 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 		return Batch{}, io.EOF
 	}
 	if l.step >= l.sampler.Steps(l.from) {
+		if l.cutBy != nil {
+			l.failed = l.cutBy
+			return Batch{}, l.failed
+		}
 		l.epoch, l.from, l.step = l.epoch+1, 0, 0
 		return Batch{}, io.EOF
 	}
@@ -225,8 +231,16 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 	}
 	l.next++
 	if s.err != nil {
-		l.failed = s.err
+		if l.failed = s.err; l.cutBy != nil {
+			l.failed = l.cutBy
+		}
 		return Batch{}, l.failed
+	}
+	if s.ending != nil && l.cutBy == nil {
+		l.cutBy = s.ending
+		if l.sampler.Order == nil || !isCut(s.ending) { // else later batches may have rows that came before it
+			l.failed = s.ending
+		}
 	}
 	l.step++
 	l.lent.Add(1)

@@ -89,7 +89,6 @@ type cachedPiece struct {
 	bytes  int64
 	uses   int
 	taken  bool // at least once
-	spent  bool // it goes when nobody uses it
 	last   int64
 }
 
@@ -219,20 +218,13 @@ func (c *pieceCache) take(ctx context.Context, i int) (*cachedPiece, error) {
 	return nil, err
 }
 
-// forget has a piece go when nobody uses it any more, so that it is read again.
-func (c *pieceCache) forget(p *cachedPiece) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p.spent = true
-}
-
 // giveBack ends a use.
 func (c *pieceCache) giveBack(p *cachedPiece) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.uses--
 	failed := p.err != nil && !errors.Is(p.err, storage.ErrFormat)
-	if p.uses == 0 && (failed || p.spent) && c.pieces[p.number] == p {
+	if p.uses == 0 && failed && c.pieces[p.number] == p {
 		c.drop(p)
 	}
 	c.shrink(p)

@@ -83,7 +83,7 @@ func newPieceReader(starts []int64, parts []Part, m memory.Allocator, cache int6
 			return nil, 0, fmt.Errorf("%s: %w", at(i), err)
 		}
 		if failed != nil {
-			return &cutPiece{one, t.NumRows(), cutError{failed, steps.once}}, tableBytes(t), nil
+			return &cutPiece{one, t.NumRows(), failed}, tableBytes(t), nil
 		}
 		if !load.byRows {
 			return one, tableBytes(t), nil
@@ -259,7 +259,7 @@ func (r *pieceReader) eachPiece(s *pieceScratch, do func(i int, begin, end int32
 		err := do(int(i), begin, end)
 		switch {
 		case err == nil:
-		case errors.Is(err, storage.ErrFormat):
+		case badOf(err) == nil && (isCut(err) || errors.Is(err, storage.ErrFormat)):
 			r.list(s, int(i), begin, end)
 			if bad == nil {
 				bad = &BadRows{Err: err}
@@ -308,39 +308,44 @@ func (r *pieceReader) readPiece(ctx context.Context, s *pieceScratch, i int, beg
 type cutPiece struct {
 	heldPiece
 	rows int64
-	cut  cutError
+	cut  error // a cutError, of who asks for the others
 }
 
-// cutError is the error of who asks for the others. A source that is read once has no
-// more than the piece has; others are read again for who asks later.
-type cutError struct {
-	why  error
-	once bool
-}
+// cutError is the error of a source that failed: behind the rows that it gave there are no more.
+type cutError struct{ why error }
 
 // Error is the source's.
 func (e *cutError) Error() string { return e.why.Error() }
 
-// put fails where one of the rows did not come.
+// Unwrap is the source's error.
+func (e *cutError) Unwrap() error { return e.why }
+
+// isCut says that rows did not come, since their source failed before.
+func isCut(err error) bool {
+	var cut *cutError
+	return errors.As(err, &cut)
+}
+
+// put fails where rows did not come: they are bad ones.
 func (c *cutPiece) put(ctx context.Context, s *pieceScratch, rows []int64, places []int32, to []Tensor) error {
-	for _, row := range rows {
+	var missing []int
+	for i, row := range rows {
 		if row >= c.rows {
-			return &c.cut
+			missing = append(missing, int(places[i]))
 		}
+	}
+	if missing != nil {
+		return &BadRows{missing, c.cut}
 	}
 	return c.heldPiece.put(ctx, s, rows, places, to)
 }
 
-// pieceError names the piece in an error of its values, and forgets a piece that was cut.
+// pieceError names the piece in an error of its values.
 func (r *pieceReader) pieceError(held *cachedPiece, err error) error {
-	cut := (*cutError)(nil)
-	if !errors.As(err, &cut) {
-		return placed(err, r.at(held.number))
+	if isCut(err) {
+		return err
 	}
-	if !cut.once {
-		r.cache.forget(held)
-	}
-	return cut.why
+	return placed(err, r.at(held.number))
 }
 
 // inPlace reports whether places follow each other.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/table/storage"
 )
 
 // work makes batches until there are no more or the loader is closed. A worker
@@ -134,7 +135,7 @@ func (l *Loader) produce(ctx context.Context, s *slot, ticket int64) {
 func (l *Loader) gather(ctx context.Context, s *slot, ticket int64) {
 	var from int64
 	s.epoch, from, s.step, _ = l.place(ticket)
-	s.err, s.leftOut, s.position = nil, 0, l.sampler.after(from, s.step)
+	s.err, s.ending, s.leftOut, s.position = nil, nil, 0, l.sampler.after(from, s.step)
 	stage, done := "read", false
 	defer func() { s.ended(stage, done, recover()) }()
 	s.n, s.padded = l.sampler.Fill(s.rows, s.epoch, from, s.step)
@@ -222,7 +223,7 @@ func (s *slot) ended(stage string, done bool, panicked any) {
 		s.lease.Add(1)
 	}
 	if s.err != nil {
-		s.err = &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch %d of epoch %d, at position %d: %s: %v", s.step, s.epoch, s.position, stage, s.err), Cause: s.err}
+		s.err = s.failure(stage, s.err)
 	}
 }
 
@@ -247,10 +248,45 @@ func (l *Loader) read(ctx context.Context, s *slot, ticket int64) error {
 		if err == nil && l.twoStep == nil {
 			l.finishParts(s)
 		}
-		if err == nil || !l.leaveOut(s, err) {
+		if err == nil || !l.leaveOut(s, err) && !l.cutShort(s, err) {
 			return err
 		}
 	}
+}
+
+// cutShort leaves a batch those rows that can be read before an error, which Next returns behind it. It reports false where there is
+// none, where the error is none of a source that failed or a damaged file, and where all batches have to be whole.
+func (l *Loader) cutShort(s *slot, err error) bool {
+	bad := badOf(err)
+	if len(bad) == 0 || l.sampler.Remainder == Drop || l.options.SkipBad && !isCut(err) {
+		return false
+	}
+	switch {
+	case isCut(err):
+	case errors.Is(err, storage.ErrFormat): // what lies behind the damage comes behind the error
+		from := bad[0]
+		bad = bad[:0:0]
+		for at := from; int64(at) < s.n; at++ {
+			bad = append(bad, at)
+		}
+	default:
+		return false
+	}
+	if int64(len(bad)) == s.n {
+		return false
+	}
+	if s.ending == nil {
+		s.ending = s.failure("read", err)
+	}
+	left := s.leftOut
+	s.leaveOut(bad)
+	s.leftOut = left
+	return true
+}
+
+// failure is the error of a batch.
+func (s *slot) failure(stage string, err error) error {
+	return &device.Error{Call: "dataloader", Text: fmt.Sprintf("batch %d of epoch %d, at position %d: %s: %v", s.step, s.epoch, s.position, stage, err), Cause: err}
 }
 
 // finishParts brings a slot's lists into their form.
@@ -263,7 +299,7 @@ func (l *Loader) finishParts(s *slot) {
 // leaveOut leaves out the rows that an error is about, and reports false where that is not
 // asked for or not possible.
 func (l *Loader) leaveOut(s *slot, err error) bool {
-	if !l.options.SkipBad {
+	if !l.options.SkipBad || isCut(err) {
 		return false
 	}
 	bad := badOf(err)

@@ -2,6 +2,7 @@ package dataloader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"iter"
@@ -56,7 +57,7 @@ type Stream struct {
 // epoch it is begun again, and must give the same rows. The batches' references go
 // over to the loader. Where it ends too early, or does not with its last row,
 // Next fails with an ErrMismatch. Where it fails, Next fails with its error after the
-// batches whose rows came before.
+// rows that came before, of which the last batch may be a short one: see Loader.Next.
 func FromBatches(b *kernels.Backend, schema *arrow.Schema, rows int64, open func(ctx context.Context) iter.Seq2[*table.Batch, error], o StreamOptions) (*Stream, error) {
 	if b == nil || schema == nil || open == nil || rows < 0 || o.Piece < 0 {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.FromBatches", "a stream of %d rows in pieces of %d needs a backend, a schema and a function", rows, o.Piece)
@@ -267,14 +268,17 @@ func (p *pull) take(ctx context.Context) (*table.Table, error) {
 		return nil, err
 	}
 	short := func(err error) (*table.Table, error) {
+		if ctx.Err() != nil && errors.Is(err, device.ErrCanceled) {
+			return fail(err) // the loader is closed
+		}
 		if len(chunks) == 0 {
-			return nil, err
+			return nil, &cutError{err}
 		}
 		t, wrong := table.NewTable(s.backend, s.schema, chunks)
 		if wrong != nil {
 			return nil, wrong
 		}
-		return t, err
+		return t, &cutError{err}
 	}
 	for want > 0 {
 		if p.rest == nil {

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,20 +74,41 @@ def test_epochs_and_states() -> None:
             loader.load_state_dict(loader.state_dict())
 
 
+@pytest.mark.parametrize("drop_last", [False, True])
 @pytest.mark.parametrize("workers", [-1, 1, 3])
-def test_rows_before_a_generator_fails(workers: int) -> None:
+def test_rows_before_a_generator_fails(workers: int, drop_last: bool) -> None:
     def batches() -> Any:
         for i in range(3):
             yield vo.Table({"x": np.arange(10 * i, 10 * i + 10, dtype=np.float32)})
         raise RuntimeError("the generator broke")
 
-    loader = vo.Loader(batches(), 8, rows=100, workers=workers, epochs=1)
+    loader = vo.Loader(batches(), 8, rows=100, workers=workers, epochs=1, drop_last=drop_last)
     seen = []
     with pytest.raises(vo.Mismatch, match="RuntimeError: the generator broke"):
         for batch in loader:
+            seen.append(np.from_dlpack(batch.features).ravel().tolist())
+    with pytest.raises(vo.Mismatch, match="RuntimeError: the generator broke"):
+        next(iter(loader))
+    loader.close()
+    assert [len(batch) for batch in seen] == [8, 8, 8] + ([] if drop_last else [6])
+    assert sum(seen, []) == list(range(24 if drop_last else 30))
+
+
+def test_rows_before_a_damaged_file(tmp_path: Path) -> None:
+    for i in range(3):
+        vo.Table({"x": np.arange(1000 * i, 1000 * i + 1000, dtype=np.float32)}).write_parquet(str(tmp_path / f"{i}.parquet"), compression="zstd")
+    damaged = tmp_path / "1.parquet"
+    data = bytearray(damaged.read_bytes())
+    for i in range(len(data) // 2, len(data) // 2 + 300):
+        data[i] ^= 0xA5
+    damaged.write_bytes(data)
+    loader = vo.Loader([str(tmp_path / f"{i}.parquet") for i in range(3)], 300, epochs=1)
+    seen: list[float] = []
+    with pytest.raises(vo.VolleyError, match="1.parquet"):
+        for batch in loader:
             seen += np.from_dlpack(batch.features).ravel().tolist()
     loader.close()
-    assert seen == list(range(24))
+    assert seen == list(range(1000))
 
 
 @pytest.mark.parametrize("repetition", range(10))
