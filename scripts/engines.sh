@@ -49,7 +49,7 @@ all_engines() {
 case $one in
 test) built_library && short_round ;;
 all) built_library && all_engines ;;
-environment) all_engines ;;
+environment) short_round ;;
 *) echo "usage: engines.sh test|all|environment" >&2; exit 2 ;;
 esac
 finish

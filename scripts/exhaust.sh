@@ -19,6 +19,8 @@ driver_tags() {
 
 bindings() { bash scripts/bindings.sh all; }
 
+engines() { bash scripts/engines.sh all; }
+
 # Every operation by every peer, at a size that takes seconds; the program fails where a result is not ours.
 peers() {
 	section "peers: results equal"
@@ -72,7 +74,7 @@ machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 
 go version
 for one in checks all_races all_tests cuda_kernels cuda_tables cuda_long intel_long oclgrind_long opencl_kernels opencl_tables opencl_long bindings driver_tags \
-	gpu_bundle ptx peers; do
+	gpu_bundle ptx peers engines; do
 	job 7200 "$one"
 done
 for one in collective_peers soak main_job; do

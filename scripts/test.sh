@@ -24,11 +24,14 @@ downloads() {
 		leave_out "NVIDIA's compilers" "$why"
 	section "downloads: libraries to compare with"
 	bash scripts/python.sh environment
+	bash scripts/engines.sh environment
 	bash scripts/collective_peers.sh openmpi,mpich || leave_out "MPI" "collective_peers.sh could not install the libraries"
 	packages pkg-config pkg-config && packages cmake cmake make || leave_out "CMake and pkg-config" "$why"
 }
 
 bindings() { bash scripts/bindings.sh test; }
+
+engines() { bash scripts/engines.sh test; }
 
 driver_tags() {
 	bash scripts/gorgonia.sh build
@@ -45,20 +48,21 @@ mpi() {
 	fi
 }
 
-# Seconds of processor time each, of 2,400 that two processors have in twenty minutes. 240 are free for the engine and 240 for tables on ranks.
+# Seconds of processor time each, of 2,400 that two processors have in twenty minutes. 240 are free for the engine.
 go version
 job_beside 60 downloads
-job 60 checks
-job 300 races
-job 200 cuda_kernels
+job 80 checks
+job 260 races
+job 130 cuda_kernels
 job 200 kernel_tests
-job 200 package_tests
-job 260 bindings
+job 140 package_tests
+job 320 bindings
 job 150 cuda_tables
-job 100 opencl_kernels
-job 60 opencl_tables
-job 60 driver_tags
-job 60 ptx
+job 60 opencl_kernels
+job 90 opencl_tables
+job 20 driver_tags
+job 70 ptx
+job 120 engines
 job_alone 60 rank_tests
 job_alone 30 mpi
 job_alone 30 main_job
