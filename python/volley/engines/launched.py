@@ -9,10 +9,15 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any
 
 from .. import gang as _gang
 from ..comm import Comm
+from ..errors import Closed, CollectiveFault
+
+# The tag of what rank 0 waits for from those that leave.
+_LEAVES = (1 << 31) - 1
 
 # The variables in which launchers count how often they have started a job again.
 RESTARTS = ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")
@@ -25,11 +30,26 @@ class LaunchedWorker(_gang.Worker):
     _start: _gang.Gang | None
 
     def close(self) -> None:
-        """Gives the place up; rank 0 ends the gang."""
+        """Gives the place up. Rank 0 waits until the others have left, or have gone, and ends the gang: what they have begun is not cut."""
+        if self._start is not None and self._value is not None:
+            for r in range(1, self.size):
+                try:
+                    self.recv(r, _LEAVES)  # nothing is sent: it fails once the rank has gone
+                except (CollectiveFault, Closed):
+                    continue
+        self._end()
+
+    def _end(self) -> None:
         super().close()
         start, self._start = self._start, None
         if start is not None:
             start.stop()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            self.close()
+        else:
+            self._end()  # the others are told at once
 
 
 def generation(environment: Mapping[str, str] = os.environ) -> int:
