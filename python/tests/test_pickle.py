@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import datetime as dt
 import gc
 import multiprocessing
@@ -140,3 +141,20 @@ def test_spawned_workers_get_the_data() -> None:
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as workers:
         t, c, rows = workers.submit(_in_a_worker, tables[2], tables[3]["a"], col("a") > 2).result(timeout=100)
     assert t.to_pydict() == {"a": [3]} and c.to_pylist() == [3, 4] and rows == 5
+
+
+def test_a_schema_outlives_what_it_was_made_of() -> None:
+    """A table is made of a pickle by Arrow's structures, whose texts must be there as long as the structures, wherever those are moved."""
+    from volley import _capsule
+    from volley._arrays import Kind, Made, none_of
+    from volley.loader_batches import _Producer
+
+    kind = Kind("+s", b"outer", None, 0, (Kind("tss:Europe/Paris", b"inner", None, 2, (), None),), None)
+    moved = _capsule.Schema()
+    _Producer([Made(kind, none_of(kind))]).schema(ctypes.addressof(moved))
+    del kind
+    gc.collect()
+    others = [bytes([65 + i % 26] * n) for i in range(5000) for n in (2, 5, 16)]  # take the memory of what was let go of
+    inner = _capsule.ArrowSchema.from_address((ctypes.c_void_p * 1).from_address(moved.children)[0])
+    assert (moved.format, moved.name, inner.format, inner.name) == (b"+s", b"outer", b"tss:Europe/Paris", b"inner")
+    assert len(others) == 15000

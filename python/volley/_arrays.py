@@ -184,8 +184,10 @@ class Made:
 
 def _schema(kind: Kind, kept: list[Any]) -> _capsule.ArrowSchema:
     inner = [_schema(c, kept) for c in kind.children]
+    texts = kind.format.encode(), kind.name
+    kept.append(texts)  # the structure moves out, and what it points at has to outlive the object of ctypes
     made = _capsule.ArrowSchema(
-        kind.format.encode(), kind.name, None, kind.flags, len(inner), _listed(inner, kept), None, address("volley_python_release_schema"), None
+        texts[0], texts[1], None, kind.flags, len(inner), _listed(inner, kept), None, address("volley_python_release_schema"), None
     )
     if kind.metadata is not None:
         block = ctypes.create_string_buffer(kind.metadata, len(kind.metadata))
