@@ -1175,6 +1175,11 @@ int32_t volley_gang_answer(const volley_gang* gang, int64_t call, const char* re
   return go_volley_gang_answer((uintptr_t)gang, call, (char*)ref, (char*)error);
 }
 
+int32_t volley_gang_answer_fault(const volley_gang* gang, int64_t call, const char* error, const char* cause, const int64_t* ranks, int64_t count) {
+  if (vly_forked) return vly_fork_error("volley_gang_answer_fault");
+  return go_volley_gang_answer_fault((uintptr_t)gang, call, (char*)error, (char*)cause, (int64_t*)ranks, count);
+}
+
 int32_t volley_gang_wait(const volley_gang* gang, volley_token* token) {
   if (vly_forked) return vly_fork_error("volley_gang_wait");
   return go_volley_gang_wait((uintptr_t)gang, (uintptr_t)token);

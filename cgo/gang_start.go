@@ -181,34 +181,53 @@ func (o *gangObject) remember(c *gang.Call) C.int64_t {
 	return C.int64_t(o.last)
 }
 
+// answer ends the call of a number.
+func (o *gangObject) answer(number C.int64_t, result gang.Ref, failed error) error {
+	o.mu.Lock()
+	c := o.calls[int64(number)]
+	delete(o.calls, int64(number))
+	o.mu.Unlock()
+	if c == nil {
+		return mismatch("call %d was answered, or never made", int64(number))
+	}
+	c.Done(result, failed)
+	return nil
+}
+
 //export go_volley_gang_answer
-func go_volley_gang_answer(h C.uintptr_t, number C.int64_t, ref, text *C.char) C.int32_t {
+func go_volley_gang_answer(h C.uintptr_t, number C.int64_t, ref, failed *C.char) C.int32_t {
 	return withGang("volley_gang_answer", h, func(o *gangObject) error {
-		o.mu.Lock()
-		c := o.calls[int64(number)]
-		o.mu.Unlock()
-		if c == nil {
-			return mismatch("call %d was answered, or never made", int64(number))
-		}
-		var result gang.Ref
-		var failed error
 		if ref != nil {
-			var err error
-			if result, err = reference(ref); err != nil {
-				return err
-			}
-		} else {
-			why, err := optional("error", text)
+			result, err := reference(ref)
 			if err != nil {
 				return err
 			}
-			failed = errors.New(why)
+			return o.answer(number, result, nil)
 		}
-		o.mu.Lock()
-		delete(o.calls, int64(number))
-		o.mu.Unlock()
-		c.Done(result, failed)
-		return nil
+		why, err := optional("error", failed)
+		if err != nil {
+			return err
+		}
+		return o.answer(number, gang.Ref{}, errors.New(why))
+	})
+}
+
+//export go_volley_gang_answer_fault
+func go_volley_gang_answer_fault(h C.uintptr_t, number C.int64_t, failed, cause *C.char, p *C.int64_t, n C.int64_t) C.int32_t {
+	return withGang("volley_gang_answer_fault", h, func(o *gangObject) error {
+		why, err := text("error", failed)
+		if err != nil {
+			return err
+		}
+		by, err := text("cause", cause)
+		if err != nil {
+			return err
+		}
+		ranks, err := ranksOf(p, n)
+		if err != nil {
+			return err
+		}
+		return o.answer(number, gang.Ref{}, &collective.Fault{Cause: collective.Cause(by), Op: "Run", Ranks: ranks, Text: why})
 	})
 }
 

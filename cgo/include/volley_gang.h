@@ -46,6 +46,9 @@ VOLLEY_API int32_t volley_gang_next(const volley_gang* gang, volley_token* token
                                     int64_t* out_count);
 /* Answers the call of a number with a reference to its result, or, where that is NULL, with an error. */
 VOLLEY_API int32_t volley_gang_answer(const volley_gang* gang, int64_t call, const char* ref, const char* error);
+/* Answers a call with an error that came of a fault: its cause, and the count ranks to blame. */
+VOLLEY_API int32_t volley_gang_answer_fault(const volley_gang* gang, int64_t call, const char* error, const char* cause, const int64_t* ranks,
+                                            int64_t count);
 /* Waits until the place has ended: the gang was stopped, or its start has gone. */
 VOLLEY_API int32_t volley_gang_wait(const volley_gang* gang, volley_token* token);
 

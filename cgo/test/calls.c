@@ -1466,6 +1466,12 @@ static int32_t call_volley_gang_answer(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_gang_answer_fault[] = {{"gang", WRONG_HANDLE, 15}, {"call", WRONG_NUMBER, 0}, {"error", WRONG_TEXT, 0}, {"cause", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}};
+static int32_t call_volley_gang_answer_fault(const int* w) {
+  int32_t status = volley_gang_answer_fault((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("call", w[1]), wrong_text("error", w[2]), wrong_text("cause", w[3]), (void*)wrong_memory("ranks", w[4]), (int64_t)wrong_number("count", w[5]));
+  return status;
+}
+
 static const wrong_parameter parameters_volley_gang_rank[] = {{"gang", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_rank(const int* w) {
   int64_t p1 = 0;
@@ -2341,6 +2347,7 @@ const wrong_call wrong_calls[] = {
     {"volley_gang_stop", 2, parameters_volley_gang_stop, call_volley_gang_stop},
     {"volley_gang_enter", 3, parameters_volley_gang_enter, call_volley_gang_enter},
     {"volley_gang_answer", 4, parameters_volley_gang_answer, call_volley_gang_answer},
+    {"volley_gang_answer_fault", 6, parameters_volley_gang_answer_fault, call_volley_gang_answer_fault},
     {"volley_gang_rank", 2, parameters_volley_gang_rank, call_volley_gang_rank},
     {"volley_gang_size", 2, parameters_volley_gang_size, call_volley_gang_size},
     {"volley_gang_generation", 2, parameters_volley_gang_generation, call_volley_gang_generation},

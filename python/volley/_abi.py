@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 16
+ABI_MINOR = 17
 
 OK = 0
 PENDING = 1
@@ -552,6 +552,7 @@ def declare(library: CDLL) -> None:
     library.volley_gang_enter.argtypes, library.volley_gang_enter.restype = [c_char_p, c_void_p, c_void_p], c_int32
     library.volley_gang_next.argtypes, library.volley_gang_next.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32
     library.volley_gang_answer.argtypes, library.volley_gang_answer.restype = [c_void_p, c_int64, c_char_p, c_char_p], c_int32
+    library.volley_gang_answer_fault.argtypes, library.volley_gang_answer_fault.restype = [c_void_p, c_int64, c_char_p, c_char_p, c_void_p, c_int64], c_int32
     library.volley_gang_wait.argtypes, library.volley_gang_wait.restype = [c_void_p, c_void_p], c_int32
     library.volley_gang_rank.argtypes, library.volley_gang_rank.restype = [c_void_p, c_void_p], c_int32
     library.volley_gang_size.argtypes, library.volley_gang_size.restype = [c_void_p, c_void_p], c_int32

@@ -23,7 +23,7 @@ from ._calls import say, shown
 from ._library import call, encode, library, long_call, long_make, long_text, take_number, take_text, texts
 from ._vectors import numbers_of
 from .comm import Comm, Grouped
-from .errors import CallFailed, VolleyError
+from .errors import CallFailed, CollectiveFault, VolleyError
 from .table import Table
 
 if TYPE_CHECKING:
@@ -324,8 +324,13 @@ class Worker(_Place):
             result = _perform(what, packed)
             ref = result if isinstance(result, Ref) else self.put(what, result)
             call("volley_gang_answer", self, number, encode(ref.text), None)
-        except Exception:  # what the function raises is the call's answer
-            call("volley_gang_answer", self, number, None, encode(traceback.format_exc().replace("\0", "\\0")))
+        except Exception as e:  # what the function raises is the call's answer
+            text = encode(traceback.format_exc().replace("\0", "\\0"))
+            if isinstance(e, CollectiveFault) and e.cause:
+                ranks = numbers_of("ranks", e.ranks)
+                call("volley_gang_answer_fault", self, number, text, encode(e.cause), ranks, len(ranks))
+            else:
+                call("volley_gang_answer", self, number, None, text)
         return True
 
 
