@@ -52,6 +52,14 @@ var pictures = map[string]picture{
 		},
 		arrows: []edge{{0, 4, ""}, {1, 4, ""}, {2, 4, ""}, {3, 4, ""}, {4, 5, ""}, {4, 6, ""}, {4, 7, ""}, {4, 8, ""}},
 	},
+	"engines": {
+		title: "An engine places the workers, all or none; the start runs functions on them and gets references; the workers talk to each other",
+		boxes: []box{
+			{0, 0, "engine", "Dask, Ray, mpirun, …", false}, {0, 1, "start", "run, get", true},
+			{1, 0, "rank 0", "comm, send, put", true}, {1, 1, "rank 1", "comm, send, put", true}, {2, 0.5, "their tables", "stay until they are got", false},
+		},
+		arrows: []edge{{0, 2, "places"}, {1, 3, "runs"}, {2, 4, ""}, {3, 4, ""}},
+	},
 	"training": {
 		title: "Rows are read, shuffled, gathered into a ring of batches, and lent to the training loop",
 		boxes: []box{

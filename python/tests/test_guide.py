@@ -24,7 +24,7 @@ def with_samples() -> list[Path]:
 
 
 def test_pages_have_samples() -> None:
-    assert {"README.md", "start.md", "queries.md", "files.md", "python.md", "ranks.md", "training.md", "gpu.md", "extending.md"} <= {p.name for p in with_samples()}
+    assert {"README.md", "start.md", "queries.md", "files.md", "python.md", "ranks.md", "engines.md", "training.md", "gpu.md", "extending.md"} <= {p.name for p in with_samples()}
 
 
 @pytest.mark.parametrize("page", with_samples(), ids=lambda page: page.name)
