@@ -56,3 +56,8 @@ def killed(rank: int) -> tuple[int, int]:
     if vo.gang.current().rank == rank:
         os.kill(os.getpid(), signal.SIGKILL)
     return join()
+
+
+def keys(ref: vo.gang.Ref) -> list[int]:
+    """A rank's part of a table of others."""
+    return [int(k) for k in vo.gang.current().redistribute(ref).to_pydict()["k"]]

@@ -91,7 +91,7 @@ def test_two_gangs_that_want_the_same_workers(client: Client) -> None:
     with engine.gang(client, 2) as g, pytest.raises(vo.Unavailable, match="another gang"):
         engine.gang(client, 3, timeout=0.5)
     with pytest.raises(vo.Unavailable, match="the cluster has 3"):
-        engine.gang(client, 4)
+        engine.gang(client, 4, timeout=0.5)
     began = time.monotonic()
     engine.gang(client, 3, timeout=30).stop()
     assert time.monotonic() - began < 30

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +24,7 @@ def _serve(invitation: str, address: str) -> None:
     here = get_worker().address
     if here != address:
         raise RuntimeError(f"this rank is for the worker {address}, which has gone, and not for {here}")
-    secede()  # type: ignore[no-untyped-call] # other tasks may run here meanwhile
+    secede()  # other tasks may run here meanwhile
     serve(invitation)
 
 
@@ -33,8 +34,13 @@ class _Tasks:
     def __init__(self, client: Any, invitations: list[str], among: Sequence[str] | None, timeout: float) -> None:
         from distributed import MultiLock
 
-        there = list(client.scheduler_info(n_workers=-1)["workers"])
-        chosen = [a for a in (among if among is not None else there) if a in there][: len(invitations)]
+        until = time.monotonic() + timeout
+        while True:  # one that died is started again, at another address
+            there = _alive(client, list(client.scheduler_info(n_workers=-1)["workers"]))
+            chosen = [a for a in (among if among is not None else there) if a in there][: len(invitations)]
+            if len(chosen) == len(invitations) or time.monotonic() > until:
+                break
+            time.sleep(0.1)
         if len(chosen) < len(invitations):
             raise Unavailable(f"{len(invitations)} ranks want a worker each, and the cluster has {len(chosen)} of those that may be used", "unavailable")
         self.addresses, self._client, self.invitations = chosen, client, invitations
@@ -57,6 +63,16 @@ class _Tasks:
     def release(self) -> None:
         self._client.cancel(self.futures, force=True)
         self._lock.release()
+
+
+def _alive(client: Any, addresses: list[str]) -> list[str]:
+    """Those that answer: the scheduler may not have noticed yet that one died."""
+    said = client.run(_address, workers=addresses, on_error="return") if addresses else {}
+    return [a for a in addresses if said.get(a) == a]
+
+
+def _address(dask_worker: Any) -> str:
+    return str(dask_worker.address)
 
 
 class DaskGang(EngineGang):
@@ -122,7 +138,7 @@ def _meta(frame: Any) -> Any:
 def gang(client: Any, workers: int, *, among: Sequence[str] | None = None, timeout: float = 60, **options: Any) -> DaskGang:
     """Starts a gang on so many workers of a client's cluster, one rank on each; among are the addresses that may be used.
 
-    Gangs that want the same workers wait for each other, for timeout seconds. The options are those of ``volley.gang.start``: for a cluster of several machines
+    Gangs wait for workers that are not there, and for each other, timeout seconds. The options are those of ``volley.gang.start``: for a cluster of several machines
     host is this one's address, as the workers reach it.
     """
     g = DaskGang.placed(workers, lambda invitations: _Tasks(client, invitations, among, timeout), **options)

@@ -17,11 +17,13 @@ from . import as_rank
 _ROWS = 1 << 16
 
 
-def run(df: Any, function: Callable[[Table, _gang.Worker], Table], schema: Any, *, ranks: int | None = None, **options: Any) -> Any:
+def run(df: Any, function: Callable[[Table, _gang.Worker], Table], schema: Any, *, ranks: int | None = None, again: bool = True, **options: Any) -> Any:
     """Has function, on all ranks at once, make each partition of a DataFrame into a table of schema: function(table, worker), where worker.comm has the others.
 
     ranks is how many partitions there are made of it; without it as many as it has, which Spark must have slots for. Nothing runs before the result is used. Where
-    a rank fails or dies Spark runs the whole stage again, as the next generation. The options are those of ``volley.gang.start``.
+    a rank fails or dies Spark runs the whole stage again, as a later generation, as often as its own settings say. It does so for stages alone that hand their rows
+    on: therefore they pass through a shuffle, which keeps partitions whole; with again=False there is none, and a failure is the job's.
+    The options are those of ``volley.gang.start``.
     """
     parts = df if ranks is None else df.repartition(ranks)
     columns = parts.schema
@@ -29,7 +31,12 @@ def run(df: Any, function: Callable[[Table, _gang.Worker], Table], schema: Any, 
     def body(batches: Iterator[Any]) -> Iterator[Any]:
         yield from _rank(batches, columns, function, schema, options)
 
-    return parts.mapInArrow(body, schema, barrier=True)
+    made = parts.mapInArrow(body, schema, barrier=True)
+    if not again:
+        return made
+    from pyspark.sql.functions import spark_partition_id
+
+    return made.repartition(ranks if ranks is not None else parts.rdd.getNumPartitions(), spark_partition_id())
 
 
 def _rank(batches: Iterator[Any], columns: Any, function: Callable[[Table, _gang.Worker], Table], schema: Any, options: dict[str, Any]) -> Iterator[Any]:
@@ -58,7 +65,7 @@ def _enter(options: dict[str, Any]) -> tuple[_gang.Gang | None, _gang.Worker]:
     start = None
     if rank == 0:
         host = "127.0.0.1" if len(hosts) == 1 else socket.gethostbyname(socket.gethostname())
-        start = _gang.start(len(infos), invite=True, generation=_attempt(context) + 1, **{"host": host, **options})
+        start = _gang.start(len(infos), invite=True, generation=context.taskAttemptId() + 1, **{"host": host, **options})  # higher in each attempt
     try:
         text = context.allGather("" if start is None else start.invitation(0))[0]  # of rank 0, whose own port this is
         return start, _gang.enter(as_rank(text, rank))
@@ -66,12 +73,6 @@ def _enter(options: dict[str, Any]) -> tuple[_gang.Gang | None, _gang.Worker]:
         if start is not None:
             start.stop()
         raise
-
-
-def _attempt(context: Any) -> int:
-    """How often Spark has started the stage before; each attempt of it has tasks of their own."""
-    number = getattr(context, "stageAttemptNumber", None)
-    return int(number() if number is not None else context.attemptNumber())
 
 
 def _table(batches: list[Any], columns: Any) -> Table:
