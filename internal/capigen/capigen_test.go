@@ -53,7 +53,7 @@ func TestChangesWantAVersion(t *testing.T) {
 		{"another value", "VOLLEY_CLOSED = -4", "VOLLEY_CLOSED = -40", false, false},
 		{"a field between others", "int64_t nulls_equal;", "int64_t between; int64_t nulls_equal;", false, false},
 		{"a function more", "#ifdef __cplusplus\n}", added, true, false},
-		{"a field more at the end", "const char* suffix;", "const char* suffix; int64_t more;", true, false},
+		{"a field more at the end", "const volley_expr* where;", "const volley_expr* where; int64_t more;", true, false},
 		{"a comment", "/* ---- tables ---- */", "/* about tables */", true, true},
 	} {
 		if !strings.Contains(text, c.from) {

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from .. import gang as _gang
+from ..errors import CollectiveFault
 from ..table import Table
 from . import as_rank
 
@@ -49,11 +51,21 @@ def _rank(batches: Iterator[Any], columns: Any, function: Callable[[Table, _gang
         with w:
             made = pa.table(function(given, w))
             w.comm.barrier()  # all have what they want of each other
+        _after_the_others(start)
     finally:
         if start is not None:
             start.stop()
     wanted = _arrow_schema(schema)
     yield from (made.select(wanted.names).cast(wanted) if wanted is not None else made).to_batches(max_chunksize=_ROWS)
+
+
+def _after_the_others(start: _gang.Gang | None) -> None:
+    """Has rank 0 wait until the others have left: what they still read is not cut."""
+    if start is None:
+        return
+    for r in range(1, start.size):
+        with suppress(CollectiveFault):
+            start.recv(r, 0)  # nothing is sent: it fails when the rank has left
 
 
 def _enter(options: dict[str, Any]) -> tuple[_gang.Gang | None, _gang.Worker]:
