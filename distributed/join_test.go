@@ -11,6 +11,9 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
+// rightSizes are numbers of rows on the right, beside 40 on the left.
+var rightSizes = []int{36, 4, 150}
+
 var kinds = []table.Kind{table.Inner, table.Left, table.Right, table.Full, table.Semi, table.Anti, table.Cross}
 
 // joins holds a Join against the local one of all rows.
@@ -46,7 +49,7 @@ func (r *rank) joins(left, right *Table, wholeLeft, wholeRight *table.Table, kin
 func TestJoinIsTheLocalJoin(t *testing.T) {
 	for _, n := range sizes {
 		for i, shape := range shapes {
-			for _, size := range []int{36, 4, 150} {
+			for _, size := range rightSizes {
 				t.Run(fmt.Sprintf("%s on %d, %d rows", shape, n, size), func(t *testing.T) {
 					l, s := newSource(shape, uint64(i), 40, n), newSource(shape, uint64(i+50), size, n)
 					each(t, n, func(r *rank) error {

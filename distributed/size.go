@@ -72,6 +72,9 @@ func window(c *memory.Column) (first, last int64) {
 		if c.NumChildren() > 0 {
 			return 0, c.Child(0).Len()
 		}
+		if c.Buffer(2) == nil {
+			return 0, 0
+		}
 		return 0, c.Buffer(2).Len()
 	}
 	if offsetWidth(c) == 8 {

@@ -2,6 +2,9 @@ package distributed
 
 import (
 	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
@@ -131,15 +134,36 @@ func (o *op) take(s device.Stream, b *table.Batch, rows *memory.Column, from, n 
 		return nil, err
 	}
 	defer some.Release()
-	columns := make([]*memory.Column, b.NumColumns())
-	for i := range columns {
-		columns[i] = b.Column(i)
+	taken := make([]*memory.Column, 0, b.NumColumns())
+	for i := range b.NumColumns() {
+		c, err := o.takeColumn(s, b.Column(i), some)
+		if err != nil {
+			for _, c := range taken {
+				c.Release()
+			}
+			return nil, fmt.Errorf("column %q: %w", b.Schema().Field(i).Name, err)
+		}
+		taken = append(taken, c)
 	}
-	taken, err := o.backend.TakeColumns(o.ctx, s, columns, some)
+	return table.NewBatch(b.Schema(), n, taken)
+}
+
+// takeColumn is rows of a column. Half floats, which have no kernel, are taken as the integers of their width.
+func (o *op) takeColumn(s device.Stream, c, rows *memory.Column) (*memory.Column, error) {
+	if c.Type().ID() != arrow.FLOAT16 {
+		return o.backend.Take(o.ctx, s, c, rows, kernels.TakeOptions{Trusted: true})
+	}
+	whole, err := c.WithType(arrow.PrimitiveTypes.Uint16)
 	if err != nil {
 		return nil, err
 	}
-	return table.NewBatch(b.Schema(), n, taken)
+	defer whole.Release()
+	some, err := o.backend.Take(o.ctx, s, whole, rows, kernels.TakeOptions{Trusted: true})
+	if err != nil {
+		return nil, err
+	}
+	defer some.Release()
+	return some.WithType(c.Type())
 }
 
 // order is the numbers of rows in the order of their destinations, and in their own within

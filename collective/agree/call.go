@@ -47,8 +47,8 @@ type detail struct {
 // is nil. The error is an [*Error], the same on all ranks, after which the Comm goes on, or
 // the Comm's own.
 func (c *Call) Meet(ctx context.Context, own error, words []int64, same int, more func() []byte) (all [][]int64, details [][]byte, err error) {
-	if own != nil && c.Comm.Fault() != nil {
-		return nil, nil, own // the Comm has ended, on all ranks
+	if f := c.Comm.Fault(); f != nil {
+		return nil, nil, joined(own, f) // the Comm has ended, on all ranks
 	}
 	c.said = [3 + Words]int64{c.hash(), int64(c.Number), 0}
 	if own != nil {

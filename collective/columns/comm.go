@@ -24,6 +24,8 @@ type Comm struct {
 	dev    device.Device
 	stream device.Stream
 	queue  *queue.Queue
+	short  int // of Deal: up to how many bytes buffers go together,
+	piece  int // and how many bytes go in one message at most
 }
 
 // New makes one of a communicator, which stays the caller's, and the device in whose
@@ -33,7 +35,7 @@ func New(c *collective.Comm, dev device.Device) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comm{c, dev, s, queue.New(c, "the columns' Comm")}, nil
+	return &Comm{c, dev, s, queue.New(c, "the columns' Comm"), shortMost, pieceMost}, nil
 }
 
 // Close ends the stream of New. Calls that are not done end with ErrClosed, and on the

@@ -217,13 +217,13 @@ func (d *dealing) move(ctx context.Context) error {
 	var arrived []func()
 	for i := 1; i < size; i++ {
 		to, from := (self+i)%size, (self+size-i)%size
-		short, long := parted(d.sends[to].bytes)
-		for _, b := range append(pieces(joined(short)), long...) {
+		short, long := d.t.parted(d.sends[to].bytes)
+		for _, b := range append(d.t.pieces(joined(short)), long...) {
 			transfers = append(transfers, collective.Transfer{Peer: to, Data: collective.Of(b)})
 		}
-		short, long = parted(d.recvs[from].bytes)
+		short, long = d.t.parted(d.recvs[from].bytes)
 		flat := joined(short)
-		for _, b := range append(pieces(flat), long...) {
+		for _, b := range append(d.t.pieces(flat), long...) {
 			transfers = append(transfers, collective.Transfer{Peer: from, Data: collective.Of(b), Recv: true})
 		}
 		arrived = append(arrived, func() {
@@ -243,21 +243,21 @@ func (d *dealing) move(ctx context.Context) error {
 }
 
 // parted are the buffers that go together, and the messages of the others.
-func parted(all [][]byte) (short, long [][]byte) {
+func (t *Comm) parted(all [][]byte) (short, long [][]byte) {
 	for _, b := range all {
-		if len(b) <= shortMost {
+		if len(b) <= t.short {
 			short = append(short, b)
 		} else {
-			long = append(long, pieces(b)...)
+			long = append(long, t.pieces(b)...)
 		}
 	}
 	return short, long
 }
 
 // pieces are the messages of bytes: none where there are none.
-func pieces(b []byte) (all [][]byte) {
-	for len(b) > pieceMost {
-		all, b = append(all, b[:pieceMost:pieceMost]), b[pieceMost:]
+func (t *Comm) pieces(b []byte) (all [][]byte) {
+	for len(b) > t.piece {
+		all, b = append(all, b[:t.piece:t.piece]), b[t.piece:]
 	}
 	if len(b) > 0 {
 		all = append(all, b)
