@@ -12,7 +12,7 @@ import (
 )
 
 // rightSizes are numbers of rows on the right, beside 40 on the left.
-var rightSizes = []int{36, 4, 150}
+var rightSizes = []int{36, 4, 90}
 
 var kinds = []table.Kind{table.Inner, table.Left, table.Right, table.Full, table.Semi, table.Anti, table.Cross}
 
@@ -96,7 +96,7 @@ func TestJoinIsTheLocalJoin(t *testing.T) {
 // Sides that are spread by the keys already are not moved again, also where only some of the keys are.
 func TestJoinUsesWhatIsKnown(t *testing.T) {
 	each(t, 3, func(r *rank) error {
-		l, s := newSource("null keys", 3, 200, 3), newSource("even", 4, 180, 3)
+		l, s := newSource("null keys", 3, 70, 3), newSource("even", 4, 60, 3)
 		wholeLeft, wholeRight := l.whole(r.backend, ""), s.whole(r.backend, "")
 		defer wholeLeft.Release()
 		defer wholeRight.Release()
