@@ -18,6 +18,10 @@ const (
 	sampledPerRank = 64 * heavyShare
 )
 
+// heavyLeast is how many rows a heavy key has at least: fewer are no load for one rank, and the result is
+// spread by the hash of the keys then. Tests have fewer.
+var heavyLeast = int64(1 << 10)
+
 // samples counts the hashes of rows at even distances: each stands for so many rows.
 func (h *hashed) samples(ranks int) (counts map[uint64]int64, each int64) {
 	counts = map[uint64]int64{}
@@ -71,7 +75,7 @@ func (s *shuffling) heavy(hashes [2]*hashed) (ways [2]way) {
 	for i, h := range candidates {
 		var heavy [2]bool
 		for side, d := range [2]*Table{s.left, s.right} {
-			heavy[side] = s.all[1-side] && rows[2*i+side] > d.NumRows()/int64(heavyShare*ranks)
+			heavy[side] = s.all[1-side] && rows[2*i+side] > max(heavyLeast, d.NumRows()/int64(heavyShare*ranks))
 		}
 		if heavy[0] && heavy[1] { // the side with more rows of it stays
 			heavy[1] = rows[2*i+1] > rows[2*i]

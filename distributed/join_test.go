@@ -49,7 +49,10 @@ func (r *rank) joins(left, right *Table, wholeLeft, wholeRight *table.Table, kin
 func TestJoinIsTheLocalJoin(t *testing.T) {
 	for _, n := range sizes {
 		for i, shape := range shapes {
-			for _, size := range rightSizes {
+			for at, size := range rightSizes {
+				if n%2 == 0 && at > 0 {
+					continue // the other numbers of ranks have these
+				}
 				t.Run(fmt.Sprintf("%s on %d, %d rows", shape, n, size), func(t *testing.T) {
 					l, s := newSource(shape, uint64(i), 40, n), newSource(shape, uint64(i+50), size, n)
 					each(t, n, func(r *rank) error {
@@ -96,7 +99,7 @@ func TestJoinIsTheLocalJoin(t *testing.T) {
 // Sides that are spread by the keys already are not moved again, also where only some of the keys are.
 func TestJoinUsesWhatIsKnown(t *testing.T) {
 	each(t, 3, func(r *rank) error {
-		l, s := newSource("null keys", 3, 70, 3), newSource("even", 4, 60, 3)
+		l, s := newSource("null keys", 3, 60, 3), newSource("even", 4, 50, 3)
 		wholeLeft, wholeRight := l.whole(r.backend, ""), s.whole(r.backend, "")
 		defer wholeLeft.Release()
 		defer wholeRight.Release()

@@ -28,6 +28,7 @@ var sizes = []int{1, 2, 3, 4, 7}
 
 // A pretended device takes its time: there fewer sizes, and shapes, do.
 func TestMain(m *testing.M) {
+	heavyLeast = 8
 	if !backends.OnHost() {
 		sizes, shapes, rightSizes = []int{3}, []string{"empty ranks", "null keys"}, []int{36}
 	}
@@ -88,7 +89,6 @@ func groupOn(t *testing.T, n int, backend func(int) *kernels.Backend, f func(r *
 
 // groupOver is groupOn of ranks that have met, who leave when f returns.
 func groupOver(t *testing.T, ends []transport.Endpoint, options collective.Options, backend func(int) *kernels.Backend, f func(r *rank) error) []error {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	errs := make([]error, len(ends))

@@ -180,7 +180,7 @@ func (o *op) roundRobin(d *Table) (*Table, error) {
 		}
 		defer s.Close()
 		for _, b := range part.Chunks() {
-			dest, offsets := make([]int32, b.Len()), make([]int64, len(all)+1)
+			dest, offsets := o.destinations(b.Len()), make([]int64, len(all)+1)
 			for i := range dest {
 				to := (first + int64(i)) % int64(len(all))
 				dest[i] = int32(to)

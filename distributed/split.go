@@ -71,7 +71,7 @@ func (o *op) split(h *hashed, w way) (all pieces) {
 
 // splitChunk adds the rows of a chunk to the pieces: by rank, those for all as one more.
 func (o *op) splitChunk(h *hashed, s device.Stream, b *table.Batch, k int, w way, to pieces) error {
-	dest := make([]int32, b.Len())
+	dest := o.destinations(b.Len())
 	offsets := make([]int64, len(to)+1)
 	self, all := int32(o.comm.Rank()), int32(o.comm.Size())
 	n := uint64(len(w.buckets))
@@ -97,6 +97,14 @@ func (o *op) splitChunk(h *hashed, s device.Stream, b *table.Batch, k int, w way
 		}
 	}
 	return o.scatter(s, b, dest, offsets, to)
+}
+
+// destinations is room for those of the rows of a chunk, the same for all chunks.
+func (o *op) destinations(rows int64) []int32 {
+	if int64(cap(o.dest)) < rows {
+		o.dest = make([]int32, rows)
+	}
+	return o.dest[:rows]
 }
 
 // scatter takes the rows of a batch for each destination; offsets[d+1] is how many rows d gets.

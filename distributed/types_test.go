@@ -14,6 +14,7 @@ import (
 
 	"github.com/volley-go/volley/collective/agree"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -178,6 +179,9 @@ func TestColumnsOfAllTypes(t *testing.T) {
 		}
 		for i := range every {
 			key := fmt.Sprintf("c%d", i)
+			if !backends.OnHost() && i%4 > 0 {
+				continue // a pretended device takes its time
+			}
 			for _, by := range []By{Hash(key), Range(table.Asc(key))} {
 				from := d
 				if by.scheme == Ranged && i != half {
