@@ -166,6 +166,59 @@ func TestJoinUsesWhatIsKnown(t *testing.T) {
 	})
 }
 
+// What a join leaves on several ranks, rows of frequent and of null keys, a later one finds.
+func TestJoinAfterJoin(t *testing.T) {
+	for i, shape := range []string{"zipf", "null keys"} {
+		l, s := newSource(shape, uint64(i), 80, 3), newSource(shape, uint64(i+9), 60, 3)
+		each(t, 3, func(r *rank) error {
+			wholeLeft, wholeRight := l.whole(r.backend, ""), s.whole(r.backend, "r")
+			defer wholeLeft.Release()
+			defer wholeRight.Release()
+			left, err := r.spread(l, "")
+			if err != nil {
+				return err
+			}
+			defer left.Release()
+			right, err := r.spread(s, "r")
+			if err != nil {
+				return err
+			}
+			defer right.Release()
+			first, err := r.joins(left, right, wholeLeft, wholeRight, table.Left, table.Keys("k", "rk"))
+			if err != nil {
+				return err
+			}
+			defer first.Release()
+			require.Equal(r.t, Hashed, first.Partitioning().Scheme)
+			require.False(r.t, first.Partitioning().Together("k"))
+			whole, err := wholeLeft.Query().Join(wholeRight, table.Left, table.Keys("k", "rk")).Collect(r)
+			if err != nil {
+				return err
+			}
+			defer whole.Release()
+			for _, options := range [][]table.JoinOption{nil, {table.NullsEqual()}} {
+				options = append(options, table.Keys("k", "k"), table.Suffix("_2"))
+				second, err := r.joins(first, first, whole, whole, table.Semi, options...)
+				if err != nil {
+					return err
+				}
+				second.Release()
+				if second, err = r.joins(first, left, whole, wholeLeft, table.Full, options...); err != nil {
+					return err
+				}
+				second.Release()
+			}
+			again, err := first.Shuffle(r, Hash("k"))
+			if err != nil {
+				return err
+			}
+			defer again.Release()
+			require.True(r.t, again.Partitioning().Together("k"))
+			return nil
+		})
+	}
+}
+
 // A key that all rows have does not go to one rank, where the kind allows that.
 func TestJoinSpreadsHeavyKeys(t *testing.T) {
 	const n = 4
