@@ -9,6 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
 
@@ -32,7 +34,7 @@ func (d *Table) Distinct(ctx context.Context, columns ...string) (*Table, error)
 	if d.NumColumns() == 0 {
 		return s.anyRow()
 	}
-	if d.by.Together(s.columns...) {
+	if d.by.Together(s.columns...) || s.comm.Size() == 1 {
 		made := s.table(func() (*table.Table, error) { return d.part.Query().Distinct(columns...).Collect(ctx) })
 		defer made.Release()
 		return s.finish(made, d.by)
@@ -69,7 +71,7 @@ func (d *Table) set(ctx context.Context, call string, other *Table, kind table.K
 	if s.meet() != nil {
 		return nil, s.ended
 	}
-	if d.by.Scheme == Replicated && other.by.Scheme == Replicated {
+	if d.by.Scheme == Replicated && other.by.Scheme == Replicated || s.comm.Size() == 1 {
 		made := s.table(func() (*table.Table, error) {
 			if kind == table.Semi {
 				return d.part.Query().Intersect(other.part).Collect(ctx)
@@ -137,9 +139,7 @@ func (s *selection) kept(other *Table, kind table.Kind) (*Table, error) {
 	defer winners.Release()
 	mine := s.home(winners, row)
 	defer mine.Release()
-	made := s.table(func() (*table.Table, error) {
-		return numbered.Query().Join(mine, table.Semi, table.On(row)).Drop(row).Collect(s.ctx)
-	})
+	made := s.table(func() (*table.Table, error) { return s.filtered(part, mine) })
 	defer made.Release()
 	return s.finish(made, by)
 }
@@ -198,6 +198,55 @@ func (s *selection) home(winners *table.Table, row string) *table.Table {
 		return nil
 	})
 	return s.deal(schema, lists)
+}
+
+// filtered is the rows of this rank's part whose numbers are given.
+func (s *selection) filtered(part, numbers *table.Table) (*table.Table, error) {
+	stream, err := s.backend.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	first, keep := s.d.before(), make([]bool, part.NumRows())
+	for _, b := range numbers.Chunks() {
+		here, err := s.backend.OnHost(s.ctx, stream, b.Column(0))
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range memory.Values[int64](here) {
+			keep[n-first] = true
+		}
+		here.Release()
+	}
+	mark := freeName(part.Schema(), "keep")
+	meta := part.Schema().Metadata()
+	schema := arrow.NewSchema(append(part.Schema().Fields(), arrow.Field{Name: mark, Type: arrow.FixedWidthTypes.Boolean, Nullable: true}), &meta)
+	var chunks []*table.Batch
+	for _, b := range part.Chunks() {
+		marks, err := table.New(s.backend, table.Column(mark, keep[:b.Len()]))
+		if err != nil {
+			pieces{chunks}.release()
+			return nil, err
+		}
+		keep = keep[b.Len():]
+		var columns []*memory.Column
+		for _, c := range append(b.Columns()[:b.NumColumns():b.NumColumns()], marks.Chunks()[0].Column(0)) {
+			columns = append(columns, c.Retain())
+		}
+		marks.Release()
+		marked, err := table.NewBatch(schema, b.Len(), columns)
+		if err != nil {
+			pieces{chunks}.release()
+			return nil, err
+		}
+		chunks = append(chunks, marked)
+	}
+	marked, err := table.NewTable(s.backend, schema, chunks)
+	if err != nil {
+		return nil, err
+	}
+	defer marked.Release()
+	return marked.Query().Filter(expr.Col(mark)).Drop(mark).Collect(s.ctx)
 }
 
 // starts are the numbers of the ranks' first rows, counted as once gives them, and at the end that

@@ -78,11 +78,25 @@ func (g *Grouping) Agg(ctx context.Context, aggregates ...table.Aggregate) (*Tab
 		defer whole.Release()
 		return o.finish(whole, Partitioning{Scheme: Replicated})
 	}
+	if o.comm.Size() == 1 {
+		return o.finishLocal(p, g.d)
+	}
 	r := &groupRun{op: o, plan: p, d: g.d}
 	if len(p.keys) == 0 {
 		return r.scalars()
 	}
 	return r.groups()
+}
+
+// finishLocal is the aggregation of one rank, who has all rows.
+func (o *op) finishLocal(p *groupPlan, d *Table) (*Table, error) {
+	whole := o.table(func() (*table.Table, error) { return p.local(d.part.Query()).Collect(o.ctx) })
+	defer whole.Release()
+	by := Partitioning{}
+	if len(p.keys) == 0 {
+		by.Scheme = Replicated
+	}
+	return o.finish(whole, by)
 }
 
 // groupRun is an Agg under way.
@@ -246,14 +260,36 @@ func (r *groupRun) ordered(by Partitioning, f func() (*table.Table, error)) (*Ta
 		return made, err
 	}
 	defer made.Release()
-	sorted, err := r.sort(made, []table.Order{table.Asc(orderColumn)})
-	if err != nil {
-		return nil, err
-	}
-	defer sorted.Release()
-	bare := r.table(func() (*table.Table, error) { return sorted.part.Query().Drop(orderColumn).Collect(r.ctx) })
+	mine := r.dealSorted(made, table.Asc(orderColumn))
+	defer mine.Release()
+	bare := r.table(func() (*table.Table, error) {
+		return mine.Query().Sort(table.Asc(orderColumn)).Drop(orderColumn).Collect(r.ctx)
+	})
 	defer bare.Release()
 	return r.finish(bare, Partitioning{})
+}
+
+// dealSorted gives every rank an equal range of rows that are sorted on each rank: groups are, by
+// their numbers, since rows came by source rank and row.
+func (o *op) dealSorted(d *Table, order table.Order) *table.Table {
+	k, err := newRangeKeys([]table.Order{order})
+	if err != nil {
+		o.fail(err)
+	}
+	k.load(o, d.part)
+	defer k.release()
+	cuts := k.cuts(o)
+	lists := make(pieces, o.comm.Size())
+	defer func() { lists.release() }()
+	o.do(func() (err error) {
+		for r := range lists {
+			if lists[r], err = batches(d.part, cuts[r], cuts[r+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return o.deal(d.Schema(), lists)
 }
 
 // scalars aggregates all rows to one.
