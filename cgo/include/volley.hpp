@@ -224,6 +224,36 @@ struct csv_options {
   bool lenient = false;                                         // leave out records that are wrong
 };
 
+namespace detail {
+
+// Keys of a sort as C takes them, with the expressions that they point at.
+struct ordered {
+  std::vector<expr> keys;
+  std::vector<volley_order> rows;
+  explicit ordered(const std::vector<order>& by) {
+    for (const auto& o : by) rows.push_back({keys.emplace_back(o.key).get(), o.descending, o.nulls_first});
+  }
+  int64_t size() const { return static_cast<int64_t>(rows.size()); }
+};
+
+// Aggregates as C takes them, with the expressions that they point at. The texts stay the caller's.
+struct aggregated {
+  std::vector<expr> inputs;
+  std::vector<volley_aggregate> rows;
+  explicit aggregated(const std::vector<aggregate>& all) {
+    for (const auto& a : all) {
+      volley_aggregate row{};
+      row.op = a.op.c_str();
+      row.name = a.name.empty() ? nullptr : a.name.c_str();
+      if (!a.input.empty()) row.input = inputs.emplace_back(a.input).get();
+      rows.push_back(row);
+    }
+  }
+  int64_t size() const { return static_cast<int64_t>(rows.size()); }
+};
+
+}  // namespace detail
+
 class table;
 
 // A plan; every operation gives a new one.
@@ -283,28 +313,21 @@ class query : public detail::handle<volley_query, volley_query_free> {
     });
   }
   query group_by(const std::vector<std::string>& keys, const std::vector<aggregate>& aggregates) const {
-    std::vector<expr> by(keys.begin(), keys.end()), inputs;
-    std::vector<volley_aggregate> rows;
-    for (const auto& a : aggregates) {
-      volley_aggregate row{};
-      row.op = a.op.c_str();
-      row.name = a.name.empty() ? nullptr : a.name.c_str();
-      if (!a.input.empty()) row.input = inputs.emplace_back(a.input).get();
-      rows.push_back(row);
-    }
+    std::vector<expr> by(keys.begin(), keys.end());
+    detail::aggregated rows(aggregates);
     auto list = detail::handles<volley_expr>(by);
     return make([&](volley_query** q) {
-      return volley_query_group_by(get(), list.data(), static_cast<int64_t>(list.size()), rows.data(), static_cast<int64_t>(rows.size()), nullptr, q);
+      return volley_query_group_by(get(), list.data(), static_cast<int64_t>(list.size()), rows.rows.data(), rows.size(), nullptr, q);
     });
   }
   query sort(const std::vector<order>& by) const {
-    ordered keys(by);
-    return make([&](volley_query** q) { return volley_query_sort(get(), keys.rows.data(), static_cast<int64_t>(keys.rows.size()), q); });
+    detail::ordered keys(by);
+    return make([&](volley_query** q) { return volley_query_sort(get(), keys.rows.data(), keys.size(), q); });
   }
   // The first k rows in an order.
   query top_k(int64_t k, const std::vector<order>& by) const {
-    ordered keys(by);
-    return make([&](volley_query** q) { return volley_query_top_k(get(), k, keys.rows.data(), static_cast<int64_t>(keys.rows.size()), q); });
+    detail::ordered keys(by);
+    return make([&](volley_query** q) { return volley_query_top_k(get(), k, keys.rows.data(), keys.size(), q); });
   }
   // The first row of each set of equal ones in some columns, or in all.
   query distinct(const std::vector<std::string>& names = {}) const {
@@ -316,6 +339,13 @@ class query : public detail::handle<volley_query, volley_query_free> {
     std::vector<const volley_query*> list;
     for (const query* o : others) list.push_back(o->get());
     return make([&](volley_query** q) { return volley_query_union(get(), list.data(), static_cast<int64_t>(list.size()), q); });
+  }
+  // The distinct rows that other has too, or has not.
+  query intersect(const query& other) const {
+    return make([&](volley_query** q) { return volley_query_intersect(get(), other.get(), q); });
+  }
+  query subtract(const query& other) const {
+    return make([&](volley_query** q) { return volley_query_except(get(), other.get(), q); });
   }
   query union_with(const query& other) const { return union_with(std::vector<const query*>{&other}); }
   query slice(int64_t offset, int64_t length) const {
@@ -340,15 +370,6 @@ class query : public detail::handle<volley_query, volley_query_free> {
     check(f(&q));
     return query(q);
   }
-
- private:
-  struct ordered {
-    std::vector<expr> keys;
-    std::vector<volley_order> rows;
-    explicit ordered(const std::vector<order>& by) {
-      for (const auto& o : by) rows.push_back({keys.emplace_back(o.key).get(), o.descending, o.nulls_first});
-    }
-  };
 };
 
 class table : public detail::handle<volley_table, volley_table_free> {

@@ -97,6 +97,80 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
       return volley_distributed_join(get(), right.get(), kind.c_str(), l.data(), r.data(), static_cast<int64_t>(l.size()), &how, of(stop), out);
     });
   }
+  // The operators of queries, over the rows of all ranks: see volley_distributed.h.
+  distributed filter(const expr& condition, const token* stop = nullptr) const {
+    return make([&](volley_distributed** out) { return volley_distributed_filter(get(), condition.get(), of(stop), out); });
+  }
+  distributed select(const std::vector<std::string>& items, const token* stop = nullptr) const {
+    std::vector<expr> all(items.begin(), items.end());
+    auto list = detail::handles<volley_expr>(all);
+    return make([&](volley_distributed** out) {
+      return volley_distributed_select(get(), list.data(), static_cast<int64_t>(list.size()), of(stop), out);
+    });
+  }
+  // any_order leaves groups on the ranks of their keys.
+  distributed group_by(const std::vector<std::string>& keys, const std::vector<aggregate>& aggregates, bool any_order = false,
+                       const token* stop = nullptr) const {
+    std::vector<expr> by(keys.begin(), keys.end());
+    detail::aggregated rows(aggregates);
+    auto list = detail::handles<volley_expr>(by);
+    volley_group_options how{};
+    how.size = sizeof how;
+    how.any_order = any_order;
+    return make([&](volley_distributed** out) {
+      return volley_distributed_group_by(get(), list.data(), static_cast<int64_t>(list.size()), rows.rows.data(), rows.size(), &how, of(stop), out);
+    });
+  }
+  distributed sort(const std::vector<order>& by, const token* stop = nullptr) const {
+    detail::ordered keys(by);
+    return make([&](volley_distributed** out) { return volley_distributed_sort(get(), keys.rows.data(), keys.size(), of(stop), out); });
+  }
+  distributed top_k(int64_t k, const std::vector<order>& by, const token* stop = nullptr) const {
+    detail::ordered keys(by);
+    return make([&](volley_distributed** out) { return volley_distributed_top_k(get(), k, keys.rows.data(), keys.size(), of(stop), out); });
+  }
+  distributed distinct(const std::vector<std::string>& names = {}, const token* stop = nullptr) const {
+    auto list = detail::pointers(names);
+    return make([&](volley_distributed** out) {
+      return volley_distributed_distinct(get(), list.data(), static_cast<int64_t>(list.size()), of(stop), out);
+    });
+  }
+  distributed union_with(const distributed& other, const token* stop = nullptr) const {
+    const volley_distributed* one = other.get();
+    return make([&](volley_distributed** out) { return volley_distributed_union(get(), &one, 1, of(stop), out); });
+  }
+  distributed intersect(const distributed& other, const token* stop = nullptr) const {
+    return make([&](volley_distributed** out) { return volley_distributed_intersect(get(), other.get(), of(stop), out); });
+  }
+  distributed subtract(const distributed& other, const token* stop = nullptr) const {
+    return make([&](volley_distributed** out) { return volley_distributed_except(get(), other.get(), of(stop), out); });
+  }
+  distributed slice(int64_t offset, int64_t length, const token* stop = nullptr) const {
+    return make([&](volley_distributed** out) { return volley_distributed_slice(get(), offset, length, of(stop), out); });
+  }
+  distributed head(int64_t n, const token* stop = nullptr) const { return slice(0, n, stop); }
+  distributed with_row_number(const std::string& name, int64_t first = 0, const token* stop = nullptr) const {
+    return make([&](volley_distributed** out) { return volley_distributed_row_number(get(), name.c_str(), first, of(stop), out); });
+  }
+  distributed even(const token* stop = nullptr) const {
+    return make([&](volley_distributed** out) { return volley_distributed_even(get(), of(stop), out); });
+  }
+  bool equal(const distributed& other, bool any_order = false, const token* stop = nullptr) const {
+    int64_t same;
+    check(volley_distributed_equal(get(), other.get(), any_order, of(stop), &same));
+    return same != 0;
+  }
+  void write(const std::string& folder, const token* stop = nullptr) const {
+    check(volley_distributed_write(get(), folder.c_str(), nullptr, of(stop)));
+  }
+  // Files, of which each rank reads a part; no columns are all of them.
+  static distributed scan(const comm& c, const std::vector<std::string>& paths, const std::vector<std::string>& columns = {},
+                          const token* stop = nullptr) {
+    auto p = detail::pointers(paths), n = detail::pointers(columns);
+    return make([&](volley_distributed** out) {
+      return volley_distributed_scan(c.get(), nullptr, p.data(), static_cast<int64_t>(p.size()), n.data(), static_cast<int64_t>(n.size()), of(stop), out);
+    });
+  }
 
  private:
   static volley_token* of(const token* t) { return t ? t->get() : nullptr; }

@@ -75,6 +75,24 @@ static void products(const volley::device& d) {
   expect(least.as<double>()[0] == 1 && least.as<double>()[1] == 2, "a cumulative product of the rows before");
 }
 
+// Tables on both ranks: each has three rows.
+static void tables(const volley::comm& world, int64_t me, const std::string& folder) {
+  std::vector<volley::column> columns;
+  columns.emplace_back(std::vector<int64_t>{1, 2, 1 + me});
+  columns.emplace_back(std::vector<double>{0.5, 1.5, 2.5});
+  volley::distributed d(world, volley::table(volley::device("cpu"), {"k", "v"}, columns));
+  auto sums = d.filter(volley::expr("v > 1")).group_by({"k"}, {{"sum", "v"}}).sort({{"k"}});
+  expect(sums.rows() == 2 && d.distinct({"k"}).rows() == 2, "groups of both ranks");
+  auto sorted = d.sort({{"v", true}, {"k"}});
+  expect(!d.equal(sorted) && d.equal(sorted, true) && d.head(4).rows() == 4, "rows in another order");
+  expect(d.union_with(sorted).subtract(d).rows() == 0 && d.select({"v"}).top_k(1, {{"v"}}).rows() == 1, "sets");
+  expect(d.even().local().rows() == 3 && d.with_row_number("row").intersect(d.with_row_number("row")).rows() == 6, "numbers");
+  d.write(folder);
+  expect(volley::distributed::scan(world, {folder}).equal(d), "a folder that both wrote");
+  auto parts = d.local().partition({"k"}, 2);
+  expect(parts[0].rows() + parts[1].rows() == 3 && d.local().partition_round_robin(2)[0].rows() == 2, "partitions");
+}
+
 static void rank(const std::string& address, int64_t me) {
   volley::comm world(address, me, 2);
   std::vector<double> gradient{1.0 + me, 10}, sum(2), all(4);
@@ -120,6 +138,7 @@ static void rank(const std::string& address, int64_t me) {
   auto reduced = volley::device_vector::room<double>(cpu, 2);
   volley::device_vector(volley::column(gradient)).all_reduce(world, reduced);
   expect(reduced.to_column().as<double>()[0] == 3 && reduced.size() == 2, "a vector");
+  tables(world, me, address.substr(7) + " of a table");
   world.barrier();
   expect(!world.split(-1), "a rank without a color");
   if (me == 1) return; // it leaves
