@@ -30,8 +30,11 @@ func ReadAnswer(path string) (*Answer, error) {
 	}
 	defer f.Close()
 	all, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(all) == 0 {
-		return nil, fmt.Errorf("tpch: %s is no answer: %w", path, err)
+	if err != nil {
+		return nil, fmt.Errorf("tpch: %s: %w", path, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("tpch: %s is empty, and has not even a header", path)
 	}
 	return &Answer{Columns: all[0], Rows: all[1:]}, nil
 }
@@ -58,6 +61,15 @@ func AnswerOf(t *table.Table) (*Answer, error) {
 		r.Release()
 	}
 	return a, nil
+}
+
+// allNear makes numbers of all columns right that are near: where others compute in floats
+// or print decimals otherwise.
+func (a *Answer) allNear() {
+	a.floats = make([]bool, len(a.Columns))
+	for i := range a.floats {
+		a.floats[i] = true
+	}
 }
 
 // valueText is a value as CSV has it: decimals with all digits of their scale.

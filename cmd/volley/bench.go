@@ -47,6 +47,9 @@ make their own data.`,
 	if d.columnar != nil {
 		cmd.AddCommand(newColumnar(d, &f))
 	}
+	if d.tpch != nil {
+		cmd.AddCommand(newTPCH(d, &f))
+	}
 	if d.gemm != nil {
 		cmd.AddCommand(newGEMM(d, &f))
 	}

@@ -28,6 +28,8 @@ type deps struct {
 	transfer func(ctx context.Context, o transferOptions, to report.Sink, p progress.Progress) error
 	// gemmPeers is the race at products against other libraries; nil where there is none.
 	gemmPeers *gemmPeerSuite
+	// tpch is the suite of that name; nil where there is none.
+	tpch *tpchSuite
 	// collective is the suite of that name; nil where there is none.
 	collective *collectiveSuite
 	// loader is the suite of that name; nil where there is none.
@@ -99,6 +101,23 @@ type columnarOptions struct {
 	benchOptions
 	Rows int64    // rows of each operation's input
 	Ops  []string // operations, each one that the suite knows
+}
+
+// tpchSuite is the suite "tpch", its queries and the engines that it races against.
+type tpchSuite struct {
+	queries, peers []string
+	run            func(ctx context.Context, o tpchOptions, to report.Sink, p progress.Progress) error
+}
+
+// tpchOptions is what the suite "tpch" is told.
+type tpchOptions struct {
+	benchOptions
+	Scale   float64  // of the data
+	Data    string   // the folder of the data; empty where it is to be made
+	Files   bool     // queries read files
+	Queries []string // names
+	Python  string   // the interpreter that has the peers
+	Peers   []string // their names; none for ours alone
 }
 
 // gemmOptions is what the suite "gemm" is told.

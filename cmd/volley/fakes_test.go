@@ -30,6 +30,7 @@ func call(t *testing.T, ctx context.Context, d deps, args ...string) result {
 type fakes struct {
 	flights  []flightsOptions
 	columnar []columnarOptions
+	tpch     []tpchOptions
 	gemm     []gemmOptions
 	transfer []transferOptions
 	convert  []convertOptions
@@ -60,6 +61,13 @@ func (f *fakes) deps() deps {
 			run: func(_ context.Context, o columnarOptions, to report.Sink, p progress.Progress) error {
 				f.columnar = append(f.columnar, o)
 				return f.suite("columnar", o.Ops, o.benchOptions, o.Rows, to, p)
+			},
+		},
+		tpch: &tpchSuite{
+			queries: []string{"q1", "q2"}, peers: []string{"duckdb", "polars"},
+			run: func(_ context.Context, o tpchOptions, to report.Sink, p progress.Progress) error {
+				f.tpch = append(f.tpch, o)
+				return f.suite("tpch", o.Queries, o.benchOptions, 6_000_000, to, p)
 			},
 		},
 		gemm: func(_ context.Context, o gemmOptions, to report.Sink, p progress.Progress) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/volley-go/volley/bench/peers"
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/tpch"
 	"github.com/volley-go/volley/bench/transfer"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cuda"
@@ -36,6 +37,7 @@ func wire() deps {
 			peers:  &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers, memory: runNeeds, serve: servePeer},
 			growth: &growthSuite{ops: peers.InMemory(), usual: peers.GrowthOperations(), run: runGrowth},
 		},
+		tpch:      &tpchSuite{queries: tpch.Names(), peers: tpch.Peers(), run: runTPCH},
 		gemm:      runGEMM,
 		transfer:  runTransfer,
 		gemmPeers: &gemmPeerSuite{names: peers.GEMMPeers(), run: runGEMMPeers},
@@ -135,6 +137,29 @@ func runPeers(ctx context.Context, o peerOptions, to report.Sink, p progress.Pro
 	err = peers.Run(ctx, peers.Options{
 		Backend: all[0], Python: []string{o.Python}, Peers: o.Peers, Rows: o.Rows, Ops: o.Ops, Rounds: o.Runs, Threads: o.Threads, Limit: o.Limit,
 	}, to, p)
+	return errors.Join(err, close())
+}
+
+func runTPCH(ctx context.Context, o tpchOptions, to report.Sink, p progress.Progress) error {
+	if len(o.Devices) == 0 {
+		o.Devices = []string{"cpu"} // others search no texts
+	}
+	folder := o.Data
+	if folder == "" {
+		var err error
+		if folder, err = tpch.Generate(ctx, o.Scale, o.Python, p); err != nil {
+			return err
+		}
+	}
+	all, close, err := backends(o.benchOptions, p)
+	if err != nil {
+		return err
+	}
+	for _, b := range all {
+		err = errors.Join(err, tpch.Run(ctx, tpch.Options{
+			Backend: b, Folder: folder, Scale: o.Scale, Files: o.Files, Queries: o.Queries, Python: []string{o.Python}, Peers: o.Peers, Rounds: o.Runs, Threads: o.Threads,
+		}, to, p))
+	}
 	return errors.Join(err, close())
 }
 
