@@ -159,9 +159,11 @@ func featuresBut(s *arrow.Schema, without []string) []string {
 
 // fileOptions are what volley_file_options say.
 type fileOptions struct {
-	format storage.Format
-	csv    storage.CSVOptions
-	cache  int64
+	format  storage.Format
+	csv     storage.CSVOptions
+	parquet storage.ParquetReadOptions
+	ipc     storage.IPCReadOptions
+	cache   int64
 }
 
 func readFileOptions(p *C.volley_file_options) (o fileOptions, err error) {
@@ -174,7 +176,10 @@ func readFileOptions(p *C.volley_file_options) (o fileOptions, err error) {
 		return o, err
 	}
 	o.format, o.cache = storage.Format(format), int64(c.cache)
-	o.csv, err = csvOptions(c.csv)
+	if o.csv, err = csvOptions(c.csv); err != nil || c.scan == nil {
+		return o, err
+	}
+	o.parquet, o.ipc, err = scanOptions(c.scan)
 	return o, err
 }
 
@@ -218,9 +223,11 @@ func (o fileOptions) source(paths []string) (table.Source, error) {
 	}
 	switch format {
 	case storage.FormatParquet:
-		return storage.Parquet(files...).With(storage.ParquetReadOptions{HiveFrom: folder}), nil
+		o.parquet.HiveFrom = folder
+		return storage.Parquet(files...).With(o.parquet), nil
 	case storage.FormatIPC, storage.FormatIPCStream:
-		return storage.IPC(files...).With(storage.IPCReadOptions{HiveFrom: folder}), nil
+		o.ipc.HiveFrom = folder
+		return storage.IPC(files...).With(o.ipc), nil
 	case storage.FormatCSV:
 		if o.csv.Delimiter == 0 && strings.EqualFold(filepath.Ext(files[0]), ".tsv") {
 			o.csv.Delimiter = '\t'

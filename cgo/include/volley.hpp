@@ -222,6 +222,14 @@ struct csv_options {
   std::vector<std::string> nulls = {};                          // texts that mean null; none is the empty text
   int64_t sample_rows = 0;                                      // rows that types are guessed from; 0 is 10,000
   bool lenient = false;                                         // leave out records that are wrong
+  bool hive = true;                                             // folders named key=value give columns
+};
+
+// How Parquet and Arrow IPC are read.
+struct scan_options {
+  std::string int96 = "ns";  // of Parquet: the unit of timestamps of 96 bits, "ns", "us" or "ms"
+  int64_t max_unpacked = 0;  // of Arrow IPC: bytes that the compressed buffers of a batch may become; 0 is 256 MiB, or 1,024 times what they take
+  bool hive = true;          // folders named key=value give columns
 };
 
 namespace detail {
@@ -492,18 +500,30 @@ struct csv_structure {
     o.nulls = nulls.data(), o.nulls_count = static_cast<int64_t>(nulls.size());
     o.sample_rows = given.sample_rows;
     o.lenient = given.lenient;
+    o.no_hive = !given.hive;
   }
   csv_structure(const csv_structure&) = delete;
   csv_structure& operator=(const csv_structure&) = delete;
 };
 
+// scan_options as the library reads them, as long as those live.
+inline volley_scan_options scan_structure(const scan_options& given) {
+  volley_scan_options o{};
+  o.size = sizeof o;
+  o.int96 = given.int96.c_str();
+  o.max_unpacked = given.max_unpacked;
+  o.no_hive = !given.hive;
+  return o;
+}
+
 }  // namespace detail
 
-inline query scan_parquet(const std::vector<std::string>& paths) {
+inline query scan_parquet(const std::vector<std::string>& paths, const scan_options& options = scan_options()) {
   auto list = detail::pointers(paths);
-  return query::make([&](volley_query** q) { return volley_scan_parquet(list.data(), static_cast<int64_t>(list.size()), q); });
+  const auto how = detail::scan_structure(options);
+  return query::make([&](volley_query** q) { return volley_scan_parquet_with(list.data(), static_cast<int64_t>(list.size()), &how, q); });
 }
-inline query scan_parquet(const std::string& path) { return scan_parquet(std::vector<std::string>{path}); }
+inline query scan_parquet(const std::string& path, const scan_options& options = scan_options()) { return scan_parquet(std::vector<std::string>{path}, options); }
 
 inline query scan_csv(const std::vector<std::string>& paths, const csv_options& options = csv_options()) {
   auto list = detail::pointers(paths);
@@ -512,11 +532,12 @@ inline query scan_csv(const std::vector<std::string>& paths, const csv_options& 
 }
 inline query scan_csv(const std::string& path, const csv_options& options = csv_options()) { return scan_csv(std::vector<std::string>{path}, options); }
 
-inline query scan_ipc(const std::vector<std::string>& paths) {
+inline query scan_ipc(const std::vector<std::string>& paths, const scan_options& options = scan_options()) {
   auto list = detail::pointers(paths);
-  return query::make([&](volley_query** q) { return volley_scan_ipc(list.data(), static_cast<int64_t>(list.size()), q); });
+  const auto how = detail::scan_structure(options);
+  return query::make([&](volley_query** q) { return volley_scan_ipc_with(list.data(), static_cast<int64_t>(list.size()), &how, q); });
 }
-inline query scan_ipc(const std::string& path) { return scan_ipc(std::vector<std::string>{path}); }
+inline query scan_ipc(const std::string& path, const scan_options& options = scan_options()) { return scan_ipc(std::vector<std::string>{path}, options); }
 
 inline std::string version() {
   char* text;

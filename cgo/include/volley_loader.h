@@ -122,6 +122,7 @@ typedef struct volley_file_options {
   const char* format;            /* "parquet", "csv", "arrow"; NULL goes by the endings of the paths */
   const volley_csv_options* csv; /* of CSV; NULL is the defaults */
   int64_t cache;                 /* bytes of decoded parts that are kept; 0 is 256 MiB, -1 none */
+  const volley_scan_options* scan; /* of Parquet and Arrow IPC; NULL is the defaults */
 } volley_file_options;
 
 /* Which batch a batch is. */

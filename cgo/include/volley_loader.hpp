@@ -141,9 +141,11 @@ class loader : public detail::handle<volley_loader, volley_loader_free> {
   using handle::handle;
   loader(const table& t, const loader_options& options, const token* stop = nullptr) : handle(open(t, options, stop)) {}
   // Paths of files, patterns of their names, and folders.
-  loader(const std::vector<std::string>& paths, const loader_options& options, const token* stop = nullptr) : handle(open(paths, nullptr, options, stop)) {}
+  loader(const std::vector<std::string>& paths, const loader_options& options, const token* stop = nullptr) : handle(open(paths, nullptr, nullptr, options, stop)) {}
   loader(const std::vector<std::string>& paths, const csv_options& csv, const loader_options& options, const token* stop = nullptr)
-      : handle(open(paths, &csv, options, stop)) {}
+      : handle(open(paths, &csv, nullptr, options, stop)) {}
+  loader(const std::vector<std::string>& paths, const scan_options& scan, const loader_options& options, const token* stop = nullptr)
+      : handle(open(paths, nullptr, &scan, options, stop)) {}
 
   batch next(const token* stop = nullptr) const {
     volley_batch* b;
@@ -176,13 +178,16 @@ class loader : public detail::handle<volley_loader, volley_loader_free> {
     check(volley_loader_open(t.get(), &how.o, of(stop), &l));
     return l;
   }
-  static volley_loader* open(const std::vector<std::string>& paths, const csv_options* csv, const loader_options& options, const token* stop) {
+  static volley_loader* open(const std::vector<std::string>& paths, const csv_options* csv, const scan_options* scan, const loader_options& options,
+                             const token* stop) {
     detail::loader_structure how(options);
     auto list = detail::pointers(paths);
     detail::csv_structure text(csv ? *csv : csv_options());
     volley_file_options files{};
     files.size = sizeof files;
     files.csv = csv ? &text.o : nullptr;
+    const auto binary = detail::scan_structure(scan ? *scan : scan_options());
+    files.scan = scan ? &binary : nullptr;
     volley_loader* l;
     check(volley_loader_open_files(list.data(), static_cast<int64_t>(list.size()), &files, &how.o, of(stop), &l));
     return l;

@@ -185,6 +185,17 @@ static void test_files_of(const char* folder, const char* const* parquet) {
   FAILS(VOLLEY_MISMATCH, "xml", volley_loader_open_files(paths, 1, &f, &o, NULL, &l));
   f.format = NULL;
   f.csv = NULL;
+  {
+    volley_scan_options scan = {sizeof scan, "s", 0, 0};
+    f.scan = &scan;
+    FAILS(VOLLEY_MISMATCH, "Int96", volley_loader_open_files(parquet, 1, &f, &o, NULL, &l));
+    scan.int96 = "us";
+    OK(volley_loader_open_files(parquet, 1, &f, &o, NULL, &l));
+    OK(volley_loader_free(l));
+    scan.size = 3;
+    FAILS(VOLLEY_MISMATCH, "size", volley_loader_open_files(parquet, 1, &f, &o, NULL, &l));
+    f.scan = NULL;
+  }
   snprintf(path, sizeof path, "%s/none*.parquet", folder);
   FAILS(VOLLEY_NOT_FOUND, "none*", volley_loader_open_files(paths, 1, &f, &o, NULL, &l));
   snprintf(path, sizeof path, "%s/other.csv", folder);

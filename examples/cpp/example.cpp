@@ -158,6 +158,17 @@ int main(int argc, char** argv) try {
     auto airports = volley::scan_csv(folder + "/airports.csv", text).filter("state is null").collect();
     wrong += expect(airports.rows() > 0 && airports["state"].nullable<std::string_view>().is_null(0), "options of CSV");
     wrong += expect(late["count"].as<int64_t>()[0] == 133, "the flights from WY");
+
+    volley::scan_options old;
+    old.int96 = "us";
+    wrong += expect(volley::scan_parquet(folder + "/flights-1m.parquet", old).head(3).collect().rows() == 3, "options of Parquet");
+    old.int96 = "days";
+    try {
+      volley::scan_parquet(folder + "/flights-1m.parquet", old).collect();
+      wrong += expect(false, "a unit that there is not");
+    } catch (const volley::error& e) {
+      wrong += expect(e.status() == VOLLEY_MISMATCH, e.what());
+    }
   }
   return wrong;
 } catch (const volley::error& e) {

@@ -1,11 +1,13 @@
 """The loader over files and folders, its orders by blocks and by columns, encodings, 16-bit floats, and damaged files."""
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import volley as vo
@@ -257,3 +259,30 @@ def test_wrong_files(folder: Path, tmp_path: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(error, match=text):
             vo.Loader(data, 4, features=["x"], **more)  # type: ignore[arg-type]
+
+
+def test_files_are_read_with_the_options_of_scans(tmp_path: Path) -> None:
+    far = dt.datetime(9999, 12, 31)
+    spark = tmp_path / "spark.parquet"
+    pq.write_table(pa.table({"when": pa.array([far], pa.timestamp("us"))}), spark, use_deprecated_int96_timestamps=True)
+    with pytest.raises(vo.VolleyError, match="when.*9999-12-31"), vo.Loader(spark, 1, epochs=1, dtype="int64") as loader:
+        list(loader)
+    with vo.Loader(spark, 1, epochs=1, dtype="int64", int96="us") as loader:
+        (batch,) = list(loader)
+        assert np.from_dlpack(batch.features).view("datetime64[us]").item() == far
+    with pytest.raises(vo.Mismatch, match="Int96"):
+        vo.Loader(spark, 1, int96="s")
+
+    zeros = tmp_path / "zeros.arrow"
+    feather.write_feather(pa.table({"a": [0] * 100_000}), zeros, compression="zstd")
+    with pytest.raises(vo.OutOfMemory, match="524288.*max_unpacked"), vo.Loader(zeros, 1000, epochs=1, max_unpacked=1000) as loader:
+        list(loader)
+    with vo.Loader(zeros, 1000, epochs=1, max_unpacked=524_288) as loader:
+        assert sum(1 for _ in loader) == 100
+
+    with pytest.raises(vo.Mismatch, match="int96 is of parquet"):
+        vo.Loader(zeros, 1, int96="us")
+    with pytest.raises(vo.Mismatch, match="max_unpacked is of arrow"):
+        vo.Loader(spark, 1, max_unpacked=1)
+    with pytest.raises(vo.Mismatch, match="of files"):
+        vo.Loader(vo.Table({"x": [1]}), 1, int96="us")

@@ -309,6 +309,7 @@ class volley_file_options(Checked):
         ("format", c_char_p),
         ("csv", c_void_p),
         ("cache", c_int64),
+        ("scan", c_void_p),
     ]
 
 

@@ -226,8 +226,8 @@ class Loader:
     ``__arrow_c_stream__``, an iterable of batches, or a function that gives one of these. Without rows they are read into memory; with rows, how many
     there are, they are read piece by piece as they are used, in their order or shuffled by "blocks+buffer", and for each epoch anew: a generator
     itself, which is read once, has one epoch. Or files of any size: a path, a pattern such as "folder/*.parquet", a folder, or a list of these,
-    all of one format, by their endings or by format: "parquet", "csv", "arrow". csv are arguments of scan_csv, cache is how many bytes of decoded
-    parts are kept (0: 256 MiB, -1: none). skip_bad: rows of a part that is damaged are left out, and counted in ``stats()["skipped"]``; else they
+    all of one format, by their endings or by format: "parquet", "csv", "arrow". csv are arguments of scan_csv, int96 is scan_parquet's and
+    max_unpacked scan_ipc's, cache is how many bytes of decoded parts are kept (0: 256 MiB, -1: none). skip_bad: rows of a part that is damaged are left out, and counted in ``stats()["skipped"]``; else they
     are an error that names file and part.
 
     features: columns of the batches; None means all that are no labels, weights or group. labels: columns that come apart, as a matrix. layout:
@@ -286,12 +286,12 @@ class Loader:
                  spare: int = 0, history: int = 0, horizon: int = 0, stride: int = 1, entity: str | None = None, take: bool = False, skip_bad: bool = False,
                  rows: int | None = None, decode: Mapping[str, Decoder] | None = None, derive: Mapping[str, Expr | str] | None = None,
                  map_batches: BatchMap | None = None,
-                 pin_memory: bool = False, device: Device | str | None = None, format: str | None = None, csv: Mapping[str, Any] | None = None, cache: int = 0,
-                 state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
+                 pin_memory: bool = False, device: Device | str | None = None, format: str | None = None, csv: Mapping[str, Any] | None = None,
+                 int96: str | None = None, max_unpacked: int = 0, cache: int = 0, state: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         self._loader: _Open | None = None
         if layout not in _LAYOUTS:
             raise Mismatch(say(f"there is no layout {shown(layout)}; there are {', '.join(_LAYOUTS)}", layout), "mismatch")
-        source = source_of(data, format, csv, cache, rows)
+        source = source_of(data, format, csv, cache, rows, int96, max_unpacked)
         self.source = source if map_batches is None else MappedSource(source, map_batches)
         if take and self.source.table is None:
             raise Mismatch(say("take is of a table, and not of files or batches"), "mismatch")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _abi, _capsule
+from ._calls import say
 from ._library import call, encode, long_make, texts
 from .errors import Mismatch
 from .loader_batches import BatchesSource, begins, collected
@@ -64,9 +65,9 @@ class TableSource:
 
 
 class FileSource:
-    """Files, patterns of their names, and folders, in their order. csv are arguments of scan_csv."""
+    """Files, patterns of their names, and folders, in their order. csv are arguments of scan_csv, int96 of scan_parquet, max_unpacked of scan_ipc."""
 
-    def __init__(self, paths: Paths, format: str | None, csv: Mapping[str, Any] | None, cache: int) -> None:
+    def __init__(self, paths: Paths, format: str | None, csv: Mapping[str, Any] | None, cache: int, int96: str | None, max_unpacked: int) -> None:
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         self.paths = [f for p in given for f in _files(os.fspath(p))]
         if not self.paths:
@@ -77,6 +78,10 @@ class FileSource:
             self.csv.setdefault("separator", "\t")
         if format is None and self.csv and self.format != "csv":
             raise Mismatch(f"csv is given for files of {self.format or 'no known format'}", "mismatch")
+        for given_for, argument, is_given in (("parquet", "int96", int96 is not None), ("arrow", "max_unpacked", max_unpacked != 0)):
+            if is_given and self.format != given_for:
+                raise Mismatch(say(f"{argument} is of {given_for}, and given for files of {self.format or 'no known format'}"), "mismatch")
+        self.int96, self.max_unpacked = int96 or "ns", max_unpacked
         self._named = format
         empty = self._scan(self.paths[:1]).head(0).collect()
         self.table, self.schema, self.items, self._empty = None, empty.schema, _items(empty), empty
@@ -87,11 +92,11 @@ class FileSource:
 
     def _scan(self, paths: list[str]) -> Query:
         if self.format == "parquet":
-            return scan_parquet(paths, device="cpu")
+            return scan_parquet(paths, int96=self.int96, device="cpu")
         if self.format == "csv":
             return scan_csv(paths, device="cpu", **self.csv)
         if self.format == "arrow":
-            return scan_ipc(paths, device="cpu")
+            return scan_ipc(paths, max_unpacked=self.max_unpacked, device="cpu")
         raise Mismatch(f"there is no format {self.format!r} ({paths[0]}); there are parquet, csv, arrow", "mismatch")
 
     def query(self) -> Query:
@@ -101,9 +106,10 @@ class FileSource:
     def open(self, options: _abi.volley_loader_options) -> int:
         """The handle of a loader of the library."""
         csv, keep = csv_options(**self.csv)
+        scan = _abi.volley_scan_options(ctypes.sizeof(_abi.volley_scan_options), encode(self.int96), self.max_unpacked, 0)
         o = _abi.volley_file_options(
             size=ctypes.sizeof(_abi.volley_file_options), format=None if self._named is None else encode(self._named),
-            csv=ctypes.addressof(csv) if self.csv else None, cache=self.cache,
+            csv=ctypes.addressof(csv) if self.csv else None, cache=self.cache, scan=ctypes.addressof(scan),
         )  # fmt: skip
         made = long_make("volley_loader_open_files", texts(self.paths), len(self.paths), byref(o), byref(options), free="volley_loader_free")
         del keep  # what csv points at, until here
@@ -125,15 +131,15 @@ def _files(path: str) -> list[str]:
 Source = TableSource | FileSource | BatchesSource
 
 
-def source_of(data: Any, format: str | None, csv: Mapping[str, Any] | None, cache: int, rows: int | None) -> Source:
+def source_of(data: Any, format: str | None, csv: Mapping[str, Any] | None, cache: int, rows: int | None, int96: str | None, max_unpacked: int) -> Source:
     """The source of what a Loader is made of."""
     made = None if isinstance(data, (Table, Query)) else begins(data)
     if made is None and not isinstance(data, (Table, Query)):
         if rows is not None:
             raise Mismatch("rows are of record batches: files say themselves how many they have", "mismatch")
-        return FileSource(data, format, csv, cache)
-    if format is not None or csv is not None or cache and rows is None:
-        raise Mismatch("format, csv and cache are of files", "mismatch")
+        return FileSource(data, format, csv, cache, int96, max_unpacked)
+    if format is not None or csv is not None or cache and rows is None or int96 is not None or max_unpacked:
+        raise Mismatch("format, csv, int96, max_unpacked and cache are of files", "mismatch")
     if made is not None and rows is not None:
         source = BatchesSource(*made, rows, cache)
         source.items = _items(source.empty())
