@@ -26,7 +26,8 @@ type loaderObject struct {
 	files  *dataloader.Files
 	taken  *dataloader.Taken
 	given  *batchStream
-	ahead  bool // batches are made by the loader's own threads
+	calls  *mapCalls // that may run when it is closed, or nil
+	ahead  bool      // batches are made by the loader's own threads
 	once   sync.Once
 
 	mu       sync.Mutex
@@ -46,12 +47,15 @@ func (o *loaderObject) close() (err error) {
 		if o.l != nil {
 			err = o.l.Close()
 		}
-		if o.files != nil {
-			err = errors.Join(err, o.files.Close())
-		}
-		if o.given != nil {
-			o.given.close()
-		}
+		err = errors.Join(err, o.calls.after(func() (err error) {
+			if o.files != nil {
+				err = o.files.Close()
+			}
+			if o.given != nil {
+				o.given.close()
+			}
+			return err
+		}))
 	})
 	return err
 }

@@ -93,6 +93,22 @@ func sameColumns(a, b *arrow.Schema) bool {
 	return slices.EqualFunc(a.Fields(), b.Fields(), func(x, y arrow.Field) bool { return x.Name == y.Name && arrow.TypeEqual(x.Type, y.Type) })
 }
 
+// pulledBatch is what one call of a stream gave.
+type pulledBatch struct {
+	batch *table.Batch
+	err   error
+}
+
+func pullBatch(ctx context.Context, from arrays, head streamHead) (p pulledBatch) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p = pulledBatch{err: fmt.Errorf("panicked: %v", fault)}
+		}
+	}()
+	p.batch, p.err = from.batch(ctx, head)
+	return p
+}
+
 // batches reads the stream from its beginning. It is released where the reading ends, whoever ends it.
 func (s *batchStream) batches(ctx context.Context) iter.Seq2[*table.Batch, error] {
 	return func(yield func(*table.Batch, error) bool) {
@@ -101,15 +117,29 @@ func (s *batchStream) batches(ctx context.Context) iter.Seq2[*table.Batch, error
 			yield(nil, err)
 			return
 		}
-		defer own.drop()
-		from := hostArrays(own.p, C.VOLLEY_VALIDATE_CHEAP)
+		from, left := hostArrays(own.p, C.VOLLEY_VALIDATE_CHEAP), false
+		defer func() {
+			if !left {
+				own.drop()
+			}
+		}()
 		for n := 0; ; n++ {
-			b, err := from.batch(ctx, s.head)
+			done := make(chan pulledBatch, 1)
+			go func() { done <- pullBatch(ctx, from, s.head) }()
+			one, err := awaited(ctx, done)
+			if left = err != nil; left { // the stream goes when the call of it that runs has ended
+				go func() {
+					(<-done).batch.Release()
+					own.drop()
+				}()
+			} else {
+				err = one.err
+			}
 			if err != nil {
 				yield(nil, fmt.Errorf("batch %d of the stream: %w", n, err))
 				return
 			}
-			if b == nil || !yield(b, nil) {
+			if one.batch == nil || !yield(one.batch, nil) {
 				return
 			}
 		}

@@ -33,6 +33,7 @@ type loaderPlan struct {
 	weights, stratify, groups string
 	derive                    []dataloader.Column
 	mapped                    *dataloader.BatchMap // makes a table of each batch's rows, or nil
+	calls                     *mapCalls            // of it, where nobody has to wait for them; nil else
 	device                    device.Device        // nil is none
 	pin                       bool
 }
@@ -101,6 +102,7 @@ func (p *loaderPlan) ordered(ctx context.Context, s dataloader.Source, rows *tab
 
 // open makes the loader of an object, which has what it reads: that is closed too where it fails.
 func (p *loaderPlan) open(ctx context.Context, made *loaderObject, s dataloader.Source, rows *table.Query) (_ *loaderObject, err error) {
+	made.calls = p.calls
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, made.close())

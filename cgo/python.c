@@ -282,10 +282,17 @@ int32_t volley_python_open(void* context, struct ArrowArrayStream* stream, char*
   return status;
 }
 
+/* The context of volley_python_map, which never goes: a function of Python's, and the number by which that knows the program's function. */
+typedef struct {
+  int32_t (*call)(int64_t number, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t message_size);
+  int64_t number;
+} numbered_call;
+
 int32_t volley_python_map(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t message_size) {
   int32_t status;
-  if (!context || !enter()) return canceled(message, message_size);
-  status = ((int32_t (*)(void*, struct ArrowArrayStream*, struct ArrowArrayStream*, char*, int64_t))context)(NULL, batch, result, message, message_size);
+  const numbered_call* of = context;
+  if (!of || !of->call || !enter()) return canceled(message, message_size);
+  status = of->call(of->number, batch, result, message, message_size);
   leave();
   return status;
 }

@@ -433,6 +433,7 @@ func (l *Loader) Close() error {
 	l.closed = true
 	l.ending.Unlock()
 	l.stop()
+	endReading(l.reader) // a Next that makes its batch itself may wait for a piece
 	l.workers.Wait()
 	l.busy <- struct{}{} // a Next that makes its batch itself is done
 	defer l.unlock()

@@ -26,7 +26,8 @@ type BatchMap struct {
 	// Do makes the table. What it is given is the loader's and goes when Do is done;
 	// what it gives goes over to the loader, and may be what it was given. It is called
 	// by several goroutines at a time, as many as there are workers and beside these. An error or a
-	// panic of it is that of its batch.
+	// panic of it is that of its batch. It has to return when its context ends: Close waits for it,
+	// and so does the Next of a loader without workers, since nothing ends a function of Go from outside.
 	Do func(ctx context.Context, batch *table.Table) (*table.Table, error)
 	// Schema is that of the tables that Do makes. nil means that MapBatches asks Do
 	// for it, with a table without rows.

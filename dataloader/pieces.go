@@ -146,6 +146,19 @@ func pieceReaderOf(r any) *pieceReader {
 	return nil
 }
 
+// endReading wakes who waits for pieces, of which no more are read.
+func endReading(r any) {
+	if w, ok := r.(*windowReader); ok {
+		for i := range w.stretches {
+			endReading(w.stretches[i].reader)
+		}
+		return
+	}
+	if p := pieceReaderOf(r); p != nil {
+		p.cache.stop()
+	}
+}
+
 // foreseen is how many rows of a batch are looked at for the pieces it needs.
 const foreseen = 16
 

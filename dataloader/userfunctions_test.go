@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/stretchr/testify/require"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
 
@@ -76,5 +80,50 @@ func endWhileDecoding(t *testing.T, s Source, o Options, how string) {
 	}
 	if n := calls.Load(); n != at {
 		t.Errorf("%d rows were decoded after the %dth had ended it", n-at, at)
+	}
+}
+
+// TestClosingWhileAStreamIsWaitedFor closes a loader while a batch waits for a stream that gives nothing more, made by workers and by
+// who asks, of the rows as they are, of windows and of what functions make of them.
+func TestClosingWhileAStreamIsWaitedFor(t *testing.T) {
+	b, a := onHost(t)
+	all := numbers(t, b, 40, 2, 10)
+	for name, o := range map[string]Options{"rows": {}, "windows": {Window: &Window{History: 3, Horizon: 2}, Labels: []string{"ab"}}} {
+		for _, mapped := range []bool{false, true} {
+			if mapped && name == "windows" {
+				continue
+			}
+			for _, workers := range []int{InCaller, 1} {
+				t.Run(fmt.Sprint(name, mapped, workers), func(t *testing.T) {
+					waits := make(chan struct{})
+					var once sync.Once
+					var s Source
+					s, err := FromBatches(b, all.Schema(), 40, func(ctx context.Context) iter.Seq2[*table.Batch, error] {
+						return func(yield func(*table.Batch, error) bool) {
+							if !yield(all.Chunks()[0].Slice(0, 10)) {
+								return
+							}
+							once.Do(func() { close(waits) })
+							<-ctx.Done()
+						}
+					}, StreamOptions{})
+					require.NoError(t, err)
+					if mapped {
+						s, err = MapBatches(ctx, b, s, BatchMap{Name: "same", Do: func(_ context.Context, t *table.Table) (*table.Table, error) { return t, nil }})
+						require.NoError(t, err)
+					}
+					o.Batch, o.Workers, o.Epochs, o.Memory = 20, workers, 1, a
+					l := load(t, s, o)
+					got := make(chan error, 1)
+					go func() {
+						_, err := l.Next(ctx)
+						got <- err
+					}()
+					<-waits
+					require.NoError(t, l.Close())
+					require.ErrorIs(t, <-got, device.ErrClosed)
+				})
+			}
+		}
 	}
 }

@@ -40,7 +40,7 @@ typedef struct volley_derived {
  * A function of the program that makes of each batch's rows the table that the tensors are gathered from: a join with a small table, functions of texts.
  * map is given the batch as a stream, to read and release or leave alone, fills the structure at result with one that releases what it gives, and
  * returns VOLLEY_OK, or else something about the failure as text at message, which has room for message_size bytes. It is called from any thread, from
- * several at a time where there are workers, first with a batch without rows, to learn the columns of its results, and never after volley_loader_free
+ * several at a time where there are workers, first with a batch without rows, to learn the columns of its results, and never begun after volley_loader_free
  * has returned. Derived columns are of what it makes.
  */
 typedef struct volley_batch_map {
@@ -51,6 +51,8 @@ typedef struct volley_batch_map {
   int64_t max_rows;           /* how many rows a result may have at most where their number changes; 0: as many as it was given, row for row */
   int32_t (*map)(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t message_size);
   void* context;
+  int64_t permanent;          /* map and context stay as long as the process: then volley_loader_free, and a call that is canceled, do not wait for a
+                                 map that runs, and what it gives is dropped when it ends. 0: they wait for it, since the context may go behind them */
 } volley_batch_map;
 
 /* What a loader makes of a table or of files. Only batch must be set. */
@@ -189,6 +191,7 @@ VOLLEY_API int32_t volley_loader_open_files(const char* const* paths, int64_t co
 /*
  * volley_loader_open over record batches that come one after the other: a stream, whose rows are given in its order, or with "blocks+buffer" shuffled
  * within a buffer. It is read on threads of the library, piece by piece, ahead of the batches and no further than cache and ring have room.
+ * volley_loader_free does not wait for a get_next that runs: the stream is released when that ends.
  */
 VOLLEY_API int32_t volley_loader_open_batches(struct ArrowArrayStream* stream, const volley_batches_options* batches,
                                               const volley_loader_options* options, volley_token* token, volley_loader** out);

@@ -57,8 +57,9 @@ VOLLEY_API int32_t volley_python_body(void* context, int64_t rows, void* values,
 VOLLEY_API int32_t volley_python_decode(void* context, const void* value, int64_t value_size, void* elements, int64_t elements_size, char* message,
                                         int64_t message_size);
 VOLLEY_API int32_t volley_python_open(void* context, struct ArrowArrayStream* stream, char* message, int64_t message_size);
+VOLLEY_API int32_t volley_python_progress(void* context, const volley_progress* done);
+/* Another whose context is of two words, which stay as long as the process: a function of the same parameters but a number for its context, and that. */
 VOLLEY_API int32_t volley_python_map(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message,
                                      int64_t message_size);
-VOLLEY_API int32_t volley_python_progress(void* context, const volley_progress* done);
 
 #endif /* VOLLEY_PYTHON_H */

@@ -204,6 +204,7 @@ static void test_map(const volley_table* t) {
     }
     CHECK(n == ROWS);
     OK(volley_loader_free(l));
+    m.permanent = !m.permanent;
   }
   m.map = no_map;
   FAILS(VOLLEY_VALUE, "no map today", volley_loader_open(t, &o, NULL, &l));

@@ -81,8 +81,8 @@ static int32_t opens(void* context, struct ArrowArrayStream* stream, char* messa
   calls++;
   return VOLLEY_OK;
 }
-static int32_t maps(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t message_size) {
-  CHECK(context == NULL && batch && result && message && message_size > 0);
+static int32_t maps(int64_t number, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message, int64_t message_size) {
+  CHECK(number == 42 && batch && result && message && message_size > 0);
   calls++;
   return VOLLEY_OK;
 }
@@ -112,11 +112,15 @@ static void all_callbacks(int32_t wanted) {
   const void* args[] = {&from};
   char message[64] = "";
   int before = calls;
+  struct {
+    int32_t (*call)(int64_t, struct ArrowArrayStream*, struct ArrowArrayStream*, char*, int64_t);
+    int64_t number;
+  } numbered = {maps, 42};
   CHECK(volley_python_body(AS(body), 1, &to, args, message, sizeof message) == wanted);
   CHECK(wanted != VOLLEY_OK || to == 5);
   CHECK(volley_python_decode(AS(decode), "abc", 3, &to, 1, message, sizeof message) == wanted);
   CHECK(volley_python_open(AS(opens), &stream, message, sizeof message) == wanted);
-  CHECK(volley_python_map(AS(maps), &stream, &other, message, sizeof message) == wanted);
+  CHECK(volley_python_map(&numbered, &stream, &other, message, sizeof message) == wanted);
   CHECK(volley_python_progress(AS(progress), &done) == wanted);
   CHECK(calls - before == (wanted == VOLLEY_OK ? 5 : 0));
   CHECK((strstr(message, "ending") != NULL) == (wanted != VOLLEY_OK));

@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 17
+ABI_MINOR = 18
 
 OK = 0
 PENDING = 1
@@ -242,6 +242,7 @@ class volley_batch_map(Checked):
         ("max_rows", c_int64),
         ("map", c_void_p),
         ("context", c_void_p),
+        ("permanent", c_int64),
     ]
 
 
@@ -655,5 +656,5 @@ def declare(library: CDLL) -> None:
     library.volley_python_body.argtypes, library.volley_python_body.restype = [c_void_p, c_int64, c_void_p, c_void_p, c_void_p, c_int64], c_int32
     library.volley_python_decode.argtypes, library.volley_python_decode.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int64], c_int32
     library.volley_python_open.argtypes, library.volley_python_open.restype = [c_void_p, c_void_p, c_void_p, c_int64], c_int32
-    library.volley_python_map.argtypes, library.volley_python_map.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64], c_int32
     library.volley_python_progress.argtypes, library.volley_python_progress.restype = [c_void_p, POINTER(volley_progress)], c_int32
+    library.volley_python_map.argtypes, library.volley_python_map.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64], c_int32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, c_char, c_int32, c_int64, c_void_p
 from typing import Any, NoReturn, SupportsIndex
@@ -16,14 +17,35 @@ from .loader_source import Source, _items
 from .query import Query
 from .table import Table
 
-_Map = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, POINTER(c_char), c_int64)
+_Map = CFUNCTYPE(c_int32, c_int64, c_void_p, c_void_p, POINTER(c_char), c_int64)
+
+
+class _Call(ctypes.Structure):
+    """What volley_python_map is given."""
+
+    _fields_ = (("call", _Map), ("number", c_int64))
+
+
+# The maps that there are, by their numbers. Nobody waits for a call of one that runs when its loader is closed, or that has yet to get the GIL: so the
+# library is told a function and numbers that stay, and not what goes with a BatchMap.
+_maps: weakref.WeakValueDictionary[int, BatchMap] = weakref.WeakValueDictionary()
+_calls: list[_Call] = []
+
+
+def _run(number: int, batch: int, result: int, message: Any, room: int) -> int:
+    of = _maps.get(number)
+    return _abi.CANCELED if of is None else of._run(batch, result, message, room)
+
+
+_called = _Map(_run)
 
 
 @public
 class BatchMap:
     """A function that makes of each batch's rows the table that its tensors are gathered from. It is given a ``Table``, which pyarrow, pandas and Polars
     read without a copy (``pyarrow.table(batch)``), and gives a table of theirs, a record batch, a ``Table``, a ``Query``, or what else has Arrow's
-    protocols. It is called by several threads at a time, and first with a table without rows, to learn the columns of what it gives.
+    protocols. It is called by several threads at a time, and first with a table without rows, to learn the columns of what it gives. Nobody
+    waits for a call that runs when the loader is closed, or Ctrl-C comes: its thread ends later, and what it gives is dropped.
 
     name tells the function apart from others and from its earlier versions: a state that was taken with another name is refused. columns are those that it
     is given, None all. max_rows is how many rows a result may have at most, where their number changes; 0: as many as it was given, row for row.
@@ -43,7 +65,9 @@ class BatchMap:
         self.function, self.name, self.max_rows = function, name, max_rows
         self.columns = None if columns is None else list(columns)
         self._texts = texts(self.columns or [])
-        self._called = _Map(self._run)
+        self._call = _Call(_called, len(_calls))
+        _calls.append(self._call)
+        _maps[self._call.number] = self
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         return BatchMap, (self.function, self.name, self.columns, self.max_rows)
@@ -53,7 +77,7 @@ class BatchMap:
         made = self.function(batch)
         return _arrow(made.collect() if isinstance(made, Query) else made)
 
-    def _run(self, _: Any, batch: int, result: int, message: Any, room: int) -> int:
+    def _run(self, batch: int, result: int, message: Any, room: int) -> int:
         try:
             own = _capsule.ArrowArrayStream()
             _move(batch, ctypes.addressof(own), _capsule.ArrowArrayStream)
@@ -70,7 +94,7 @@ class BatchMap:
         """The library's structure, which is good as long as this object lives."""
         return _abi.volley_batch_map(
             size=ctypes.sizeof(_abi.volley_batch_map), name=encode(self.name), max_rows=self.max_rows, map=address("volley_python_map"),
-            context=ctypes.cast(self._called, c_void_p),
+            context=ctypes.addressof(self._call), permanent=True,
             columns=None if self.columns is None else ctypes.addressof(self._texts), columns_count=len(self.columns or ()),
         )  # fmt: skip
 
