@@ -2,6 +2,7 @@ package distributed
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -29,6 +30,9 @@ var sizes = []int{1, 2, 3, 4, 7}
 // A pretended device takes its time: there fewer sizes, and shapes, do.
 func TestMain(m *testing.M) {
 	heavyLeast = 8
+	if flag.Parse(); flag.Lookup("test.bench").Value.String() == "" {
+		splitRows = 5
+	}
 	if !backends.OnHost() {
 		sizes, shapes, rightSizes = []int{3}, []string{"empty ranks", "null keys"}, []int{36}
 	}

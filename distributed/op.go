@@ -28,7 +28,7 @@ type op struct {
 	comm    *collective.Comm
 	call    *agree.Call
 	backend *kernels.Backend // where this rank works
-	dest    []int32          // see destinations
+	dest    []int32          // of the latest route, to be used again
 	err     error            // of this rank, and not known to the others yet
 	ended   error            // on all ranks: the operation is over
 }

@@ -180,13 +180,11 @@ func (o *op) roundRobin(d *Table) (*Table, error) {
 		}
 		defer s.Close()
 		for _, b := range part.Chunks() {
-			dest, offsets := o.destinations(b.Len()), make([]int64, len(all)+1)
-			for i := range dest {
-				to := (first + int64(i)) % int64(len(all))
-				dest[i] = int32(to)
-				offsets[to+1]++
-			}
-			if err := o.scatter(s, b, dest, offsets, all); err != nil {
+			if err := o.scatter(s, b, all, func(dest []int32, from int) {
+				for i := range dest {
+					dest[i] = int32((first + int64(from+i)) % int64(len(all)))
+				}
+			}); err != nil {
 				return err
 			}
 			first += b.Len()

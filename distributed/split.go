@@ -31,8 +31,9 @@ type way struct {
 	heavy map[uint64]bool
 }
 
-// splitRows is how many rows are looked at between two looks at the context.
-const splitRows = 1 << 20
+// splitRows is how many rows are looked at between two looks at the context, and the least that another
+// processor takes. Tests have fewer.
+var splitRows = 1 << 18
 
 // split parts a table by the hashes of its rows: those for a rank keep their order, and those for
 // all ranks come behind them. Rows with null keys, where they were looked for, stay. It is nil
@@ -71,66 +72,61 @@ func (o *op) split(h *hashed, w way) (all pieces) {
 
 // splitChunk adds the rows of a chunk to the pieces: by rank, those for all as one more.
 func (o *op) splitChunk(h *hashed, s device.Stream, b *table.Batch, k int, w way, to pieces) error {
-	dest := o.destinations(b.Len())
-	offsets := make([]int64, len(to)+1)
 	self, all := int32(o.comm.Rank()), int32(o.comm.Size())
 	n := uint64(len(w.buckets))
 	hashes, marks := memory.Values[uint64](h.hashes[k]), h.nulls[k]
-	for from := 0; from < len(dest); from += splitRows {
-		if err := device.Canceled(o.ctx, "", o.call.Op); err != nil {
-			return err
-		}
-		for i := from; i < min(from+splitRows, len(dest)); i++ {
-			d := w.buckets[bucketOf(hashes[i], n)]
+	return o.scatter(s, b, to, func(dest []int32, from int) {
+		for i := range dest {
+			hash := hashes[from+i]
+			d := w.buckets[bucketOf(hash, n)]
 			switch {
-			case marks != nil && marks[i]:
+			case marks != nil && marks[from+i]:
 				d = self
 			case len(w.heavy) > 0:
-				if everywhere, is := w.heavy[hashes[i]]; is && everywhere {
+				if everywhere, is := w.heavy[hash]; is && everywhere {
 					d = all
 				} else if is {
 					d = self
 				}
 			}
 			dest[i] = d
-			offsets[d+1]++
 		}
-	}
-	return o.scatter(s, b, dest, offsets, to)
+	})
 }
 
-// destinations is room for those of the rows of a chunk, the same for all chunks.
-func (o *op) destinations(rows int64) []int32 {
-	if int64(cap(o.dest)) < rows {
-		o.dest = make([]int32, rows)
+// scatter takes the rows of a batch for each of the destinations. fill says where the rows from from on go, of some of them at a
+// time and on several processors at once.
+func (o *op) scatter(s device.Stream, b *table.Batch, to pieces, fill func(dest []int32, from int)) error {
+	r := newRoute(o, b.Len(), len(to))
+	if err := r.each(func(block, from, end int) {
+		dest := r.dest[from:end]
+		fill(dest, from)
+		for _, d := range dest {
+			r.next[block][d]++
+		}
+	}); err != nil {
+		return err
 	}
-	return o.dest[:rows]
-}
-
-// scatter takes the rows of a batch for each destination; offsets[d+1] is how many rows d gets.
-func (o *op) scatter(s device.Stream, b *table.Batch, dest []int32, offsets []int64, to pieces) error {
+	offsets := r.place()
 	for d := range to {
-		if offsets[d+1] == b.Len() {
+		if offsets[d+1]-offsets[d] == b.Len() {
 			to[d] = append(to[d], b.Retain())
 			return nil
 		}
-		offsets[d+1] += offsets[d]
 	}
-	rows, err := o.order(s, dest, offsets)
+	rows, err := r.order(s)
 	if err != nil {
 		return err
 	}
 	defer rows.Release()
 	for d := range to {
-		from, n := offsets[d], offsets[d+1]-offsets[d]
-		if n == 0 {
-			continue
+		if from, n := offsets[d], offsets[d+1]-offsets[d]; n > 0 {
+			part, err := o.take(s, b, rows, from, n)
+			if err != nil {
+				return err
+			}
+			to[d] = append(to[d], part)
 		}
-		part, err := o.take(s, b, rows, from, n)
-		if err != nil {
-			return err
-		}
-		to[d] = append(to[d], part)
 	}
 	return nil
 }
@@ -172,50 +168,4 @@ func (o *op) takeColumn(s device.Stream, c, rows *memory.Column) (*memory.Column
 	}
 	defer some.Release()
 	return some.WithType(c.Type())
-}
-
-// order is the numbers of rows in the order of their destinations, and in their own within
-// each, where the backend reads them.
-func (o *op) order(s device.Stream, dest []int32, offsets []int64) (*memory.Column, error) {
-	near := o.backend.Device.Memory()
-	if !near.Place().HostAccessible() {
-		near = o.backend.Device.Pinned()
-	}
-	n := int64(len(dest))
-	typ := kernels.IndexType(n)
-	buffer, err := memory.New(near, n*int64(memory.Width(typ)))
-	if err != nil {
-		return nil, err
-	}
-	if memory.Width(typ) == 4 {
-		err = place(o, memory.View[uint32](buffer), dest, offsets)
-	} else {
-		err = place(o, memory.View[uint64](buffer), dest, offsets)
-	}
-	if err != nil {
-		buffer.Release()
-		return nil, err
-	}
-	here, err := memory.NewColumn(memory.Parts{Type: typ, Len: n, Buffers: []*memory.Buffer{nil, buffer}})
-	if err != nil {
-		return nil, err
-	}
-	defer here.Release()
-	return table.OnDevice(o.ctx, o.backend, s, here)
-}
-
-// place writes the numbers of the rows.
-func place[R uint32 | uint64](o *op, rows []R, dest []int32, offsets []int64) error {
-	next := append([]int64(nil), offsets...)
-	for from := 0; from < len(dest); from += splitRows {
-		if err := device.Canceled(o.ctx, "", o.call.Op); err != nil {
-			return err
-		}
-		for i := from; i < min(from+splitRows, len(dest)); i++ {
-			d := dest[i]
-			rows[next[d]] = R(i)
-			next[d]++
-		}
-	}
-	return nil
 }
