@@ -2,6 +2,7 @@ package distributed
 
 import (
 	"context"
+	"io/fs"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
+	"github.com/volley-go/volley/table/storage"
 )
 
 // op is an operation under way on all ranks. Every rank goes through the same steps. What
@@ -35,7 +37,9 @@ type op struct {
 
 // start is an operation on a Comm. args is what all ranks must give alike, in words.
 func start(ctx context.Context, comm *collective.Comm, name, args string) *op {
-	return &op{ctx: ctx, comm: comm, call: agree.New(comm, "distributed "+name, args)}
+	call := agree.New(comm, "distributed "+name, args)
+	call.Kinds = []error{storage.ErrFormat, fs.ErrNotExist}
+	return &op{ctx: ctx, comm: comm, call: call}
 }
 
 // start is an operation on the table's Comm.

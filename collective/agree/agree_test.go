@@ -69,8 +69,11 @@ func TestErrorsAreOneOnAll(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrOutOfMemory, "the kind of the first")
 		require.Equal(t, c.Rank() == 4, errors.Is(err, mine))
 		require.EqualError(t, err, "do #1: ranks 1 to 3, 5: out of memory: full \ufffd; rank 4: of my own\ninvalid value")
+		other := New(c, "do", "")
+		other.Kinds = []error{mine}
+		require.ErrorIs(t, other.Errors(ctx, []error{mine, nil}[min(1, c.Rank())]), mine)
 		err = New(c, "do", "").Errors(ctx, []error{errors.New(""), nil}[min(1, c.Rank())])
-		require.EqualError(t, err, "do #2: rank 0: an error without a text")
+		require.EqualError(t, err, "do #3: rank 0: an error without a text")
 		return nil
 	})
 }

@@ -20,8 +20,10 @@ type Call struct {
 	Op     string // in the words of the caller: "Join"
 	Args   string // what all ranks give alike, for errors
 	Number uint64 // of the Comm's operations of this kind
-	said   [3 + Words]int64
-	all    []int64
+	// Kinds are kinds of error beside device's that keep their kind on the other ranks: the same on all of them.
+	Kinds []error
+	said  [3 + Words]int64
+	all   []int64
 }
 
 // New is the Comm's next operation. Every rank makes one, also one whose arguments are
@@ -52,7 +54,7 @@ func (c *Call) Meet(ctx context.Context, own error, words []int64, same int, mor
 	}
 	c.said = [3 + Words]int64{c.hash(), int64(c.Number), 0}
 	if own != nil {
-		c.said[2] = int64(kindOf(own)) + 1
+		c.said[2] = int64(c.kindOf(own)) + 1
 	}
 	copy(c.said[3:], words)
 	size, width := c.Comm.Size(), len(c.said)
@@ -76,7 +78,7 @@ func (c *Call) Meet(ctx context.Context, own error, words []int64, same int, mor
 	}
 	said := detail{Op: c.Op, Args: c.Args, Number: c.Number}
 	if own != nil {
-		said.Error, said.Kind = own.Error(), kindOf(own)
+		said.Error, said.Kind = own.Error(), c.kindOf(own)
 		if said.Error == "" {
 			said.Error = "an error without a text"
 		}
@@ -175,7 +177,7 @@ func (c *Call) judge(heard []detail, own error) error {
 			continue
 		}
 		if e.Ranks == nil {
-			e.Kind = kindNamed(d.Kind)
+			e.Kind = c.kindNamed(d.Kind)
 		}
 		e.Ranks, e.Texts = append(e.Ranks, r), append(e.Texts, d.Error)
 	}

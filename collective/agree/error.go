@@ -78,11 +78,11 @@ func Ranks(list []int) string {
 	return "ranks " + strings.Join(words, ", ")
 }
 
-// kinds are the kinds of error as numbers on the wire, from 1.
+// kinds are the kinds of error as numbers on the wire, from 1; those of Call.Kinds follow them.
 var kinds = []error{device.ErrUnavailable, device.ErrUnsupported, device.ErrOutOfMemory, device.ErrClosed, device.ErrMismatch, device.ErrLost, device.ErrCanceled, device.ErrValue}
 
-func kindOf(err error) int {
-	for i, k := range kinds {
+func (c *Call) kindOf(err error) int {
+	for i, k := range append(kinds[:len(kinds):len(kinds)], c.Kinds...) {
 		if errors.Is(err, k) {
 			return i + 1
 		}
@@ -90,9 +90,9 @@ func kindOf(err error) int {
 	return 0
 }
 
-func kindNamed(n int) error {
-	if n < 1 || n > len(kinds) {
-		return nil
+func (c *Call) kindNamed(n int) error {
+	if all := append(kinds[:len(kinds):len(kinds)], c.Kinds...); n > 0 && n <= len(all) {
+		return all[n-1]
 	}
-	return kinds[n-1]
+	return nil
 }
