@@ -50,8 +50,8 @@ func TestJoinIsTheLocalJoin(t *testing.T) {
 	for _, n := range sizes {
 		for i, shape := range shapes {
 			for at, size := range rightSizes {
-				if n%2 == 0 && at > 0 {
-					continue // the other numbers of ranks have these
+				if at > 0 && (n%2 == 0 || shape == "one key") {
+					continue // other numbers of ranks, and shapes with fewer pairs, have these
 				}
 				t.Run(fmt.Sprintf("%s on %d, %d rows", shape, n, size), func(t *testing.T) {
 					l, s := newSource(shape, uint64(i), 40, n), newSource(shape, uint64(i+50), size, n)
@@ -70,7 +70,7 @@ func TestJoinIsTheLocalJoin(t *testing.T) {
 						}
 						defer right.Release()
 						for _, kind := range kinds {
-							if kind == table.Cross && size > 36 {
+							if kind == table.Cross && (size > 36 || shape == "one key") {
 								continue
 							}
 							var options []table.JoinOption
