@@ -63,6 +63,7 @@ type joiner struct {
 	getenv  func(string) string
 	options collective.Options
 	nccl    string
+	mpi     bool // an MPI library brings the ranks together and carries their messages
 }
 
 // joining reads the options of a rank that joins.
@@ -116,6 +117,10 @@ func (j *joiner) meeting(o *C.volley_comm_options) error {
 		return os.Getenv(name)
 	}
 	switch {
+	case transport == "mpi" && (address != "" || secret != ""):
+		return mismatch("transport is mpi, and address is %q: MPI's launcher brings the ranks together, without a secret", address)
+	case transport == "mpi":
+		j.mpi = true
 	case transport == "nccl":
 		said["VOLLEY_TRANSPORT"] = "" // the host's messages go over whichever fits
 		j.nccl = gpuOf(j.getenv, device)
@@ -148,6 +153,10 @@ func go_volley_comm_init(p *C.volley_comm_options, t C.uintptr_t, out *C.uintptr
 			return nil, err
 		}
 		return func(ctx context.Context) (outcome, error) {
+			if j.mpi {
+				c, err := joinMPI(ctx, j.options)
+				return j.give(ctx, out, c, err)
+			}
 			c, err := collective.InitFrom(ctx, j.getenv, j.options)
 			return j.give(ctx, out, c, err)
 		}, nil

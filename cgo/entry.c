@@ -878,6 +878,11 @@ int32_t volley_comm_init(const volley_comm_options* options, volley_token* token
   return go_volley_comm_init((volley_comm_options*)options, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_comm_finalize(int64_t milliseconds, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_comm_finalize");
+  return go_volley_comm_finalize(milliseconds, (uintptr_t)token);
+}
+
 int32_t volley_comm_rank(const volley_comm* comm, int64_t* out) {
   if (vly_forked) return vly_fork_error("volley_comm_rank");
   if (!out) return vly_null_error("volley_comm_rank", "out");

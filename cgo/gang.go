@@ -106,10 +106,10 @@ func (o *gangObject) asStart() (*gang.Gang, error) {
 	return o.start, nil
 }
 
-// block is n bytes of C's.
+// block is n bytes of C's, which are 4 GiB at most.
 func block(name string, p unsafe.Pointer, n C.int64_t) ([]byte, error) {
-	if n < 0 || n > 1<<46 || n > 0 && p == nil {
-		return nil, mismatch("%s has %d bytes, or is NULL", name, int64(n))
+	if n < 0 || n > 1<<32 || n > 0 && p == nil {
+		return nil, mismatch("%s has %d bytes, or is NULL: up to %d can be", name, int64(n), int64(1)<<32)
 	}
 	return append([]byte{}, unsafe.Slice((*byte)(p), int64(n))...), nil
 }

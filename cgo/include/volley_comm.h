@@ -18,7 +18,7 @@ typedef struct volley_comm_options {
   const char* address;     /* "tcp://host:port" of rank 0, or "file:///path"; NULL: what the environment says, as launchers set it */
   int64_t rank;            /* with address: this rank, from 0 */
   int64_t ranks;           /* with address: how many there are; 0: the environment says who */
-  const char* transport;   /* "shm" or "tcp"; NULL is whichever fits; "nccl" is that and NCCL for the vectors of device */
+  const char* transport;   /* "shm" or "tcp"; NULL is whichever fits; "nccl" is that and NCCL for the vectors of device; "mpi" is an MPI library's */
   const char* secret_file; /* of at least 16 random bytes that all ranks have: what goes over TCP is encrypted */
   int64_t deterministic;   /* floating-point sums are the same bit for bit for every algorithm and transport */
   int64_t checksum;        /* a CRC-32C with every message */
@@ -34,6 +34,11 @@ typedef struct volley_comm_options {
 
 /* Joins the ranks. NULL options, or none of address, are those of a launcher: torchrun, mpirun, srun, volley launch; without one, one rank. */
 VOLLEY_API int32_t volley_comm_init(const volley_comm_options* options, volley_token* token, volley_comm** out);
+/*
+ * Ends MPI, which a group over "mpi" started, after all groups over it were freed and before the program ends. It waits for all ranks of the job, for milliseconds
+ * at most; where MPI was not started, or by the program itself, it does nothing.
+ */
+VOLLEY_API int32_t volley_comm_finalize(int64_t milliseconds, volley_token* token);
 VOLLEY_API int32_t volley_comm_rank(const volley_comm* comm, int64_t* out);
 VOLLEY_API int32_t volley_comm_size(const volley_comm* comm, int64_t* out);
 /* What carries the messages: "inproc", "shm", "tcp", or "shm+tcp": shared memory within machines, TCP between them. */

@@ -8,7 +8,7 @@
  * an older generation is refused with VOLLEY_UNAVAILABLE of the kind "stale", a reference of one too.
  *
  * Values are bytes with the name of their encoding, "bytes" for those that are nothing else, or tables. A reference is a text that means the same to all in the
- * gang; its value stays with its holder. Bytes that are handed out are freed with volley_string_free.
+ * gang; its value stays with its holder. Bytes are 4 GiB at most; those that are handed out are freed with volley_string_free.
  */
 #ifndef VOLLEY_GANG_H
 #define VOLLEY_GANG_H

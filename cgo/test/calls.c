@@ -1146,6 +1146,12 @@ static int32_t call_volley_comm_init(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_comm_finalize[] = {{"milliseconds", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static int32_t call_volley_comm_finalize(const int* w) {
+  int32_t status = volley_comm_finalize((int64_t)wrong_number("milliseconds", w[0]), (void*)wrong_handle(3, w[1]));
+  return status;
+}
+
 static const wrong_parameter parameters_volley_comm_rank[] = {{"comm", WRONG_HANDLE, 10}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_comm_rank(const int* w) {
   int64_t p1 = 0;
@@ -2304,6 +2310,7 @@ const wrong_call wrong_calls[] = {
     {"volley_matrix_transpose", 4, parameters_volley_matrix_transpose, call_volley_matrix_transpose},
     {"volley_matrix_free", 1, parameters_volley_matrix_free, call_volley_matrix_free},
     {"volley_comm_init", 3, parameters_volley_comm_init, call_volley_comm_init},
+    {"volley_comm_finalize", 2, parameters_volley_comm_finalize, call_volley_comm_finalize},
     {"volley_comm_rank", 2, parameters_volley_comm_rank, call_volley_comm_rank},
     {"volley_comm_size", 2, parameters_volley_comm_size, call_volley_comm_size},
     {"volley_comm_transport", 2, parameters_volley_comm_transport, call_volley_comm_transport},

@@ -99,6 +99,8 @@ void test_wrong_calls(int count, char** devices);
 void test_comm(const char* folder);
 /* Parts of groups and larger ones, algorithms, fused reductions. */
 void test_groups(const char* folder);
+/* Gangs. */
+void test_gangs(void);
 /* Tables on ranks. */
 void test_distributed(const char* folder);
 /* Collective operations and products of matrices on a device, by its name. */

@@ -507,6 +507,7 @@ def declare(library: CDLL) -> None:
     library.volley_matrix_transpose.argtypes, library.volley_matrix_transpose.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
     library.volley_matrix_free.argtypes, library.volley_matrix_free.restype = [c_void_p], c_int32
     library.volley_comm_init.argtypes, library.volley_comm_init.restype = [POINTER(volley_comm_options), c_void_p, c_void_p], c_int32
+    library.volley_comm_finalize.argtypes, library.volley_comm_finalize.restype = [c_int64, c_void_p], c_int32
     library.volley_comm_rank.argtypes, library.volley_comm_rank.restype = [c_void_p, c_void_p], c_int32
     library.volley_comm_size.argtypes, library.volley_comm_size.restype = [c_void_p, c_void_p], c_int32
     library.volley_comm_transport.argtypes, library.volley_comm_transport.restype = [c_void_p, c_void_p], c_int32

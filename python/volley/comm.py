@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import sys
+import weakref
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, c_int64, c_void_p
@@ -29,6 +31,25 @@ if TYPE_CHECKING:
 def _algorithms(chosen: str | Mapping[str, str] | None) -> str | None:
     """The algorithms as C takes them."""
     return ",".join(f"{op}={name}" for op, name in chosen.items()) if isinstance(chosen, Mapping) else chosen
+
+
+# Groups over MPI, which ends with the process: after they were left.
+_over_mpi: weakref.WeakSet[Handle] = weakref.WeakSet()
+# How long a process that ends waits for the other ranks of an MPI job, in milliseconds.
+_FINALIZE = 10_000
+
+
+@atexit.register
+def _end_mpi() -> None:
+    """Leaves the groups over MPI and ends it: a rank that goes without is a failure to its launcher."""
+    if not _used_mpi:
+        return
+    for comm in list(_over_mpi):
+        comm.close()
+    library().volley_comm_finalize(_FINALIZE, None)  # where a rank has died the launcher says so
+
+
+_used_mpi: list[bool] = []
 
 
 class Grouped(Handle):
@@ -110,7 +131,8 @@ class Comm(Grouped):
     pinned memory of the host, or go from GPU to GPU with ``transport="nccl"`` or after ``use_nccl``.
 
     algorithm names the algorithm of all operations that it can do ("ring"), or of some: ``{"allreduce": "ring", "broadcast": "tree"}``; without it
-    costs decide, which ``explain`` shows. With transport="nccl" device is this rank's GPU; without it that of its number on its machine.
+    costs decide, which ``explain`` shows. transport is "shm", "tcp", or under mpirun "mpi": then its library carries
+    the messages. With transport="nccl" device is this rank's GPU; without it that of its number on its machine.
 
     timeout is how many seconds a rank may be late for an operation, join_timeout how many ranks may take to come (without it as many); after 5 s
     who has not come is printed to standard error.
@@ -167,11 +189,16 @@ class Comm(Grouped):
             device=text(None if device is None else device_name(device)),
         )
         super().__init__(long_make(self._join, byref(o), free="volley_comm_free"))
+        if transport == "mpi":
+            _over_mpi.add(self)
+            _used_mpi.append(True)
 
     @classmethod
     def _of(cls, handle: int) -> Comm:
         c = cls.__new__(cls)
         Handle.__init__(c, handle)
+        if _used_mpi:  # it may be a part of one
+            _over_mpi.add(c)
         return c
 
     _stays = "it is this process's place among the ranks: each rank opens its own"

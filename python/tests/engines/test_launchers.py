@@ -45,6 +45,21 @@ def test_mpirun() -> None:
     assert ran(["mpirun", "--oversubscribe", "-n", "2", *program]) == both()
 
 
+def test_mpi_by_name() -> None:
+    """The MPI library carries the messages, and is ended with the process: mpirun sees no failure."""
+    body = """
+from array import array
+import volley as vo
+comm = vo.Comm(transport="mpi")
+assert comm.transport == "mpi" and comm.size == 2
+assert comm.allreduce(array("q", [comm.rank + 1]))[0] == 3
+part = comm.split(0, key=-comm.rank)
+assert part.allgather(array("q", [comm.rank])) == array("q", [1, 0])
+print("rank", comm.rank, "of", comm.size)
+"""
+    assert ran(["mpirun", "--oversubscribe", "-n", "2", sys.executable, "-c", body]) == ["rank 0 of 2", "rank 1 of 2"]
+
+
 def test_slurm(tmp_path: Path) -> None:
     """What srun sets for the tasks of a step, also of a job that was queued again."""
     program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
