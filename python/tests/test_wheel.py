@@ -86,6 +86,16 @@ def test_the_wheel_has_the_licences_of_what_is_linked(backend: types.ModuleType,
         wheel_of(backend, monkeypatch, tmp_path, ["golang.org/x/sys", "example.org/new"])
 
 
+def test_the_wheel_has_all_modules(backend: types.ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """Also those in folders of the package."""
+    with wheel_of(backend, monkeypatch, tmp_path, []) as wheel:
+        packed = {n for n in wheel.namelist() if n.endswith(".py")}
+        record = wheel.read("volley-0.1.0.dist-info/RECORD").decode()
+    there = {p.relative_to(HERE).as_posix() for p in (HERE / "volley").rglob("*.py")}
+    assert packed == there and {"volley/gang.py", "volley/engines/__init__.py", "volley/engines/dask.py"} <= packed
+    assert all(f"{name},sha256=" in record for name in packed)
+
+
 def test_metadata_takes_no_build(backend: types.ModuleType, tmp_path: pathlib.Path) -> None:
     name = backend.prepare_metadata_for_build_wheel(str(tmp_path))
     assert name == "volley-0.1.0.dist-info" and "Requires-Python: >=3.10\n" in (tmp_path / name / "METADATA").read_text()

@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 18
+ABI_MINOR = 19
 
 OK = 0
 PENDING = 1
