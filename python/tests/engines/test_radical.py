@@ -23,7 +23,9 @@ import joined  # noqa: E402
 
 @pytest.fixture(scope="module")
 def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    os.environ.setdefault("RADICAL_BASE", str(tmp_path_factory.mktemp("radical")))
+    before = os.getcwd()
+    sys.path[:] = [os.path.abspath(p) for p in sys.path]
+    os.chdir(tmp_path_factory.mktemp("radical"))  # where a session leaves its own files
     session = rp.Session()
     try:
         pilots, tasks = rp.PilotManager(session=session), rp.TaskManager(session=session)
@@ -32,6 +34,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield tasks
     finally:
         session.close(download=False)
+        os.chdir(before)
 
 
 def test_join(manager: Any) -> None:
