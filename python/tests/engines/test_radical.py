@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     finally:
         session.close(download=False)
         os.chdir(before)
+        shutil.rmtree(Path(before) / session.uid, ignore_errors=True)  # what it wrote there all the same
 
 
 def test_join(manager: Any) -> None:
