@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -24,12 +25,17 @@ type Answer struct {
 
 // ReadAnswer reads an answer from a CSV file with a header.
 func ReadAnswer(path string) (*Answer, error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for i, line := range lines {
+		if i > 0 && line == "" && !strings.Contains(lines[0], ",") {
+			lines[i] = `""` // a null in the one column, which the reader would take for no row
+		}
+	}
+	all, err := csv.NewReader(strings.NewReader(strings.Join(lines, "\n"))).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("tpch: %s: %w", path, err)
 	}

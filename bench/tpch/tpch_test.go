@@ -2,6 +2,7 @@ package tpch
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -81,6 +82,14 @@ func TestWrongAnswersDiffer(t *testing.T) {
 	a = answer()
 	a.Columns[0] = "flag"
 	require.Contains(t, a.Differs(want), "columns [flag")
+	null := filepath.Join(t.TempDir(), "null.csv")
+	require.NoError(t, os.WriteFile(null, []byte("avg_yearly\n\n"), 0o666))
+	one, err := ReadAnswer(null)
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{""}}, one.Rows)
+	require.NoError(t, os.WriteFile(null, nil, 0o666))
+	_, err = ReadAnswer(null)
+	require.ErrorContains(t, err, "header")
 	_, err = ReadAnswer("no such file")
 	require.Error(t, err)
 }
