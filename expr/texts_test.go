@@ -16,9 +16,6 @@ import (
 // dictionary d of the same, and bytes b.
 func textRows(t *testing.T, k *kernels.Backend, values []string) (*arrow.Schema, []*memory.Column) {
 	t.Helper()
-	s, err := k.NewStream()
-	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
 	dict := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "l", Type: arrow.BinaryTypes.LargeString, Nullable: true},
@@ -36,12 +33,21 @@ func textRows(t *testing.T, k *kernels.Backend, values []string) (*arrow.Schema,
 		}
 		c := columnOf(t, k, typ, append(list, kernels.Null(typ)))
 		if i == 2 {
-			plain := c
-			c, err = k.Cast(context.Background(), s, plain, dict, kernels.CastOptions{})
+			var rows []kernels.Scalar
+			for row := range values {
+				rows = append(rows, kernels.Int(dict.IndexType, int64(row+1)))
+			}
+			rows = append([]kernels.Scalar{kernels.Null(dict.IndexType)}, append(rows, kernels.Null(dict.IndexType))...)
+			index := columnOf(t, k, dict.IndexType, rows)
+			var err error
+			c, err = memory.NewColumn(memory.Parts{
+				Type: dict, Len: index.Len(), Nulls: 2, Buffers: []*memory.Buffer{index.Buffer(0).Retain(), index.Buffer(1).Retain()},
+				Place: index.Place(), Dictionary: c.Retain(),
+			})
 			require.NoError(t, err)
 			t.Cleanup(c.Release)
 		}
-		c, err = c.Slice(1, int64(len(values)+1))
+		c, err := c.Slice(1, int64(len(values)+1))
 		require.NoError(t, err)
 		t.Cleanup(c.Release)
 		columns = append(columns, c)
@@ -70,7 +76,7 @@ func TestLike(t *testing.T) {
 		"like '%b%b%a%b'":           "0000000000001",
 	} {
 		for _, column := range []string{"s", "l", "d", "b"} {
-			if k.Set.Match == nil && (column != "s" && column != "l" || text != "like ''" && text != "like 'ab'") {
+			if k.Set.Match == nil && text != "like ''" && text != "like 'ab'" && !strings.Contains(text, "escape") { // these are comparisons
 				_, err := mustBind(t, column+" "+text, schema).Eval(context.Background(), k, s, int64(len(values)+1), columns)
 				require.ErrorIs(t, err, device.ErrUnsupported)
 				continue
