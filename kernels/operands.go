@@ -9,6 +9,13 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
+// Datum is an argument that may be a column or one value for every row: a
+// *memory.Column or a Scalar.
+type Datum interface {
+	// Type is the Arrow type.
+	Type() arrow.DataType
+}
+
 // operands checks that each Datum is a column or a Scalar with a type, that
 // the columns (and cond, unless nil) have one length, and that there is a
 // column to tell the number of rows. It returns the columns.

@@ -63,7 +63,8 @@ var Packages = []Package{
 	{Path: "kernels/cuda", May: join(columns, []string{"internal/dl", "device/cuda", "kernels/gpu"}), Tests: []string{"device/host"}},
 	{Path: "internal/ptxgen", May: []string{"internal/dl", "kernels/gpu", "kernels/cuda"}},
 	{Path: "kernels/opencl", May: join(columns, []string{"device/opencl", "kernels/gpu"}), Tests: join(theOracle, []string{"device/host"})},
-	{Path: "kernels/kerneltest", May: join(columns, theOracle, []string{"device/host", "device/devicetest", "internal/guard"}), Tests: theCPU},
+	{Path: "kernels/kerneltest/internal/remote", May: join(columns, theOracle, []string{"device/host", "device/devicetest"})},
+	{Path: "kernels/kerneltest", May: join(columns, theOracle, []string{"device/host", "device/devicetest", "internal/guard", "kernels/kerneltest/internal/remote"}), Tests: theCPU},
 	{Path: "internal/backends", May: join(columns, theCPU, []string{"device/devicetest", "kernels/kerneltest", "device/cuda", "device/opencl", "kernels/cuda", "kernels/opencl"})},
 
 	// The front door: the one list of backends. What stands below takes an opened backend and does not import the list.

@@ -8,7 +8,10 @@ import (
 	"sync"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/internal/guard"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/kernels/kerneltest/internal/remote"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -108,4 +111,13 @@ func (a *fenced) settle() error {
 	}
 	a.freed = a.freed[:0]
 	return errors.Join(all...)
+}
+
+// Remote makes a backend on a devicetest.Remote, whose memory the host cannot
+// address, of kernels for the host: each of its entries copies the arguments to
+// the host, makes the call there, and copies the results back. What is built on
+// kernels is tested on it as on a graphics card. Options are those of the
+// Remote.
+func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
+	return remote.New(place, set, o...)
 }

@@ -1,4 +1,6 @@
-package kerneltest
+// Package remote pretends that kernels for the host run on a device whose memory the host cannot
+// address.
+package remote
 
 import (
 	"context"
@@ -12,12 +14,12 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// Remote makes a backend on a devicetest.Remote, whose memory the host cannot
+// New makes a backend on a devicetest.Remote, whose memory the host cannot
 // address, of kernels for the host: each of its entries copies the arguments to
 // the host, makes the call there, and copies the results back. What is built on
 // kernels is tested on it as on a graphics card. Options are those of the
 // Remote.
-func Remote(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
+func New(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
 	x := &crossing{host: host.New(host.WithAllocator(memory.Heap))}
 	far := *set
 	far.Name, far.MinMax, far.JoinColumns, far.FilterWhere, far.SortColumns, far.Members = "remote "+set.Name, nil, nil, nil, nil, nil

@@ -1,4 +1,4 @@
-package kerneltest
+package remote
 
 import (
 	"context"
@@ -44,7 +44,11 @@ func (x *crossing) gatherRows(_ context.Context, far device.Stream, columns []*m
 			return args[i].(*memory.Buffer).Retain()
 		}
 		here := make([]*memory.Column, len(parts))
-		defer releaseColumns(here)
+		defer func() {
+			for _, c := range here {
+				c.Release()
+			}
+		}()
 		for i, p := range parts {
 			p.Buffers = []*memory.Buffer{buffer(at[i][0]), buffer(at[i][1])}
 			if here[i], err = memory.NewColumn(p); err != nil {
