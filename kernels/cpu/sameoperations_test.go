@@ -20,6 +20,7 @@ import (
 // sameElsewhere are the tests that have the kernels of kernels.Set which TestSameOperations leaves out.
 var sameElsewhere = map[string]string{
 	"Match":         "TestMatch",
+	"Substring":     "TestSubstring",
 	"FilterWhere":   "TestFilterWhere",
 	"Members":       "TestMembers",
 	"GatherRows":    "none: CPUs have no such kernel",
