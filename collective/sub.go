@@ -155,8 +155,17 @@ func (w *watch) hearWhy(ctx context.Context, m *ownMeeting) {
 	defer every.Stop()
 	longest := time.NewTimer(w.c.options.Deadline)
 	defer longest.Stop()
-	for known := false; ; {
-		if !w.call(func() { known = w.meetings.ended(w, m) }) || known {
+	known := make(chan bool, 1)
+	for {
+		if !w.call(func() { known <- w.meetings.ended(w, m) }) {
+			return
+		}
+		select {
+		case yes := <-known:
+			if yes {
+				return
+			}
+		case <-w.over: // it may have ended before it came to that
 			return
 		}
 		select {
