@@ -6,5 +6,5 @@
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
 
-python_venv peers numpy==2.4.6 pandas==3.1.1 pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datafusion==55.0.0 mkl==2026.2.0 ||
+python_venv peers numpy==2.4.6 pandas==3.1.1 pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datafusion==55.0.0 mkl==2026.2.0 tpchgen-cli==4.0.0 ||
 	{ echo "peers.sh: $why" >&2; exit 1; }
