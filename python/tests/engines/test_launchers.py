@@ -60,6 +60,12 @@ print("rank", comm.rank, "of", comm.size)
     assert ran(["mpirun", "--oversubscribe", "-n", "2", sys.executable, "-c", body]) == ["rank 0 of 2", "rank 1 of 2"]
 
 
+def test_flights_on_ranks() -> None:
+    """The ranks of mpirun join flights with airports, and find what one process finds."""
+    program = [sys.executable, str(Path(HERE).parent / "flights_on_ranks.py")]
+    assert ran(["mpirun", "--oversubscribe", "-n", "2", *program]) == [f"rank {r} of 2 agrees" for r in range(2)]
+
+
 def test_slurm(tmp_path: Path) -> None:
     """What srun sets for the tasks of a step, also of a job that was queued again."""
     program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
