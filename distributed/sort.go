@@ -91,7 +91,7 @@ func (d *Table) TopK(ctx context.Context, k int64, keys ...table.Order) (*Table,
 	top := o.table(func() (*table.Table, error) { return first(d.part) })
 	defer func() { top.Release() }()
 	for step := 1; step < o.comm.Size(); step *= 2 {
-		came := o.upward(d, top, step)
+		came := o.upward(top, step)
 		next := o.table(func() (*table.Table, error) { return first(came) })
 		came.Release()
 		top.Release()
@@ -100,16 +100,26 @@ func (d *Table) TopK(ctx context.Context, k int64, keys ...table.Order) (*Table,
 	return o.finish(top, Partitioning{})
 }
 
-// upward gives the rows of ranks that are an odd number of steps from 0 to the rank one step below, behind its own.
-func (o *op) upward(d *Table, t *table.Table, step int) *table.Table {
+// upward gives the rows of ranks that are an odd number of steps from 0 to the rank one step below, behind
+// its own. The others get their own, with the columns that all agree on: dictionaries that were united may
+// have wider indices on one of them.
+func (o *op) upward(t *table.Table, step int) *table.Table {
 	rank := o.comm.Rank()
 	to := rank
 	if rank%(2*step) == step {
 		to = rank - step
 	}
-	lists := make(pieces, o.comm.Size())
-	if t != nil {
-		lists[to] = t.Chunks()
-	}
-	return o.deal(d.Schema(), lists)
+	parts := make([]*table.Table, o.comm.Size())
+	defer func() { release(parts) }()
+	o.do(func() (err error) {
+		for r := range parts {
+			if parts[r], err = table.NewTable(o.backend, t.Schema(), nil); err != nil {
+				return err
+			}
+		}
+		parts[to].Release()
+		parts[to] = t.Retain()
+		return nil
+	})
+	return o.exchange(parts)
 }
