@@ -18,7 +18,8 @@ seconds=(
 	TestGroupTexts TestJoinOneRegion TestFilterWhere TestTallyCaches TestTallyRounds TestTalliesByLines TestSameSorts TestSameJoins TestMatch
 	TestTallyTextNulls TestGenericPlanted TestOnRemoteDevice TestPeakMemory TestJoinOfManyPairs TestJoinOfCloseKeys TestOperationsStopWithTheirContext
 	TestOurs TestKilledProcesses TestObjects TestGEMM TestGrowWithoutDeadline TestInitWithoutDeadline TestDefaultDeadline TestMeasure TestManyRanks
-	TestOperationsOverTransports TestLaunchMindsDescendants TestDeterministic
+	TestOperationsOverTransports TestLaunchMindsDescendants TestDeterministic TestResumedProcess TestNoMismatchPassesEverywhere TestStruckInShrink
+	TestJoinIsTheLocalJoin TestOperatorsAsOnOneRank TestStruck
 )
 section "short tests"
 VOLLEY_KERNELTEST=tiny CGO_ENABLED=0 go test -short -vet=off -skip "$(either "${long_tests[@]}" "${seconds[@]}")" \
