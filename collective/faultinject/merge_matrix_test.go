@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -209,7 +210,11 @@ func (m merged) patiently(open func() ([]transport.Endpoint, error)) error {
 
 // trial runs rounds until a Fault, or three.
 func (m *merged) trial(plain []transport.Endpoint) error {
-	ends, in := WrapMerging(plain, m.events...)
+	events := slices.Clone(m.events)
+	for i := range events {
+		events[i].N *= m.messages()
+	}
+	ends, in := WrapMerging(plain, events...)
 	errs, after := make([]error, ranks), make([]error, ranks)
 	comms := make([]*collective.Comm, ranks)
 	var held [ranks][2][]int32
@@ -269,6 +274,15 @@ func (m *merged) trial(plain []transport.Endpoint) error {
 		}
 	}
 	return errors.Join(after...)
+}
+
+// messages is how many messages of a rank a round is: the merge counts as one. Behind a Reduce, in which its ranks hear of nobody, each shows the
+// others what it called until the call is expected, which is so after the third round.
+func (m *merged) messages() int64 {
+	if m.op == algorithm.Reduce {
+		return 1 + int64(bits.Len(ranks-1))
+	}
+	return 1
 }
 
 // call is one rank's call of a round. Where that fails the vectors are written over, and returned.
