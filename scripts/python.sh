@@ -64,7 +64,7 @@ alone() {
 
 tests() {
 	section "Python: tests"
-	pytest python/tests --ignore=python/tests/test_devices.py
+	pytest python/tests --ignore=python/tests/test_devices.py --ignore=python/tests/engines # engines.sh has those
 	# Device memory: CUDA is the emulated driver, or the one that VOLLEY_CUDA_LIBRARY names.
 	if packages g++ g++; then
 		( [ -n "${VOLLEY_CUDA_LIBRARY:-}" ] || eval "$(CGO_ENABLED=0 go run ./internal/cuemu/build)"; pytest python/tests/test_devices.py )
