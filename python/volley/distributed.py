@@ -42,10 +42,10 @@ class Table(Operators, Handle):
     takes part; its columns, and those of type null, take the types of the others. What the ranks do not agree on, and what goes wrong on one of
     them, is one error on all that names the ranks, and the Comm goes on; a rank that is lost is a CollectiveFault.
 
-    >>> from volley import Comm
+    >>> from volley import Comm, distributed
     >>> with Comm() as comm:
-    ...     flights = Table(LocalTable({"origin": ["DEN", "CID", "DEN"], "delay": [30, 5, 12]}), comm)
-    ...     airports = Table(LocalTable({"origin": ["DEN", "CID"], "state": ["CO", "IA"]}), comm)
+    ...     flights = distributed.Table(LocalTable({"origin": ["DEN", "CID", "DEN"], "delay": [30, 5, 12]}), comm)
+    ...     airports = distributed.Table(LocalTable({"origin": ["DEN", "CID"], "state": ["CO", "IA"]}), comm)
     ...     flights.join(airports, on="origin").gather().rows()
     [('DEN', 30, 'CO'), ('CID', 5, 'IA'), ('DEN', 12, 'CO')]
     """
