@@ -223,7 +223,8 @@ def _named(function: Any) -> tuple[str, Any]:
 class Gang(_Place):
     """The start of a gang: it runs functions on all workers and has references to what they give.
 
-    >>> with volley.gang.start(2) as g:
+    >>> import volley as vo
+    >>> with vo.gang.start(2) as g:
     ...     [r.get() for r in g.run("math:sqrt", 16.0)]
     [4.0, 4.0]
     """
