@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The long matrices, before a release and before work on their parts is called done: every test at its full extent, the race detector over all, every
 # fault schedule, Intel's OpenCL runtime, Oclgrind, two OpenCL devices and two emulated cards, the drivers of go-gl and gorgonia.org, valgrind, each
-# partner library, and races against peers. One to two hours on two processors. What it installs: see test.sh; and oclgrind, valgrind, and Intel's runtime.
+# partner library and engine, and races against peers. One to two hours on two processors. What it installs: see test.sh and engines.sh; and oclgrind,
+# valgrind, and Intel's runtime.
 # A job that fails does not end the others. What passed is written into bench/results/exhaust.txt: a paragraph a job, with the commit that passed it, so that
 # EXHAUST="intel_long soak", which runs these jobs alone, brings theirs up to date.
 . "$(dirname "$0")/lib.sh"

@@ -3,7 +3,7 @@
 # the long rest. It stops at the first failure and prints at the end what each section took.
 # The GPU backends run without a GPU: OpenCL on the processor, CUDA on an emulated driver; their PTX is made again and assembled (see devices.sh).
 # Installs Go modules into Go's module cache; as root on Debian, with apt-get: gcc, g++, python3, python3-venv, PoCL and OpenCL's headers, CMake,
-# pkg-config, Open MPI and PyTorch; from PyPI into the user's cache folder: NVIDIA's compilers and headers, the libraries to compare with, and what builds
+# pkg-config, Open MPI and PyTorch; from PyPI into the user's cache folder: NVIDIA's compilers and headers, the libraries to compare with, Dask, and what builds
 # and tests the Python package. CI=true makes leaving anything out a failure. `test.sh checks races` runs these jobs alone.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
