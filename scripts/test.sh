@@ -51,19 +51,19 @@ mpi() {
 # Seconds of processor time each, of 2,400 that two processors have in twenty minutes. 240 are free for the engine.
 go version
 job_beside 60 downloads
-job 80 checks
-job 260 races
+job 60 checks
+job 300 races
 job 130 cuda_kernels
 job 200 kernel_tests
 job 140 package_tests
 job 320 bindings
-job 150 cuda_tables
-job 60 opencl_kernels
-job 90 opencl_tables
+job 160 cuda_tables
+job 50 opencl_kernels
+job 100 opencl_tables
 job 20 driver_tags
 job 70 ptx
-job 120 engines
-job_alone 60 rank_tests
+job 60 engines
+job_alone 100 rank_tests
 job_alone 30 mpi
 job_alone 30 main_job
 run_jobs "$@"
