@@ -19,7 +19,8 @@ seconds=(
 	TestTallyTextNulls TestGenericPlanted TestOnRemoteDevice TestPeakMemory TestJoinOfManyPairs TestJoinOfCloseKeys TestOperationsStopWithTheirContext
 	TestOurs TestKilledProcesses TestObjects TestGEMM TestGrowWithoutDeadline TestInitWithoutDeadline TestDefaultDeadline TestMeasure TestManyRanks
 	TestOperationsOverTransports TestLaunchMindsDescendants TestDeterministic TestResumedProcess TestNoMismatchPassesEverywhere TestStruckInShrink
-	TestJoinIsTheLocalJoin TestOperatorsAsOnOneRank TestStruck
+	TestJoinIsTheLocalJoin TestOperatorsAsOnOneRank TestStruck TestSuiteOnRemoteDevice TestSuiteOnFewTypes TestSilentStrangers TestDistinctWays
+	TestWorkersGiveTheSameBits TestWorkersGiveTheSameBitsOfManyRows
 )
 section "short tests"
 VOLLEY_KERNELTEST=tiny CGO_ENABLED=0 go test -short -vet=off -skip "$(either "${long_tests[@]}" "${seconds[@]}")" \
