@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -61,53 +62,26 @@ func (n *filterNode) prune(need names) node {
 	return &filterNode{in: n.in.prune(below), predicate: n.predicate, out: subset(n.out, list)}
 }
 
-func (n *filterNode) compile(r *runner) (operator, error) {
+func (n *filterNode) input() node                         { return n.in }
+func (n *filterNode) compile(r *runner) (operator, error) { return r.pipe(n) }
+
+func (n *filterNode) step(r *runner) (exec.Operator, error) {
 	bound, err := n.predicate.Bind(n.in.schema())
 	if err != nil {
 		return nil, err
 	}
-	in, err := n.in.compile(r)
-	if err != nil {
-		return nil, err
-	}
-	return &filterOp{r: r, in: in, bound: bound, out: n.out}, nil
-}
-
-type filterOp struct {
-	r     *runner
-	in    operator
-	bound *expr.Bound
-	ready *expr.Prepared // with the first batch
-	out   *arrow.Schema
-}
-
-func (o *filterOp) close() {
-	o.ready.Release()
-	o.in.close()
-}
-
-func (o *filterOp) next(ctx context.Context) (*Batch, error) {
-	for {
-		b, err := o.in.next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if o.ready == nil {
-			o.ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream)
-		}
-		var out *Batch
-		if err == nil {
-			out, err = o.r.filter(ctx, b, o.ready, o.out)
-		}
-		b.Release()
-		if err != nil {
-			return nil, wrapError("filter", err)
-		}
-		if out.Len() > 0 {
-			return out, nil
-		}
-		out.Release()
-	}
+	var ready *expr.Prepared
+	return &stepFunc{
+		prepare: func(ctx context.Context) (err error) {
+			ready, err = bound.Prepare(ctx, r.backend, r.stream)
+			return wrapError("filter", err)
+		},
+		execute: func(ctx context.Context, b *Batch) (*Batch, error) {
+			out, err := r.filter(ctx, b, ready, n.out)
+			return out, wrapError("filter", err)
+		},
+		release: func() { ready.Release() },
+	}, nil
 }
 
 // filter is the rows of a batch for which the condition is true, cut to the

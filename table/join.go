@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // joinNode matches rows of two inputs. The right one is built, the left one
@@ -220,8 +221,35 @@ func (n *joinNode) prune(need names) node {
 	return &out
 }
 
+// input is the left side of a join whose left rows are joined whatever the others.
+func (n *joinNode) input() node {
+	switch n.kind {
+	case Inner, Left, Semi, Anti:
+		return n.left
+	}
+	return nil
+}
+
 func (n *joinNode) compile(r *runner) (operator, error) {
-	o := &joinOp{r: r, node: n}
+	if n.input() != nil {
+		return r.pipe(n)
+	}
+	step, err := n.probe(r)
+	if err != nil {
+		return nil, err
+	}
+	left, err := n.left.compile(r)
+	if err != nil {
+		step.Close()
+		return nil, err
+	}
+	return &joinOp{probeStep: step, left: left}, nil
+}
+
+func (n *joinNode) step(r *runner) (exec.Operator, error) { return n.probe(r) }
+
+func (n *joinNode) probe(r *runner) (*probeStep, error) {
+	o := &probeStep{r: r, node: n}
 	var err error
 	if o.leftKeys, err = n.bindKeys(n.left.schema(), func(k keyPair) string { return k.left }); err != nil {
 		return nil, err
@@ -234,14 +262,8 @@ func (n *joinNode) compile(r *runner) (operator, error) {
 			return nil, err
 		}
 	}
-	if o.left, err = n.left.compile(r); err != nil {
-		return nil, err
-	}
-	if o.right, err = n.right.compile(r); err != nil {
-		o.left.close()
-		return nil, err
-	}
-	return o, nil
+	o.right, err = n.right.compile(r)
+	return o, err
 }
 
 // bindKeys are the keys of one side in the types that they are compared in.

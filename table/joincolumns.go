@@ -48,7 +48,7 @@ const (
 
 // wholeWay is not known before the table of close keys is built where a sample shows
 // no key twice. A table without repeated keys is used then, as it is for small sides.
-func (o *joinOp) wholeWay() wholeWay {
+func (o *probeStep) wholeWay() wholeWay {
 	n, set := o.node, o.r.backend.Set
 	if n.kind != Inner || n.streams || len(n.outputs) == 0 || o.build.Len() < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
 		return wholeNever
@@ -81,55 +81,66 @@ func (o *joinOp) wholeWay() wholeWay {
 	return wholeNever
 }
 
-// startWhole begins such a join. It is not done where left rows are too many or
-// memory is short; those that were asked for are in held then.
-func (o *joinOp) startWhole(ctx context.Context, way wholeWay) (done bool, err error) {
-	n := o.node
-	leftKey, _ := o.leftKeys.ColumnOf(0)
-	rightKey, _ := o.rightKeys.ColumnOf(0)
-	for rows := int64(0); ; {
-		b, err := o.left.next(ctx)
+// startWhole begins such a join with all rows of left. It is not done where these are
+// too many or memory is short: rows is nil then, and held are the batches that were
+// read.
+func (o *probeStep) startWhole(ctx context.Context, left operator, way wholeWay) (held []*Batch, rows kernels.JoinRows, err error) {
+	defer func() {
+		if rows != nil || err != nil {
+			for _, b := range held {
+				b.Release()
+			}
+			held = nil
+		}
+	}()
+	for n := int64(0); ; {
+		b, err := left.next(ctx)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return false, err
+			return held, nil, err
 		}
-		o.held = append(o.held, b)
-		if rows += b.Len(); rows/wholeMost > o.build.Len() {
-			return false, nil
+		held = append(held, b)
+		if n += b.Len(); n/wholeMost > o.build.Len() {
+			return held, nil, nil
 		}
 	}
-	var again []*Batch
-	for _, b := range o.held {
-		again = append(again, b.Retain())
-	}
-	whole, err := o.r.concat(ctx, n.left.schema(), again)
-	if err == nil {
-		left := kernels.JoinSide{Keys: []*memory.Column{whole.Columns()[leftKey]}}
-		right := kernels.JoinSide{Keys: []*memory.Column{o.build.Columns()[rightKey]}}
-		for _, out := range n.outputs {
-			if out.left != "" {
-				left.Columns = append(left.Columns, whole.ColumnNamed(out.left))
-			} else {
-				right.Columns = append(right.Columns, o.build.ColumnNamed(out.right))
-			}
-		}
-		options := kernels.JoinOptions{AnyOrder: n.anyOrder, Distinct: way == wholeDistinct}
-		if !n.anyOrder {
-			options.MaxPairs = wholePairs * (whole.Len() + o.build.Len())
-		}
-		o.whole, err = o.r.backend.JoinColumns(ctx, o.r.stream, left, right, options)
-		whole.Release()
-	}
+	rows, err = o.joinWhole(ctx, held, way)
 	if errors.Is(err, device.ErrOutOfMemory) {
-		return false, nil
+		return held, nil, nil
 	}
+	return held, rows, err
+}
+
+// joinWhole joins the batches of the left side, put in one, with the right side.
+func (o *probeStep) joinWhole(ctx context.Context, batches []*Batch, way wholeWay) (kernels.JoinRows, error) {
+	n := o.node
+	leftKey, _ := o.leftKeys.ColumnOf(0)
+	rightKey, _ := o.rightKeys.ColumnOf(0)
+	all := make([]*Batch, len(batches))
+	for i, b := range batches {
+		all[i] = b.Retain()
+	}
+	whole, err := o.r.concat(ctx, n.left.schema(), all)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	o.releaseHeld()
-	return true, nil
+	defer whole.Release()
+	left := kernels.JoinSide{Keys: []*memory.Column{whole.Columns()[leftKey]}}
+	right := kernels.JoinSide{Keys: []*memory.Column{o.build.Columns()[rightKey]}}
+	for _, out := range n.outputs {
+		if out.left != "" {
+			left.Columns = append(left.Columns, whole.ColumnNamed(out.left))
+		} else {
+			right.Columns = append(right.Columns, o.build.ColumnNamed(out.right))
+		}
+	}
+	options := kernels.JoinOptions{AnyOrder: n.anyOrder, Distinct: way == wholeDistinct}
+	if !n.anyOrder {
+		options.MaxPairs = wholePairs * (whole.Len() + o.build.Len())
+	}
+	return o.r.backend.JoinColumns(ctx, o.r.stream, left, right, options)
 }
 
 // spanOf guesses, by a sample, how far whole numbers are from each other at most; 0
@@ -171,20 +182,25 @@ func repeatedKeys(c *memory.Column) bool {
 	return false
 }
 
-func (o *joinOp) releaseHeld() {
-	for _, b := range o.held {
-		b.Release()
-	}
-	o.held = nil
+// wholeOp gives the rows of such a join.
+type wholeOp struct {
+	*probeStep
+	left operator // read to its end
+	rows kernels.JoinRows
 }
 
-// nextWhole is the next rows of such a join.
-func (o *joinOp) nextWhole(ctx context.Context) (*Batch, error) {
+func (o *wholeOp) close() {
+	o.left.close()
+	o.rows.Release()
+	o.probeStep.Close()
+}
+
+func (o *wholeOp) next(ctx context.Context) (*Batch, error) {
 	rows := int64(wholeRows)
-	given, err := o.whole.Next(ctx, rows)
+	given, err := o.rows.Next(ctx, rows)
 	for errors.Is(err, device.ErrOutOfMemory) && rows > 1 {
 		rows /= 4
-		given, err = o.whole.Next(ctx, rows)
+		given, err = o.rows.Next(ctx, rows)
 	}
 	if err == io.EOF {
 		return nil, err

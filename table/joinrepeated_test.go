@@ -202,7 +202,7 @@ func TestJoinOfCloseRepeatedKeys(t *testing.T) {
 		defer build.Release()
 		node := &joinNode{kind: Inner, outputs: []joinOutput{{name: "k", left: "k"}}}
 		node.anyOrder = c.anyOrder
-		o := &joinOp{r: &runner{backend: b}, node: node, build: build, keys: []*memory.Column{key}, leftKeys: bound, rightKeys: bound}
+		o := &probeStep{r: &runner{backend: b}, node: node, build: build, keys: []*memory.Column{key}, leftKeys: bound, rightKeys: bound}
 		if got := o.wholeWay(); got != c.want {
 			t.Errorf("any order %t: way %d, want %d", c.anyOrder, got, c.want)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -26,53 +25,33 @@ const crossLeast = 1 << 14
 // times the rows.
 const probePairs = 16 * probeRows
 
-// joinOp probes a built right side with the left side, slice by slice.
+// joinOp is a join that is no step: of all pairs, and one that gives right rows without
+// a match after all others. It takes the left rows slice by slice.
 type joinOp struct {
-	r                   *runner
-	node                *joinNode
-	left, right         operator
-	leftKeys, rightKeys *expr.Bound
-	where               *expr.Bound    // over the columns of the node's scope
-	ready               *expr.Prepared // of where, with the first pairs
-
-	build *Batch           // the right side
-	keys  []*memory.Column // its keys
-	table kernels.JoinTable
+	*probeStep
+	left  operator
 	seen  memory.Bitmap // right rows that matched, for right and full joins
 	batch *Batch        // the left batch in work, from row at on
 	at    int64
 	step  int64 // left rows of a slice, pairs of a cross join, where memory is short; 0 is probeRows
 	row   int64 // of a cross join: the right row to go on with
 	ended bool
-
-	held  []*Batch         // left batches that were asked for and not yet used
-	whole kernels.JoinRows // instead of table: a join of whole columns
 }
 
 func (o *joinOp) close() {
 	o.left.close()
-	o.right.close()
-	o.ready.Release()
-	o.build.Release()
+	o.probeStep.Close()
 	o.batch.Release()
-	releaseColumns(o.keys)
-	if o.table != nil {
-		o.table.Release()
-	}
-	o.releaseHeld()
-	if o.whole != nil {
-		o.whole.Release()
-	}
 }
 
 func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 	if o.build == nil {
-		if err := o.prepare(ctx); err != nil {
+		if _, err := o.prepare(ctx); err != nil {
 			return nil, wrapError("join", err)
 		}
-	}
-	if o.whole != nil {
-		return o.nextWhole(ctx)
+		if o.node.kind != Cross {
+			o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.Len()))
+		}
 	}
 	for {
 		if err := device.Canceled(ctx, o.r.backend.Device.Name(), "join"); err != nil {
@@ -91,7 +70,7 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 			at, row, least = o.at, o.row, crossLeast
 			out, size, err = o.cross(ctx, slice)
 		} else {
-			out, err = o.probe(ctx, slice)
+			out, err = o.probe(ctx, slice, o.seen)
 		}
 		slice.Release()
 		if errors.Is(err, device.ErrOutOfMemory) && size > least {
@@ -114,56 +93,11 @@ func (o *joinOp) next(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// prepare builds the right side.
-func (o *joinOp) prepare(ctx context.Context) error {
-	batches, err := drain(ctx, o.right)
-	if err != nil {
-		return err
-	}
-	if o.build, err = o.r.concat(ctx, o.node.right.schema(), batches); err != nil || o.node.kind == Cross {
-		return err
-	}
-	if o.keys, err = o.rightKeys.EvalAll(ctx, o.r.backend, o.r.stream, o.build.Len(), o.build.Columns()); err != nil {
-		return err
-	}
-	way := o.wholeWay()
-	if way == wholeIfRepeated {
-		if err := o.buildTable(ctx); err != nil {
-			return err
-		}
-		if u, ok := o.table.(kernels.UniqueTable); ok && !u.Unique() {
-			o.table.Release()
-			o.table, way = nil, wholeAlways
-		}
-	}
-	if way == wholeDistinct || way == wholeAlways {
-		if done, err := o.startWhole(ctx, way); done || err != nil {
-			return err
-		}
-	}
-	if o.table != nil {
-		return nil
-	}
-	if o.node.kind == Right || o.node.kind == Full {
-		o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.Len()))
-	}
-	return o.buildTable(ctx)
-}
-
-func (o *joinOp) buildTable(ctx context.Context) (err error) {
-	o.table, err = o.r.backend.JoinBuild(ctx, o.r.stream, o.keys, kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder})
-	return err
-}
-
 // slice is the next left rows to work on.
 func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
 	for o.batch == nil || o.at >= o.batch.Len() {
 		o.batch.Release()
 		o.batch, o.at, o.row = nil, 0, 0
-		if len(o.held) > 0 {
-			o.batch, o.held = o.held[0], o.held[1:]
-			continue
-		}
 		b, err := o.left.next(ctx)
 		if err != nil {
 			return nil, err
@@ -180,50 +114,6 @@ func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
 	s, err := o.batch.Slice(o.at, n)
 	o.at += n
 	return s, err
-}
-
-// probe matches some left rows.
-func (o *joinOp) probe(ctx context.Context, b *Batch) (*Batch, error) {
-	keys, err := o.leftKeys.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
-	if err != nil {
-		return nil, err
-	}
-	kind := o.node.kind.kernel()
-	switch {
-	case o.where != nil: // which rows have a match is known after it
-		kind = kernels.InnerJoin
-	case o.node.kind == Right: // right rows without a match come at the end, once
-		kind = kernels.InnerJoin
-	case o.node.kind == Full:
-		kind = kernels.LeftJoin
-	}
-	options := kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder}
-	if b.Len() > 1 {
-		options.MaxPairs = probePairs
-	}
-	pairs, err := o.table.Probe(ctx, o.r.stream, keys, kind, options)
-	releaseColumns(keys)
-	if err != nil {
-		return nil, err
-	}
-	defer pairs.Release()
-	if o.where != nil {
-		kept, err := o.matched(ctx, b, pairs)
-		if err != nil {
-			return nil, err
-		}
-		defer kept.Release()
-		return o.gather(ctx, b, kept)
-	}
-	if o.seen != nil {
-		right, err := o.r.backend.OnHost(ctx, o.r.stream, pairs.Right)
-		if err != nil {
-			return nil, err
-		}
-		mark(o.seen, right)
-		right.Release()
-	}
-	return o.gather(ctx, b, pairs)
 }
 
 // mark sets the bits of rows.
@@ -247,81 +137,6 @@ func markRows[T uint32 | uint64](seen memory.Bitmap, rows *memory.Column, values
 			seen.Set(int64(v))
 		}
 	}
-}
-
-// gather is the result's columns for pairs of a left batch and the build side.
-func (o *joinOp) gather(ctx context.Context, b *Batch, p *kernels.Pairs) (*Batch, error) {
-	var columns []*memory.Column
-	same := identity(p.Left, b.Len())
-	for _, out := range o.node.outputs {
-		var c *memory.Column
-		var err error
-		switch {
-		case out.left == "":
-			c, err = o.r.backend.Take(ctx, o.r.stream, o.build.ColumnNamed(out.right), p.Right, kernels.TakeOptions{Trusted: true})
-		case out.right != "":
-			c, err = o.sharedKey(ctx, b, p, out)
-		case same:
-			c = b.ColumnNamed(out.left).Retain()
-		default:
-			c, err = o.r.backend.Take(ctx, o.r.stream, b.ColumnNamed(out.left), p.Left, kernels.TakeOptions{Trusted: true})
-		}
-		if err != nil {
-			releaseColumns(columns)
-			return nil, err
-		}
-		columns = append(columns, c)
-	}
-	return NewBatch(o.node.out, p.Left.Len(), columns)
-}
-
-// identity reports whether rows are 0, 1, 2, … up to n: the rows as they stand.
-func identity(rows *memory.Column, n int64) bool {
-	if rows.Len() != n || rows.MayHaveNulls() || !rows.Place().HostAccessible() {
-		return false
-	}
-	if rows.Type().ID() == arrow.UINT64 {
-		return counts(memory.Values[uint64](rows))
-	}
-	return counts(memory.Values[uint32](rows))
-}
-
-func counts[T uint32 | uint64](values []T) bool {
-	for i, v := range values {
-		if v != T(i) {
-			return false
-		}
-	}
-	return true
-}
-
-// sharedKey is a key of both sides that has one name: in matched rows it is the
-// same on both, elsewhere it is that of the side that has a row.
-func (o *joinOp) sharedKey(ctx context.Context, b *Batch, p *kernels.Pairs, out joinOutput) (*memory.Column, error) {
-	left, err := o.castLeft(ctx, b, out)
-	if err != nil {
-		return nil, err
-	}
-	l, err := o.r.backend.Take(ctx, o.r.stream, left, p.Left, kernels.TakeOptions{Trusted: true})
-	left.Release()
-	if err != nil || !p.Left.MayHaveNulls() {
-		return l, err
-	}
-	defer l.Release()
-	r, err := o.r.backend.Take(ctx, o.r.stream, o.keys[out.key], p.Right, kernels.TakeOptions{Trusted: true})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Release()
-	return o.r.backend.FillNull(ctx, o.r.stream, l, r)
-}
-
-func (o *joinOp) castLeft(ctx context.Context, b *Batch, out joinOutput) (*memory.Column, error) {
-	c, t := b.ColumnNamed(out.left), o.node.keyTypes[out.key]
-	if arrow.TypeEqual(c.Type(), t) {
-		return c.Retain(), nil
-	}
-	return o.r.backend.Cast(ctx, o.r.stream, c, t, kernels.CastOptions{})
 }
 
 // cross pairs as many left rows with as many right rows as probeRows allows:

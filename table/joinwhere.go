@@ -78,7 +78,7 @@ func (n *joinNode) pushWhere() (out *joinNode, toLeft, toRight []*expr.Expr) {
 
 // matched are the pairs of the result: of those with equal keys the ones that meet
 // the condition, and what the kind of join makes of them.
-func (o *joinOp) matched(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*kernels.Pairs, error) {
+func (o *probeStep) matched(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*kernels.Pairs, error) {
 	met, err := o.meet(ctx, b, pairs)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (o *joinOp) matched(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*
 }
 
 // meet are the pairs for which the condition is true.
-func (o *joinOp) meet(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*kernels.Pairs, error) {
+func (o *probeStep) meet(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*kernels.Pairs, error) {
 	var columns []*memory.Column
 	defer func() { releaseColumns(columns) }()
 	for _, s := range o.node.scope {
@@ -119,12 +119,6 @@ func (o *joinOp) meet(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*ker
 			return nil, err
 		}
 		columns = append(columns, c)
-	}
-	var err error
-	if o.ready == nil {
-		if o.ready, err = o.where.Prepare(ctx, o.r.backend, o.r.stream); err != nil {
-			return nil, err
-		}
 	}
 	masks, err := o.ready.EvalAll(ctx, pairs.Left.Len(), columns)
 	if err != nil {
@@ -144,7 +138,7 @@ func (o *joinOp) meet(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*ker
 
 // withMissed are the pairs with the left rows that are in none put where they belong: each
 // without a right row. Pairs that come in any order are followed by these.
-func (o *joinOp) withMissed(ctx context.Context, rows int64, found memory.Bitmap, left, rightRows *memory.Column) (*kernels.Pairs, error) {
+func (o *probeStep) withMissed(ctx context.Context, rows int64, found memory.Bitmap, left, rightRows *memory.Column) (*kernels.Pairs, error) {
 	right, err := o.r.backend.OnHost(ctx, o.r.stream, rightRows)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // projectNode computes named expressions.
@@ -83,45 +84,27 @@ func (n *projectNode) reduced() node {
 	return n.in
 }
 
-func (n *projectNode) compile(r *runner) (operator, error) {
+func (n *projectNode) input() node                         { return n.in }
+func (n *projectNode) compile(r *runner) (operator, error) { return r.pipe(n) }
+
+func (n *projectNode) step(r *runner) (exec.Operator, error) {
 	bound, err := expr.BindAll(n.in.schema(), exprsOf(n.items)...)
 	if err != nil {
 		return nil, err
 	}
-	in, err := n.in.compile(r)
-	if err != nil {
-		return nil, err
-	}
-	return &projectOp{r: r, in: in, bound: bound, out: n.out}, nil
-}
-
-type projectOp struct {
-	r     *runner
-	in    operator
-	bound *expr.Bound
-	ready *expr.Prepared // with the first batch
-	out   *arrow.Schema
-}
-
-func (o *projectOp) close() {
-	o.ready.Release()
-	o.in.close()
-}
-
-func (o *projectOp) next(ctx context.Context) (*Batch, error) {
-	b, err := o.in.next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Release()
-	if o.ready == nil {
-		if o.ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream); err != nil {
-			return nil, wrapError("select", err)
-		}
-	}
-	columns, err := o.ready.EvalAll(ctx, b.Len(), b.Columns())
-	if err != nil {
-		return nil, wrapError("select", err)
-	}
-	return NewBatch(o.out, b.Len(), columns)
+	var ready *expr.Prepared
+	return &stepFunc{
+		prepare: func(ctx context.Context) (err error) {
+			ready, err = bound.Prepare(ctx, r.backend, r.stream)
+			return wrapError("select", err)
+		},
+		execute: func(ctx context.Context, b *Batch) (*Batch, error) {
+			columns, err := ready.EvalAll(ctx, b.Len(), b.Columns())
+			if err != nil {
+				return nil, wrapError("select", err)
+			}
+			return NewBatch(n.out, b.Len(), columns)
+		},
+		release: func() { ready.Release() },
+	}, nil
 }

@@ -14,6 +14,7 @@ type Morsels struct {
 	rows   int64 // of a morsel
 	batch  *flow.Batch
 	at     int64
+	from   int64 // the first row, in its batch, of the morsel given last
 	err    error // of the source, for ever
 }
 
@@ -31,6 +32,7 @@ func (m *Morsels) Next(ctx context.Context) (*flow.Batch, error) {
 		}
 		if n := min(m.rows, m.batch.Len()-m.at); n > 0 {
 			part, err := m.batch.Slice(m.at, n)
+			m.from = m.at
 			m.at += n
 			return part, err
 		}

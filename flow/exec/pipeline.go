@@ -2,8 +2,11 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"runtime/debug"
 	"sync"
 
@@ -16,14 +19,18 @@ type Options struct {
 	// Workers is how many goroutines carry morsels. With one, Next does the work
 	// itself and no goroutine is started.
 	Workers int
-	// Rows is how many rows of a batch are a morsel; 0 is MorselRows.
+	// Rows is how many rows of a batch are a morsel; 0 is MorselRows, Uncut all.
 	Rows int64
 	// Device is named by errors.
 	Device string
 }
 
+// Uncut as Options.Rows makes each batch of the source one morsel.
+const Uncut = math.MaxInt64
+
 const (
-	// ahead is how many morsels for each worker may be begun and not yet taken.
+	// ahead is how many morsels for each worker, or MorselRows of larger ones, may be
+	// begun and not yet taken.
 	ahead = 4
 	// emitted is how many batches of a morsel wait until the morsel's turn comes. A
 	// worker whose morsel gives more waits for it; the one whose turn it is never
@@ -41,14 +48,16 @@ type Pipeline struct {
 	prepared, started, closed bool
 	err                       error // for ever
 
-	own   *chain // of Next, where it works itself
-	ready []*flow.Batch
+	own  *chain // of Next, where it works itself
+	more func() (*flow.Batch, error, bool)
+	stop func()
 
 	ctx     context.Context // of the workers
 	cancel  context.CancelFunc
 	lock    sync.Mutex // of morsels, ended and the order of lines
 	ended   bool
 	lines   chan *line
+	places  chan struct{} // one for each MorselRows that are begun and not yet taken
 	current *line
 	workers sync.WaitGroup
 }
@@ -56,6 +65,8 @@ type Pipeline struct {
 // line is what comes of one morsel. err is written before batches is closed.
 type line struct {
 	batches chan *flow.Batch
+	from    int64 // the morsel's first row in its batch
+	places  int
 	err     error
 }
 
@@ -111,41 +122,65 @@ func (p *Pipeline) next(ctx context.Context) (*flow.Batch, error) {
 	return p.take(ctx)
 }
 
-// alone does the work of one morsel after another until there is a batch.
+// alone does the work in Next itself: it goes on where the last batch was emitted, so
+// that a morsel that gives many is never held whole.
 func (p *Pipeline) alone(ctx context.Context) (*flow.Batch, error) {
-	if p.own == nil {
-		var err error
-		if p.own, err = begin(ctx, p.ops); err != nil {
-			return nil, err
-		}
+	p.ctx = ctx
+	if p.more == nil {
+		p.more, p.stop = iter.Pull2(p.all)
 	}
-	for len(p.ready) == 0 {
-		if err := device.Canceled(ctx, p.options.Device, "query"); err != nil {
-			return nil, err
-		}
-		m, err := p.morsels.Next(ctx)
-		if err == nil {
-			err = p.own.execute(ctx, m, func(b *flow.Batch) error {
-				p.ready = append(p.ready, b)
-				return nil
-			})
-		}
-		if err != nil && len(p.ready) == 0 {
-			return nil, err
-		}
-		if err != nil { // behind the batches that came before it
-			p.morsels.err = err
-		}
+	if err := device.Canceled(ctx, p.options.Device, "query"); err != nil {
+		return nil, err
 	}
-	b := p.ready[0]
-	p.ready = p.ready[1:]
-	return b, nil
+	b, err, ok := p.more()
+	if !ok {
+		return nil, io.EOF
+	}
+	return b, err
 }
+
+// all gives what comes of all morsels, and ends with an error, if there is one.
+func (p *Pipeline) all(yield func(*flow.Batch, error) bool) {
+	var err error
+	if p.own, err = begin(p.ctx, p.ops); err != nil {
+		yield(nil, err)
+		return
+	}
+	for {
+		if err = device.Canceled(p.ctx, p.options.Device, "query"); err != nil {
+			break
+		}
+		var m *flow.Batch
+		if m, err = p.morsels.Next(p.ctx); err != nil {
+			break
+		}
+		from := p.morsels.from
+		err = counted(p.own.execute(p.ctx, m, func(b *flow.Batch) error {
+			if !yield(b, nil) {
+				return errStopped
+			}
+			return nil
+		}), from)
+		if err == errStopped {
+			return
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err != io.EOF {
+		yield(nil, err)
+	}
+}
+
+// errStopped ends the work of a pipeline that is closed.
+var errStopped = errors.New("the pipeline is closed")
 
 func (p *Pipeline) start(ctx context.Context) {
 	p.started = true
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.lines = make(chan *line, ahead*p.options.Workers)
+	p.places = make(chan struct{}, ahead*p.options.Workers)
 	for range p.options.Workers {
 		p.workers.Add(1)
 		go func() {
@@ -180,6 +215,9 @@ func (p *Pipeline) take(ctx context.Context) (*flow.Batch, error) {
 			if p.current.err != nil {
 				return nil, p.current.err
 			}
+			for range p.current.places {
+				<-p.places
+			}
 			p.current = nil
 		case <-ctx.Done():
 		}
@@ -196,7 +234,7 @@ func (p *Pipeline) work() {
 			return
 		}
 		if m != nil {
-			l.err = p.run(c, m, l)
+			l.err = counted(p.run(c, m, l), l.from)
 		}
 		close(l.batches)
 	}
@@ -224,10 +262,8 @@ func (p *Pipeline) begin(failed error) (*flow.Batch, *line) {
 		p.end()
 		return nil, nil
 	}
-	l := &line{batches: make(chan *flow.Batch, emitted), err: err}
-	select {
-	case p.lines <- l:
-	case <-p.ctx.Done():
+	l := &line{batches: make(chan *flow.Batch, emitted), from: p.morsels.from, err: err}
+	if !p.enter(m, l) {
 		m.Release()
 		p.end()
 		return nil, nil
@@ -236,6 +272,31 @@ func (p *Pipeline) begin(failed error) (*flow.Batch, *line) {
 		p.end()
 	}
 	return m, l
+}
+
+// enter waits until there is room for a morsel ahead of what the consumer has
+// taken, and puts its line behind the others. A morsel that is larger than
+// MorselRows has room for as many taken, so that memory is bounded by rows. It
+// reports whether the pipeline still runs.
+func (p *Pipeline) enter(m *flow.Batch, l *line) bool {
+	want := 1
+	if m != nil {
+		want = int(min((m.Len()+MorselRows-1)/MorselRows, int64(cap(p.places))))
+	}
+	for range max(want, 1) {
+		select {
+		case p.places <- struct{}{}:
+			l.places++
+		case <-p.ctx.Done():
+			return false
+		}
+	}
+	select {
+	case p.lines <- l:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
 }
 
 func (p *Pipeline) end() {
@@ -277,8 +338,8 @@ func (p *Pipeline) Close() {
 		p.drain()
 		p.workers.Wait()
 	}
-	for _, b := range p.ready {
-		b.Release()
+	if p.stop != nil {
+		p.stop()
 	}
 	p.own.close()
 	p.morsels.Close()
@@ -300,6 +361,15 @@ func (p *Pipeline) drain() {
 	for l := range p.lines {
 		release(l)
 	}
+}
+
+// counted says from where an error counts rows, if that is not the first row of the
+// batch.
+func counted(err error, from int64) error {
+	if from == 0 || !errors.Is(err, device.ErrValue) {
+		return err
+	}
+	return fmt.Errorf("%w (counted from row %d)", err, from)
 }
 
 // guard makes an error of a panic.

@@ -1,0 +1,196 @@
+package table
+
+import (
+	"context"
+
+	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/internal/processors"
+	"github.com/volley-go/volley/memory"
+)
+
+// stepNode is a node that may be a step of a pipeline: what it makes of a batch does
+// not depend on the batches before.
+type stepNode interface {
+	node
+	// input is the node whose batches the step takes; nil where this node is no step.
+	input() node
+	// step makes the step.
+	step(r *runner) (exec.Operator, error)
+}
+
+// pipeOp runs steps over the batches of an operator on all processors: each worker
+// takes the next batch through all steps. The pipeline is made with the first
+// batch: whether a join is a step is known once its right side is there.
+type pipeOp struct {
+	r     *runner
+	in    operator
+	steps []exec.Operator
+	cut   bool           // batches are cut to morsels
+	run   *exec.Pipeline // owns in and steps, once it is there
+}
+
+// pipe compiles a node and the steps below it, and puts the steps last on top.
+// Batches are cut to morsels where there are several steps, or some of last: one alone
+// has a kernel that goes over a whole batch on all processors.
+func (r *runner) pipe(n node, last ...exec.Operator) (_ operator, err error) {
+	o := &pipeOp{r: r, cut: len(last) > 0}
+	defer func() {
+		if err != nil {
+			o.close()
+		}
+	}()
+	var nodes []stepNode
+	for {
+		s, ok := n.(stepNode)
+		if !ok || s.input() == nil {
+			break
+		}
+		nodes, n = append(nodes, s), s.input()
+	}
+	if o.in, err = n.compile(r); err != nil {
+		return nil, err
+	}
+	for i := len(nodes) - 1; i >= 0; i-- {
+		s, err := nodes[i].step(r)
+		if err != nil {
+			return nil, err
+		}
+		o.steps = append(o.steps, s)
+	}
+	o.steps = append(o.steps, last...)
+	o.cut = o.cut || len(o.steps) > 1
+	if len(o.steps) == 0 {
+		return o.in, nil
+	}
+	return o, nil
+}
+
+// onHost reports whether the backend works in host memory.
+func (r *runner) onHost() bool { return r.backend.Device.Place() == memory.Host }
+
+func (o *pipeOp) close() {
+	if o.run != nil {
+		o.run.Close()
+		return
+	}
+	for _, s := range o.steps {
+		s.Close()
+	}
+	if o.in != nil {
+		o.in.close()
+	}
+}
+
+func (o *pipeOp) next(ctx context.Context) (*Batch, error) {
+	if o.run == nil {
+		if err := o.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return o.run.Next(ctx)
+}
+
+// start makes the pipeline. A join of whole columns reads a pipeline of the steps below
+// it, and is what the steps above it read.
+func (o *pipeOp) start(ctx context.Context) error {
+	for at := 0; at < len(o.steps); {
+		j, ok := o.steps[at].(*probeStep)
+		if !ok {
+			at++
+			continue
+		}
+		way, err := j.prepare(ctx)
+		if err != nil {
+			return wrapError("join", err)
+		}
+		if way == wholeNever {
+			at++
+			continue
+		}
+		if at > 0 {
+			o.in = &pipeOp{r: o.r, run: o.pipeline(o.in, o.steps[:at])}
+			o.steps, at = o.steps[at:], 0
+		}
+		held, rows, err := j.startWhole(ctx, o.in, way)
+		switch {
+		case err != nil:
+			return wrapError("join", err)
+		case rows != nil:
+			o.in, o.steps = &wholeOp{probeStep: j, left: o.in, rows: rows}, o.steps[1:]
+		default:
+			o.in = &heldOp{held: held, in: o.in}
+			if err := j.buildTable(ctx); err != nil {
+				return wrapError("join", err)
+			}
+			at++
+		}
+	}
+	o.run = o.pipeline(o.in, o.steps)
+	return nil
+}
+
+// pipeline runs steps over the batches of an operator. On a device one goroutine gives
+// its kernels whole batches.
+func (o *pipeOp) pipeline(in operator, steps []exec.Operator) *exec.Pipeline {
+	options := exec.Options{Workers: 1, Rows: exec.Uncut, Device: o.r.backend.Device.Name()}
+	if o.r.onHost() {
+		options.Workers = processors.Count()
+		if o.cut {
+			options.Rows = exec.MorselRows
+		}
+	}
+	return exec.New(source{in}, steps, options)
+}
+
+// source is an operator as a pipeline's source.
+type source struct{ operator }
+
+func (s source) Next(ctx context.Context) (*Batch, error) { return s.next(ctx) }
+func (s source) Close()                                   { s.close() }
+
+// heldOp gives batches that were read before, and then those of an operator.
+type heldOp struct {
+	held []*Batch
+	in   operator
+}
+
+func (o *heldOp) next(ctx context.Context) (*Batch, error) {
+	if len(o.held) == 0 {
+		return o.in.next(ctx)
+	}
+	b := o.held[0]
+	o.held = o.held[1:]
+	return b, nil
+}
+
+func (o *heldOp) close() {
+	for _, b := range o.held {
+		b.Release()
+	}
+	o.in.close()
+}
+
+// stepFunc is a step that makes at most one batch of each, with what all workers share
+// made once.
+type stepFunc struct {
+	prepare func(ctx context.Context) error
+	execute func(ctx context.Context, b *Batch) (*Batch, error)
+	release func()
+}
+
+func (s *stepFunc) Prepare(ctx context.Context) error         { return s.prepare(ctx) }
+func (s *stepFunc) Begin(context.Context) (exec.State, error) { return stepState{s}, nil }
+func (s *stepFunc) Close()                                    { s.release() }
+
+type stepState struct{ *stepFunc }
+
+func (s stepState) Close() {} // the step is every worker's
+
+func (s stepState) Execute(ctx context.Context, b *Batch, emit func(*Batch) error) error {
+	out, err := s.execute(ctx, b)
+	b.Release()
+	if err != nil {
+		return err
+	}
+	return emit(out)
+}

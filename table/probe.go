@@ -1,0 +1,253 @@
+package table
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// probeStep probes a built right side with left rows.
+type probeStep struct {
+	r                   *runner
+	node                *joinNode
+	right               operator
+	leftKeys, rightKeys *expr.Bound
+	where               *expr.Bound    // over the columns of the node's scope
+	ready               *expr.Prepared // of where
+
+	build *Batch           // the right side
+	keys  []*memory.Column // its keys
+	table kernels.JoinTable
+}
+
+// Prepare does nothing: whether the join is a step is known by prepare.
+func (o *probeStep) Prepare(context.Context) error             { return nil }
+func (o *probeStep) Begin(context.Context) (exec.State, error) { return probeState{o}, nil }
+
+func (o *probeStep) Close() {
+	o.right.close()
+	o.ready.Release()
+	o.build.Release()
+	releaseColumns(o.keys)
+	if o.table != nil {
+		o.table.Release()
+	}
+}
+
+// prepare reads the right side, and builds it unless it says that the join is one of
+// whole columns.
+func (o *probeStep) prepare(ctx context.Context) (way wholeWay, err error) {
+	if err := o.read(ctx); err != nil || o.node.kind == Cross {
+		return wholeNever, err
+	}
+	if way = o.wholeWay(); way == wholeIfRepeated {
+		if err := o.buildTable(ctx); err != nil {
+			return wholeNever, err
+		}
+		u, ok := o.table.(kernels.UniqueTable)
+		if !ok || u.Unique() {
+			return wholeNever, nil
+		}
+		o.table.Release()
+		o.table, way = nil, wholeAlways
+	}
+	if way == wholeNever {
+		err = o.buildTable(ctx)
+	}
+	return way, err
+}
+
+// read puts the right side in one batch, and makes what probing needs beside it.
+func (o *probeStep) read(ctx context.Context) error {
+	batches, err := drain(ctx, o.right)
+	if err != nil {
+		return err
+	}
+	if o.build, err = o.r.concat(ctx, o.node.right.schema(), batches); err != nil || o.node.kind == Cross {
+		return err
+	}
+	if o.keys, err = o.rightKeys.EvalAll(ctx, o.r.backend, o.r.stream, o.build.Len(), o.build.Columns()); err != nil {
+		return err
+	}
+	if o.where != nil {
+		o.ready, err = o.where.Prepare(ctx, o.r.backend, o.r.stream)
+	}
+	return err
+}
+
+func (o *probeStep) buildTable(ctx context.Context) (err error) {
+	o.table, err = o.r.backend.JoinBuild(ctx, o.r.stream, o.keys, kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder})
+	return err
+}
+
+// probeState is a probeStep, which is every worker's.
+type probeState struct{ *probeStep }
+
+func (s probeState) Close() {}
+
+// Execute joins left rows, probeRows at a time, and fewer where memory is short.
+func (s probeState) Execute(ctx context.Context, b *Batch, emit func(*Batch) error) error {
+	defer b.Release()
+	step := int64(probeRows)
+	for at := int64(0); at < b.Len(); {
+		if err := device.Canceled(ctx, s.r.backend.Device.Name(), "join"); err != nil {
+			return err
+		}
+		out, n, err := s.some(ctx, b, at, min(step, b.Len()-at))
+		if errors.Is(err, device.ErrOutOfMemory) && n > 1 {
+			step = n / 2
+			if err := s.r.stream.Wait(ctx); err != nil { // what was launched holds the memory that it uses
+				return wrapError("join", err)
+			}
+			continue
+		}
+		if err != nil {
+			return wrapError("join", err)
+		}
+		at += n
+		if step < probeRows && out.Len() < probePairs/4 {
+			step *= 2
+		}
+		if err := emit(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// some joins n left rows from a row on.
+func (s probeState) some(ctx context.Context, b *Batch, at, n int64) (*Batch, int64, error) {
+	slice, err := b.Slice(at, n)
+	if err != nil {
+		return nil, n, err
+	}
+	defer slice.Release()
+	out, err := s.probe(ctx, slice, nil)
+	return out, n, err
+}
+
+// probe matches some left rows, and marks the right rows that have a match in seen, if
+// that is not nil.
+func (o *probeStep) probe(ctx context.Context, b *Batch, seen memory.Bitmap) (*Batch, error) {
+	keys, err := o.leftKeys.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
+	if err != nil {
+		return nil, err
+	}
+	kind := o.node.kind.kernel()
+	switch {
+	case o.where != nil: // which rows have a match is known after it
+		kind = kernels.InnerJoin
+	case o.node.kind == Right: // right rows without a match come at the end, once
+		kind = kernels.InnerJoin
+	case o.node.kind == Full:
+		kind = kernels.LeftJoin
+	}
+	options := kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder}
+	if b.Len() > 1 {
+		options.MaxPairs = probePairs
+	}
+	pairs, err := o.table.Probe(ctx, o.r.stream, keys, kind, options)
+	releaseColumns(keys)
+	if err != nil {
+		return nil, err
+	}
+	defer pairs.Release()
+	if o.where != nil {
+		kept, err := o.matched(ctx, b, pairs)
+		if err != nil {
+			return nil, err
+		}
+		defer kept.Release()
+		return o.gather(ctx, b, kept)
+	}
+	if seen != nil {
+		right, err := o.r.backend.OnHost(ctx, o.r.stream, pairs.Right)
+		if err != nil {
+			return nil, err
+		}
+		mark(seen, right)
+		right.Release()
+	}
+	return o.gather(ctx, b, pairs)
+}
+
+// gather is the result's columns for pairs of a left batch and the build side.
+func (o *probeStep) gather(ctx context.Context, b *Batch, p *kernels.Pairs) (*Batch, error) {
+	var columns []*memory.Column
+	same := identity(p.Left, b.Len())
+	for _, out := range o.node.outputs {
+		var c *memory.Column
+		var err error
+		switch {
+		case out.left == "":
+			c, err = o.r.backend.Take(ctx, o.r.stream, o.build.ColumnNamed(out.right), p.Right, kernels.TakeOptions{Trusted: true})
+		case out.right != "":
+			c, err = o.sharedKey(ctx, b, p, out)
+		case same:
+			c = b.ColumnNamed(out.left).Retain()
+		default:
+			c, err = o.r.backend.Take(ctx, o.r.stream, b.ColumnNamed(out.left), p.Left, kernels.TakeOptions{Trusted: true})
+		}
+		if err != nil {
+			releaseColumns(columns)
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return NewBatch(o.node.out, p.Left.Len(), columns)
+}
+
+// identity reports whether rows are 0, 1, 2, … up to n: the rows as they stand.
+func identity(rows *memory.Column, n int64) bool {
+	if rows.Len() != n || rows.MayHaveNulls() || !rows.Place().HostAccessible() {
+		return false
+	}
+	if rows.Type().ID() == arrow.UINT64 {
+		return counts(memory.Values[uint64](rows))
+	}
+	return counts(memory.Values[uint32](rows))
+}
+
+func counts[T uint32 | uint64](values []T) bool {
+	for i, v := range values {
+		if v != T(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// sharedKey is a key of both sides that has one name: in matched rows it is the
+// same on both, elsewhere it is that of the side that has a row.
+func (o *probeStep) sharedKey(ctx context.Context, b *Batch, p *kernels.Pairs, out joinOutput) (*memory.Column, error) {
+	left, err := o.castLeft(ctx, b, out)
+	if err != nil {
+		return nil, err
+	}
+	l, err := o.r.backend.Take(ctx, o.r.stream, left, p.Left, kernels.TakeOptions{Trusted: true})
+	left.Release()
+	if err != nil || !p.Left.MayHaveNulls() {
+		return l, err
+	}
+	defer l.Release()
+	r, err := o.r.backend.Take(ctx, o.r.stream, o.keys[out.key], p.Right, kernels.TakeOptions{Trusted: true})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Release()
+	return o.r.backend.FillNull(ctx, o.r.stream, l, r)
+}
+
+func (o *probeStep) castLeft(ctx context.Context, b *Batch, out joinOutput) (*memory.Column, error) {
+	c, t := b.ColumnNamed(out.left), o.node.keyTypes[out.key]
+	if arrow.TypeEqual(c.Type(), t) {
+		return c.Retain(), nil
+	}
+	return o.r.backend.Cast(ctx, o.r.stream, c, t, kernels.CastOptions{})
+}
