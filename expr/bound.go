@@ -72,6 +72,9 @@ func (b *Bound) Type() arrow.DataType { return b.TypeOf(0) }
 // TypeOf is the type of result i.
 func (b *Bound) TypeOf(i int) arrow.DataType { return b.nodes[b.roots[i]].typ }
 
+// Same reports whether results i and j are one: of expressions that compute the same.
+func (b *Bound) Same(i, j int) bool { return b.roots[i] == b.roots[j] }
+
 // Schema is what the expression was bound to.
 func (b *Bound) Schema() *arrow.Schema { return b.schema }
 

@@ -69,8 +69,14 @@ func (c *compactor) finish(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
+// any reports whether something was added.
+func (c *compactor) any() bool { return len(c.held) > 0 }
+
 // release gives back what is held.
 func (c *compactor) release() {
+	if c == nil {
+		return
+	}
 	for _, b := range c.held {
 		b.Release()
 	}

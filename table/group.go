@@ -120,11 +120,11 @@ func (n *groupNode) compile(r *runner) (operator, error) {
 	if o.bound, err = expr.BindAll(n.in.schema(), exprs...); err != nil {
 		return nil, err
 	}
-	o.plan()
-	if o.in, err = n.in.compile(r); err != nil {
+	if err = o.plan(); err != nil {
 		return nil, err
 	}
-	return o, nil
+	o.in, err = r.pipe(n.in, o.step())
+	return o, err
 }
 
 // steps are the expressions whose values the aggregation reads: none for

@@ -10,14 +10,18 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// pieceRows is how many rows are put together before they are aggregated:
-// small batches would each have most of the groups again.
-const pieceRows = 1 << 20
+// pieceRows is how many rows are put together before they are aggregated, where their
+// morsels were not: small batches would each have most of the groups again. Where a
+// sample shows many groups, manyPieces of them are, before what they shrink to is tried.
+const (
+	pieceRows  = 1 << 20
+	manyPieces = 8
+)
 
-// groupOp aggregates. Rows that fit one piece are aggregated as they stand. Of
-// more, each piece is aggregated by itself as it comes, and what comes of these
-// partial aggregates is merged; where an aggregate cannot be made of parts, the
-// columns that are needed are put together first.
+// groupOp aggregates. The last step of the pipeline below it computes keys and values,
+// and aggregates each morsel of few groups by itself. What comes of these partial
+// aggregates is merged. Morsels of many groups come as they are: they are put together
+// and aggregated at once, or piece by piece where that leaves fewer than half of the rows.
 type groupOp struct {
 	r     *runner
 	in    operator
@@ -25,17 +29,27 @@ type groupOp struct {
 	bound *expr.Bound // keys, then the values of each aggregation
 	done  bool
 
-	values []int // of each aggregation: its result of bound, or -1
-	parts  []part
-	ended  bool   // the input gave its last batch
-	ahead  *Batch // read and not yet used
-	split  bool   // every aggregate can be made of parts
+	values  []int // of each aggregation: its result of bound, or -1
+	parts   []part
+	places  [][2]int      // of each aggregation: its parts; the second of a mean is its count
+	split   bool          // every aggregate can be made of parts
+	rows    *arrow.Schema // keys and values
+	partial *arrow.Schema // keys and parts
+
+	raw     []*Batch // keys and values that were not yet aggregated
+	rawRows int64
+	most    int64      // rows of raw, from which on they are aggregated
+	merged  *compactor // partial aggregates
+	whole   bool       // pieces do not shrink
 }
 
 func (o *groupOp) close() {
-	o.ahead.Release()
-	o.ahead = nil
 	o.in.close()
+	for _, b := range o.raw {
+		b.Release()
+	}
+	o.raw = nil
+	o.merged.release()
 }
 
 func (o *groupOp) next(ctx context.Context) (*Batch, error) {
@@ -43,28 +57,19 @@ func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 		return nil, io.EOF
 	}
 	o.done = true
-	first, more, err := o.piece(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if first == nil {
-		if len(o.node.keys) > 0 {
-			return nil, io.EOF
+	for {
+		b, err := o.in.next(ctx)
+		if err == io.EOF {
+			break
 		}
-		if first, err = o.r.empty(ctx, o.node.in.schema()); err != nil {
+		if err == nil {
+			err = wrapError("group by", o.add(ctx, b))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	var out *Batch
-	switch {
-	case !more:
-		out, err = o.whole(ctx, first)
-		first.Release()
-	case o.split:
-		out, err = o.partwise(ctx, first)
-	default:
-		out, err = o.together(ctx, first)
-	}
+	out, err := o.finish(ctx)
 	if err != nil {
 		return nil, wrapError("group by", err)
 	}
@@ -75,93 +80,110 @@ func (o *groupOp) next(ctx context.Context) (*Batch, error) {
 	return out, nil
 }
 
-// piece puts batches together until they have pieceRows, or there are no more:
-// nil if there were none. more says whether there are any after it, for which
-// it reads one batch ahead: a piece that is all there is needs no merging. A
-// batch that is large enough by itself is not copied.
-func (o *groupOp) piece(ctx context.Context) (b *Batch, more bool, err error) {
-	var batches []*Batch
-	for rows := int64(0); rows < pieceRows; {
-		next, err := o.read(ctx)
-		if err != nil {
-			for _, b := range batches {
-				b.Release()
-			}
-			return nil, false, err
-		}
-		if next == nil {
-			break
-		}
-		batches, rows = append(batches, next), rows+next.Len()
-	}
-	if len(batches) == 0 {
-		return nil, false, nil
-	}
-	if b, err = o.r.concat(ctx, o.node.in.schema(), batches); err != nil {
-		return nil, false, err
-	}
-	if o.ahead, err = o.read(ctx); err != nil {
-		b.Release()
-		return nil, false, err
-	}
-	return b, o.ahead != nil, nil
-}
-
-// read is the next batch, nil after the last.
-func (o *groupOp) read(ctx context.Context) (*Batch, error) {
-	if b := o.ahead; b != nil {
-		o.ahead = nil
-		return b, nil
-	}
-	if o.ended {
-		return nil, nil
-	}
-	b, err := o.in.next(ctx)
-	if err == io.EOF {
-		o.ended = true
-		return nil, nil
-	}
-	return b, err
-}
-
-// whole aggregates one batch.
-func (o *groupOp) whole(ctx context.Context, b *Batch) (*Batch, error) {
-	columns, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
-	if err != nil {
-		return nil, err
-	}
-	defer releaseColumns(columns)
-	keys := columns[:len(o.node.keys)]
-	aggs := make([]kernels.Aggregate, len(o.node.aggs))
-	for i, a := range o.node.aggs {
-		aggs[i] = kernels.Aggregate{Op: a.op, Options: a.options}
-		if v := o.values[i]; v >= 0 {
-			aggs[i].Values = columns[v]
-		}
-	}
-	out, err := o.r.groupBy(ctx, o.node.out, b.Len(), keys, aggs, o.node.options)
-	return out, o.named(err, func(at int) Aggregate { return o.node.aggs[at] })
-}
-
-// together aggregates all batches after putting the columns in one.
-func (o *groupOp) together(ctx context.Context, batches ...*Batch) (*Batch, error) {
-	if o.ahead != nil {
-		batches = append(batches, o.ahead)
-		o.ahead = nil
-	}
-	rest, err := drain(ctx, o.in)
-	if err != nil {
-		for _, b := range batches {
+// add takes over what the step below made of a batch.
+func (o *groupOp) add(ctx context.Context, b *Batch) error {
+	if b.Schema() == o.partial {
+		if err := o.shrink(ctx, true); err != nil {
 			b.Release()
+			return err
 		}
-		return nil, err
+		return o.merged.add(ctx, b)
 	}
-	all, err := o.r.concat(ctx, o.node.in.schema(), append(batches, rest...))
+	if o.split && !o.whole && o.rawRows >= max(o.most, pieceRows) {
+		if err := o.piece(ctx); err != nil {
+			b.Release()
+			return err
+		}
+	}
+	o.raw, o.rawRows = append(o.raw, b), o.rawRows+b.Len()
+	return nil
+}
+
+// piece aggregates the rows that were put together, unless a batch of them shows that
+// there are many groups and that they are not many rows yet.
+func (o *groupOp) piece(ctx context.Context) error {
+	last := o.raw[len(o.raw)-1]
+	if o.rawRows < manyPieces*pieceRows && last.Len() >= partialSample {
+		few, err := o.sampleFew(ctx, last.Len(), last.Columns())
+		if err != nil {
+			return err
+		}
+		if !few {
+			o.most = o.rawRows + pieceRows
+			return nil
+		}
+	}
+	o.most = 0
+	return o.shrink(ctx, o.merged.any())
+}
+
+// shrink makes partial aggregates of the rows that were put together. Where there would
+// be more than half as many, which be grouped again for nothing, they stay as they
+// are, and so do all rows after them, unless it must.
+func (o *groupOp) shrink(ctx context.Context, must bool) error {
+	if len(o.raw) == 0 {
+		return nil
+	}
+	raw := o.raw
+	o.raw = nil
+	all, err := o.r.concat(ctx, o.rows, raw)
+	if err != nil {
+		return err
+	}
+	p, err := o.aggregate(ctx, all.Len(), all.Columns())
+	if overflowOf(err) != nil {
+		p, err = o.rowwise(ctx, all)
+	}
+	if err == nil && !must && 2*p.Len() > all.Len() {
+		p.Release()
+		o.raw, o.whole = []*Batch{all}, true
+		return nil
+	}
+	all.Release()
+	if err != nil {
+		return err
+	}
+	o.rawRows = 0
+	return o.merged.add(ctx, p)
+}
+
+// finish is the result.
+func (o *groupOp) finish(ctx context.Context) (*Batch, error) {
+	if o.merged.any() {
+		if err := o.shrink(ctx, true); err != nil {
+			return nil, err
+		}
+		all, err := o.merged.finish(ctx)
+		if err != nil {
+			return nil, o.named(err, o.aggregateOf)
+		}
+		defer all.Release()
+		return o.final(ctx, all)
+	}
+	raw := o.raw
+	o.raw = nil
+	if len(raw) == 0 && len(o.node.keys) > 0 {
+		return o.r.empty(ctx, o.node.out)
+	}
+	all, err := o.r.concat(ctx, o.rows, raw)
 	if err != nil {
 		return nil, err
 	}
 	defer all.Release()
-	return o.whole(ctx, all)
+	return o.atOnce(ctx, all)
+}
+
+// atOnce aggregates all rows.
+func (o *groupOp) atOnce(ctx context.Context, b *Batch) (*Batch, error) {
+	aggs := make([]kernels.Aggregate, len(o.node.aggs))
+	for i, a := range o.node.aggs {
+		aggs[i] = kernels.Aggregate{Op: a.op, Options: a.options}
+		if v := o.values[i]; v >= 0 {
+			aggs[i].Values = b.Columns()[v]
+		}
+	}
+	out, err := o.r.groupBy(ctx, o.node.out, b.Len(), b.Columns()[:len(o.node.keys)], aggs, o.node.options)
+	return out, o.named(err, func(at int) Aggregate { return o.node.aggs[at] })
 }
 
 // groupBy is one row for each group of keys, or one in all without keys: the

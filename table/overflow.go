@@ -30,9 +30,15 @@ func (o *groupOp) named(err error, of func(at int) Aggregate) error {
 // aggregateOf is the aggregation that a part belongs to.
 func (o *groupOp) aggregateOf(part int) Aggregate { return o.node.aggs[o.parts[part].agg] }
 
-// rowwise is partial for rows of which a sum does not fit, though with those of
+// rowwise is aggregate for rows of which a sum does not fit, though with those of
 // other batches it may: every row is a part by itself.
-func (o *groupOp) rowwise(ctx context.Context, b *Batch, schema *arrow.Schema, columns []*memory.Column, aggs []kernels.Aggregate) (*Batch, error) {
+func (o *groupOp) rowwise(ctx context.Context, b *Batch) (*Batch, error) {
+	aggs, made, err := o.partialAggs(ctx, b.Columns())
+	defer releaseColumns(made)
+	if err != nil {
+		return nil, err
+	}
+	schema, columns := o.partial, b.Columns()
 	keys := len(o.node.keys)
 	numbers := make([]kernels.Scalar, b.Len())
 	for i := range numbers {

@@ -5,8 +5,25 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
+)
+
+const (
+	// partialLeast and partialMost are how many rows a morsel has that is aggregated by
+	// itself. Kernels go over more on all processors, in larger pieces.
+	partialLeast = 1 << 13
+	partialMost  = 4 * exec.MorselRows
+	// partialSample is how many rows of a morsel tell whether its groups are few, which
+	// they are where the rows have at most 7/8 as many.
+	partialSample = 1 << 11
+	// partialShare is how many times a morsel's groups its rows must be at least.
+	partialShare = 4
+	// sumDigits is the most digits of decimals whose exact sum stands for their mean: so
+	// many fewer than 38 that no table has rows enough to exceed it.
+	sumDigits = 24
 )
 
 // part is one column of partial aggregates: how it is made of values, and how
@@ -15,15 +32,15 @@ type part struct {
 	make, merge kernels.Aggregation
 	value       int // result of the batch's expressions, or -1
 	typ         arrow.DataType
-	agg         int // the aggregation that it is of
+	agg         int // the first aggregation that it is of
 }
 
-// plan finds what each aggregation reads, and whether all can be made of parts.
+// plan finds what each aggregation reads, and how all are made of parts if they can be.
 //
-// Mean is the sum as float64 over the count. Sums of floats are then those of
-// the batches added in order: the order of rows, not the batches' sizes, is what
-// a result depends on beyond the last digits.
-func (o *groupOp) plan() {
+// Mean is the sum over the count: the exact sum of decimals, that of others as float64.
+// Sums of floats are those of morsels, or pieces, added in order: they do not depend
+// on the number of workers.
+func (o *groupOp) plan() error {
 	at := len(o.node.keys)
 	o.split = true
 	for _, a := range o.node.aggs {
@@ -35,6 +52,29 @@ func (o *groupOp) plan() {
 		}
 		o.split = o.split && splits[a.op] && a.options == (kernels.AggregateOptions{})
 	}
+	o.rows = o.schemaOf(at, nil)
+	if o.split {
+		for i, a := range o.node.aggs {
+			if err := o.partsOf(i, a); err != nil {
+				return err
+			}
+		}
+		o.partial = o.schemaOf(len(o.node.keys), o.parts)
+	}
+	o.merged = &compactor{r: o.r, schema: o.partial, shrink: o.merge}
+	return nil
+}
+
+// schemaOf names the first results of bound, and parts.
+func (o *groupOp) schemaOf(results int, parts []part) *arrow.Schema {
+	var fields []arrow.Field
+	for i := range results {
+		fields = append(fields, arrow.Field{Name: fmt.Sprintf("value %d", i), Type: o.bound.TypeOf(i), Nullable: true})
+	}
+	for i, p := range parts {
+		fields = append(fields, arrow.Field{Name: fmt.Sprintf("part %d", i), Type: p.typ, Nullable: true})
+	}
+	return arrow.NewSchema(fields, nil)
 }
 
 // splits are the aggregations that can be made of those of parts.
@@ -43,105 +83,166 @@ var splits = map[kernels.Aggregation]bool{
 	kernels.CountAll: true, kernels.Mean: true, kernels.Any: true, kernels.All: true, kernels.First: true, kernels.Last: true,
 }
 
-// partials lists the columns of partial aggregates; those of Mean are two.
-func (o *groupOp) partials() error {
-	for i, a := range o.node.aggs {
-		v := o.values[i]
-		switch a.op {
-		case kernels.Mean:
-			o.parts = append(o.parts,
-				part{make: kernels.Sum, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Float64, agg: i},
-				part{make: kernels.Count, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i})
-		case kernels.Count, kernels.CountAll:
-			o.parts = append(o.parts, part{make: a.op, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i})
-		default:
-			t, err := kernels.AggregateType(a.op, o.bound.TypeOf(v))
+// partsOf finds the parts of an aggregation; those of a mean are two.
+func (o *groupOp) partsOf(i int, a Aggregate) error {
+	v := o.values[i]
+	switch a.op {
+	case kernels.Mean:
+		sum := part{make: kernels.Sum, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Float64, agg: i}
+		if d, ok := o.bound.TypeOf(v).(*arrow.Decimal128Type); ok && d.Precision <= sumDigits {
+			t, err := kernels.AggregateType(kernels.Sum, d)
 			if err != nil {
 				return err
 			}
-			o.parts = append(o.parts, part{make: a.op, merge: a.op, value: v, typ: t, agg: i})
+			sum.typ = t
 		}
+		o.places = append(o.places, [2]int{
+			o.partOf(sum),
+			o.partOf(part{make: kernels.Count, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i}),
+		})
+		return nil
+	case kernels.Count, kernels.CountAll:
+		o.places = append(o.places, [2]int{o.partOf(part{make: a.op, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i})})
+		return nil
 	}
+	var arg arrow.DataType
+	if v >= 0 {
+		arg = o.bound.TypeOf(v)
+	}
+	t, err := kernels.AggregateType(a.op, arg)
+	if err != nil {
+		return err
+	}
+	o.places = append(o.places, [2]int{o.partOf(part{make: a.op, merge: a.op, value: v, typ: t, agg: i})})
 	return nil
 }
 
-// partwise aggregates piece by piece and merges. Where the first piece has more
-// than half as many groups as rows, parts would be no smaller than the rows and
-// be grouped again for nothing: the rows are put together then.
-func (o *groupOp) partwise(ctx context.Context, b *Batch) (*Batch, error) {
-	defer func() { b.Release() }()
-	if err := o.partials(); err != nil {
-		return nil, err
-	}
-	c := &compactor{r: o.r, schema: o.partSchema(), shrink: o.merge}
-	defer c.release()
-	for b != nil {
-		p, err := o.partial(ctx, b, c.schema)
-		if err != nil {
-			return nil, err
-		}
-		if c.rows == 0 && 2*p.Len() > b.Len() {
-			p.Release()
-			first := b
-			b = nil // it is not held beside the columns that it becomes part of
-			return o.together(ctx, first)
-		}
-		b.Release()
-		b = nil
-		if err := c.add(ctx, p); err != nil {
-			return nil, err
-		}
-		if b, _, err = o.piece(ctx); err != nil {
-			return nil, err
+// partOf is the place of a part, which several aggregations may share: sum(x) and mean(x)
+// are both made of the sum.
+func (o *groupOp) partOf(p part) int {
+	for i, q := range o.parts {
+		if q.make == p.make && o.same(q.value, p.value) && arrow.TypeEqual(q.typ, p.typ) {
+			return i
 		}
 	}
-	all, err := c.finish(ctx)
-	if err != nil {
-		return nil, o.named(err, o.aggregateOf)
-	}
-	defer all.Release()
-	return o.final(ctx, all)
+	o.parts = append(o.parts, p)
+	return len(o.parts) - 1
 }
 
-func (o *groupOp) partSchema() *arrow.Schema {
-	var fields []arrow.Field
-	for i := range o.node.keys {
-		fields = append(fields, arrow.Field{Name: fmt.Sprintf("key %d", i), Type: o.bound.TypeOf(i), Nullable: true})
-	}
-	for i, p := range o.parts {
-		fields = append(fields, arrow.Field{Name: fmt.Sprintf("part %d", i), Type: p.typ, Nullable: true})
-	}
-	return arrow.NewSchema(fields, nil)
+// same reports whether two values are one.
+func (o *groupOp) same(v, w int) bool {
+	return v == w || v >= 0 && w >= 0 && o.bound.Same(v, w)
 }
 
-// partial aggregates one batch.
-func (o *groupOp) partial(ctx context.Context, b *Batch, schema *arrow.Schema) (*Batch, error) {
-	columns, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { releaseColumns(columns) }()
-	aggs := make([]kernels.Aggregate, len(o.parts))
-	for i, p := range o.parts {
-		aggs[i] = kernels.Aggregate{Op: p.make}
-		if p.value < 0 {
-			continue
-		}
-		aggs[i].Values = columns[p.value]
-		if p.make == kernels.Sum && p.typ.ID() == arrow.FLOAT64 {
-			f, err := o.asFloat(ctx, columns[p.value])
+// step is the last step of the pipeline below: keys and values of a morsel, or its
+// partial aggregates.
+func (o *groupOp) step() exec.Operator {
+	var ready *expr.Prepared
+	return &stepFunc{
+		prepare: func(ctx context.Context) (err error) {
+			ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream)
+			return wrapError("group by", err)
+		},
+		execute: func(ctx context.Context, b *Batch) (*Batch, error) {
+			columns, err := ready.EvalAll(ctx, b.Len(), b.Columns())
 			if err != nil {
-				return nil, err
+				return nil, wrapError("group by", err)
 			}
-			columns = append(columns, f)
-			aggs[i].Values = f
-		}
+			p, err := o.early(ctx, b.Len(), columns)
+			if p != nil || err != nil {
+				releaseColumns(columns)
+				return p, wrapError("group by", err)
+			}
+			return NewBatch(o.rows, b.Len(), columns)
+		},
+		release: func() { ready.Release() },
 	}
-	out, err := o.r.groupBy(ctx, schema, b.Len(), columns[:len(o.node.keys)], aggs, o.node.options)
+}
+
+// early makes partial aggregates of a morsel, nil where it has not few groups, or a sum
+// does not fit.
+func (o *groupOp) early(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
+	if few, err := o.fewGroups(ctx, rows, columns); err != nil || !few {
+		return nil, err
+	}
+	p, err := o.aggregate(ctx, rows, columns)
 	if overflowOf(err) != nil {
-		return o.rowwise(ctx, b, schema, columns, aggs)
+		return nil, nil
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	if p.Len()*partialShare > rows {
+		p.Release()
+		return nil, nil
+	}
+	return p, nil
+}
+
+// fewGroups guesses whether a morsel has far fewer groups than rows. On a device, small
+// pieces are put together first.
+func (o *groupOp) fewGroups(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
+	if !o.split || rows < partialLeast || rows > partialMost || !o.r.onHost() {
+		return false, nil
+	}
+	return o.sampleFew(ctx, rows, columns)
+}
+
+// sampleFew guesses whether rows have few groups, by some spread over them: equal keys
+// may lie side by side.
+func (o *groupOp) sampleFew(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
+	if len(o.node.keys) == 0 {
+		return true, nil
+	}
+	at := make([]int64, partialSample)
+	for i := range at {
+		at[i] = int64(i) * rows / partialSample
+	}
+	numbers, err := o.r.rowNumbers(ctx, at, rows)
+	if err != nil {
+		return false, err
+	}
+	defer numbers.Release()
+	sample, err := o.r.take(ctx, columns[:len(o.node.keys)], numbers)
+	if err != nil {
+		return false, err
+	}
+	defer releaseColumns(sample)
+	first, err := o.r.backend.Unique(ctx, o.r.stream, sample, kernels.GroupOptions{AnyOrder: true})
+	if err != nil {
+		return false, err
+	}
+	defer first.Release()
+	return 8*first.Len() <= 7*partialSample, nil
+}
+
+// aggregate makes partial aggregates of keys and values.
+func (o *groupOp) aggregate(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
+	aggs, made, err := o.partialAggs(ctx, columns)
+	defer releaseColumns(made)
+	if err != nil {
+		return nil, err
+	}
+	return o.r.groupBy(ctx, o.partial, rows, columns[:len(o.node.keys)], aggs, o.node.options)
+}
+
+// partialAggs are the kernel's aggregates of parts, and the columns that were made for
+// them.
+func (o *groupOp) partialAggs(ctx context.Context, columns []*memory.Column) (aggs []kernels.Aggregate, made []*memory.Column, err error) {
+	for _, p := range o.parts {
+		a := kernels.Aggregate{Op: p.make}
+		if p.value >= 0 {
+			a.Values = columns[p.value]
+		}
+		if p.make == kernels.Sum && p.typ.ID() == arrow.FLOAT64 {
+			if a.Values, err = o.asFloat(ctx, columns[p.value]); err != nil {
+				return nil, made, err
+			}
+			made = append(made, a.Values)
+		}
+		aggs = append(aggs, a)
+	}
+	return aggs, made, nil
 }
 
 // asFloat is a column as float64; a bool is 0 or 1.
@@ -168,33 +269,37 @@ func (o *groupOp) merge(ctx context.Context, b *Batch) (*Batch, error) {
 // final makes the aggregates of the merged parts.
 func (o *groupOp) final(ctx context.Context, b *Batch) (*Batch, error) {
 	var columns []*memory.Column
-	for _, c := range b.Columns()[:len(o.node.keys)] {
+	keys := len(o.node.keys)
+	for _, c := range b.Columns()[:keys] {
 		columns = append(columns, c.Retain())
 	}
-	at := len(o.node.keys)
-	for _, a := range o.node.aggs {
+	for i, a := range o.node.aggs {
+		c := b.Columns()[keys+o.places[i][0]]
 		if a.op != kernels.Mean {
-			columns = append(columns, b.Columns()[at].Retain())
-			at++
+			columns = append(columns, c.Retain())
 			continue
 		}
-		mean, err := o.mean(ctx, b.Columns()[at], b.Columns()[at+1])
+		mean, err := o.mean(ctx, c, b.Columns()[keys+o.places[i][1]])
 		if err != nil {
 			releaseColumns(columns)
 			return nil, err
 		}
 		columns = append(columns, mean)
-		at += 2
 	}
 	return NewBatch(o.node.out, b.Len(), columns)
 }
 
 // mean is sum over count; the sum of no value is null.
 func (o *groupOp) mean(ctx context.Context, sum, count *memory.Column) (*memory.Column, error) {
-	n, err := o.r.backend.Cast(ctx, o.r.stream, count, arrow.PrimitiveTypes.Float64, kernels.CastOptions{Wrap: true})
+	s, err := o.asFloat(ctx, sum)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Release()
+	n, err := o.asFloat(ctx, count)
 	if err != nil {
 		return nil, err
 	}
 	defer n.Release()
-	return o.r.backend.Arithmetic(ctx, o.r.stream, kernels.Divide, sum, n, kernels.ArithmeticOptions{})
+	return o.r.backend.Arithmetic(ctx, o.r.stream, kernels.Divide, s, n, kernels.ArithmeticOptions{})
 }

@@ -30,10 +30,10 @@ type pipeOp struct {
 }
 
 // pipe compiles a node and the steps below it, and puts the steps last on top.
-// Batches are cut to morsels where there are several steps, or some of last: one alone
-// has a kernel that goes over a whole batch on all processors.
+// Batches are cut to morsels where there are several steps: one alone has kernels
+// that go over a whole batch on all processors, and copies nothing.
 func (r *runner) pipe(n node, last ...exec.Operator) (_ operator, err error) {
-	o := &pipeOp{r: r, cut: len(last) > 0}
+	o := &pipeOp{r: r}
 	defer func() {
 		if err != nil {
 			o.close()
@@ -58,7 +58,7 @@ func (r *runner) pipe(n node, last ...exec.Operator) (_ operator, err error) {
 		o.steps = append(o.steps, s)
 	}
 	o.steps = append(o.steps, last...)
-	o.cut = o.cut || len(o.steps) > 1
+	o.cut = len(o.steps) > 1
 	if len(o.steps) == 0 {
 		return o.in, nil
 	}
