@@ -116,14 +116,28 @@ func (n *groupNode) compile(r *runner) (operator, error) {
 	for _, a := range n.aggs {
 		exprs = append(exprs, a.steps()...)
 	}
+	in := n.in
+	for {
+		p, ok := in.(*projectNode)
+		if !ok {
+			break
+		}
+		bound, below, ok := p.merged(exprs)
+		if !ok {
+			break
+		}
+		in, exprs, o.bound = p.in, below, bound
+	}
 	var err error
-	if o.bound, err = expr.BindAll(n.in.schema(), exprs...); err != nil {
-		return nil, err
+	if o.bound == nil {
+		if o.bound, err = expr.BindAll(in.schema(), exprs...); err != nil {
+			return nil, err
+		}
 	}
 	if err = o.plan(); err != nil {
 		return nil, err
 	}
-	o.in, err = r.pipe(n.in, o.step())
+	o.in, err = r.pipe(in, o.step())
 	return o, err
 }
 

@@ -45,6 +45,12 @@ func (r *runner) pipe(n node, last ...exec.Operator) (_ operator, err error) {
 		if !ok || s.input() == nil {
 			break
 		}
+		if p, ok := n.(*projectNode); ok {
+			if one := p.onto(p.in); one != nil {
+				n = one
+				continue
+			}
+		}
 		nodes, n = append(nodes, s), s.input()
 	}
 	if o.in, err = n.compile(r); err != nil {
