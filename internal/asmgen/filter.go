@@ -9,7 +9,7 @@ import (
 
 // filter makes the loops that keep the values that a bitmap has a bit for.
 func filter(g *gen) {
-	for _, size := range []int{1, 2, 4, 8} {
+	for _, size := range []int{1, 2, 4, 8, 16} {
 		filterLoop(g, size, filterAhead)
 	}
 	compressLoop(g)
@@ -34,6 +34,9 @@ func pickLoop(g *gen) { filterLoop(g, 4, pickAhead) }
 // compressed in place: the form of VPCOMPRESS that stores is microcode on Zen 4.
 func filterLoop(g *gen, size, ahead int) {
 	name := "uint" + strconv.Itoa(8*size)
+	if size == 16 {
+		name = "[2]uint64"
+	}
 	g.function("filter"+strconv.Itoa(8*size), "(dst, src []"+name+", mask []byte) (rows, kept int)", `is
 	for rows = 0; rows < len(src) && len(dst) - kept >= 64; rows += 64 {
 		for i := rows; i < rows+64; i++ {
@@ -51,10 +54,16 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	g.MOVQ(src, from)
 	g.MOVQ(dst, begin)
 	g.SHRQ(operand.U8(6), n)
-	g.LEAQ(operand.Mem{Base: dst, Index: room, Scale: uint8(size), Disp: -filterStep * size}, last) // the last place to begin at
+	if size == 16 {
+		g.ADDQ(room, room)
+	}
+	g.LEAQ(operand.Mem{Base: dst, Index: room, Scale: filterScale(size), Disp: -filterStep * size}, last) // the last place to begin at
 	top, none, end := g.label("top"), g.label("none"), g.label("end")
 	pairs := g.GP64() // of AVX2: what spreads bits, or where places are
-	if !g.wide() {
+	switch {
+	case g.wide() && size == 16:
+		filterMasks(g, pairs)
+	case !g.wide():
 		filterPlaces(g, size, pairs)
 	}
 	g.Label(top)
@@ -69,9 +78,12 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	for line := 0; line < filterStep*size; line += 64 {
 		g.aheadBy(ahead, src, line)
 	}
-	if g.wide() {
+	switch {
+	case g.wide() && size == 16:
+		filterWidePairs(g, dst, src, word, pairs)
+	case g.wide():
 		filterWide(g, size, dst, src, mask)
-	} else {
+	default:
 		filterPairs(g, size, dst, src, word, pairs)
 	}
 	g.Label(none)
@@ -80,7 +92,7 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	g.DECQ(n)
 	g.JMP(operand.LabelRef(top))
 	g.Label(end)
-	shift := operand.U8(map[int]uint8{1: 0, 2: 1, 4: 2, 8: 3}[size])
+	shift := operand.U8(map[int]uint8{1: 0, 2: 1, 4: 2, 8: 3, 16: 4}[size])
 	g.SUBQ(from, src)
 	g.SHRQ(shift, src)
 	g.Store(src, g.Return("rows"))
@@ -88,6 +100,45 @@ and may write anything to dst[kept:]. len(src) is a multiple of 64.`)
 	g.SHRQ(shift, dst)
 	g.Store(dst, g.Return("kept"))
 	g.leave()
+}
+
+// filterScale is the scale of an index that counts values, or pairs of words of 16
+// bytes' twice.
+func filterScale(size int) uint8 { return uint8(min(size, 8)) }
+
+// filterMasks loads where the masks of filterWidePairs lie: two bits for each one of
+// four.
+func filterMasks(g *gen, to reg.Register) {
+	m := g.StaticGlobal(g.label("masks"))
+	g.DataAttributes(readOnly)
+	for kept := range 16 {
+		mask := uint8(0)
+		for lane := range 4 {
+			mask |= uint8(kept>>lane&1*3) << (2 * lane)
+		}
+		g.AddDatum(kept, operand.U8(mask))
+	}
+	g.LEAQ(m, to)
+}
+
+// filterWidePairs compresses registers of four values of two words.
+func filterWidePairs(g *gen, dst, src, word, masks reg.Register) {
+	const lanes = 4
+	for row := 0; row < filterStep; row += lanes {
+		v, k, bits, count := g.ZMM(), g.K(), g.GP64(), g.GP64()
+		g.MOVL(word.(reg.GPVirtual).As32(), bits.As32())
+		g.ANDL(operand.U32(1<<lanes-1), bits.As32())
+		g.MOVBLZX(operand.Mem{Base: masks, Index: bits, Scale: 1}, bits.As32())
+		g.KMOVW(bits.As32(), k)
+		g.POPCNTL(bits.As32(), count.As32())
+		g.VMOVDQU64(at(src, row*16), v)
+		g.VPCOMPRESSQ_Z(v, k, v)
+		g.VMOVDQU64(v, at(dst, 0))
+		g.LEAQ(operand.Mem{Base: dst, Index: count, Scale: 8}, dst)
+		if row+lanes < filterStep {
+			g.SHRQ(operand.U8(lanes), word)
+		}
+	}
 }
 
 // filterWide compresses registers of eight 64-bit or sixteen 32-bit lanes;
@@ -151,6 +202,10 @@ func filterPlaces(g *gen, size int, to reg.Register) {
 		for lane := range lanes {
 			switch {
 			case kept>>lane&1 == 0:
+			case size == 16:
+				g.AddDatum(32*kept+16*next, operand.U64(uint64(4*lane)|uint64(4*lane+1)<<32))
+				g.AddDatum(32*kept+16*next+8, operand.U64(uint64(4*lane+2)|uint64(4*lane+3)<<32))
+				next++
 			case size == 8:
 				g.AddDatum(32*kept+8*next, operand.U64(uint64(2*lane)|uint64(2*lane+1)<<32))
 				next++
@@ -160,7 +215,10 @@ func filterPlaces(g *gen, size int, to reg.Register) {
 			}
 		}
 		for ; next < lanes; next++ {
-			if size == 8 {
+			if size == 16 {
+				g.AddDatum(32*kept+16*next, operand.U64(0))
+				g.AddDatum(32*kept+16*next+8, operand.U64(0))
+			} else if size == 8 {
 				g.AddDatum(32*kept+8*next, operand.U64(0))
 			} else {
 				g.AddDatum(8*kept+next, operand.U8(0))
@@ -174,7 +232,7 @@ func filterPlaces(g *gen, size int, to reg.Register) {
 // which the rows' bits are spread to bytes or pairs of them; wider ones by VPERMD, to
 // the places of a table.
 func filterPairs(g *gen, size int, dst, src, word, pairs reg.Register) {
-	lanes := map[int]int{1: 8, 2: 4, 4: 8, 8: 4}[size]
+	lanes := map[int]int{1: 8, 2: 4, 4: 8, 8: 4, 16: 2}[size]
 	for row := 0; row < filterStep; row += lanes {
 		bits, count := g.GP64(), g.GP64()
 		g.MOVL(word.(reg.GPVirtual).As32(), bits.As32())
@@ -182,7 +240,7 @@ func filterPairs(g *gen, size int, dst, src, word, pairs reg.Register) {
 		g.POPCNTL(bits.As32(), count.As32())
 		from := at(src, row*size)
 		switch size {
-		case 8:
+		case 8, 16:
 			v := g.YMM()
 			g.SHLL(operand.U8(5), bits.As32())
 			g.VMOVDQU(operand.Mem{Base: pairs, Index: bits, Scale: 1}, v)
@@ -203,7 +261,10 @@ func filterPairs(g *gen, size int, dst, src, word, pairs reg.Register) {
 			g.PEXTQ(wide, v, v)
 			g.MOVQ(v, at(dst, 0))
 		}
-		g.LEAQ(operand.Mem{Base: dst, Index: count, Scale: uint8(size)}, dst)
+		if size == 16 {
+			g.ADDL(count.As32(), count.As32())
+		}
+		g.LEAQ(operand.Mem{Base: dst, Index: count, Scale: filterScale(size)}, dst)
 		if row+lanes < filterStep {
 			g.SHRQ(operand.U8(lanes), word)
 		}

@@ -28,6 +28,7 @@ var stems = []stem{
 	{kernels, "choose", choose},
 	{kernels, "compare", compare},
 	{kernels, "convert", convert},
+	{kernels, "decimal", decimals},
 	{kernels, "filter", filter},
 	{sums, "fold", crc},
 	{kernels, "hash", hash},

@@ -68,6 +68,22 @@ func filter32AVX2(dst []uint32, src []uint32, mask []byte) (rows int, kept int)
 //go:noescape
 func filter64AVX2(dst []uint64, src []uint64, mask []byte) (rows int, kept int)
 
+// filter128AVX2 is
+//
+//	for rows = 0; rows < len(src) && len(dst) - kept >= 64; rows += 64 {
+//		for i := rows; i < rows+64; i++ {
+//			if mask[i/8]>>(i%8)&1 != 0 {
+//				dst[kept] = src[i]
+//				kept++
+//			}
+//		}
+//	}
+//
+// and may write anything to dst[kept:]. len(src) is a multiple of 64.
+//
+//go:noescape
+func filter128AVX2(dst [][2]uint64, src [][2]uint64, mask []byte) (rows int, kept int)
+
 // compressWordsAVX2 moves the bits of each v[i] that are set in mask[i] to the low
 // end; those above become 0. mask is no shorter than v.
 //

@@ -2779,6 +2779,398 @@ DATA places14<>+496(SB)/8, $0x0000000500000004
 DATA places14<>+504(SB)/8, $0x0000000700000006
 GLOBL places14<>(SB), RODATA|NOPTR, $512
 
+// func filter128AVX2(dst [][2]uint64, src [][2]uint64, mask []byte) (rows int, kept int)
+// Requires: AVX, AVX2, MMX+, POPCNT
+TEXT ·filter128AVX2(SB), NOSPLIT, $0-88
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ src_base+24(FP), DX
+	MOVQ src_len+32(FP), BX
+	MOVQ mask_base+48(FP), SI
+	MOVQ DX, DI
+	MOVQ AX, R8
+	SHRQ $0x06, BX
+	ADDQ CX, CX
+	LEAQ -1024(AX)(CX*8), CX
+	LEAQ places18<>+0(SB), R9
+
+top15:
+	TESTQ      BX, BX
+	JZ         end17
+	CMPQ       AX, CX
+	JGT        end17
+	MOVQ       (SI), R10
+	TESTQ      R10, R10
+	JZ         none16
+	PREFETCHT1 2048(DX)
+	PREFETCHT1 2112(DX)
+	PREFETCHT1 2176(DX)
+	PREFETCHT1 2240(DX)
+	PREFETCHT1 2304(DX)
+	PREFETCHT1 2368(DX)
+	PREFETCHT1 2432(DX)
+	PREFETCHT1 2496(DX)
+	PREFETCHT1 2560(DX)
+	PREFETCHT1 2624(DX)
+	PREFETCHT1 2688(DX)
+	PREFETCHT1 2752(DX)
+	PREFETCHT1 2816(DX)
+	PREFETCHT1 2880(DX)
+	PREFETCHT1 2944(DX)
+	PREFETCHT1 3008(DX)
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     (DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     32(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     64(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     96(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     128(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     160(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     192(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     224(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     256(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     288(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     320(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     352(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     384(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     416(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     448(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     480(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     512(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     544(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     576(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     608(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     640(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     672(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     704(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     736(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     768(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     800(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     832(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     864(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     896(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     928(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	MOVL       R10, R11
+	ANDL       $0x00000003, R11
+	POPCNTL    R11, R12
+	SHLL       $0x05, R11
+	VMOVDQU    (R9)(R11*1), Y0
+	VPERMD     960(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R12, R12
+	LEAQ       (AX)(R12*8), AX
+	SHRQ       $0x02, R10
+	ANDL       $0x00000003, R10
+	POPCNTL    R10, R11
+	SHLL       $0x05, R10
+	VMOVDQU    (R9)(R10*1), Y0
+	VPERMD     992(DX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDL       R11, R11
+	LEAQ       (AX)(R11*8), AX
+
+none16:
+	ADDQ $0x00000400, DX
+	ADDQ $0x00000008, SI
+	DECQ BX
+	JMP  top15
+
+end17:
+	SUBQ DI, DX
+	SHRQ $0x04, DX
+	MOVQ DX, rows+72(FP)
+	SUBQ R8, AX
+	SHRQ $0x04, AX
+	MOVQ AX, kept+80(FP)
+	VZEROUPPER
+	RET
+
+DATA places18<>+0(SB)/8, $0x0000000000000000
+DATA places18<>+8(SB)/8, $0x0000000000000000
+DATA places18<>+16(SB)/8, $0x0000000000000000
+DATA places18<>+24(SB)/8, $0x0000000000000000
+DATA places18<>+32(SB)/8, $0x0000000100000000
+DATA places18<>+40(SB)/8, $0x0000000300000002
+DATA places18<>+48(SB)/8, $0x0000000000000000
+DATA places18<>+56(SB)/8, $0x0000000000000000
+DATA places18<>+64(SB)/8, $0x0000000500000004
+DATA places18<>+72(SB)/8, $0x0000000700000006
+DATA places18<>+80(SB)/8, $0x0000000000000000
+DATA places18<>+88(SB)/8, $0x0000000000000000
+DATA places18<>+96(SB)/8, $0x0000000100000000
+DATA places18<>+104(SB)/8, $0x0000000300000002
+DATA places18<>+112(SB)/8, $0x0000000500000004
+DATA places18<>+120(SB)/8, $0x0000000700000006
+GLOBL places18<>(SB), RODATA|NOPTR, $128
+
 // func compressWordsAVX2(v []uint64, mask []uint64)
 // Requires: BMI2
 TEXT ·compressWordsAVX2(SB), NOSPLIT, $0-48
@@ -2786,16 +3178,16 @@ TEXT ·compressWordsAVX2(SB), NOSPLIT, $0-48
 	MOVQ  v_len+8(FP), CX
 	MOVQ  mask_base+24(FP), DX
 	TESTQ CX, CX
-	JZ    end16
+	JZ    end20
 
-loop15:
+loop19:
 	MOVQ  (AX), BX
 	PEXTQ (DX), BX, BX
 	MOVQ  BX, (AX)
 	ADDQ  $0x00000008, AX
 	ADDQ  $0x00000008, DX
 	DECQ  CX
-	JNZ   loop15
+	JNZ   loop19
 
-end16:
+end20:
 	RET

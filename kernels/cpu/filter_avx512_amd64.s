@@ -319,6 +319,238 @@ end12:
 	VZEROUPPER
 	RET
 
+// func filter128AVX512(dst [][2]uint64, src [][2]uint64, mask []byte) (rows int, kept int)
+// Requires: AVX, AVX512F, MMX+, POPCNT
+TEXT ·filter128AVX512(SB), NOSPLIT, $0-88
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ src_base+24(FP), DX
+	MOVQ src_len+32(FP), BX
+	MOVQ mask_base+48(FP), SI
+	MOVQ DX, DI
+	MOVQ AX, R8
+	SHRQ $0x06, BX
+	ADDQ CX, CX
+	LEAQ -1024(AX)(CX*8), CX
+	LEAQ masks16<>+0(SB), R9
+
+top13:
+	TESTQ         BX, BX
+	JZ            end15
+	CMPQ          AX, CX
+	JGT           end15
+	MOVQ          (SI), R10
+	TESTQ         R10, R10
+	JZ            none14
+	PREFETCHT1    2048(DX)
+	PREFETCHT1    2112(DX)
+	PREFETCHT1    2176(DX)
+	PREFETCHT1    2240(DX)
+	PREFETCHT1    2304(DX)
+	PREFETCHT1    2368(DX)
+	PREFETCHT1    2432(DX)
+	PREFETCHT1    2496(DX)
+	PREFETCHT1    2560(DX)
+	PREFETCHT1    2624(DX)
+	PREFETCHT1    2688(DX)
+	PREFETCHT1    2752(DX)
+	PREFETCHT1    2816(DX)
+	PREFETCHT1    2880(DX)
+	PREFETCHT1    2944(DX)
+	PREFETCHT1    3008(DX)
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     (DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     64(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     128(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     192(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     256(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     320(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     384(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     448(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     512(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     576(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     640(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     704(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     768(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     832(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	MOVL          R10, R11
+	ANDL          $0x0000000f, R11
+	MOVBLZX       (R9)(R11*1), R11
+	KMOVW         R11, K1
+	POPCNTL       R11, R11
+	VMOVDQU64     896(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R11*8), AX
+	SHRQ          $0x04, R10
+	ANDL          $0x0000000f, R10
+	MOVBLZX       (R9)(R10*1), R10
+	KMOVW         R10, K1
+	POPCNTL       R10, R10
+	VMOVDQU64     960(DX), Z0
+	VPCOMPRESSQ.Z Z0, K1, Z0
+	VMOVDQU64     Z0, (AX)
+	LEAQ          (AX)(R10*8), AX
+
+none14:
+	ADDQ $0x00000400, DX
+	ADDQ $0x00000008, SI
+	DECQ BX
+	JMP  top13
+
+end15:
+	SUBQ DI, DX
+	SHRQ $0x04, DX
+	MOVQ DX, rows+72(FP)
+	SUBQ R8, AX
+	SHRQ $0x04, AX
+	MOVQ AX, kept+80(FP)
+	VZEROUPPER
+	RET
+
+DATA masks16<>+0(SB)/1, $0x00
+DATA masks16<>+1(SB)/1, $0x03
+DATA masks16<>+2(SB)/1, $0x0c
+DATA masks16<>+3(SB)/1, $0x0f
+DATA masks16<>+4(SB)/1, $0x30
+DATA masks16<>+5(SB)/1, $0x33
+DATA masks16<>+6(SB)/1, $0x3c
+DATA masks16<>+7(SB)/1, $0x3f
+DATA masks16<>+8(SB)/1, $0xc0
+DATA masks16<>+9(SB)/1, $0xc3
+DATA masks16<>+10(SB)/1, $0xcc
+DATA masks16<>+11(SB)/1, $0xcf
+DATA masks16<>+12(SB)/1, $0xf0
+DATA masks16<>+13(SB)/1, $0xf3
+DATA masks16<>+14(SB)/1, $0xfc
+DATA masks16<>+15(SB)/1, $0xff
+GLOBL masks16<>(SB), RODATA|NOPTR, $16
+
 // func compressWordsAVX512(v []uint64, mask []uint64)
 // Requires: BMI2
 TEXT ·compressWordsAVX512(SB), NOSPLIT, $0-48
@@ -326,16 +558,16 @@ TEXT ·compressWordsAVX512(SB), NOSPLIT, $0-48
 	MOVQ  v_len+8(FP), CX
 	MOVQ  mask_base+24(FP), DX
 	TESTQ CX, CX
-	JZ    end14
+	JZ    end18
 
-loop13:
+loop17:
 	MOVQ  (AX), BX
 	PEXTQ (DX), BX, BX
 	MOVQ  BX, (AX)
 	ADDQ  $0x00000008, AX
 	ADDQ  $0x00000008, DX
 	DECQ  CX
-	JNZ   loop13
+	JNZ   loop17
 
-end14:
+end18:
 	RET

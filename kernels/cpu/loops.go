@@ -12,6 +12,7 @@ type loops struct {
 	choose     chooseLoops
 	compare    compareLoops
 	convert    convertLoops
+	decimal    decimalLoops
 	filter     filterLoops
 	hash       hashLoops
 	histogram  histogramLoops
@@ -46,6 +47,7 @@ func goLoops() *loops {
 		choose:     goChooseLoops(),
 		compare:    goCompareLoops(),
 		convert:    goConvertLoops(),
+		decimal:    goDecimalLoops(),
 		filter:     goFilterLoops(),
 		hash:       goHashLoops(),
 		histogram:  goHistogramLoops(),

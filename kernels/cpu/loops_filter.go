@@ -22,10 +22,12 @@ type keepers struct {
 	u16 func(dst, src []uint16, mask []byte)
 	u32 func(dst, src []uint32, mask []byte)
 	u64 func(dst, src []uint64, mask []byte)
+	// u128 is that of values of 16 bytes, decimals for one.
+	u128 func(dst, src [][2]uint64, mask []byte)
 }
 
 func goFilterLoops() filterLoops {
-	k := keepers{u8: keepValues[uint8], u16: keepValues[uint16], u32: keepValues[uint32], u64: keepValues[uint64]}
+	k := keepers{keepValues[uint8], keepValues[uint16], keepValues[uint32], keepValues[uint64], keepValues[[2]uint64]}
 	return filterLoops{keepers: k, past: k, compressWords: compressWords}
 }
 
@@ -41,6 +43,8 @@ func keeperOf[T any](k *keepers) func(dst, src []T, mask []byte) {
 		*p = k.u32
 	case *func(dst, src []uint64, mask []byte):
 		*p = k.u64
+	case *func(dst, src [][2]uint64, mask []byte):
+		*p = k.u128
 	default:
 		return keepValues[T]
 	}

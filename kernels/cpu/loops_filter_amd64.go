@@ -13,14 +13,14 @@ import (
 const filterStep = 64
 
 func (l *filterLoops) avx2() {
-	l.keepers = keepers{wholeFilter(filter8AVX2), wholeFilter(filter16AVX2), wholeFilter(filter32AVX2), wholeFilter(filter64AVX2)}
-	l.past = keepers{pastFilter(filter8AVX2), pastFilter(filter16AVX2), pastFilter(filter32AVX2), pastFilter(filter64AVX2)}
+	l.keepers = keepers{wholeFilter(filter8AVX2), wholeFilter(filter16AVX2), wholeFilter(filter32AVX2), wholeFilter(filter64AVX2), wholeFilter(filter128AVX2)}
+	l.past = keepers{pastFilter(filter8AVX2), pastFilter(filter16AVX2), pastFilter(filter32AVX2), pastFilter(filter64AVX2), pastFilter(filter128AVX2)}
 	l.compressWords = compressWordsAVX2
 }
 
 func (l *filterLoops) avx512() {
-	l.keepers = keepers{wholeFilter(filter8AVX512), wholeFilter(filter16AVX512), wholeFilter(filter32AVX512), wholeFilter(filter64AVX512)}
-	l.past = keepers{pastFilter(filter8AVX512), pastFilter(filter16AVX512), pastFilter(filter32AVX512), pastFilter(filter64AVX512)}
+	l.keepers = keepers{wholeFilter(filter8AVX512), wholeFilter(filter16AVX512), wholeFilter(filter32AVX512), wholeFilter(filter64AVX512), wholeFilter(filter128AVX512)}
+	l.past = keepers{pastFilter(filter8AVX512), pastFilter(filter16AVX512), pastFilter(filter32AVX512), pastFilter(filter64AVX512), pastFilter(filter128AVX512)}
 }
 
 // wholeFilter has assembly take what it can store in whole registers, and Go

@@ -8,14 +8,14 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-func testKeeper[T unsigned](t *testing.T, name string) {
+func testKeeper[T any](t *testing.T, name string, random func(r *rand.Rand, n int) []T) {
 	t.Run(name, func(t *testing.T) {
 		eachTier(t, func(t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded) {
 			want := keeperOf[T](&goes.filter.keepers)
 			for k := range 2 * maxLoop {
 				n := k + k/maxLoop*2*k
 				mem.again()
-				src, mask := like(mem, randomNumbers[T](r, n)), like(mem, randomBytes(r, (n+7)/8))
+				src, mask := like(mem, random(r, n)), like(mem, randomBytes(r, (n+7)/8))
 				if r.IntN(3) == 0 { // few
 					for i := range mask {
 						bits := r.Uint32()
@@ -37,10 +37,17 @@ func testKeeper[T unsigned](t *testing.T, name string) {
 }
 
 func TestFilterLoops(t *testing.T) {
-	testKeeper[uint8](t, "uint8")
-	testKeeper[uint16](t, "uint16")
-	testKeeper[uint32](t, "uint32")
-	testKeeper[uint64](t, "uint64")
+	testKeeper(t, "uint8", randomNumbers[uint8])
+	testKeeper(t, "uint16", randomNumbers[uint16])
+	testKeeper(t, "uint32", randomNumbers[uint32])
+	testKeeper(t, "uint64", randomNumbers[uint64])
+	testKeeper(t, "16 bytes", func(r *rand.Rand, n int) [][2]uint64 {
+		v := make([][2]uint64, n)
+		for i := range v {
+			v[i] = [2]uint64{r.Uint64(), r.Uint64()}
+		}
+		return v
+	})
 	eachTier(t, func(t *testing.T, want, got *loops, r *rand.Rand, mem *guarded) {
 		for n := range maxLoop {
 			mem.again()

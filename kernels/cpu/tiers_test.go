@@ -57,7 +57,7 @@ func (g *guarded) close() {
 func (g *guarded) again() { g.next = 0 }
 
 // guardedPage is the bytes of the page of a slice.
-const guardedPage = 1 << 14
+const guardedPage = 1 << 15
 
 // slice is n values of size bytes, all Poison.
 func (g *guarded) slice(n int) []byte {
