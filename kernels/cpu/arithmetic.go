@@ -59,7 +59,7 @@ func (l *loops) arithmeticColumns(ctx context.Context, s device.Stream, op kerne
 	case arrow.FLOAT64:
 		work = floatArithmetic[float64](l, o, r, op, a, b)
 	default:
-		work = decimalArithmetic(o, r, op, a, b, opts)
+		work = decimalArithmetic(l, o, r, op, a, b)
 	}
 	return o.column(r.of(parallel(ctx, n, work)))
 }

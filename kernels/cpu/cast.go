@@ -129,7 +129,7 @@ func (l *loops) castLoop(o *out, r *rowErrors, c *memory.Column, to arrow.DataTy
 	case numbers.Has(storageID(from)) && numbers.Has(storageID(to)):
 		return castNumbers(l, o, r, c, to, opts)
 	case from.ID() == arrow.DECIMAL128 || to.ID() == arrow.DECIMAL128:
-		return castDecimals(o, r, c, to, opts)
+		return l.castDecimals(o, r, c, to, opts)
 	case from.ID() == arrow.STRING:
 		return parseTexts[int32](o, r, c, to, opts)
 	case from.ID() == arrow.LARGE_STRING:

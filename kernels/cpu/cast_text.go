@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"context"
-	"math"
 	"strconv"
 	"unicode/utf8"
 	"unsafe"
@@ -201,79 +200,4 @@ func parseInt(b []byte) (int64, bool) {
 		v = -v
 	}
 	return v, true
-}
-
-// castDecimals changes scale and precision, and makes decimals of integers and
-// floats of decimals, where 128 bits hold the steps; else, and for all other
-// pairs, it goes value by value.
-func castDecimals(o *out, r *rowErrors, c *memory.Column, to arrow.DataType, opts kernels.CastOptions) func(int, span) error {
-	slow := func(i int64) (kernels.Scalar, error) {
-		return kernels.CastScalar(kernels.ScalarAt(c, i), to, opts)
-	}
-	from, wasDecimal := c.Type().(*arrow.Decimal128Type)
-	into, isDecimal := to.(*arrow.Decimal128Type)
-	switch {
-	case wasDecimal && isDecimal && into.Scale >= from.Scale:
-		src := memory.Values[decimal](c)
-		return scaleRows(o, r, func(i int64) decimal { return src[i] }, into.Scale-from.Scale, into.Precision, slow)
-	case isDecimal && into.Scale >= 0 && kernels.IntegerTypes.Has(c.Type().ID()):
-		return scaleRows(o, r, integerAt(c), into.Scale, into.Precision, slow)
-	case wasDecimal && to.ID() == arrow.FLOAT64 && from.Scale >= 0 && from.Scale <= 22:
-		src, dst, valid := memory.Values[decimal](c), view[float64](o, 1), o.valid()
-		by := math.Pow10(int(from.Scale))
-		return func(_ int, s span) error {
-			for i := s.from; i < s.to; i++ {
-				if m := src[i].magnitude(); m.hi == 0 && m.lo <= 1<<53 { // both exact: one rounding
-					dst[i] = float64(int64(src[i].lo)) / by
-				} else if rowIn(valid, i) {
-					v, err := slow(i)
-					if err != nil {
-						return r.at(i, err)
-					}
-					dst[i] = v.Float64()
-				}
-			}
-			return nil
-		}
-	default:
-		return nil
-	}
-}
-
-// integerAt reads an integer column as decimals of scale 0.
-func integerAt(c *memory.Column) func(i int64) decimal {
-	switch c.Type().ID() {
-	case arrow.UINT64:
-		src := memory.Values[uint64](c)
-		return func(i int64) decimal { return decimal{src[i], 0} }
-	case arrow.INT64:
-		src := memory.Values[int64](c)
-		return func(i int64) decimal { return decimal{uint64(src[i]), uint64(src[i] >> 63)} }
-	}
-	return func(i int64) decimal {
-		v := kernels.ScalarAt(c, i).Int64()
-		return decimal{uint64(v), uint64(v >> 63)}
-	}
-}
-
-// scaleRows multiplies by a power of ten; what does not fit goes the slow way.
-func scaleRows(o *out, r *rowErrors, at func(i int64) decimal, digits, precision int32, slow func(i int64) (kernels.Scalar, error)) func(int, span) error {
-	dst, valid := view[decimal](o, 1), o.valid()
-	return func(_ int, s span) error {
-		for i := s.from; i < s.to; i++ {
-			if !rowIn(valid, i) {
-				continue
-			}
-			v, ok := at(i).scaleUp(digits)
-			if !ok || !v.fits(precision) {
-				full, err := slow(i)
-				if err != nil {
-					return r.at(i, err)
-				}
-				v = decimalOf(full)
-			}
-			dst[i] = v
-		}
-		return nil
-	}
 }

@@ -95,7 +95,7 @@ func (l *loops) comparison(op kernels.CompareOp, dst memory.Bitmap, a, b operand
 	case arrow.FLOAT64:
 		return compareNumbers[float64](l, op, dst, a, b)
 	case arrow.DECIMAL128:
-		return compareDecimals(op, dst, a, b)
+		return compareDecimals(l, op, dst, a, b)
 	case arrow.STRING, arrow.BINARY:
 		return compareTexts[int32](l, op, dst, a, b)
 	default:
@@ -186,28 +186,59 @@ func decimalOf(v kernels.Scalar) decimal {
 	return decimal{d.LowBits(), uint64(d.HighBits())}
 }
 
-func compareDecimals(op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int, span) error {
-	x, want := memory.Values[decimal](a.col), wanted(op)
-	var y []decimal
+// compareDecimals compares blocks as integers where all of both sides are.
+func compareDecimals(l *loops, op kernels.CompareOp, dst memory.Bitmap, a, b operand) func(int, span) error {
+	x, want := memory.Values[[2]uint64](a.col), wanted(op)
+	var y [][2]uint64
 	var v decimal
 	if b.col != nil {
-		y = memory.Values[decimal](b.col)
+		y = memory.Values[[2]uint64](b.col)
 	} else {
 		v = decimalOf(b.val)
 	}
-	return func(_ int, s span) error {
-		for i := s.from; i < s.to; i += 64 {
-			n := min(64, s.to-i)
+	rows := func(from, to int64) {
+		for i := from; i < to; i += 64 {
+			n := min(64, to-i)
 			w := uint64(0)
 			for k := range n {
 				r := v
 				if y != nil {
-					r = y[i+k]
+					r = decimal{y[i+k][0], y[i+k][1]}
 				}
-				w |= uint64(want>>(compareDecimal(x[i+k], r)+1)&1) << uint(k)
+				w |= uint64(want>>(compareDecimal(decimal{x[i+k][0], x[i+k][1]}, r)+1)&1) << uint(k)
 			}
 			storeWord(dst, i, n, w)
 		}
-		return nil
+	}
+	integer, narrow := v.narrow()
+	scalar := l.compare.i64.scalar[op]
+	exchanged := op == kernels.Greater || op == kernels.GreaterEqual
+	if exchanged {
+		op = op.Swapped()
+	}
+	columns := l.compare.i64.columns[op]
+	return func(_ int, s span) error {
+		var room, other narrowRoom
+		return eachBlock(s, func(from, to int64) error {
+			ok := narrow
+			var left, right []int64
+			if ok {
+				left, _, ok = l.narrow(&room, x[from:to])
+			}
+			if ok && y != nil {
+				right, _, ok = l.narrow(&other, y[from:to])
+			}
+			switch {
+			case !ok:
+				rows(from, to)
+			case y == nil:
+				scalar(dst[from>>3:], left, integer)
+			case exchanged:
+				columns(dst[from>>3:], right, left)
+			default:
+				columns(dst[from>>3:], left, right)
+			}
+			return nil
+		})
 	}
 }

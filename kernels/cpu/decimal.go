@@ -196,7 +196,7 @@ func (r decimalRule) exact(a, b decimal) (decimal, bool) {
 	return fromBig(x, r.precision)
 }
 
-func decimalArithmetic(o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand, opts kernels.ArithmeticOptions) func(int, span) error {
+func decimalArithmetic(l *loops, o *out, r *rowErrors, op kernels.ArithmeticOp, a, b operand) func(int, span) error {
 	ta, tb := a.val.Type(), b.val.Type()
 	v := sides[decimal]{va: decimalOf(a.val), vb: decimalOf(b.val)}
 	if a.col != nil {
@@ -208,8 +208,8 @@ func decimalArithmetic(o *out, r *rowErrors, op kernels.ArithmeticOp, a, b opera
 	rule := decimalRuleOf(op, ta, tb, o.parts.Type)
 	dst, valid := view[decimal](o, 1), o.valid()
 	divides := op == kernels.Divide || op == kernels.Modulo
-	return func(_ int, s span) error {
-		for i := s.from; i < s.to; i++ {
+	rows := func(from, to int64) error {
+		for i := from; i < to; i++ {
 			if !rowIn(valid, i) {
 				continue
 			}
@@ -224,17 +224,28 @@ func decimalArithmetic(o *out, r *rowErrors, op kernels.ArithmeticOp, a, b opera
 				return r.at(i, arithmeticError(op, x.text(ta), "0", true, o.parts.Type))
 			}
 			z, ok := rule.quick(x, y)
-			fits := ok
 			if !ok {
-				z, fits = rule.exact(x, y)
-			} else if opts.Checked {
-				fits = z.fits(rule.precision)
+				z, ok = rule.exact(x, y)
+			} else {
+				ok = z.fits(rule.precision)
 			}
-			if opts.Checked && !fits {
+			if !ok {
 				return r.at(i, arithmeticError(op, x.text(ta), y.text(tb), false, o.parts.Type))
 			}
 			dst[i] = z
 		}
 		return nil
+	}
+	return func(_ int, s span) error {
+		narrow := l.narrowArithmetic(rule, dst, a, b)
+		if narrow == nil {
+			return rows(s.from, s.to)
+		}
+		return eachBlock(s, func(from, to int64) error {
+			if narrow.block(from, to) {
+				return nil
+			}
+			return rows(from, to)
+		})
 	}
 }

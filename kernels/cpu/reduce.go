@@ -183,7 +183,7 @@ func (l *loops) fold(ctx context.Context, op kernels.Aggregation, t arrow.DataTy
 // exactSum is the sum of a column of integers or decimals (unscaled).
 func (l *loops) exactSum(ctx context.Context, c *memory.Column) (*big.Int, error) {
 	if valueType(c).ID() == arrow.DECIMAL128 {
-		return exactOf(ctx, c, decimalLimbs)
+		return l.sumDecimals(ctx, c)
 	}
 	return l.exactIntegers(ctx, c)
 }

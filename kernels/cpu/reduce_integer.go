@@ -108,24 +108,45 @@ func decimalLimbs(l *limbs, v [][2]uint64, w uint64) {
 	}
 }
 
-func exactOf[T any](ctx context.Context, c *memory.Column, take func(*limbs, []T, uint64)) (*big.Int, error) {
-	values, nulls := valuesOf[T](c), hasNulls(c)
+// sumDecimals is the exact sum of a column of decimals (unscaled), by blocks whose
+// magnitude proves that 64 bits hold their sum.
+func (l *loops) sumDecimals(ctx context.Context, c *memory.Column) (*big.Int, error) {
+	values, nulls := valuesOf[[2]uint64](c), hasNulls(c)
 	total := new(big.Int)
 	var mu sync.Mutex
 	err := parallel(ctx, c.Len(), func(_ int, s span) error {
-		var l limbs
-		for from := s.from; from < s.to; from += block {
-			v := values(nil, from, int(min(block, s.to-from)))
-			eachRun(c, nulls, from, v, func(v []T, w uint64) { take(&l, v, w) })
-		}
-		sum := new(big.Int)
-		for i := len(l) - 1; i >= 0; i-- {
-			sum.Add(sum.Lsh(sum, 32), big.NewInt(l[i]))
-		}
+		var room narrowRoom
+		var past limbs
+		var some wide
+		_ = eachBlock(s, func(from, to int64) error {
+			n := int(to - from)
+			all := values(nil, from, n)
+			v, longest, ok := l.narrow(&room, all)
+			switch {
+			case !ok || longest+bits.Len(decimalBlock) > narrowBits:
+				eachRun(c, nulls, from, all, func(v [][2]uint64, w uint64) { decimalLimbs(&past, v, w) })
+			case nulls:
+				sum := l.reduce.i64.sumValid(v, validBytes(c, from, n))
+				some.add(sum, highOf(sum, true))
+			default:
+				sum := l.reduce.i64.sum(v)
+				some.add(sum, highOf(sum, true))
+			}
+			return nil
+		})
+		sum := past.big()
 		mu.Lock()
 		defer mu.Unlock()
-		total.Add(total, sum)
+		total.Add(total, sum.Add(sum, some.big()))
 		return nil
 	})
 	return total, err
+}
+
+func (l limbs) big() *big.Int {
+	sum := new(big.Int)
+	for i := len(l) - 1; i >= 0; i-- {
+		sum.Add(sum.Lsh(sum, 32), big.NewInt(l[i]))
+	}
+	return sum
 }

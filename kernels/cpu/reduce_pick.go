@@ -3,6 +3,7 @@ package cpu
 import (
 	"bytes"
 	"context"
+	"math"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -43,7 +44,7 @@ func (l *loops) pickRow(ctx context.Context, op kernels.Aggregation, c *memory.C
 	case arrow.BOOL:
 		return extremeBool(ctx, c, greatest)
 	case arrow.DECIMAL128:
-		return extremeDecimal(ctx, c, greatest)
+		return l.extremeDecimal(ctx, c, greatest)
 	case arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY:
 		return extremeText(ctx, c, greatest)
 	default:
@@ -178,8 +179,7 @@ func runOf(c *memory.Column) int64 {
 // extremeBy is the first row that comes before all others by less, which is
 // asked about rows that are not null.
 func extremeBy(ctx context.Context, c *memory.Column, less func(i, j int64) bool) (int64, error) {
-	parts := make([]int64, morsels(c.Len()))
-	err := parallel(ctx, c.Len(), func(_ int, s span) error {
+	return bestRow(ctx, c, func(s span) int64 {
 		best := int64(-1)
 		for i := s.from; i < s.to; i += 64 {
 			for w := validWord(c, i, min(64, s.to-i)); w != 0; w &= w - 1 {
@@ -188,7 +188,16 @@ func extremeBy(ctx context.Context, c *memory.Column, less func(i, j int64) bool
 				}
 			}
 		}
-		parts[s.index] = best
+		return best
+	}, less)
+}
+
+// bestRow is the first of the rows that of gives for spans, -1 for none, that comes
+// before all others by less.
+func bestRow(ctx context.Context, c *memory.Column, of func(s span) int64, less func(i, j int64) bool) (int64, error) {
+	parts := make([]int64, morsels(c.Len()))
+	err := parallel(ctx, c.Len(), func(_ int, s span) error {
+		parts[s.index] = of(s)
 		return nil
 	})
 	best := int64(-1)
@@ -218,16 +227,51 @@ func extremeText(ctx context.Context, c *memory.Column, greatest bool) (int64, e
 	})
 }
 
-func extremeDecimal(ctx context.Context, c *memory.Column, greatest bool) (int64, error) {
-	values, at := indexOf(c)
-	v := memory.Values[[2]uint64](values)
-	less := func(a, b [2]uint64) bool {
-		return int64(a[1]) < int64(b[1]) || a[1] == b[1] && a[0] < b[0]
+// extremeDecimal has blocks of integers give their best value at once.
+func (l *loops) extremeDecimal(ctx context.Context, c *memory.Column, greatest bool) (int64, error) {
+	if c.Dictionary() != nil {
+		values, at := indexOf(c)
+		v := memory.Values[decimal](values)
+		return extremeBy(ctx, c, func(i, j int64) bool { return beatsDecimal(v[at(i)], v[at(j)], greatest) })
 	}
-	return extremeBy(ctx, c, func(i, j int64) bool {
-		if greatest {
-			i, j = j, i
-		}
-		return less(v[at(i)], v[at(j)])
-	})
+	all, v, nulls := memory.Values[[2]uint64](c), memory.Values[decimal](c), hasNulls(c)
+	most, mostValid, worst := l.reduce.i64.least, l.reduce.i64.leastValid, int64(math.MaxInt64)
+	if greatest {
+		most, mostValid, worst = l.reduce.i64.greatest, l.reduce.i64.greatestValid, math.MinInt64
+	}
+	return bestRow(ctx, c, func(s span) int64 {
+		var room narrowRoom
+		best := int64(-1)
+		_ = eachBlock(s, func(from, to int64) error {
+			var valid memory.Bitmap
+			if nulls {
+				valid = validBytes(c, from, int(to-from))
+			}
+			words, _, narrow := l.narrow(&room, all[from:to])
+			found := worst
+			switch {
+			case !narrow:
+			case nulls:
+				found = mostValid(words, valid, worst)
+			default:
+				found = most(words, worst)
+			}
+			if best >= 0 && narrow && !beatsDecimal(decimal{uint64(found), uint64(found >> 63)}, v[best], greatest) {
+				return nil
+			}
+			for i := range to - from {
+				if rowIn(valid, i) && (!narrow || words[i] == found) && (best < 0 || beatsDecimal(v[from+i], v[best], greatest)) {
+					best = from + i
+				}
+			}
+			return nil
+		})
+		return best
+	}, func(i, j int64) bool { return beatsDecimal(v[i], v[j], greatest) })
+}
+
+// beatsDecimal reports whether a is greater than b, or less.
+func beatsDecimal(a, b decimal, greatest bool) bool {
+	k := compareDecimal(a, b)
+	return k > 0 && greatest || k < 0 && !greatest
 }

@@ -61,7 +61,11 @@ func (s *Suite) build(t arrow.DataType, n int64, nulls Pattern, d Domain) *memor
 		}
 		p.Buffers = append(p.Buffers, b)
 	case memory.LayoutFixed:
-		p.Buffers = append(p.Buffers, s.fixed(t, n, valid, func() value { return s.draw(t, d) }))
+		draw := func() value { return s.draw(t, d) }
+		if t, ok := t.(*arrow.Decimal128Type); ok && d == Wild {
+			draw = s.decimals(t)
+		}
+		p.Buffers = append(p.Buffers, s.fixed(t, n, valid, draw))
 	case memory.LayoutBinary, memory.LayoutLargeBinary:
 		p.Buffers = append(p.Buffers, s.texts(t, n, layout == memory.LayoutLargeBinary, d)...)
 	case memory.LayoutList, memory.LayoutLargeList:
