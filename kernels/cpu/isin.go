@@ -22,16 +22,25 @@ func (l *loops) isIn(ctx context.Context, s device.Stream, c, set *memory.Column
 	return m.IsIn(ctx, s, c)
 }
 
-// members is a set of values with the index in which they are found.
+// members is a set of values with the index in which they are found, or few of them.
 type members struct {
 	a     *arena // of the index
 	set   *memory.Column
 	index *joinIndex
+	few   fewMembers
+	null  uint64 // all ones where there is a null among them
 }
 
 // members indexes the values of a set.
 func (l *loops) members(ctx context.Context, s device.Stream, set *memory.Column) (kernels.Members, error) {
 	a := newArena(s)
+	if few := fewOf(l, set); few != nil {
+		m := &members{a: a, set: set.Retain(), few: few}
+		if set.NullCount() > 0 {
+			m.null = ^uint64(0)
+		}
+		return m, nil
+	}
 	index, err := newJoinIndex(ctx, a, []*memory.Column{set}, true)
 	if err == nil {
 		index.l = l
@@ -53,6 +62,9 @@ func (m *members) Release() {
 func (m *members) IsIn(ctx context.Context, s device.Stream, c *memory.Column) (*memory.Column, error) {
 	if err := tooLong(c.Len()); err != nil {
 		return nil, err
+	}
+	if m.few != nil {
+		return m.isAmongFew(ctx, s, c)
 	}
 	a := newArena(s)
 	defer a.free()
@@ -81,6 +93,26 @@ func (m *members) IsIn(ctx context.Context, s device.Stream, c *memory.Column) (
 				}
 				return nil
 			})
+		})
+	}
+	return o.column(err)
+}
+
+// isAmongFew is IsIn of few values. What lies under a null is compared as well, and
+// does not count.
+func (m *members) isAmongFew(ctx context.Context, s device.Stream, c *memory.Column) (*memory.Column, error) {
+	o := newOut(s, arrow.FixedWidthTypes.Boolean, c.Len())
+	err := o.bits()
+	if err == nil {
+		bits, among, nulls := o.bitmap(1), m.few(c), c.Validity() != nil
+		err = parallel(ctx, c.Len(), func(_ int, s span) error {
+			among(bits, s)
+			for i := s.from; nulls && i < s.to; i += 64 {
+				n := min(64, s.to-i)
+				valid := validWord(c, i, n)
+				storeWord(bits, i, n, (bits.Word(i, n)&valid|m.null&^valid)&lowBits(n))
+			}
+			return nil
 		})
 	}
 	return o.column(err)
