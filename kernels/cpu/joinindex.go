@@ -22,12 +22,16 @@ type joinIndex struct {
 	dense  vec[uint32] // id+1 of each word, where unique
 	direct bool        // not unique, and the id is the word
 
+	ranks vec[uint64] // of 32 words each: which are keys, and how many are before
+	order vec[uint32] // the row+1 of each rank+1, where rows are not ranks
+	among vec[uint64] // as ranks, where it only says which words are keys
+
 	slots  vec[uint64] // where not by an array: tag<<32 | id+1
 	whole  bool        // a tag is the word itself
 	seekIn             // the same places; a search ends at a free one
 
 	offsets vec[uint32] // where the rows of an id begin, where not unique
-	rows    vec[uint32]
+	rows    vec[uint32] // which they are, where they are not offsets themselves
 
 	l     *loops
 	short *shortTexts // where keys are short texts
@@ -49,8 +53,16 @@ func newJoinIndex(ctx context.Context, a *arena, cols []*memory.Column, nullsEqu
 	}
 	scratch := a.scratch()
 	defer scratch.free()
+	if t.ranked() && len(cols) == 1 && t.ks.cols[0].rising {
+		return t, t.buildRising(ctx, a)
+	}
 	if t.ks.card != 0 && t.ks.card <= uint64(2*t.length+1024) && t.ks.card < 1<<32 {
 		return t, t.buildDense(ctx, a, scratch)
+	}
+	if t.ranked() {
+		if done, err := t.buildRanks(ctx, a); done || err != nil {
+			return t, err
+		}
 	}
 	return t, t.buildHashed(ctx, a, scratch)
 }
@@ -72,19 +84,30 @@ func (t *joinIndex) hashed(w uint64) (at uint64, tag uint32) {
 	return t.start(h), uint32(h)
 }
 
-// of gives the rows of an id; the array is used where it is the row itself.
-func (t *joinIndex) of(id uint32, one *[1]uint32) []uint32 {
+// put writes the rows of an id and says how many there are.
+func (t *joinIndex) put(into []uint32, id uint32) int {
 	if t.unique {
-		one[0] = id
-		return one[:]
+		into[0] = id
+		return 1
 	}
-	return t.rows.s[t.offsets.s[id]:t.offsets.s[id+1]]
+	from, to := t.offsets.s[id], t.offsets.s[id+1]
+	if t.rows.b != nil {
+		return copy(into, t.rows.s[from:to])
+	}
+	into = into[:to-from]
+	for i := range into {
+		into[i] = from + uint32(i)
+	}
+	return len(into)
 }
 
 // first is the first row of an id.
 func (t *joinIndex) first(id uint32) uint32 {
 	if t.unique {
 		return id
+	}
+	if t.rows.b == nil {
+		return t.offsets.s[id]
 	}
 	return t.rows.s[t.offsets.s[id]]
 }
@@ -97,7 +120,7 @@ type joinFinder struct {
 	check func(f *joinFinder, b, found *batch) // of a batch's candidates
 	rooms stash[*batch]                        // for candidates
 	texts *shortFinder                         // where both sides' keys are texts and the built ones short
-	near  []uint64                             // the keys, where each is its place in dense
+	near  []uint64                             // the keys, where each is its place in dense or ranks
 }
 
 // bind readies the index to be probed with columns of the same types.
@@ -110,7 +133,7 @@ func (t *joinIndex) bind(ctx context.Context, a *arena, cols []*memory.Column) (
 	f.check = checker(t.ks)
 	f.rooms.make = func() (*batch, error) { return new(batch), nil }
 	f.texts = t.short.bind(cols[0], probe.drop)
-	if c := cols[0]; t.dense.b != nil && len(cols) == 1 && wordInts(c.Type()) && c.Validity() == nil {
+	if c := cols[0]; (t.dense.b != nil || t.ranks.b != nil) && len(cols) == 1 && wordInts(c.Type()) && c.Validity() == nil {
 		f.near = memory.Values[uint64](c)
 	}
 	return f, nil
@@ -133,6 +156,10 @@ func (f *joinFinder) find(b *batch) {
 	}
 	if f.near != nil && b.rows == nil {
 		k := f.ks.cols[0]
+		if f.ranks.b != nil {
+			f.findRanks(b.ids[:b.n], f.near[b.from:][:b.n], k.base)
+			return
+		}
 		f.l.place.close(b.ids[:b.n], f.near[b.from:][:b.n], k.base, k.span, f.dense.s)
 		return
 	}
@@ -148,6 +175,8 @@ func (f *joinFinder) find(b *batch) {
 			}
 			ids[j] = id
 		}
+	case f.ranks.b != nil:
+		f.findRanks(ids, b.words[:b.n], 0)
 	case f.dense.b != nil:
 		dense := f.dense.s
 		for j, w := range b.words[:b.n] {
@@ -156,7 +185,7 @@ func (f *joinFinder) find(b *batch) {
 	case f.length == 0:
 		clear(ids)
 	default:
-		f.findHashed(b)
+		f.findAmong(b)
 	}
 	if skips {
 		for j := range ids {

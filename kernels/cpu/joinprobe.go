@@ -138,7 +138,11 @@ func (p *probe) unmet() error {
 		}
 		for id := range uint32(p.joinIndex.n) {
 			if p.met.s[id>>6]>>(id&63)&1 != 0 {
-				for _, row := range p.rows.s[p.offsets.s[id]:p.offsets.s[id+1]] {
+				for at := p.offsets.s[id]; at < p.offsets.s[id+1]; at++ {
+					row := at
+					if p.rows.b != nil {
+						row = p.rows.s[at]
+					}
 					rows.s[row>>6] |= 1 << (row & 63)
 				}
 			}
@@ -271,9 +275,8 @@ func (p *probe) writeBatch(b *batch, at int64) int64 {
 			at++
 			continue
 		}
-		var one [1]uint32
-		for _, r := range p.of(id-1, &one) {
-			left[at], right[at] = row, r
+		for range p.put(right[at:], id-1) {
+			left[at] = row
 			at++
 		}
 	}

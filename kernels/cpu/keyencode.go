@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/volley-go/volley/memory"
@@ -133,10 +134,11 @@ func planInts[T integer](ctx context.Context, k *keyColumn) error {
 		k.withNull()
 		return nil
 	}
-	low, high, err := rangeOf[T](ctx, k.c)
+	low, high, rising, err := trendOf[T](ctx, k.c)
 	if err != nil {
 		return err
 	}
+	k.rising = rising
 	k.encode = encodeInts[T]
 	if low <= high {
 		k.base, k.span = uint64(low), uint64(high)-uint64(low)
@@ -164,11 +166,26 @@ func farApart[T integer](values []T) bool {
 // rangeOf is the least and the greatest value, the first above the second when
 // there is none.
 func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err error) {
+	low, high, _, err = trendOf[T](ctx, c)
+	return low, high, err
+}
+
+// trendOf is rangeOf, and whether no value is null or below the one before it.
+func trendOf[T integer](ctx context.Context, c *memory.Column) (low, high T, rising bool, err error) {
 	values, valid := memory.Values[T](c), c.Validity()
 	lows, highs := make([]T, morsels(c.Len())), make([]T, morsels(c.Len()))
 	any := make([]bool, len(lows))
+	var falls atomic.Bool
 	err = parallel(ctx, c.Len(), func(_ int, s span) error {
 		i := s.index
+		if valid == nil && !falls.Load() {
+			part := values[max(s.from, 1)-1 : s.to] // with the value before
+			if rises(part) {
+				lows[i], highs[i], any[i] = values[s.from], values[s.to-1], true
+				return nil
+			}
+			falls.Store(true)
+		}
 		if valid == nil {
 			lows[i], highs[i] = rangeOfAll(values[s.from:s.to])
 			any[i] = true
@@ -187,7 +204,24 @@ func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err
 			low, high = min(low, lows[i]), max(high, highs[i])
 		}
 	}
-	return low, high, err
+	return low, high, valid == nil && !falls.Load(), err
+}
+
+// rises says that no value is below the one before it.
+func rises[T integer](values []T) bool {
+	for len(values) > 8 {
+		v := (*[9]T)(values)
+		if v[1] < v[0] || v[2] < v[1] || v[3] < v[2] || v[4] < v[3] || v[5] < v[4] || v[6] < v[5] || v[7] < v[6] || v[8] < v[7] {
+			return false
+		}
+		values = values[8:]
+	}
+	for i := 1; i < len(values); i++ {
+		if values[i] < values[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // rangeOfValid is the range of the rows of a span that are not null, if there is one. A null counts

@@ -38,6 +38,7 @@ type keyColumn struct {
 	codes    []uint64 // of a dictionary's values
 	indexed  bool     // each code is the index that it is of
 	lacks    bool     // some are missing
+	rising   bool     // no value is below the one before it, and none is null
 	words    *joinIndex
 }
 
