@@ -100,6 +100,7 @@ func (c *Comm) disseminate(call *transport.Call) error {
 		if err := c.ends.Recv(from, &h, &transport.Sink{}); err != nil {
 			return err
 		}
+		c.now.on(to) // an error of the flush is of that rank, and a wait in it too
 		if err := c.ends.Flush(to); err != nil {
 			return err
 		}
