@@ -219,6 +219,9 @@ func (l *Loader) Next(ctx context.Context) (Batch, error) {
 			l.failed = l.cutBy
 			return Batch{}, l.failed
 		}
+		if err := l.overlong(ctx); err != nil {
+			return Batch{}, err
+		}
 		l.epoch, l.from, l.step = l.epoch+1, 0, 0
 		return Batch{}, io.EOF
 	}
@@ -267,6 +270,25 @@ func (l *Loader) unchanged(ctx context.Context) error {
 	return l.failed
 }
 
+// overlong is an error at the end of an epoch whose source has more rows than it announced.
+func (l *Loader) overlong(ctx context.Context) error {
+	f := finisherOf(l.reader)
+	if f == nil || l.isClosed() {
+		return nil
+	}
+	err := f.finish(ctx)
+	if canceled := device.Canceled(ctx, "", "dataloader.Next"); canceled != nil && err != nil {
+		return canceled
+	}
+	if l.isClosed() {
+		return nil
+	}
+	if err != nil {
+		l.failed = &device.Error{Call: "dataloader", Text: fmt.Sprintf("the end of epoch %d: read: %v", l.epoch, err), Cause: err}
+	}
+	return l.failed
+}
+
 // Steps is how many batches a whole epoch has for this rank.
 func (l *Loader) Steps() int64 { return l.sampler.Steps(0) }
 
@@ -280,8 +302,12 @@ func (l *Loader) Ready() bool {
 		return false
 	}
 	defer l.unlock()
-	if l.failed != nil || l.ended() || l.isClosed() || l.step >= l.sampler.Steps(l.from) || l.lent.Load() == int64(len(l.slots)) {
+	if l.failed != nil || l.ended() || l.isClosed() || l.lent.Load() == int64(len(l.slots)) {
 		return true
+	}
+	if l.step >= l.sampler.Steps(l.from) {
+		f := finisherOf(l.reader)
+		return f == nil || f.finished()
 	}
 	return len(l.ready[l.next%int64(len(l.ready))]) > 0
 }

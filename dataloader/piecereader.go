@@ -34,6 +34,7 @@ type pieceReader struct {
 	at      func(i int) string // names a piece
 	check   func(context.Context) error
 	end     func()               // called by Close, or nil
+	source  finisher             // what may have more rows than it announced, or nil
 	reading func() time.Duration // of load, in reading; nil where that is not known
 	coming  *coming
 	scratch chan *pieceScratch

@@ -55,9 +55,11 @@ type Stream struct {
 
 // FromBatches is a stream of so many rows of a schema. open begins it; for every
 // epoch it is begun again, and must give the same rows. The batches' references go
-// over to the loader. Where it ends too early, or does not with its last row,
-// Next fails with an ErrMismatch. Where it fails, Next fails with its error after the
-// rows that came before, of which the last batch may be a short one: see Loader.Next.
+// over to the loader. Where it ends too early, Next fails with an ErrMismatch after the
+// rows that came, of which the last batch may be a short one: see Loader.Next. Where it
+// fails, Next fails with its error after them. Where it has more rows than that, Next
+// gives out as many, and fails with an ErrMismatch at the end of the epoch: so an epoch
+// does not end before its stream has.
 func FromBatches(b *kernels.Backend, schema *arrow.Schema, rows int64, open func(ctx context.Context) iter.Seq2[*table.Batch, error], o StreamOptions) (*Stream, error) {
 	if b == nil || schema == nil || open == nil || rows < 0 || o.Piece < 0 {
 		return nil, device.Errorf(device.ErrMismatch, "", "dataloader.FromBatches", "a stream of %d rows in pieces of %d needs a backend, a schema and a function", rows, o.Piece)
@@ -147,7 +149,7 @@ func (s *Stream) pieces(parts []Part, m memory.Allocator) (*pieceReader, error) 
 	r := newPieceReader(s.starts, parts, m, max(0, s.options.Cache), pieceLoad{pieceSteps: p.steps()}, func(i int) string {
 		return fmt.Sprintf("stream: rows from %d", s.starts[i])
 	}, nil)
-	r.end, r.reading = p.close, p.waits.get
+	r.end, r.reading, r.source = p.close, p.waits.get, p
 	return r, nil
 }
 
@@ -165,6 +167,8 @@ type pull struct {
 	cut    *table.Table // rows of the piece in which the stream failed, until they are asked for
 	cutAt  int          // that piece
 	cutBy  error        // and why it has no more
+	looked bool         // for more rows than were announced,
+	more   error        // of which there are some, or what the stream failed with behind the last
 	waits  total        // for the stream
 }
 
@@ -219,6 +223,7 @@ func (p *pull) load(ctx context.Context, i int) (*table.Table, error) {
 		if p.next != nil && p.stream.options.Once {
 			return nil, device.Errorf(device.ErrMismatch, "", "dataloader", "row %d of the stream is over: it cannot be begun anew, and is read once, in its order", p.stream.starts[i])
 		}
+		_ = p.over() // which is kept for the end of the epoch
 		p.reset()
 		p.next, p.stop = pulled(ctx, p.stream.open)
 	}
@@ -315,9 +320,6 @@ func (p *pull) take(ctx context.Context) (*table.Table, error) {
 		}
 		rest.Release()
 	}
-	if p.rest != nil && p.piece == len(s.starts)-2 {
-		return fail(device.Errorf(device.ErrMismatch, "", "dataloader", "the stream has more rows than %d", s.NumRows()))
-	}
 	return table.NewTable(s.backend, s.schema, chunks)
 }
 
@@ -332,7 +334,7 @@ func (p *pull) reset() {
 		t.Release()
 	}
 	clear(p.passed)
-	p.next, p.stop, p.rest, p.piece, p.order, p.cut = nil, nil, nil, 0, nil, nil
+	p.next, p.stop, p.rest, p.piece, p.order, p.cut, p.looked = nil, nil, nil, 0, nil, nil, false
 }
 
 // close ends the stream.

@@ -8,11 +8,13 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
@@ -180,4 +182,115 @@ func TestDamagedFileOfASet(t *testing.T) {
 			}
 		}
 	}
+}
+
+// excess are batches that come behind the announced rows: in the batch of the last one, or in batches of their own.
+var excess = map[string][]int64{"in the last batch": {10, 20, 30, 60}, "in another": {10, 20, 60}, "in others": {10, 20, 60, 70, 80}, "behind an empty one": {10, 20, 60, 60}}
+
+// TestRowsBeyondThoseAnnounced takes all rows that a longer stream announced, and then an error at the end of the epoch and for ever:
+// not one that drops what was read with them, and not an end as if there were no more.
+func TestRowsBeyondThoseAnnounced(t *testing.T) {
+	b, a := onHost(t)
+	for name, cuts := range excess {
+		all := numbers(t, b, 100, 1, cuts...)
+		open := func(context.Context) iter.Seq2[*table.Batch, error] {
+			return func(yield func(*table.Batch, error) bool) {
+				for _, c := range all.Chunks() {
+					if !yield(c.Slice(0, c.Len())) {
+						return
+					}
+				}
+			}
+		}
+		for _, piece := range []int64{0, 20, 8} {
+			for _, workers := range []int{InCaller, 1, 3} {
+				for _, once := range []bool{true, false} {
+					for _, o := range []Options{{Batch: 8}, {Batch: 8, SkipBad: true}, {Batch: 10}, {Batch: 60}, {Batch: 7, Remainder: Pad}} {
+						o.Workers, o.Memory = workers, a
+						if once {
+							o.Epochs = 1
+						}
+						t.Run(fmt.Sprint(name, piece, workers, once, o.Batch, o.SkipBad), func(t *testing.T) {
+							s, err := FromBatches(b, all.Schema(), 60, open, StreamOptions{Piece: piece, Once: once})
+							require.NoError(t, err)
+							_, rows, failed := untilFailure(t, load(t, s, o))
+							require.ErrorIs(t, failed, device.ErrMismatch)
+							require.ErrorContains(t, failed, "more rows than 60")
+							require.ErrorContains(t, failed, "end of epoch 0")
+							require.GreaterOrEqual(t, len(rows), 60)
+							for i := range 60 {
+								require.EqualValues(t, i, rows[i])
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// What works on a stream says so too.
+func TestDerivedRowsBeyondThoseAnnounced(t *testing.T) {
+	b, a := onHost(t)
+	all := numbers(t, b, 100, 1, 10, 60)
+	var begun atomic.Int64
+	stream := func(rows int64) Source {
+		s, err := FromBatches(b, all.Schema(), rows, pieces(all, 30, &begun), StreamOptions{Piece: 20})
+		require.NoError(t, err)
+		return s
+	}
+	derived, err := Derive(b, stream(60), Column{"y", expr.Col("aa").Add(expr.Lit(1))})
+	require.NoError(t, err)
+	mapped, err := MapBatches(ctx, b, stream(60), BatchMap{Name: "same", Do: func(_ context.Context, t *table.Table) (*table.Table, error) { return t, nil }})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		source Source
+		o      Options
+	}{
+		"derived": {derived, Options{Batch: 10, Features: []string{"y"}}}, "mapped": {mapped, Options{Batch: 10}},
+		"windows": {stream(60), Options{Batch: 10, Window: &Window{History: 3}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.o.Memory, c.o.Workers = a, 2
+			l := load(t, c.source, c.o)
+			var failed error
+			for failed == nil {
+				var batch Batch
+				if batch, failed = l.Next(ctx); failed == nil {
+					require.NoError(t, batch.Release())
+				}
+			}
+			require.ErrorIs(t, failed, device.ErrMismatch)
+			require.ErrorContains(t, failed, "more rows than 60")
+		})
+	}
+}
+
+// A stream that has given its rows and not ended holds the end of the epoch, not the last rows; Next obeys its context and Close
+// ends the wait.
+func TestStreamThatDoesNotEnd(t *testing.T) {
+	b, a := onHost(t)
+	all := numbers(t, b, 20, 1)
+	from := make(chan *table.Batch, 1)
+	one, err := all.Chunks()[0].Slice(0, 20)
+	require.NoError(t, err)
+	from <- one
+	s, err := FromChannel(b, all.Schema(), 20, from, StreamOptions{})
+	require.NoError(t, err)
+	l := load(t, s, Options{Batch: 10, Epochs: 1, Memory: a})
+	for range 2 {
+		batch, err := l.Next(ctx)
+		require.NoError(t, err)
+		require.NoError(t, batch.Release())
+	}
+	require.False(t, l.Ready())
+	for range 2 {
+		short, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err = l.Next(short)
+		require.ErrorIs(t, err, device.ErrCanceled)
+	}
+	close(from)
+	_, err = l.Next(ctx)
+	require.Equal(t, io.EOF, err)
 }

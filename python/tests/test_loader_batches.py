@@ -95,6 +95,23 @@ def test_rows_before_a_generator_fails(workers: int, drop_last: bool) -> None:
     assert sum(seen, []) == list(range(24 if drop_last else 30))
 
 
+@pytest.mark.parametrize("size", [70, 100, 1000])
+@pytest.mark.parametrize("kind", ["generator", "list", "function"])
+@pytest.mark.parametrize("workers", [-1, 0, 2])
+def test_more_rows_than_announced(workers: int, kind: str, size: int) -> None:
+    """All announced rows come, and then an error, whether the others are in the last one's batch or behind it."""
+    given: dict[str, Callable[[], Any]] = {"generator": lambda: batches(size=size), "list": lambda: list(batches(size=size)), "function": lambda: lambda: batches(size=size)}
+    with vo.Loader(given[kind](), 64, rows=900, labels="y", workers=workers, epochs=1) as loader:
+        seen: list[float] = []
+        with pytest.raises(vo.Mismatch, match="more rows than 900"):
+            for batch in loader:
+                seen += np.from_dlpack(batch.features).ravel().tolist()
+        assert seen[:900] == list(range(900))
+        with pytest.raises(vo.Mismatch, match="more rows than 900"):
+            next(iter(loader))
+    assert not loader_batches._producers
+
+
 def test_rows_before_a_damaged_file(tmp_path: Path) -> None:
     for i in range(3):
         vo.Table({"x": np.arange(1000 * i, 1000 * i + 1000, dtype=np.float32)}).write_parquet(str(tmp_path / f"{i}.parquet"), compression="zstd")

@@ -225,7 +225,7 @@ class Loader:
     data: a Table; a Query, which is collected; record batches (pyarrow's, or of whatever else has Arrow's protocols): an object with
     ``__arrow_c_stream__``, an iterable of batches, or a function that gives one of these. Without rows they are read into memory; with rows, how many
     there are, they are read piece by piece as they are used, in their order or shuffled by "blocks+buffer", and for each epoch anew: a generator
-    itself, which is read once, has one epoch. Or files of any size: a path, a pattern such as "folder/*.parquet", a folder, or a list of these,
+    itself, which is read once, has one epoch. Too few are a Mismatch behind the rows that came, too many one at the end of the epoch. Or files of any size: a path, a pattern such as "folder/*.parquet", a folder, or a list of these,
     all of one format, by their endings or by format: "parquet", "csv", "arrow". csv are arguments of scan_csv, int96 is scan_parquet's and
     max_unpacked scan_ipc's, cache is how many bytes of decoded parts are kept (0: 256 MiB, -1: none). skip_bad: rows of a part that is damaged are left out, and counted in ``stats()["skipped"]``; else they
     are an error that names file and part.
