@@ -59,6 +59,9 @@ make their own data.`,
 	if d.collective != nil {
 		cmd.AddCommand(newCollective(d, &f))
 	}
+	if d.distributed != nil {
+		cmd.AddCommand(newDistributed(d, &f))
+	}
 	if d.loader != nil {
 		cmd.AddCommand(newLoader(d, &f))
 	}

@@ -32,6 +32,8 @@ type deps struct {
 	tpch *tpchSuite
 	// collective is the suite of that name; nil where there is none.
 	collective *collectiveSuite
+	// distributed is the suite of that name; nil where there is none.
+	distributed *distributedSuite
 	// loader is the suite of that name; nil where there is none.
 	loader *loaderSuite
 	// convert converts files.
@@ -157,6 +159,23 @@ type collectiveOptions struct {
 	Sizes                  []int64  // bytes
 	Ranks                  []int    // numbers of ranks
 	MPICH, Python          string   // where peers are
+}
+
+// distributedSuite is the suite "distributed" and what it knows.
+type distributedSuite struct {
+	ops, peers []string
+	run        func(ctx context.Context, o distributedOptions, to report.Sink, p progress.Progress) error
+	// rank makes the process one of the suite's ranks.
+	rank func(ctx context.Context) error
+}
+
+// distributedOptions is what the suite "distributed" is told.
+type distributedOptions struct {
+	benchOptions
+	Rows       int64    // of each table
+	Ops, Peers []string // names that the suite knows
+	Ranks      []int    // numbers of ranks
+	Python     string   // the interpreter that has the peers
 }
 
 // loaderSuite is the suite "loader" and its engines, ours first.

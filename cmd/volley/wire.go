@@ -12,6 +12,7 @@ import (
 	"github.com/volley-go/volley"
 	"github.com/volley-go/volley/bench/collective"
 	"github.com/volley-go/volley/bench/columnar"
+	"github.com/volley-go/volley/bench/distributed"
 	"github.com/volley-go/volley/bench/flights"
 	"github.com/volley-go/volley/bench/gemm"
 	"github.com/volley-go/volley/bench/loader"
@@ -45,6 +46,8 @@ func wire() deps {
 			ops: collective.Operations(), devices: collective.Devices(), peers: collective.Peers(), run: runCollective, rank: collective.Rank,
 			launched: collective.Launched(), tune: calibrateTransports,
 		},
+		distributed: &distributedSuite{ops: distributed.Names(), peers: distributed.Peers(), run: runDistributed, rank: distributed.Rank},
+
 		loader:  &loaderSuite{engines: loader.Engines(), ops: loader.Ops(), data: []string{loader.Made, loader.Flights}, run: runLoader},
 		convert: &converter{formats: []string{"parquet", "csv", "arrow", "arrows"}, run: runConvert},
 	}
@@ -254,6 +257,23 @@ func runCollective(ctx context.Context, o collectiveOptions, to report.Sink, p p
 		Self: []string{self, "bench", "collective", "--rank"}, Peers: o.Peers, Places: collective.Places{MPICH: o.MPICH, Python: o.Python},
 		Devices: o.Transports, Ops: o.Ops, Sizes: o.Sizes, Ranks: o.Ranks, Rounds: o.Runs, Limit: o.Limit,
 	}, to, p)
+}
+
+func runDistributed(ctx context.Context, o distributedOptions, to report.Sink, p progress.Progress) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o.Devices = []string{"cpu"}
+	all, close, err := backends(o.benchOptions, p)
+	if err != nil {
+		return err
+	}
+	err = distributed.Run(ctx, distributed.Options{
+		Backend: all[0], Self: []string{self, "bench", "distributed", "--rank"}, Rows: o.Rows, Ops: o.Ops, Ranks: o.Ranks,
+		Python: []string{o.Python}, Peers: o.Peers, Rounds: o.Runs, Threads: o.Threads,
+	}, to, p)
+	return errors.Join(err, close())
 }
 
 func runLoader(ctx context.Context, o loaderOptions, to report.Sink, p progress.Progress) error {

@@ -113,7 +113,7 @@ var Packages = []Package{
 
 	// Programs and what only they use. The C interface converts and nothing more; it alone needs cgo.
 	{Path: "cgo", May: join(everythingButBench, []string{"internal/processors"}), Cgo: true},
-	{Path: "bench/...", May: join(everythingButBench, testKits, theOracle, []string{"internal/rowcopy", "bench/..."}), Tests: []string{"device/opencl", "kernels/opencl"}},
+	{Path: "bench/...", May: join(everythingButBench, testKits, theOracle, []string{"internal/processors", "internal/rowcopy", "bench/..."}), Tests: []string{"device/opencl", "kernels/opencl"}},
 	{Path: "cmd/volley", May: join(everythingButBench, []string{"bench/...", "internal/processors", "kernels/cuda"})}, // whose GEMM has two engines to be compared
 	{Path: "examples/...", May: everythingButBench},
 	{Path: "internal/guide", Tests: everythingButBench}, // the samples of README.md and docs/guide
