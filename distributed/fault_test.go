@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,6 +108,12 @@ func TestRankDies(t *testing.T) {
 // survives has a rank die in an operation, and holds what the others see against each other. It says whether they saw it.
 func survives(t *testing.T, ends []transport.Endpoint, event faultinject.Event, run func(r *rank, d, o *Table) (*Table, error)) bool {
 	t.Helper()
+	return survivesIn(t, ends, event, func(r *rank) error { return dies(r, run) })
+}
+
+// survivesIn is survives in whatever ranks do until they fail.
+func survivesIn(t *testing.T, ends []transport.Endpoint, event faultinject.Event, run func(r *rank) error) bool {
+	t.Helper()
 	wrapped, in := faultinject.Wrap(ends, event)
 	defer in.Thaw()
 	b := open(t, nil)
@@ -116,6 +123,7 @@ func survives(t *testing.T, ends []transport.Endpoint, event faultinject.Event, 
 	}
 	texts := make([]string, len(ends))
 	var mu sync.Mutex
+	var done atomic.Bool // the rank lives at the end of run: where it dies in the Barrier behind that, some are through and some are not
 	var others sync.WaitGroup
 	others.Add(len(ends) - 1)
 	go func() {
@@ -124,7 +132,15 @@ func survives(t *testing.T, ends []transport.Endpoint, event faultinject.Event, 
 	}()
 	began := time.Now()
 	for r, err := range groupOver(t, wrapped, options, func(int) *kernels.Backend { return b }, func(r *rank) error {
-		err := dies(r, run)
+		err := run(r)
+		if err == nil && r.id() == event.Rank {
+			done.Store(true)
+		}
+		if err == nil { // others may not be through
+			if err = r.comm.Barrier(r); err != nil && done.Load() {
+				err = nil
+			}
+		}
 		if r.id() == event.Rank {
 			if event.Kind == faultinject.Freeze {
 				return nil
@@ -145,7 +161,7 @@ func survives(t *testing.T, ends []transport.Endpoint, event faultinject.Event, 
 			return err
 		}
 		defer small.Close()
-		return dies(&rank{r.Context, r.t, small, r.backend}, run)
+		return run(&rank{r.Context, r.t, small, r.backend})
 	}) {
 		require.NoError(t, err, "rank %d, message %d", r, event.N)
 	}

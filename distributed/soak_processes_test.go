@@ -1,0 +1,83 @@
+package distributed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/transport"
+	"github.com/volley-go/volley/collective/transport/rendezvous"
+	"github.com/volley-go/volley/collective/transport/shm"
+	"github.com/volley-go/volley/collective/transport/tcp"
+	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/kernels/cpu"
+)
+
+// soakRank is the variable that names, in the environment of a process of the test's program, its place: the transport, the meeting point, rank, size and seed.
+const soakRank = "SOAK_RANK"
+
+// stopped is for how long a rank may be silent.
+const stopped = 2 * time.Second
+
+// soakProcess is a process of TestSoakOfProcesses: random programs until one fails, then one more by the survivors.
+func soakProcess(place string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var carrier, meeting string
+	var number, size int
+	var seed uint64
+	if _, err := fmt.Sscan(place, &carrier, &meeting, &number, &size, &seed); err != nil {
+		return err
+	}
+	var end transport.Endpoint
+	var err error
+	if carrier == "shm" {
+		end, err = shm.Join(ctx, meeting, number, size)
+	} else {
+		end, err = tcp.Join(ctx, rendezvous.World{Rank: number, Size: size, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Address: meeting}, tcp.Options{Interfaces: "=lo,=lo0"})
+	}
+	if err != nil {
+		return err
+	}
+	comm, err := collective.New(end, collective.Options{Heartbeat: stopped / 20, Deadline: stopped})
+	if err != nil {
+		return err
+	}
+	defer comm.Close()
+	b, err := cpu.New(host.New())
+	if err != nil {
+		return err
+	}
+	random := rand.New(rand.NewPCG(seed, 7))
+	r := &rank{Context: ctx, comm: comm, backend: b}
+	for first := true; ; first = false {
+		p := randomProgram(random, 4)
+		if err = p.run(r); err != nil {
+			break
+		}
+		if first {
+			fmt.Println("ready")
+		}
+	}
+	var f *collective.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	small, err := comm.Shrink(ctx)
+	if err != nil {
+		return err
+	}
+	defer small.Close()
+	p := randomProgram(rand.New(rand.NewPCG(seed, 8)), 4)
+	if err := p.run(&rank{Context: ctx, comm: small, backend: b}); err != nil {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	if err := small.Barrier(ctx); err != nil {
+		return err
+	}
+	fmt.Println("fault", f.Ranks, "and on with", small.Size())
+	return nil
+}
