@@ -30,7 +30,7 @@ func (c *compactor) add(ctx context.Context, b *Batch) error {
 	c.held = append(c.held, b)
 	c.rows += b.Len()
 	c.done = false
-	if c.rows < max(c.limit, compactFloor) {
+	if c.rows < max(c.limit, c.r.limit(compactFloor)) {
 		return nil
 	}
 	return c.compact(ctx)

@@ -89,7 +89,7 @@ func (o *groupOp) add(ctx context.Context, b *Batch) error {
 		}
 		return o.merged.add(ctx, b)
 	}
-	if o.split && !o.whole && o.rawRows >= max(o.most, pieceRows) {
+	if o.split && !o.whole && o.rawRows >= max(o.most, o.r.limit(pieceRows)) {
 		if err := o.piece(ctx); err != nil {
 			b.Release()
 			return err
@@ -103,13 +103,13 @@ func (o *groupOp) add(ctx context.Context, b *Batch) error {
 // there are many groups and that they are not many rows yet.
 func (o *groupOp) piece(ctx context.Context) error {
 	last := o.raw[len(o.raw)-1]
-	if o.rawRows < manyPieces*pieceRows && last.Len() >= partialSample {
+	if o.rawRows < o.r.limit(manyPieces*pieceRows) && last.Len() >= o.r.limit(partialSample) {
 		few, err := o.sampleFew(ctx, last.Len(), last.Columns())
 		if err != nil {
 			return err
 		}
 		if !few {
-			o.most = o.rawRows + pieceRows
+			o.most = o.rawRows + o.r.limit(pieceRows)
 			return nil
 		}
 	}

@@ -50,7 +50,7 @@ const (
 // no key twice. A table without repeated keys is used then, as it is for small sides.
 func (o *probeStep) wholeWay() wholeWay {
 	n, set := o.node, o.r.backend.Set
-	if n.kind != Inner || n.streams || len(n.outputs) == 0 || o.build.Len() < wholeLeast || !set.JoinsColumns(o.keys, n.nullsEqual) {
+	if n.kind != Inner || n.streams || len(n.outputs) == 0 || o.build.Len() < o.r.limit(wholeLeast) || !set.JoinsColumns(o.keys, n.nullsEqual) {
 		return wholeNever
 	}
 	_, plain := o.leftKeys.ColumnOf(0)
@@ -62,7 +62,7 @@ func (o *probeStep) wholeWay() wholeWay {
 	if span > 2*rows { // keys are not close
 		return wholeAlways
 	}
-	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.Len()), o.build.Len() >= wholeClose
+	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.Len()), o.build.Len() >= o.r.limit(wholeClose)
 	some := n.anyOrder && wholeOften*span > rows
 	switch {
 	case !distinct && !many && !some:
@@ -196,7 +196,7 @@ func (o *wholeOp) close() {
 }
 
 func (o *wholeOp) next(ctx context.Context) (*Batch, error) {
-	rows := int64(wholeRows)
+	rows := o.r.limit(wholeRows)
 	given, err := o.rows.Next(ctx, rows)
 	for errors.Is(err, device.ErrOutOfMemory) && rows > 1 {
 		rows /= 4

@@ -104,7 +104,7 @@ func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
 		}
 		o.batch = b
 	}
-	n := min(probeRows, o.batch.Len()-o.at)
+	n := min(o.r.limit(probeRows), o.batch.Len()-o.at)
 	if o.step > 0 {
 		n = min(n, o.step)
 	}
@@ -149,7 +149,7 @@ func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, int64, error) {
 		none, err := o.r.empty(ctx, o.node.out)
 		return none, 0, err
 	}
-	most := int64(probeRows)
+	most := o.r.limit(probeRows)
 	if o.step > 0 {
 		most = min(most, o.step)
 	}

@@ -182,7 +182,7 @@ func (o *groupOp) early(ctx context.Context, rows int64, columns []*memory.Colum
 // fewGroups guesses whether a morsel has far fewer groups than rows. On a device, small
 // pieces are put together first.
 func (o *groupOp) fewGroups(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
-	if !o.split || rows < partialLeast || rows > partialMost || !o.r.onHost() {
+	if !o.split || rows < o.r.limit(partialLeast) || rows > o.r.limit(partialMost) || !o.r.onHost() {
 		return false, nil
 	}
 	return o.sampleFew(ctx, rows, columns)
@@ -194,9 +194,9 @@ func (o *groupOp) sampleFew(ctx context.Context, rows int64, columns []*memory.C
 	if len(o.node.keys) == 0 {
 		return true, nil
 	}
-	at := make([]int64, partialSample)
+	at := make([]int64, o.r.limit(partialSample))
 	for i := range at {
-		at[i] = int64(i) * rows / partialSample
+		at[i] = int64(i) * rows / int64(len(at))
 	}
 	numbers, err := o.r.rowNumbers(ctx, at, rows)
 	if err != nil {
@@ -213,7 +213,7 @@ func (o *groupOp) sampleFew(ctx context.Context, rows int64, columns []*memory.C
 		return false, err
 	}
 	defer first.Release()
-	return 8*first.Len() <= 7*partialSample, nil
+	return 8*first.Len() <= 7*int64(len(at)), nil
 }
 
 // aggregate makes partial aggregates of keys and values.

@@ -142,7 +142,7 @@ func (o *pipeOp) pipeline(in operator, steps []exec.Operator) *exec.Pipeline {
 	if o.r.onHost() {
 		options.Workers = processors.Count()
 		if o.cut {
-			options.Rows = exec.MorselRows
+			options.Rows = o.r.morsel
 		}
 	}
 	return exec.New(source{in}, steps, options)

@@ -94,7 +94,8 @@ func (s probeState) Close() {}
 // Execute joins left rows, probeRows at a time, and fewer where memory is short.
 func (s probeState) Execute(ctx context.Context, b *Batch, emit func(*Batch) error) error {
 	defer b.Release()
-	step := int64(probeRows)
+	most := s.r.limit(probeRows)
+	step := most
 	for at := int64(0); at < b.Len(); {
 		if err := device.Canceled(ctx, s.r.backend.Device.Name(), "join"); err != nil {
 			return err
@@ -111,7 +112,7 @@ func (s probeState) Execute(ctx context.Context, b *Batch, emit func(*Batch) err
 			return wrapError("join", err)
 		}
 		at += n
-		if step < probeRows && out.Len() < probePairs/4 {
+		if step < most && out.Len() < probePairs/4 {
 			step *= 2
 		}
 		if err := emit(out); err != nil {

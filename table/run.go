@@ -28,6 +28,7 @@ type operator interface {
 type runner struct {
 	backend *kernels.Backend
 	stream  device.Stream
+	morsel  int64 // rows of a morsel
 }
 
 // Batches runs the query and gives its rows batch by batch, as they are made.
@@ -94,12 +95,16 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 	if q.err != nil {
 		return q.err
 	}
+	morsel, err := morselRows()
+	if err != nil {
+		return err
+	}
 	stream, err := q.backend.NewStream()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
-	r := &runner{backend: q.backend, stream: stream}
+	r := &runner{backend: q.backend, stream: stream, morsel: morsel}
 	plan, err := q.resolved(ctx, func(s *scalarNode) (kernels.Scalar, error) { return r.scalar(ctx, s) })
 	if err != nil {
 		return err

@@ -1,5 +1,10 @@
 """Random plans beside DuckDB's answers: tests/random_plans.py makes them, and runs any number by hand."""
 
+import os
+import pathlib
+import subprocess
+import sys
+
 import pytest
 import random_plans
 from volley._library import live
@@ -14,3 +19,13 @@ def test_random_plans_are_those_of_duckdb(part: int) -> None:
     for seed in range(part, PLANS, PARTS):
         random_plans.check(seed, connection)
     assert live() <= before + 2  # tokens are kept
+
+
+@pytest.mark.parametrize("rows", [1, 3, 16])
+def test_random_plans_in_small_morsels(rows: int) -> None:
+    """Every limit of the engine is in proportion to a morsel's rows: small ones are passed by the few rows that there are."""
+    program = pathlib.Path(random_plans.__file__)
+    environment = {**os.environ, "VOLLEY_MORSEL_ROWS": str(rows)}
+    run = subprocess.run([sys.executable, str(program), str(1000 * rows), "120"], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    assert "0 failed" in run.stdout
