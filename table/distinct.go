@@ -64,11 +64,10 @@ func (n *distinctNode) prune(need names) node {
 }
 
 func (n *distinctNode) compile(r *runner) (operator, error) {
-	in, err := n.in.compile(r)
-	if err != nil {
-		return nil, err
-	}
-	return &distinctOp{r: r, in: in, node: n}, nil
+	o := &distinctOp{r: r, node: n}
+	var err error
+	o.in, err = r.pipe(n.in, &stepFunc{execute: o.early})
+	return o, err
 }
 
 type distinctOp struct {
@@ -108,6 +107,22 @@ func (o *distinctOp) next(ctx context.Context) (*Batch, error) {
 		return nil, io.EOF
 	}
 	return project(all, o.node.out)
+}
+
+// early keeps the first of equal rows of a morsel that has few others.
+func (o *distinctOp) early(ctx context.Context, b *Batch) (*Batch, error) {
+	if !o.r.early(b.Len()) {
+		return b.Retain(), nil
+	}
+	few, err := o.r.sampleFew(ctx, b.Len(), pick(b, o.node.on))
+	if err != nil {
+		return nil, wrapError("distinct", err)
+	}
+	if !few {
+		return b.Retain(), nil
+	}
+	out, err := o.shrink(ctx, b)
+	return out, wrapError("distinct", err)
 }
 
 // shrink keeps the first of equal rows. Rows without columns are all equal.

@@ -104,7 +104,7 @@ func (o *groupOp) add(ctx context.Context, b *Batch) error {
 func (o *groupOp) piece(ctx context.Context) error {
 	last := o.raw[len(o.raw)-1]
 	if o.rawRows < o.r.limit(manyPieces*pieceRows) && last.Len() >= o.r.limit(partialSample) {
-		few, err := o.sampleFew(ctx, last.Len(), last.Columns())
+		few, err := o.r.sampleFew(ctx, last.Len(), last.Columns()[:len(o.node.keys)])
 		if err != nil {
 			return err
 		}

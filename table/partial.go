@@ -182,33 +182,38 @@ func (o *groupOp) early(ctx context.Context, rows int64, columns []*memory.Colum
 // fewGroups guesses whether a morsel has far fewer groups than rows. On a device, small
 // pieces are put together first.
 func (o *groupOp) fewGroups(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
-	if !o.split || rows < o.r.limit(partialLeast) || rows > o.r.limit(partialMost) || !o.r.onHost() {
+	if !o.split || !o.r.early(rows) {
 		return false, nil
 	}
-	return o.sampleFew(ctx, rows, columns)
+	return o.r.sampleFew(ctx, rows, columns[:len(o.node.keys)])
+}
+
+// early reports whether a morsel of so many rows may be aggregated by itself.
+func (r *runner) early(rows int64) bool {
+	return r.onHost() && rows >= r.limit(partialLeast) && rows <= r.limit(partialMost)
 }
 
 // sampleFew guesses whether rows have few groups, by some spread over them: equal keys
 // may lie side by side.
-func (o *groupOp) sampleFew(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
-	if len(o.node.keys) == 0 {
+func (r *runner) sampleFew(ctx context.Context, rows int64, keys []*memory.Column) (bool, error) {
+	if len(keys) == 0 {
 		return true, nil
 	}
-	at := make([]int64, o.r.limit(partialSample))
+	at := make([]int64, r.limit(partialSample))
 	for i := range at {
 		at[i] = int64(i) * rows / int64(len(at))
 	}
-	numbers, err := o.r.rowNumbers(ctx, at, rows)
+	numbers, err := r.rowNumbers(ctx, at, rows)
 	if err != nil {
 		return false, err
 	}
 	defer numbers.Release()
-	sample, err := o.r.take(ctx, columns[:len(o.node.keys)], numbers)
+	sample, err := r.take(ctx, keys, numbers)
 	if err != nil {
 		return false, err
 	}
 	defer releaseColumns(sample)
-	first, err := o.r.backend.Unique(ctx, o.r.stream, sample, kernels.GroupOptions{AnyOrder: true})
+	first, err := r.backend.Unique(ctx, r.stream, sample, kernels.GroupOptions{AnyOrder: true})
 	if err != nil {
 		return false, err
 	}

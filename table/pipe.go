@@ -176,17 +176,28 @@ func (o *heldOp) close() {
 	o.in.close()
 }
 
-// stepFunc is a step that makes at most one batch of each, with what all workers share
-// made once.
+// stepFunc is a step that makes at most one batch of each. prepare makes once what all
+// workers share, and release gives it back; either may be nil.
 type stepFunc struct {
 	prepare func(ctx context.Context) error
 	execute func(ctx context.Context, b *Batch) (*Batch, error)
 	release func()
 }
 
-func (s *stepFunc) Prepare(ctx context.Context) error         { return s.prepare(ctx) }
+func (s *stepFunc) Prepare(ctx context.Context) error {
+	if s.prepare == nil {
+		return nil
+	}
+	return s.prepare(ctx)
+}
+
 func (s *stepFunc) Begin(context.Context) (exec.State, error) { return stepState{s}, nil }
-func (s *stepFunc) Close()                                    { s.release() }
+
+func (s *stepFunc) Close() {
+	if s.release != nil {
+		s.release()
+	}
+}
 
 type stepState struct{ *stepFunc }
 

@@ -82,11 +82,13 @@ func (n *sortNode) compile(r *runner) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := n.in.compile(r)
-	if err != nil {
-		return nil, err
+	o := &sortOp{r: r, node: n, bound: bound}
+	if n.limit <= 0 {
+		o.in, err = n.in.compile(r)
+	} else {
+		o.in, err = r.pipe(n.in, &stepFunc{execute: o.early})
 	}
-	return &sortOp{r: r, in: in, node: n, bound: bound}, nil
+	return o, err
 }
 
 type sortOp struct {
@@ -144,18 +146,19 @@ func (o *sortOp) gather(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.Len() > 2*o.node.limit { // shrink a big batch before it is copied
-			top, err := o.sorted(ctx, b, schema)
-			b.Release()
-			if err != nil {
-				return nil, wrapError("sort", err)
-			}
-			b = top
-		}
 		if err := c.add(ctx, b); err != nil {
 			return nil, wrapError("sort", err)
 		}
 	}
+}
+
+// early keeps the first rows of a top-k of a batch that has many more.
+func (o *sortOp) early(ctx context.Context, b *Batch) (*Batch, error) {
+	if b.Len() <= 2*o.node.limit {
+		return b.Retain(), nil
+	}
+	out, err := o.sorted(ctx, b, o.node.in.schema())
+	return out, wrapError("sort", err)
 }
 
 // sorted is a batch in order, cut to the columns of schema and to the limit.
