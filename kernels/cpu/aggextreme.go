@@ -50,6 +50,18 @@ func extremeByGroup[T cmp.Ordered](f *finish, p *aggPlan, col int, least, greate
 	}
 }
 
+// rowPicker tells whether a row has a greater value than another, or a lesser.
+func rowPicker(c *memory.Column, greatest bool) func(row, than uint32) bool {
+	if c.Type().ID() == arrow.DECIMAL128 {
+		v := memory.Values[decimal](c)
+		return func(row, than uint32) bool { return beatsDecimal(v[row], v[than], greatest) }
+	}
+	if greatest {
+		return func(row, than uint32) bool { return picks(c, row, than) > 0 }
+	}
+	return func(row, than uint32) bool { return picks(c, row, than) < 0 }
+}
+
 // picks compares two rows of a column, neither of them null, for min and max
 // that pick rows: -1, 0 or 1.
 func picks(c *memory.Column, i, j uint32) int {

@@ -72,9 +72,9 @@ func (p *aggPlan) pickState(op kernels.Aggregation, col int) int {
 		case kernels.Last:
 			s.better = func(row, than uint32) bool { return row > than }
 		case kernels.Min:
-			s.better = func(row, than uint32) bool { return picks(c, row, than) < 0 }
+			s.better = rowPicker(c, false)
 		default:
-			s.better = func(row, than uint32) bool { return picks(c, row, than) > 0 }
+			s.better = rowPicker(c, true)
 		}
 		return s
 	})
@@ -141,7 +141,7 @@ func (f *finish) finishMoments(p *aggPlan, col int) {
 func (f *finish) finishDecimal(p *aggPlan, col int) {
 	c, o := p.cols[col].c, f.out
 	f.main = p.state("sum", col, func() state {
-		return &decimalState{groupValues: groupValues[wide]{a: p.a}, values: memory.Values[[2]uint64](c)}
+		return newDecimalState(p.a, p.l, memory.Values[[2]uint64](c))
 	})
 	if f.agg.Op == kernels.Sum {
 		f.write = func(s state, _ uint32, g int, at uint32) {

@@ -10,6 +10,7 @@ import (
 // aggPlan is what a list of aggregations needs to know of rows: the columns
 // that they read and, without doubles, the states to be kept of each.
 type aggPlan struct {
+	l        *loops
 	a        *arena
 	cols     []*aggColumn
 	states   []stateSpec
@@ -51,8 +52,8 @@ type states struct {
 	all  []state
 }
 
-func newPlan(a *arena, aggs []kernels.Aggregate) (*aggPlan, error) {
-	p := &aggPlan{a: a}
+func (l *loops) newPlan(a *arena, aggs []kernels.Aggregate) (*aggPlan, error) {
+	p := &aggPlan{l: l, a: a}
 	for _, agg := range aggs {
 		f, err := p.add(agg)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // aggregate aggregates values by group.
-func aggregate(ctx context.Context, s device.Stream, op kernels.Aggregation, values, ids *memory.Column, n int64, o kernels.AggregateOptions) (*memory.Column, error) {
-	cols, err := aggregateAll(ctx, s, []kernels.Aggregate{{Op: op, Values: values, Options: o}}, ids, n)
+func (l *loops) aggregate(ctx context.Context, s device.Stream, op kernels.Aggregation, values, ids *memory.Column, n int64, o kernels.AggregateOptions) (*memory.Column, error) {
+	cols, err := l.aggregateAll(ctx, s, []kernels.Aggregate{{Op: op, Values: values, Options: o}}, ids, n)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func aggregate(ctx context.Context, s device.Stream, op kernels.Aggregation, val
 }
 
 // aggregateAll does several aggregations of the same groups.
-func aggregateAll(ctx context.Context, s device.Stream, aggs []kernels.Aggregate, ids *memory.Column, n int64) ([]*memory.Column, error) {
+func (l *loops) aggregateAll(ctx context.Context, s device.Stream, aggs []kernels.Aggregate, ids *memory.Column, n int64) ([]*memory.Column, error) {
 	if err := tooLong(max(ids.Len(), n)); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func aggregateAll(ctx context.Context, s device.Stream, aggs []kernels.Aggregate
 			plain, given = append(plain, agg), append(given, i)
 		}
 	}
-	p, err := newPlan(a, plain)
+	p, err := l.newPlan(a, plain)
 	if err != nil {
 		return nil, err
 	}

@@ -94,46 +94,6 @@ func (s *exactState[T]) merge(later state, at []uint32) {
 	s.carries.merge(other.carries, at)
 }
 
-// decimalState sums decimals without loss: 128 bits of each group, and what they
-// carried.
-type decimalState struct {
-	groupValues[wide]
-	values  [][2]uint64
-	carries carries
-}
-
-func (s *decimalState) reset(n int) error {
-	s.carries = nil
-	return s.groupValues.reset(n)
-}
-
-func (s *decimalState) update(ids, rows []uint32, from uint32) {
-	for j, id := range ids {
-		v := s.values[rowOf(rows, from, j)]
-		s.carries.add(id, s.acc.s[id].addWide(v[0], int64(v[1])))
-	}
-}
-
-func (s *decimalState) merge(later state, at []uint32) {
-	other := later.(*decimalState)
-	for i, v := range upTo(other.acc.s, at, len(s.acc.s)) {
-		i := placeOf(at, i)
-		s.carries.add(uint32(i), s.acc.s[i].addWide(v.low, v.high))
-	}
-	s.carries.merge(other.carries, at)
-}
-
-// sum is the sum of a group, and whether it fits a decimal.
-func (s *decimalState) sum(g int) (wide, bool) {
-	w := s.acc.s[g]
-	return w, s.carries[uint32(g)] == 0 && decimal{w.low, uint64(w.high)}.fits(kernels.DecimalDigits)
-}
-
-// float is the sum of a group as a float.
-func (s *decimalState) float(g int) float64 {
-	return s.acc.s[g].float() + float64(s.carries[uint32(g)])*(1<<64)*(1<<64)
-}
-
 // intProductState multiplies integers.
 type intProductState struct {
 	groupValues[kernels.ExactProduct]

@@ -13,7 +13,7 @@ import (
 func (l *loops) groupBy(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []kernels.Aggregate, o kernels.GroupOptions) (*kernels.Grouped, error) {
 	for _, agg := range aggs {
 		if agg.Op == kernels.CountDistinct {
-			return groupThenAggregate(ctx, s, keys, aggs, o)
+			return l.groupThenAggregate(ctx, s, keys, aggs, o)
 		}
 	}
 	a := newArena(s)
@@ -38,8 +38,13 @@ func (l *loops) groupBy(ctx context.Context, s device.Stream, keys []*memory.Col
 			return g, err
 		}
 	}
+	if !ks.exact {
+		if ks, err = newGroupKeyspace(ctx, a, keys, o.DropNullKeys); err != nil {
+			return nil, err
+		}
+	}
 	g := groupingOf(ctx, a, ks, n)
-	p, err := newPlan(a, aggs)
+	p, err := l.newPlan(a, aggs)
 	if err != nil {
 		return nil, err
 	}
@@ -209,13 +214,13 @@ func (g *grouping) aggregateMany(p *aggPlan) (firsts vec[uint32], err error) {
 	return firsts, err
 }
 
-func groupThenAggregate(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []kernels.Aggregate, o kernels.GroupOptions) (*kernels.Grouped, error) {
+func (l *loops) groupThenAggregate(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []kernels.Aggregate, o kernels.GroupOptions) (*kernels.Grouped, error) {
 	groups, err := group(ctx, s, keys, o)
 	if err != nil {
 		return nil, err
 	}
 	defer groups.Release()
-	values, err := aggregateAll(ctx, s, aggs, groups.IDs, groups.N)
+	values, err := l.aggregateAll(ctx, s, aggs, groups.IDs, groups.N)
 	if err != nil {
 		return nil, err
 	}

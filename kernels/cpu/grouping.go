@@ -56,7 +56,7 @@ func newGrouping(ctx context.Context, a *arena, keys []*memory.Column, dropNulls
 	if err := tooLong(n); err != nil {
 		return nil, err
 	}
-	ks, err := newKeyspace(ctx, a, keys, dropNulls)
+	ks, err := newGroupKeyspace(ctx, a, keys, dropNulls)
 	if err != nil {
 		return nil, err
 	}

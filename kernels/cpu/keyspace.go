@@ -50,11 +50,19 @@ const hashedNull = 0x8ebc6af09c88c6e3
 
 // newKeyspace looks at the columns: their types, and the range of integers.
 func newKeyspace(ctx context.Context, a *arena, cols []*memory.Column, drop bool) (*keyspace, error) {
+	return keyspaceOf(ctx, a, cols, drop, make([]*keyColumn, len(cols)))
+}
+
+// keyspaceOf is newKeyspace with some of the columns planned beforehand.
+func keyspaceOf(ctx context.Context, a *arena, cols []*memory.Column, drop bool, planned []*keyColumn) (*keyspace, error) {
 	ks := &keyspace{drop: drop, exact: true}
-	for _, c := range cols {
-		k := &keyColumn{c: c, drop: drop, nullable: c.MayHaveNulls()}
-		if err := k.plan(ctx, a); err != nil {
-			return nil, err
+	for i, c := range cols {
+		k := planned[i]
+		if k == nil {
+			k = &keyColumn{c: c, drop: drop, nullable: c.MayHaveNulls()}
+			if err := k.plan(ctx, a); err != nil {
+				return nil, err
+			}
 		}
 		ks.cols = append(ks.cols, k)
 		k.shift = ks.width
