@@ -25,6 +25,9 @@ const (
 	// has a way that takes less time (kernels.Set.JoinsDistinct).
 	wholeClose = 1 << 22
 	wholeOften = 4
+	// wholeApart is how many times the rows the range of keys may be that rise with them:
+	// a table of such keys is bits in their order, made in one pass.
+	wholeApart = 64
 	// wholeMost is how many times the right rows, which are held anyway, may be
 	// held of left rows.
 	wholeMost = 4
@@ -60,6 +63,9 @@ func (o *probeStep) wholeWay() wholeWay {
 	}
 	span, rows := spanOf(o.keys[0]), uint64(o.build.Len())
 	if span > 2*rows { // keys are not close
+		if span <= wholeApart*rows && risingKeys(o.keys[0]) {
+			return wholeNever
+		}
 		return wholeAlways
 	}
 	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.Len()), o.build.Len() >= o.r.limit(wholeClose)
@@ -157,6 +163,20 @@ func spanOf(c *memory.Column) uint64 {
 		return 0
 	}
 	return uint64(greatest) - uint64(least)
+}
+
+// risingKeys says whether no key of a sample is null or below the one before it.
+func risingKeys(c *memory.Column) bool {
+	const sample = 512
+	before := int64(math.MinInt64)
+	for i := range int64(sample) {
+		v := kernels.ScalarAt(c, i*(c.Len()-1)/(sample-1))
+		if !v.Valid() || v.Int64() < before {
+			return false
+		}
+		before = v.Int64()
+	}
+	return true
 }
 
 // repeatedKeys says whether a key comes twice in a sample, of 8 rows for each of

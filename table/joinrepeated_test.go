@@ -181,12 +181,19 @@ func TestJoinOfCloseRepeatedKeys(t *testing.T) {
 		left.Release()
 		right.Release()
 	}
-	key := oneColumn(t, b, int64(wholeLeast), func(i int64) int64 { return i / 2 })
-	defer key.Release()
 	for _, c := range []struct {
 		anyOrder bool
+		key      func(i int64) int64
 		want     wholeWay
-	}{{true, wholeAlways}, {false, wholeNever}} {
+	}{
+		{true, func(i int64) int64 { return i / 2 }, wholeAlways},
+		{false, func(i int64) int64 { return i / 2 }, wholeNever},
+		{true, func(i int64) int64 { return i / 8 * 32 }, wholeNever}, // far and in order
+		{true, func(i int64) int64 { return i * 7919 % wholeLeast * 4 }, wholeAlways},
+		{true, func(i int64) int64 { return i * 2 * wholeApart }, wholeAlways},
+	} {
+		key := oneColumn(t, b, int64(wholeLeast), c.key)
+		defer key.Release()
 		if !b.Set.JoinsColumns([]*memory.Column{key}, false) {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 func place(g *gen) {
 	closeLoop(g)
 	seekLoop(g)
+	rankLoop(g)
 }
 
 // Predicates of comparisons of unsigned integers.

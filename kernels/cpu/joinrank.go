@@ -34,21 +34,6 @@ func (t *joinIndex) ranked() bool {
 	return t.ks.card != 0 && t.length > 0 && t.ks.card <= max(rankSpan*uint64(t.length), rankLeast)
 }
 
-// rankPlaces puts into ids the rank plus 1 of values, which count from base, and 0 for
-// those that are no keys or more than span above it. An entry has the bits of 32 words,
-// and above them how many bits are set before; there is one more than span needs.
-func rankPlaces(ids []uint32, values []uint64, base, span uint64, entries []uint64) {
-	ids = ids[:len(values)]
-	for j, v := range values {
-		w := min(v-base, span+1)
-		e := entries[w/rankBits]
-		at := w % rankBits
-		is := uint32(e >> at & 1)
-		before := uint32(e>>32) + uint32(bits.OnesCount32(uint32(e)&(1<<at-1)))
-		ids[j] = (before + 1) & -is
-	}
-}
-
 // newRanks makes room for the entries of all words.
 func (t *joinIndex) newRanks(a *arena) (err error) {
 	t.ranks, err = newVec[uint64](a, int(t.ks.card/rankBits+1))
@@ -174,7 +159,7 @@ func (t *joinIndex) listRising(b *batch, s span) {
 	if s.from > 0 {
 		var last [1]uint32
 		before = t.wordOf(b, s.from-1)
-		rankPlaces(last[:], []uint64{before}, 0, t.ks.card-1, t.ranks.s)
+		rankPlaces(last[:], []uint64{before}, 0, t.ks.card, t.ranks.s)
 		id = last[0]
 	} else {
 		before = ^t.wordOf(b, 0)
@@ -247,7 +232,7 @@ func (t *joinIndex) buildRanks(ctx context.Context, a *arena) (done bool, err er
 	t.n, t.unique = t.length, true
 	t.order.s[0] = 0
 	return true, each(func(b *batch) {
-		rankPlaces(b.ids[:b.n], b.words[:b.n], 0, t.ks.card-1, entries)
+		rankPlaces(b.ids[:b.n], b.words[:b.n], 0, t.ks.card, entries)
 		for j, id := range b.ids[:b.n] {
 			t.order.s[id] = b.row(j) + 1
 		}
@@ -256,7 +241,7 @@ func (t *joinIndex) buildRanks(ctx context.Context, a *arena) (done bool, err er
 
 // findRanks is find in an index by ranks.
 func (f *joinFinder) findRanks(ids []uint32, values []uint64, base uint64) {
-	rankPlaces(ids, values, base, f.ks.card-1, f.ranks.s)
+	f.l.place.rank(ids, values, base, f.ks.card, f.ranks.s)
 	if f.order.b != nil {
 		order := f.order.s
 		for j, id := range ids {

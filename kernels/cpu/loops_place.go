@@ -1,5 +1,7 @@
 package cpu
 
+import "math/bits"
+
 // placeLoops look for the keys of a join's left rows among the places of its right
 // side. The misses of several rows are waited for at once: the fewer instructions lie
 // between two looks, the more of them.
@@ -10,9 +12,15 @@ type placeLoops struct {
 	// seek looks at three places for each hash. It gives how many rows there are, which
 	// are in rest, whose places all are other keys'.
 	seek func(to *seekRoom, in *seekIn, hashes, marks []uint64) (rest int)
+	// rank puts into ids the rank plus 1 of values, which count from base, and 0 for
+	// those that are no keys or limit or more above it. An entry has the bits of 32
+	// words, and above them how many bits are set before; that of limit is not set.
+	rank func(ids []uint32, values []uint64, base, limit uint64, entries []uint64)
 }
 
-func goPlaceLoops() placeLoops { return placeLoops{close: closePlaces, seek: seekPlaces} }
+func goPlaceLoops() placeLoops {
+	return placeLoops{close: closePlaces, seek: seekPlaces, rank: rankPlaces}
+}
 
 // seekIn is a table of places: those of 1<<cut regions, side by side, in each of which
 // searches begin at one of region, of stride.
@@ -84,4 +92,16 @@ func seekFrom(to *seekRoom, in *seekIn, j, rest int, hashes, marks []uint64) int
 		rest += more
 	}
 	return rest
+}
+
+func rankPlaces(ids []uint32, values []uint64, base, limit uint64, entries []uint64) {
+	ids = ids[:len(values)]
+	for j, v := range values {
+		w := min(v-base, limit)
+		e := entries[w/rankBits]
+		at := w % rankBits
+		is := uint32(e >> at & 1)
+		before := uint32(e>>32) + uint32(bits.OnesCount32(uint32(e)&(1<<at-1)))
+		ids[j] = (before + 1) & -is
+	}
 }

@@ -2,9 +2,22 @@
 
 package cpu
 
-func (l *placeLoops) avx2() { l.close, l.seek = wholeClose(closeAVX2), wholeSeek(seekAVX2) }
+func (l *placeLoops) avx2() {
+	l.close, l.seek, l.rank = wholeClose(closeAVX2), wholeSeek(seekAVX2), wholeRank(rankAVX2)
+}
 
-func (l *placeLoops) avx512() { l.close, l.seek = wholeClose(closeAVX512), wholeSeek(seekAVX512) }
+func (l *placeLoops) avx512() {
+	l.close, l.seek, l.rank = wholeClose(closeAVX512), wholeSeek(seekAVX512), wholeRank(rankAVX512)
+}
+
+// wholeRank has assembly take whole steps of eight values.
+func wholeRank(steps func(ids []uint32, values []uint64, base, limit uint64, entries []uint64)) func(ids []uint32, values []uint64, base, limit uint64, entries []uint64) {
+	return func(ids []uint32, values []uint64, base, limit uint64, entries []uint64) {
+		k := len(values) &^ 7
+		steps(ids[:k], values[:k], base, limit, entries)
+		rankPlaces(ids[k:], values[k:], base, limit, entries)
+	}
+}
 
 // wholeClose has assembly take whole steps of eight values.
 func wholeClose(steps func(ids []uint32, values []uint64, base, span uint64, places []uint32)) func(ids []uint32, values []uint64, base, span uint64, places []uint32) {

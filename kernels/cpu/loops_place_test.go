@@ -24,12 +24,35 @@ func TestPlaceLoops(t *testing.T) {
 			goes.place.close(want, values, base, uint64(len(places)-1), places)
 			same(t, "what places have", n, ids, want)
 			mem.intact("what places have", 4*n, 1)
+			mem.again()
+			testRank(t, goes, tier, r, mem, n)
 			for _, cut := range []uint{0, 1, 5} {
 				mem.again()
 				testSeek(t, goes, tier, r, mem, n, cut)
 			}
 		}
 	})
+}
+
+// testRank looks for values by ranks, below, within and above the words that have bits,
+// of which the last is the last of an entry.
+func testRank(t *testing.T, goes, tier *loops, r *rand.Rand, mem *guarded, n int) {
+	t.Helper()
+	entries := make([]uint64, 5)
+	for i := range entries[:4] {
+		entries[i] = uint64(r.Uint32()|r.Uint32()) | uint64(r.Uint32())<<32
+	}
+	entries[4] = 77 << 32
+	base, limit := r.Uint64(), uint64(32*4)
+	values := like(mem, make([]uint64, n))
+	for j := range values {
+		values[j] = base + r.Uint64N(limit+20) - 5
+	}
+	ids, want := room[uint32](mem, n), make([]uint32, n)
+	tier.place.rank(ids, values, base, limit, like(mem, entries))
+	goes.place.rank(want, values, base, limit, entries)
+	same(t, "ranks", n, ids, want)
+	mem.intact("ranks", 4*n, 1)
 }
 
 // testSeek looks for hashes in a table of which a third is free, where tags are few.

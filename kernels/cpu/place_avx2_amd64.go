@@ -45,3 +45,19 @@ func closeAVX2(ids []uint32, values []uint64, base uint64, span uint64, places [
 //
 //go:noescape
 func seekAVX2(ids []uint32, at []uint64, tags []uint32, rest []uint32, hashes []uint64, marks []uint64, slots []uint64, cut uint64, region uint64, stride uint64) (n int)
+
+// rankAVX2 is
+//
+//	for j, v := range values {
+//		w := min(v-base, limit)
+//		e, bit := entries[w/32], uint64(1)<<(w%32)
+//		ids[j] = 0
+//		if e&bit != 0 {
+//			ids[j] = uint32(e>>32) + uint32(bits.OnesCount64(e&(bit-1))) + 1
+//		}
+//	}
+//
+// len(values) is a multiple of 8.
+//
+//go:noescape
+func rankAVX2(ids []uint32, values []uint64, base uint64, limit uint64, entries []uint64)

@@ -470,3 +470,124 @@ DATA constants4<>+4(SB)/4, $0x00000004
 DATA constants4<>+8(SB)/4, $0x00000004
 DATA constants4<>+12(SB)/4, $0x00000004
 GLOBL constants4<>(SB), RODATA|NOPTR, $16
+
+// func rankAVX2(ids []uint32, values []uint64, base uint64, limit uint64, entries []uint64)
+// Requires: AVX, AVX2
+TEXT ·rankAVX2(SB), NOSPLIT, $0-88
+	MOVQ           ids_base+0(FP), AX
+	MOVQ           values_base+24(FP), CX
+	MOVQ           values_len+32(FP), DX
+	MOVQ           entries_base+64(FP), BX
+	MOVQ           $0x0000000000000001, SI
+	VMOVQ          SI, X0
+	VPBROADCASTQ   X0, Y0
+	MOVQ           $0x000000000000001f, SI
+	VMOVQ          SI, X1
+	VPBROADCASTQ   X1, Y1
+	MOVL           $0x0000000f, SI
+	VMOVD          SI, X2
+	VPBROADCASTB   X2, Y2
+	VBROADCASTI128 rankHalves<>+0(SB), Y3
+	SHRQ           $0x03, DX
+	MOVQ           $0x8000000000000000, SI
+	VMOVQ          SI, X4
+	VPBROADCASTQ   X4, Y4
+	MOVQ           base+48(FP), SI
+	VMOVQ          SI, X5
+	VPBROADCASTQ   X5, Y5
+	MOVQ           limit+56(FP), SI
+	VMOVQ          SI, X6
+	VPBROADCASTQ   X6, Y6
+	VPXOR          Y4, Y6, Y7
+	TESTQ          DX, DX
+	JZ             end8
+
+loop7:
+	VMOVDQU      (CX), Y8
+	VPSUBQ       Y5, Y8, Y8
+	VPXOR        Y4, Y8, Y9
+	VPCMPGTQ     Y7, Y9, Y9
+	VPBLENDVB    Y9, Y6, Y8, Y8
+	VPSRLQ       $0x05, Y8, Y9
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERQQ   Y11, (BX)(Y9*8), Y10
+	VPXOR        Y9, Y9, Y9
+	VPAND        Y1, Y8, Y8
+	VPSLLVQ      Y8, Y0, Y8
+	VPSUBQ       Y0, Y8, Y11
+	VPAND        Y10, Y11, Y11
+	VPSRLQ       $0x04, Y11, Y12
+	VPAND        Y2, Y11, Y11
+	VPAND        Y2, Y12, Y12
+	VPSHUFB      Y11, Y3, Y11
+	VPSHUFB      Y12, Y3, Y12
+	VPADDB       Y12, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VPSADBW      Y12, Y11, Y11
+	VPSRLQ       $0x20, Y10, Y12
+	VPADDQ       Y12, Y11, Y11
+	VPADDQ       Y0, Y11, Y11
+	VPAND        Y8, Y10, Y10
+	VPCMPEQQ     Y9, Y10, Y9
+	VPANDN       Y11, Y9, Y11
+	VEXTRACTI128 $0x01, Y11, X8
+	VSHUFPS      $0x88, X8, X11, X8
+	VMOVDQU      X8, (AX)
+	VMOVDQU      32(CX), Y8
+	VPSUBQ       Y5, Y8, Y8
+	VPXOR        Y4, Y8, Y9
+	VPCMPGTQ     Y7, Y9, Y9
+	VPBLENDVB    Y9, Y6, Y8, Y8
+	VPSRLQ       $0x05, Y8, Y9
+	VPXOR        Y10, Y10, Y10
+	VPCMPEQD     Y11, Y11, Y11
+	VPGATHERQQ   Y11, (BX)(Y9*8), Y10
+	VPXOR        Y9, Y9, Y9
+	VPAND        Y1, Y8, Y8
+	VPSLLVQ      Y8, Y0, Y8
+	VPSUBQ       Y0, Y8, Y11
+	VPAND        Y10, Y11, Y11
+	VPSRLQ       $0x04, Y11, Y12
+	VPAND        Y2, Y11, Y11
+	VPAND        Y2, Y12, Y12
+	VPSHUFB      Y11, Y3, Y11
+	VPSHUFB      Y12, Y3, Y12
+	VPADDB       Y12, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VPSADBW      Y12, Y11, Y11
+	VPSRLQ       $0x20, Y10, Y12
+	VPADDQ       Y12, Y11, Y11
+	VPADDQ       Y0, Y11, Y11
+	VPAND        Y8, Y10, Y10
+	VPCMPEQQ     Y9, Y10, Y9
+	VPANDN       Y11, Y9, Y11
+	VEXTRACTI128 $0x01, Y11, X8
+	VSHUFPS      $0x88, X8, X11, X8
+	VMOVDQU      X8, 16(AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000020, AX
+	DECQ         DX
+	JNZ          loop7
+
+end8:
+	VZEROUPPER
+	RET
+
+DATA rankHalves<>+0(SB)/1, $0x00
+DATA rankHalves<>+1(SB)/1, $0x01
+DATA rankHalves<>+2(SB)/1, $0x01
+DATA rankHalves<>+3(SB)/1, $0x02
+DATA rankHalves<>+4(SB)/1, $0x01
+DATA rankHalves<>+5(SB)/1, $0x02
+DATA rankHalves<>+6(SB)/1, $0x02
+DATA rankHalves<>+7(SB)/1, $0x03
+DATA rankHalves<>+8(SB)/1, $0x01
+DATA rankHalves<>+9(SB)/1, $0x02
+DATA rankHalves<>+10(SB)/1, $0x02
+DATA rankHalves<>+11(SB)/1, $0x03
+DATA rankHalves<>+12(SB)/1, $0x02
+DATA rankHalves<>+13(SB)/1, $0x03
+DATA rankHalves<>+14(SB)/1, $0x03
+DATA rankHalves<>+15(SB)/1, $0x04
+GLOBL rankHalves<>(SB), RODATA|NOPTR, $16

@@ -140,3 +140,81 @@ DATA quads3<>+40(SB)/8, $0x0000000000000005
 DATA quads3<>+48(SB)/8, $0x0000000000000006
 DATA quads3<>+56(SB)/8, $0x0000000000000007
 GLOBL quads3<>(SB), RODATA|NOPTR, $64
+
+// func rankAVX512(ids []uint32, values []uint64, base uint64, limit uint64, entries []uint64)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·rankAVX512(SB), NOSPLIT, $0-88
+	MOVQ            ids_base+0(FP), AX
+	MOVQ            values_base+24(FP), CX
+	MOVQ            values_len+32(FP), DX
+	MOVQ            entries_base+64(FP), BX
+	MOVQ            $0x0000000000000001, SI
+	VMOVQ           SI, X0
+	VPBROADCASTQ    X0, Z0
+	MOVQ            $0x000000000000001f, SI
+	VMOVQ           SI, X1
+	VPBROADCASTQ    X1, Z1
+	MOVL            $0x0000000f, SI
+	VMOVD           SI, X2
+	VPBROADCASTB    X2, Z2
+	VBROADCASTI32X4 rankHalves<>+0(SB), Z3
+	SHRQ            $0x03, DX
+	MOVQ            base+48(FP), SI
+	VPBROADCASTQ    SI, Z4
+	MOVQ            limit+56(FP), SI
+	VPBROADCASTQ    SI, Z5
+	TESTQ           DX, DX
+	JZ              end7
+
+loop6:
+	VPXORQ      Z8, Z8, Z8
+	VMOVDQU64   (CX), Z6
+	VPSUBQ      Z4, Z6, Z6
+	VPMINUQ     Z5, Z6, Z6
+	VPSRLQ      $0x05, Z6, Z7
+	KXNORB      K1, K1, K1
+	VPGATHERQQ  (BX)(Z7*8), K1, Z8
+	VPANDQ      Z1, Z6, Z6
+	VPSLLVQ     Z6, Z0, Z6
+	VPTESTMQ    Z6, Z8, K2
+	VPSUBQ      Z0, Z6, Z6
+	VPANDQ      Z8, Z6, Z6
+	VPSRLQ      $0x04, Z6, Z7
+	VPANDQ      Z2, Z6, Z6
+	VPANDQ      Z2, Z7, Z7
+	VPSHUFB     Z6, Z3, Z6
+	VPSHUFB     Z7, Z3, Z7
+	VPADDB      Z7, Z6, Z6
+	VPXORQ      Z9, Z9, Z9
+	VPSADBW     Z9, Z6, Z6
+	VPSRLQ      $0x20, Z8, Z7
+	VPADDQ      Z7, Z6, Z6
+	VPADDQ      Z0, Z6, Z6
+	VMOVDQA64.Z Z6, K2, Z6
+	VPMOVQD     Z6, (AX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000020, AX
+	DECQ        DX
+	JNZ         loop6
+
+end7:
+	VZEROUPPER
+	RET
+
+DATA rankHalves<>+0(SB)/1, $0x00
+DATA rankHalves<>+1(SB)/1, $0x01
+DATA rankHalves<>+2(SB)/1, $0x01
+DATA rankHalves<>+3(SB)/1, $0x02
+DATA rankHalves<>+4(SB)/1, $0x01
+DATA rankHalves<>+5(SB)/1, $0x02
+DATA rankHalves<>+6(SB)/1, $0x02
+DATA rankHalves<>+7(SB)/1, $0x03
+DATA rankHalves<>+8(SB)/1, $0x01
+DATA rankHalves<>+9(SB)/1, $0x02
+DATA rankHalves<>+10(SB)/1, $0x02
+DATA rankHalves<>+11(SB)/1, $0x03
+DATA rankHalves<>+12(SB)/1, $0x02
+DATA rankHalves<>+13(SB)/1, $0x03
+DATA rankHalves<>+14(SB)/1, $0x03
+DATA rankHalves<>+15(SB)/1, $0x04
+GLOBL rankHalves<>(SB), RODATA|NOPTR, $16
