@@ -6,16 +6,19 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
 )
 
 // optimise rewrites a resolved plan to one with the same result: conditions go
 // down as far as they can, and into the sources; a head of a sort becomes a
-// top-k, one of a source a limit; then every node is cut to the columns that
-// somebody needs.
+// top-k, one of a source a limit; joins are put in the order that costs least; then
+// every node is cut to the columns that somebody needs.
 func optimise(n node) node {
+	o := newOptimiser()
 	want := n.schema()
 	n = n.push(nil)
 	n = fuse(n)
+	n, _ = o.reorder(n, true)
 	n = n.prune(namesOf(fieldNames(want)))
 	return exactly(n, want)
 }
@@ -55,16 +58,29 @@ func split(conds []*expr.Expr, f func(*expr.Expr) bool) (yes, no []*expr.Expr) {
 
 // mayFail reports whether an expression can refuse a row: it must then see no
 // rows that a condition before it took away.
-func mayFail(e *expr.Expr) bool {
-	switch e.Kind() {
-	case expr.KindCast:
-		return true
-	case expr.KindCall:
-		if op := e.Op(); op == expr.OpDiv || op == expr.OpMod || op >= expr.OpAddChecked && op <= expr.OpModChecked {
-			return true
+func mayFail(e *expr.Expr) bool { return refuses(e) || slices.ContainsFunc(e.Args(), mayFail) }
+
+// refuses is mayFail of the last step alone.
+func refuses(e *expr.Expr) bool {
+	op := e.Op()
+	return e.Kind() == expr.KindCast || e.Kind() == expr.KindCall &&
+		(op == expr.OpDiv || op == expr.OpMod || op >= expr.OpAddChecked && op <= expr.OpModChecked)
+}
+
+// canFail is mayFail where the types of columns are known: a division of floats fails on
+// no row.
+func canFail(in *arrow.Schema, all ...*expr.Expr) bool {
+	return slices.ContainsFunc(all, func(e *expr.Expr) bool {
+		if refuses(e) {
+			if e.Kind() == expr.KindCast || e.Op() != expr.OpDiv {
+				return true
+			}
+			if b, err := e.Bind(in); err != nil || !kernels.FloatTypes.Has(b.Type().ID()) {
+				return true
+			}
 		}
-	}
-	return slices.ContainsFunc(e.Args(), mayFail)
+		return canFail(in, e.Args()...)
+	})
 }
 
 // reads reports whether a condition reads columns, and only those of set.

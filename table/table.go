@@ -18,6 +18,7 @@ type Table struct {
 	chunks  []*Batch
 	rows    int64
 	refs    atomic.Int64
+	stats   tableStats
 }
 
 // NewTable makes a table of chunks of one schema and takes over the caller's

@@ -1,0 +1,37 @@
+package table
+
+import (
+	"os"
+	"strings"
+)
+
+// The rules that VOLLEY_OPTIMISER can switch off, by name.
+const (
+	ruleJoinOrder = "joinorder" // joins in the order that costs least, the smaller side built
+	ruleTies      = "ties"      // also below sorts that are only likely to tell rows apart
+)
+
+// rules are the names of all of them.
+var rules = []string{ruleJoinOrder, ruleTies}
+
+// switches are the rules that are off.
+type switches map[string]bool
+
+// switchesOf reads "-name,-name"; "-all" is every rule.
+func switchesOf(text string) switches {
+	off := switches{}
+	for _, s := range strings.Split(text, ",") {
+		name := strings.TrimPrefix(strings.TrimSpace(s), "-")
+		if name == "all" {
+			for _, r := range rules {
+				off[r] = true
+			}
+		}
+		off[name] = true
+	}
+	return off
+}
+
+func newOptimiser() *optimiser {
+	return &optimiser{off: switchesOf(os.Getenv("VOLLEY_OPTIMISER")), guess: newEstimates()}
+}
