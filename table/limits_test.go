@@ -39,7 +39,7 @@ func TestSmallMorsels(t *testing.T) {
 				t.Setenv(morselVariable, strconv.Itoa(rows))
 				got, err := q.Collect(t.Context())
 				require.NoError(t, err, name)
-				sameRows(t, fmt.Sprintf("%s, morsels of %d", name, rows), want, got)
+				nearRows(t, fmt.Sprintf("%s, morsels of %d", name, rows), want, got)
 				got.Release()
 			}
 			want.Release()
@@ -47,8 +47,8 @@ func TestSmallMorsels(t *testing.T) {
 	}
 }
 
-// sameRows holds tables against each other, floats as near as sums in another order are.
-func sameRows(t *testing.T, name string, want, got *Table) {
+// nearRows holds tables against each other, floats as near as sums in another order are.
+func nearRows(t *testing.T, name string, want, got *Table) {
 	t.Helper()
 	require.Equal(t, want.NumRows(), got.NumRows(), name)
 	if want.NumRows() == 0 {
