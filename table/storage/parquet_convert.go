@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/memory"
 )
 
 // convertedValues is how values of an Arrow type are put together from stored ones that
@@ -33,7 +32,11 @@ func (c *chunkReader) convertedValues(t arrow.DataType, most int64) (flatValues,
 			return out, nil
 		}
 	case fixed && id == arrow.DECIMAL128 && c.width <= 16:
-		return &wideValues{from: c.from}, c.decimals
+		return &wideValues{from: c.from, width: 16}, c.decimals
+	case c.stored == parquet.Types.Int32 && id == arrow.DECIMAL128:
+		return &wideValues{from: c.from, width: 4}, nil
+	case c.stored == parquet.Types.Int64 && id == arrow.DECIMAL128:
+		return &wideValues{from: c.from, width: 8}, nil
 	}
 	return nil, nil
 }
@@ -108,81 +111,4 @@ func in96(day, nanos int64, unit arrow.TimeUnit) (int64, bool) {
 	}
 	sum := v + of
 	return sum, (sum > v) == (of > 0)
-}
-
-// wideValues are numbers of 16 bytes.
-type wideValues struct {
-	from memory.Allocator
-	dict []byte
-	room *memory.Buffer
-}
-
-func (v *wideValues) dictionary(b []byte, n int64) error {
-	if int64(len(b))/16 < n {
-		return errValuesEnd
-	}
-	v.dict = append([]byte(nil), b[:16*n]...)
-	return nil
-}
-
-func (v *wideValues) begin(rows int64) (err error) {
-	v.room, err = memory.New(v.from, 16*rows)
-	return err
-}
-
-func (v *wideValues) take(p *pageValues, at, rows, present int64, valid memory.Bitmap) error {
-	to := v.room.Bytes()[16*at : 16*(at+rows)]
-	switch {
-	case p.coded:
-		if err := v.look(&p.runs, to[:16*present]); err != nil {
-			return err
-		}
-	case int64(len(p.plain))/16 < present:
-		return errValuesEnd
-	default:
-		copy(to, p.plain[:16*present])
-		p.plain = p.plain[16*present:]
-	}
-	for i := rows - 1; i >= 0 && present < rows; i-- {
-		if valid.Get(at + i) {
-			present--
-			copy(to[16*i:16*i+16], to[16*present:16*present+16])
-		} else {
-			clear(to[16*i : 16*i+16])
-		}
-	}
-	return nil
-}
-
-// look takes values of the dictionary.
-func (v *wideValues) look(runs *hybrid, to []byte) error {
-	var block [1024]uint32
-	for len(to) > 0 {
-		indices := block[:min(len(to)/16, len(block))]
-		largest, err := runs.read(indices)
-		if err != nil {
-			return err
-		}
-		if int(largest) >= len(v.dict)/16 {
-			return errIndex(largest, len(v.dict)/16)
-		}
-		for i, k := range indices {
-			copy(to[16*i:16*i+16], v.dict[16*int(k):])
-		}
-		to = to[16*len(indices):]
-	}
-	return nil
-}
-
-func (v *wideValues) end(int64) ([]*memory.Buffer, error) {
-	b := v.room
-	v.room = nil
-	return []*memory.Buffer{b}, nil
-}
-
-func (v *wideValues) unchecked() bool { return false }
-
-func (v *wideValues) close() {
-	v.room.Release()
-	v.room = nil
 }

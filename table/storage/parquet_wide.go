@@ -1,0 +1,111 @@
+package storage
+
+import (
+	"encoding/binary"
+
+	"github.com/volley-go/volley/memory"
+)
+
+// wideValues are numbers of 16 bytes, stored as they are or as signed ones of 4 or 8.
+type wideValues struct {
+	from  memory.Allocator
+	width int64 // of a stored number
+	dict  [][2]uint64
+	room  *memory.Buffer
+	out   [][2]uint64
+}
+
+func (v *wideValues) dictionary(b []byte, n int64) error {
+	if int64(len(b))/v.width < n {
+		return errValuesEnd
+	}
+	v.dict = make([][2]uint64, n)
+	v.copy(v.dict, b)
+	return nil
+}
+
+func (v *wideValues) begin(rows int64) (err error) {
+	v.room, err = memory.New(v.from, 16*rows)
+	v.out = memory.View[[2]uint64](v.room)
+	return err
+}
+
+// copy fills to from numbers as they are stored, which are there.
+func (v *wideValues) copy(to [][2]uint64, b []byte) {
+	switch v.width {
+	case 4:
+		b = b[:4*len(to)]
+		for i := range to {
+			n := int64(int32(binary.LittleEndian.Uint32(b[4*i:])))
+			to[i] = [2]uint64{uint64(n), uint64(n >> 63)}
+		}
+	case 8:
+		b = b[:8*len(to)]
+		for i := range to {
+			n := int64(binary.LittleEndian.Uint64(b[8*i:]))
+			to[i] = [2]uint64{uint64(n), uint64(n >> 63)}
+		}
+	default:
+		b = b[:16*len(to)]
+		for i := range to {
+			to[i] = [2]uint64{binary.LittleEndian.Uint64(b[16*i:]), binary.LittleEndian.Uint64(b[16*i+8:])}
+		}
+	}
+}
+
+func (v *wideValues) take(p *pageValues, at, rows, present int64, valid memory.Bitmap) error {
+	to := v.out[at : at+rows]
+	switch {
+	case p.coded:
+		if err := v.look(&p.runs, to[:present]); err != nil {
+			return err
+		}
+	case int64(len(p.plain))/v.width < present:
+		return errValuesEnd
+	default:
+		v.copy(to[:present], p.plain)
+		p.plain = p.plain[present*v.width:]
+	}
+	for i := rows - 1; i >= 0 && present < rows; i-- {
+		if valid.Get(at + i) {
+			present--
+			to[i] = to[present]
+		} else {
+			to[i] = [2]uint64{}
+		}
+	}
+	return nil
+}
+
+// look takes values of the dictionary.
+func (v *wideValues) look(runs *hybrid, to [][2]uint64) error {
+	var block [1024]uint32
+	for len(to) > 0 {
+		indices := block[:min(len(to), len(block))]
+		largest, err := runs.read(indices)
+		if err != nil {
+			return err
+		}
+		if int(largest) >= len(v.dict) {
+			return errIndex(largest, len(v.dict))
+		}
+		for i, k := range indices {
+			to[i] = v.dict[k]
+		}
+		to = to[len(indices):]
+	}
+	return nil
+}
+
+func (v *wideValues) end(int64) ([]*memory.Buffer, error) {
+	b := v.room
+	v.room, v.out = nil, nil
+	return []*memory.Buffer{b}, nil
+}
+
+func (v *wideValues) unchecked() bool { return false }
+
+func (v *wideValues) close() {
+	v.room.Release()
+	v.room, v.out = nil, nil
+}
