@@ -19,6 +19,16 @@ type Source interface {
 	Scan(ctx context.Context, b *kernels.Backend, o ScanOptions) (BatchReader, error)
 }
 
+// Stated is a Source that states how many rows it has, and what is known of their values,
+// without reading these: files with statistics. What is stated may be wrong: it is a hint
+// for the order of joins.
+type Stated interface {
+	Source
+	// Ranges gives what is stated of the columns of each part, a row group say, by their
+	// names. No parts means that nothing is known.
+	Ranges(ctx context.Context) ([]map[string]expr.Range, error)
+}
+
 // ScanOptions tell a Source what is wanted of it.
 type ScanOptions struct {
 	// Columns are the names of the columns to read; the batches have just these,

@@ -35,7 +35,10 @@ func (e *estimates) guess(n node) float64 {
 	case *tableNode:
 		return float64(n.table.rows)
 	case *scanNode:
-		r := unknownRows
+		r := n.rowsStated()
+		if r < 0 {
+			r = unknownRows
+		}
 		if n.limit > 0 {
 			r = min(r, float64(n.limit))
 		}
@@ -150,6 +153,10 @@ func (e *estimates) column(n node, name string) *stats.Column {
 	case *tableNode:
 		if at := n.table.schema.FieldIndices(name); len(at) == 1 {
 			return n.table.statsOf(at[0])
+		}
+	case *scanNode:
+		if n.stated != nil {
+			return n.stated()[name]
 		}
 	case *projectNode:
 		return e.named(n.in, n.items, name)

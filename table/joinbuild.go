@@ -11,7 +11,7 @@ import (
 // as written where somebody can see it.
 func (o *optimiser) reorderChain(n node, seen bool) (node, bool) {
 	c, result, ok := o.chainOf(n)
-	if !ok || o.off[ruleJoinOrder] {
+	if !ok || o.off[ruleJoinOrder] || !guessable(n) {
 		return o.reorderParts(n, seen)
 	}
 	seen = seen && !c.free

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/stats"
 )
 
 // scanNode reads a source.
@@ -18,6 +20,7 @@ type scanNode struct {
 	all       bool // every column of the source
 	predicate *expr.Expr
 	limit     int64
+	stated    func() map[string]*stats.Column // what the source states, nil for nothing
 }
 
 func (n *scanNode) resolve(ctx context.Context) (node, error) {
@@ -31,7 +34,8 @@ func (n *scanNode) resolve(ctx context.Context) (node, error) {
 		}
 		return nil, wrapError(n.source.Name(), err)
 	}
-	return &scanNode{source: n.source, out: schema, all: true}, nil
+	stated := sync.OnceValue(func() map[string]*stats.Column { return statedBy(ctx, n.source, schema) })
+	return &scanNode{source: n.source, out: schema, all: true, stated: stated}, nil
 }
 
 func (n *scanNode) schema() *arrow.Schema  { return n.out }

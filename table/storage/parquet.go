@@ -113,6 +113,33 @@ func (s *ParquetSource) inFiles(ctx context.Context) (*arrow.Schema, error) {
 	return f.schema, nil
 }
 
+// rangedFiles is how many files Ranges opens at most: the footers of many take longer to
+// read than a better plan saves.
+const rangedFiles = 64
+
+// Ranges gives what the footers state of each row group; nothing where there are more than
+// rangedFiles files.
+func (s *ParquetSource) Ranges(ctx context.Context) ([]map[string]expr.Range, error) {
+	if s.err != nil || len(s.paths) > rangedFiles {
+		return nil, s.err
+	}
+	var all []map[string]expr.Range
+	for _, path := range s.paths {
+		if err := canceled(ctx, path); err != nil {
+			return nil, err
+		}
+		f, err := openParquet(path, s.options)
+		if err != nil {
+			return nil, err
+		}
+		for g := range f.meta.NumRowGroups() {
+			all = append(all, f.ranges(g))
+		}
+		f.close()
+	}
+	return all, nil
+}
+
 // Skipped says how many row groups of the files the predicate leaves unread,
 // and how many there are. A nil predicate skips none.
 func (s *ParquetSource) Skipped(ctx context.Context, predicate *expr.Expr) (skipped, total int, err error) {
