@@ -156,7 +156,7 @@ func aggregateIDs(ctx context.Context, a *arena, p *aggPlan, ids *memory.Column,
 		at vec[uint32]
 	}
 	all := stash[*worker]{make: func() (*worker, error) {
-		w := &worker{batch: new(batch)}
+		w := &worker{batch: takeBatch()}
 		var err error
 		if w.at, err = newVec[uint32](a, 1<<shift); err == nil {
 			w.states, err = p.newStates(1 << shift)

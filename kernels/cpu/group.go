@@ -83,7 +83,7 @@ func (g *grouping) numbers() (ids, firsts vec[uint32], err error) {
 
 // lookUp finds the group of each row in a table of all.
 func (g *grouping) lookUp(table *grouper, ids []uint32) error {
-	all := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
+	all := batchStash{}
 	return parallel(g.ctx, g.n, func(_ int, s span) error {
 		b, _ := all.get()
 		defer all.put(b)

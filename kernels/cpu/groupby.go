@@ -129,7 +129,7 @@ func (p *aggPlan) aggregateChunks(ctx context.Context, rows, groups int64, ids f
 	chunks := aggChunks(rows, groups)
 	size := (rows + chunks - 1) / chunks
 	parts := make([]*states, chunks)
-	all := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
+	all := batchStash{}
 	err := tasks(ctx, int(chunks), func(_, c int) (err error) {
 		b, _ := all.get()
 		defer all.put(b)

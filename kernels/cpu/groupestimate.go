@@ -1,6 +1,10 @@
 package cpu
 
-import "math"
+import (
+	"math"
+	"math/bits"
+	"sync"
+)
 
 // sampleRows is how many rows are looked at to guess how many groups there are.
 const sampleRows = 1 << 13
@@ -12,6 +16,24 @@ type wordSample struct {
 	counts         []uint16
 	rows           int64 // that there are
 	distinct, seen int64
+	room           *sampleRoom
+}
+
+// sampleRoom is memory of a sample, which calls hand on: to clear it takes a good part
+// of the time of a call over one morsel.
+type sampleRoom struct {
+	words  [4 * sampleRows]uint64
+	counts [4 * sampleRows]uint16
+}
+
+var samplePool = sync.Pool{New: func() any { return new(sampleRoom) }}
+
+// free hands the memory of a sample on.
+func (s *wordSample) free() {
+	if s.room != nil {
+		samplePool.Put(s.room)
+	}
+	s.room, s.words, s.counts = nil, nil, nil
 }
 
 // sampleWords looks at rows spread over all of n, at places that depend on n alone.
@@ -21,9 +43,14 @@ func sampleWords(src source, n int64) *wordSample {
 	if r == 0 {
 		return s
 	}
-	b := new(batch)
-	var rows [batchRows]uint32
-	s.words, s.counts = make([]uint64, 4*sampleRows), make([]uint16, 4*sampleRows)
+	b := takeBatch()
+	defer b.give()
+	rows := &b.value
+	s.room = samplePool.Get().(*sampleRoom)
+	places := 1 << bits.Len64(uint64(4*r-1)) // 4*sampleRows of r = sampleRows
+	s.words, s.counts = s.room.words[:places], s.room.counts[:places]
+	clear(s.counts)
+	last := uint64(places - 1)
 	for from := int64(0); from < r; from += batchRows {
 		k := min(batchRows, r-from)
 		for j := range k {
@@ -36,9 +63,9 @@ func sampleWords(src source, n int64) *wordSample {
 		}
 		s.seen += int64(b.n)
 		for _, w := range b.words[:b.n] {
-			i := mix(w) % uint64(len(s.words))
+			i := mix(w) & last
 			for s.counts[i] != 0 && s.words[i] != w {
-				i = (i + 1) % uint64(len(s.words))
+				i = (i + 1) & last
 			}
 			if s.words[i] = w; s.counts[i] == 0 {
 				s.distinct++
@@ -56,6 +83,7 @@ func sampleWords(src source, n int64) *wordSample {
 // never a result.
 func estimateGroups(src source, n int64, card uint64) int64 {
 	s := sampleWords(src, n)
+	defer s.free()
 	return s.groups(card, max(s.seen/8, 2))
 }
 

@@ -110,7 +110,7 @@ func (g *grouping) few() (*grouper, error) {
 	// A table stays with one worker, which takes morsels in rising order.
 	tables := perWorker[worker]{make: func() (worker, error) {
 		t := newGrouper(g.a, g.ks)
-		return worker{t, new(batch)}, reset(t)
+		return worker{t, takeBatch()}, reset(t)
 	}}
 	tooMany := func(t *grouper) bool { return !dense && g.n > smallRows && t.count() > fewGroups }
 	err := parallel(g.ctx, g.n, func(number int, s span) error {
@@ -135,6 +135,7 @@ func (g *grouping) few() (*grouper, error) {
 		var all []*grouper
 		for _, w := range tables.all {
 			all = append(all, w.grouper)
+			w.batch.give()
 		}
 		return all
 	}(), reset, tooMany)
@@ -159,7 +160,8 @@ func (g *grouping) merge(tables []*grouper, reset func(*grouper) error, tooMany 
 		return nil, nil
 	}
 	slices.Sort(firsts)
-	b := new(batch)
+	b := takeBatch()
+	defer b.give()
 	for len(firsts) > 0 {
 		k := min(batchRows, len(firsts))
 		b.gather(firsts[:k])

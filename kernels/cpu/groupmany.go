@@ -58,7 +58,7 @@ func (g *grouping) newMany(outBytes int64) (*many, error) {
 	p.room = max(1<<20, (g.n*g.bytes+guess*outBytes)/5/4)
 	m.part, m.groups = p, make([]uint32, p.parts)
 	m.tables.make = func() (*manyWorker, error) {
-		return &manyWorker{grouper: newGrouper(g.a, g.ks), batch: new(batch)}, nil
+		return &manyWorker{grouper: newGrouper(g.a, g.ks), batch: takeBatch()}, nil
 	}
 	return m, p.count()
 }
@@ -135,6 +135,7 @@ func (m *many) findFirsts(into []uint32) (*ranks, error) {
 func (m *many) free() {
 	for _, w := range m.tables.all {
 		w.grouper.free()
+		w.batch.give()
 	}
 	m.part.free()
 }

@@ -29,7 +29,7 @@ func (g *grouping) aggregateOnce(p *aggPlan) (firsts vec[uint32], done bool, err
 		number int
 	}
 	tables := perWorker[*worker]{make: func() (*worker, error) {
-		w := &worker{grouper: newGrouper(g.a, g.ks), batch: new(batch)}
+		w := &worker{grouper: newGrouper(g.a, g.ks), batch: takeBatch()}
 		if dense {
 			return w, w.resetDense(int(g.ks.card), ^uint64(0))
 		}
@@ -77,6 +77,7 @@ func (g *grouping) aggregateOnce(p *aggPlan) (firsts vec[uint32], done bool, err
 	release := func() {
 		for _, w := range tables.all {
 			w.grouper.free()
+			w.batch.give()
 		}
 		for _, s := range parts {
 			s.free()
@@ -143,7 +144,8 @@ func (g *grouping) unite(tables []*grouper, limit int64) (*united, error) {
 		return nil, err
 	}
 	defer total.free()
-	b := new(batch)
+	b := takeBatch()
+	defer b.give()
 	for i, t := range tables {
 		var err error
 		if u.at[i], err = newVec[uint32](g.a, t.count()); err != nil {

@@ -163,6 +163,7 @@ func (h *tallyTable[S]) eachHome(r, parts int, f func(s *tallySlot[S])) {
 func (t *tallying[S]) hashed() (done bool, err error) {
 	sample := sampleWords(t.ks, t.n)
 	guess, hot := t.sampled(sample)
+	sample.free()
 	size := slotsFor(guess)
 	spare := t.valid == nil || t.ks.card != 0 && t.ks.card <= noValue // the top bit
 	if size > mostSlots && t.firsts && 8*guess > t.n {

@@ -74,7 +74,7 @@ func (m *members) IsIn(ctx context.Context, s device.Stream, c *memory.Column) (
 	}
 	o := newOut(s, arrow.FixedWidthTypes.Boolean, c.Len())
 	err = o.bits()
-	all := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
+	all := batchStash{}
 	if err == nil {
 		bits := o.bitmap(1)
 		err = parallel(ctx, c.Len(), func(_ int, s span) error {

@@ -63,10 +63,9 @@ func (t *joinTable) Probe(ctx context.Context, s device.Stream, keys []*memory.C
 	}
 	p := &probe{
 		joinFinder: finder, ctx: ctx, a: a, kind: kind, n: n, counts: make([]int64, morsels(n)),
-		batches: stash[*batch]{make: func() (*batch, error) { return new(batch), nil }},
-		outer:   kind == kernels.LeftJoin || kind == kernels.FullJoin,
-		keep:    kind == kernels.RightJoin || kind == kernels.FullJoin,
-		pairs:   kind != kernels.SemiJoin && kind != kernels.AntiJoin,
+		outer: kind == kernels.LeftJoin || kind == kernels.FullJoin,
+		keep:  kind == kernels.RightJoin || kind == kernels.FullJoin,
+		pairs: kind != kernels.SemiJoin && kind != kernels.AntiJoin,
 	}
 	if err := p.count(); err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ type joinFinder struct {
 	probe *keyspace
 	same  func(row, built uint32) bool
 	check func(f *joinFinder, b, found *batch) // of a batch's candidates
-	rooms stash[*batch]                        // for candidates
+	rooms batchStash                           // for candidates
 	texts *shortFinder                         // where both sides' keys are texts and the built ones short
 	near  []uint64                             // the keys, where each is its place in dense or ranks
 }
@@ -131,7 +131,6 @@ func (t *joinIndex) bind(ctx context.Context, a *arena, cols []*memory.Column) (
 	}
 	f := &joinFinder{joinIndex: t, probe: probe, same: sameKeys(probe, t.ks)}
 	f.check = checker(t.ks)
-	f.rooms.make = func() (*batch, error) { return new(batch), nil }
 	f.texts = t.short.bind(cols[0], probe.drop)
 	if c := cols[0]; (t.dense.b != nil || t.ranks.b != nil) && len(cols) == 1 && wordInts(c.Type()) && c.Validity() == nil {
 		f.near = memory.Values[uint64](c)

@@ -26,7 +26,7 @@ func partKeys(ctx context.Context, a *arena, ks *keyspace, n int64, parts int, p
 	p := &keyParts{parts: parts}
 	chunks := int(max(1, min(int64(morsels(n)), partChunks)))
 	counts := make([]uint32, chunks*parts)
-	all := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
+	all := batchStash{}
 	scan := func(f func(next []uint32, b *batch)) error {
 		return tasks(ctx, chunks, func(_, c int) error {
 			b, _ := all.get()

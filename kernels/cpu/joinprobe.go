@@ -22,7 +22,7 @@ type probe struct {
 	a       *arena
 	kind    kernels.JoinKind
 	n       int64
-	batches stash[*batch]
+	batches batchStash
 
 	outer bool // left rows without a match are kept
 	keep  bool // right rows without a match are kept
@@ -108,10 +108,10 @@ func (p *probe) count() (err error) {
 // note sets the bits of a batch of rows in order and counts them.
 func (p *probe) note(b *batch) int64 {
 	matched := 0
-	var marks [batchRows / 8]byte
-	comparisonsOf[uint32](p.l).scalar[kernels.NotEqual](marks[:(b.n+7)/8], b.ids[:b.n], 0)
+	clear(b.marks[:]) // words of rows behind the last are read
+	comparisonsOf[uint32](p.l).scalar[kernels.NotEqual](b.marks[:(b.n+7)/8], b.ids[:b.n], 0)
 	for j := 0; j < b.n; j += 64 {
-		w := binary.LittleEndian.Uint64(marks[j/8:])
+		w := binary.LittleEndian.Uint64(b.marks[j/8:])
 		p.found.s[(int(b.from)+j)>>6] = w
 		matched += bits.OnesCount64(w)
 	}

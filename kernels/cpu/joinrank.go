@@ -63,7 +63,7 @@ func (t *joinIndex) buildRising(ctx context.Context, a *arena) error {
 	if err := t.newRanks(a); err != nil {
 		return err
 	}
-	rooms := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
+	rooms := batchStash{}
 	each := func(f func(b *batch, s span)) error {
 		return parallel(ctx, t.length, func(_ int, s span) error {
 			b, _ := rooms.get()
@@ -192,7 +192,7 @@ func (t *joinIndex) buildRanks(ctx context.Context, a *arena) (done bool, err er
 	if err != nil {
 		return false, err
 	}
-	rooms := stash[*batch]{make: func() (*batch, error) { return new(batch), nil }}
+	rooms := batchStash{}
 	each := func(f func(b *batch)) error {
 		return parallel(ctx, t.length, func(_ int, s span) error {
 			b, _ := rooms.get()

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/memory"
@@ -60,7 +61,7 @@ func (t *joinIndex) shorten(ctx context.Context, a *arena, l *loops) error {
 type shortFinder struct {
 	built [][2]uint64
 	read  func(from int64, words [][2]uint64, hashes []uint64) bool
-	rooms stash[*shortRoom]
+	rooms shortStash
 	nulls *memory.Column // the texts, where some may be null and these match nothing
 }
 
@@ -70,6 +71,14 @@ type shortRoom struct {
 	hashes [batchRows]uint64
 }
 
+// shortStash is as batchStash.
+type shortStash struct{}
+
+var shortPool = sync.Pool{New: func() any { return new(shortRoom) }}
+
+func (shortStash) get() (*shortRoom, error) { return shortPool.Get().(*shortRoom), nil }
+func (shortStash) put(r *shortRoom)         { shortPool.Put(r) }
+
 // bind readies the words to be looked for by texts; nil for others. Where drop is
 // set null matches nothing.
 func (s *shortTexts) bind(c *memory.Column, drop bool) *shortFinder {
@@ -77,7 +86,6 @@ func (s *shortTexts) bind(c *memory.Column, drop bool) *shortFinder {
 		return nil
 	}
 	f := &shortFinder{built: s.words.s}
-	f.rooms.make = func() (*shortRoom, error) { return new(shortRoom), nil }
 	if drop && c.MayHaveNulls() {
 		f.nulls = c
 	}

@@ -1,5 +1,7 @@
 package cpu
 
+import "sync"
+
 // batchRows is how many rows the hashing kernels take at a time: keys, group
 // numbers and row numbers of a batch stay in the first-level cache.
 const batchRows = 1 << 10
@@ -17,7 +19,29 @@ type batch struct {
 	own   [batchRows]uint32 // room for rows
 	value [batchRows]uint32 // room for the rows of an aggregate that are not null
 	group [batchRows]uint32 // and their groups
+
+	marks [batchRows / 8]byte // a bit for each row
 }
+
+// batchPool keeps batches from one call to the next. A kernel over one morsel may take
+// less time than the runtime does to make and clear one, which is above the size of
+// what it keeps in lists.
+var batchPool = sync.Pool{New: func() any { return new(batch) }}
+
+// takeBatch is a batch of undefined contents.
+func takeBatch() *batch { return batchPool.Get().(*batch) }
+
+// give hands a batch back, which nobody may use any more.
+func (b *batch) give() {
+	b.rows = nil
+	batchPool.Put(b)
+}
+
+// batchStash lends batches to workers that come and go.
+type batchStash struct{}
+
+func (batchStash) get() (*batch, error) { return takeBatch(), nil }
+func (batchStash) put(b *batch)         { b.give() }
 
 func (b *batch) span(from int64, n int) { b.from, b.n, b.rows = uint32(from), n, nil }
 

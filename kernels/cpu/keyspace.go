@@ -185,7 +185,8 @@ func (k *keyColumn) lookUp(ctx context.Context, a *arena, dict *memory.Column) e
 		return err
 	}
 	k.codes, k.indexed, k.lacks = codes.s, false, false
-	b := new(batch)
+	b := takeBatch()
+	defer b.give()
 	return batches(b, 0, dict.Len(), func() error {
 		finder.find(b)
 		for j := range b.n {
