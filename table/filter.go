@@ -50,7 +50,11 @@ func (n *filterNode) withInputs(in []node) node {
 // stay, and the conditions after them, so that each sees only rows that those
 // before it let through.
 func (n *filterNode) push(conds []*expr.Expr) node {
-	own, stay := split(expr.Conjuncts(n.predicate), func(c *expr.Expr) bool { return !mayFail(c) })
+	var all []*expr.Expr
+	for _, c := range expr.Conjuncts(n.predicate) {
+		all = append(all, factored(c)...)
+	}
+	own, stay := split(all, func(c *expr.Expr) bool { return !mayFail(c) })
 	pass, above := split(conds, func(c *expr.Expr) bool { return !mayFail(c) })
 	below := n.in.push(append(own, pass...))
 	return keep(keep(below, stay), above)

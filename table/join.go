@@ -179,6 +179,7 @@ func (n *joinNode) push(conds []*expr.Expr) node {
 	}
 	toLeft, rest := split(conds, func(c *expr.Expr) bool { return reads(c, left) })
 	toRight, above := split(rest, func(c *expr.Expr) bool { return reads(c, right) })
+	toLeft, toRight = append(toLeft, impliedAll(above, left)...), append(toRight, impliedAll(above, right)...)
 	for i, c := range toLeft {
 		toLeft[i] = expr.Rewrite(c, func(name string) *expr.Expr { return leftName[name] })
 	}

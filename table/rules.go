@@ -9,10 +9,11 @@ import (
 const (
 	ruleJoinOrder = "joinorder" // joins in the order that costs least, the smaller side built
 	ruleTies      = "ties"      // also below sorts that are only likely to tell rows apart
+	ruleImplied   = "implied"   // what the branches of an or have in common, for each side of a join
 )
 
 // rules are the names of all of them.
-var rules = []string{ruleJoinOrder, ruleTies}
+var rules = []string{ruleJoinOrder, ruleTies, ruleImplied}
 
 // switches are the rules that are off.
 type switches map[string]bool
@@ -35,3 +36,6 @@ func switchesOf(text string) switches {
 func newOptimiser() *optimiser {
 	return &optimiser{off: switchesOf(os.Getenv("VOLLEY_OPTIMISER")), guess: newEstimates()}
 }
+
+// isOff reports whether a rule is switched off.
+func isOff(rule string) bool { return switchesOf(os.Getenv("VOLLEY_OPTIMISER"))[rule] }
