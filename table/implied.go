@@ -37,13 +37,23 @@ func implied(c *expr.Expr, set names) *expr.Expr {
 	return nil
 }
 
-// impliedAll are the conditions over set that those of conds imply.
-func impliedAll(conds []*expr.Expr, set names) (all []*expr.Expr) {
-	for _, c := range conds {
+// impliedLeast is the share of rows that an implied condition may let through at most: it is asked
+// of all rows, and the condition that implies it of those that are left, again.
+const impliedLeast = 0.25
+
+// impliedBelow are the conditions over the columns of one side of a join, which are called of
+// below, that those above it imply.
+func impliedBelow(side node, above []*expr.Expr, set names, of map[string]*expr.Expr) (all []*expr.Expr) {
+	for _, c := range above {
 		if c.Kind() != expr.KindCall || c.Op() != expr.OpOr || isOff(ruleImplied) {
 			continue
 		}
-		if i := implied(c, set); i != nil {
+		i := implied(c, set)
+		if i == nil {
+			continue
+		}
+		i = expr.Rewrite(i, func(name string) *expr.Expr { return of[name] })
+		if newEstimates().share(side, i) <= impliedLeast {
 			all = append(all, i)
 		}
 	}

@@ -47,18 +47,18 @@ func TestImplied(t *testing.T) {
 func TestImpliedFiltersGoDown(t *testing.T) {
 	b := testBackend(t)
 	left, right := From(tableOf(t, b, randomRecs(300, 9, 1), 3, 1)), From(tableOf(t, b, randomRecs(100, 9, 2), 2, 2))
-	const either = "(s = 'a' and k > 3 and s_right = 'b') or (s = 'b' and s_right in ('a', 'c') and k > 3)"
+	const either = "(id = 7 and k > 3 and id_right < 20) or (id = 9 and id_right in (4, 5) and k > 3)"
 	for _, kind := range []Kind{Inner, Left, Right, Full} {
-		q := left.Join(right, kind, On("k")).Filter(either).Select("id", "s", "s_right", "k")
+		q := left.Join(right, kind, On("k")).Filter(either).Select("id", "id_right", "k")
 		sameRows(t, kind.String(), q)
 		plan := shape(t, q)
 		if kind == Inner || kind == Left {
-			require.Contains(t, plan, "filter k > 3 and (s = 'a' or s = 'b')", "%s\n%s", kind, plan)
+			require.Contains(t, plan, "filter k > 3 and (id = 7 or id = 9)", "%s\n%s", kind, plan)
 		}
 		if kind == Inner || kind == Right {
-			require.Contains(t, plan, "filter s = 'b' or s in ('a', 'c')", "%s\n%s", kind, plan)
+			require.Contains(t, plan, "filter id < 20 or id in (4, 5)", "%s\n%s", kind, plan)
 		}
 	}
 	t.Setenv("VOLLEY_OPTIMISER", "-implied")
-	require.NotContains(t, shape(t, left.Join(right, Inner, On("k")).Filter(either)), "s = 'a' or s = 'b'")
+	require.NotContains(t, shape(t, left.Join(right, Inner, On("k")).Filter(either)), "id = 7 or id = 9\n")
 }

@@ -179,13 +179,14 @@ func (n *joinNode) push(conds []*expr.Expr) node {
 	}
 	toLeft, rest := split(conds, func(c *expr.Expr) bool { return reads(c, left) })
 	toRight, above := split(rest, func(c *expr.Expr) bool { return reads(c, right) })
-	toLeft, toRight = append(toLeft, impliedAll(above, left)...), append(toRight, impliedAll(above, right)...)
 	for i, c := range toLeft {
 		toLeft[i] = expr.Rewrite(c, func(name string) *expr.Expr { return leftName[name] })
 	}
 	for i, c := range toRight {
 		toRight[i] = expr.Rewrite(c, func(name string) *expr.Expr { return rightName[name] })
 	}
+	toLeft = append(toLeft, impliedBelow(n.left, above, left, leftName)...)
+	toRight = append(toRight, impliedBelow(n.right, above, right, rightName)...)
 	out, ownLeft, ownRight := n.pushWhere()
 	out.left, out.right = n.left.push(append(toLeft, ownLeft...)), n.right.push(append(toRight, ownRight...))
 	return keep(out, above)
