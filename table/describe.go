@@ -27,7 +27,7 @@ var statistics = []struct {
 // value, number of distinct values; all as float64. Its first column,
 // "statistic", names them; the others are named as in the query.
 func (q *Query) Describe(ctx context.Context) (*Table, error) {
-	n, err := q.resolved(ctx, unknownScalar)
+	n, _, err := q.resolved(ctx, func(_ *optimiser, s *scalarNode) (kernels.Scalar, error) { return unknownScalar(s) })
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,8 @@ func (e *estimates) guess(n node) float64 {
 		return r
 	case *filterNode:
 		return e.rows(n.in) * e.share(n.in, n.predicate)
+	case *sharedNode:
+		return e.rows(n.of.in)
 	case *limitNode:
 		return min(max(0, e.rows(n.in)-float64(n.offset)), float64(n.n))
 	case *sortNode:
@@ -118,6 +120,9 @@ func (e *estimates) matches(n *joinNode) float64 {
 // domainRows is how many rows the table has that most rows of a node come from: as many
 // as the largest below it.
 func (e *estimates) domainRows(n node) float64 {
+	if s, ok := n.(*sharedNode); ok {
+		return e.domainRows(s.of.in)
+	}
 	r := 0.0
 	for _, in := range n.inputs() {
 		r = max(r, e.domainRows(in))
@@ -158,6 +163,8 @@ func (e *estimates) column(n node, name string) *stats.Column {
 		if n.stated != nil {
 			return n.stated()[name]
 		}
+	case *sharedNode:
+		return e.column(n.of.in, name)
 	case *projectNode:
 		return e.named(n.in, n.items, name)
 	case *groupNode:

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/volley-go/volley/kernels"
@@ -10,12 +11,13 @@ import (
 // Explain is the plan as it would run, after optimisation: a line for each
 // operator, its inputs indented below it, with the columns and conditions that
 // sources are given. The plans of scalars come after it, in the order in which they are
-// run; in the conditions their names stand for the values.
+// run; in the conditions their names stand for the values. Parts that stand in the plans more
+// than once, and are run once, are at the end.
 func (q *Query) Explain(ctx context.Context) (string, error) {
 	var scalars strings.Builder
-	n, err := q.resolved(ctx, func(s *scalarNode) (kernels.Scalar, error) {
+	n, o, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) {
 		scalars.WriteString("scalar " + s.name + "\n")
-		explain(&scalars, optimise(&limitNode{in: s.one, n: 2}), 1)
+		explain(&scalars, o.optimise(s.plan()), 1)
 		return unknownScalar(s)
 	})
 	if err != nil {
@@ -23,7 +25,12 @@ func (q *Query) Explain(ctx context.Context) (string, error) {
 	}
 	var b strings.Builder
 	explain(&b, n, 0)
-	return b.String() + scalars.String(), nil
+	b.WriteString(scalars.String())
+	for _, s := range o.shares {
+		fmt.Fprintf(&b, "shared %d, run once\n", s.number)
+		explain(&b, s.final, 1)
+	}
+	return b.String(), nil
 }
 
 func explain(b *strings.Builder, n node, depth int) {

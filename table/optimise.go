@@ -13,14 +13,12 @@ import (
 // down as far as they can, and into the sources; a head of a sort becomes a
 // top-k, one of a source a limit; joins are put in the order that costs least; then
 // every node is cut to the columns that somebody needs.
-func optimise(n node) node {
-	o := newOptimiser()
-	want := n.schema()
-	n = n.push(nil)
-	n = fuse(n)
+func (o *optimiser) optimise(n node) node { return o.finished(o.reshared(pushed(n)), n.schema()) }
+
+// finished is a plan whose conditions are where they belong, with all else done.
+func (o *optimiser) finished(n node, want *arrow.Schema) node {
 	n, _ = o.reorder(n, true)
-	n = n.prune(namesOf(fieldNames(want)))
-	return exactly(n, want)
+	return exactly(n.prune(namesOf(fieldNames(want))), want)
 }
 
 // exactly is n with the columns of want, in that order and no others.

@@ -10,8 +10,10 @@ import (
 
 // optimiser is what the rules of one plan share.
 type optimiser struct {
-	off   switches
-	guess *estimates
+	off         switches
+	guess       *estimates
+	shares      []*shared // those that others hold first
+	bySignature map[string][]*shared
 }
 
 // reorder puts joins in the order that costs least, from n down. seen says that somebody can
@@ -21,6 +23,8 @@ func (o *optimiser) reorder(n node, seen bool) (_ node, changed bool) {
 	switch n := n.(type) {
 	case *joinNode:
 		return o.reorderJoin(n, seen)
+	case *sharedNode:
+		return o.reorderShared(n, seen)
 	case *sortNode:
 		return o.reorderSort(n, seen)
 	case *groupNode:
@@ -72,25 +76,36 @@ func (o *optimiser) reorderJoin(n *joinNode, seen bool) (node, bool) {
 	return o.reorderInputs(n, func(i int) bool { return seen && !(i == 1 && n.kind.leftOnly()) })
 }
 
+// reorderShared says whether the order of a shared part can be seen here. Where it cannot it may
+// be seen at none of its uses.
+func (o *optimiser) reorderShared(n *sharedNode, seen bool) (node, bool) {
+	switch {
+	case n.of.final == nil:
+		n.of.seen = n.of.seen || seen
+	case seen && !n.of.seen:
+		return o.reorder(unshared(n.of.in), true)
+	}
+	return n, !seen
+}
+
 // reorderSort lets the rows below a sort come in any order where its keys tell all rows
 // apart, or where that is likely: a tiedNode then looks whether they did.
 func (o *optimiser) reorderSort(n *sortNode, seen bool) (node, bool) {
 	if n.limit < 0 && !seen && !slices.ContainsFunc(n.exprs(), mayFail) {
 		return o.reorder(n.in, false)
 	}
+	likely := n.limit != 0 && !o.off[ruleTies] && o.guess.tellsApart(n)
 	total := totalBy(n.in, n.exprs())
-	kept, changed := o.reorder(n.in, true)
-	if slices.ContainsFunc(n.exprs(), mayFail) {
-		return n.withInputs([]node{kept}), changed
-	}
-	free, changed := o.reorder(n.in, false)
-	switch {
-	case total || !changed:
-		return n.withInputs([]node{free}), false
-	case n.limit == 0 || o.off[ruleTies] || !o.guess.tellsApart(n):
+	if slices.ContainsFunc(n.exprs(), mayFail) || !total && !likely {
+		kept, _ := o.reorder(n.in, true)
 		return n.withInputs([]node{kept}), false
 	}
+	free, changed := o.reorder(n.in, false)
 	fast := n.withInputs([]node{free}).(*sortNode)
+	if total || !changed {
+		return fast, false
+	}
+	kept, _ := o.reorder(unshared(n.in), true) // as what is shared may come in any order
 	return &tiedNode{sort: fast, slow: n.withInputs([]node{kept}), out: n.out}, false
 }
 
@@ -159,6 +174,8 @@ func uniqueKey(n node) (key []string, ok bool) {
 		return n.on, len(n.on) > 0
 	case *filterNode, *sortNode, *limitNode:
 		return uniqueKey(n.inputs()[0])
+	case *sharedNode:
+		return uniqueKey(n.of.in)
 	case *projectNode:
 		below, ok := uniqueKey(n.in)
 		if !ok {

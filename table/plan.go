@@ -123,19 +123,18 @@ func schemaOf(in *arrow.Schema, items []named) (*arrow.Schema, error) {
 }
 
 // resolved is the resolved and optimised plan of a query, with the values of its
-// scalars.
-func (q *Query) resolved(ctx context.Context, valueOf func(*scalarNode) (kernels.Scalar, error)) (node, error) {
+// scalars, which valueOf finds by the same optimiser.
+func (q *Query) resolved(ctx context.Context, valueOf func(*optimiser, *scalarNode) (kernels.Scalar, error)) (node, *optimiser, error) {
 	if q.err != nil {
-		return nil, q.err
+		return nil, nil, q.err
 	}
 	n, err := q.plan.resolve(ctx)
-	if err == nil {
-		n, err = settle(n, valueOf)
-	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return optimise(n), nil
+	o := newOptimiser()
+	n, err = o.plan(n, func(s *scalarNode) (kernels.Scalar, error) { return valueOf(o, s) })
+	return n, o, err
 }
 
 // exprsOf are the expressions of named items.

@@ -10,10 +10,11 @@ const (
 	ruleJoinOrder = "joinorder" // joins in the order that costs least, the smaller side built
 	ruleTies      = "ties"      // also below sorts that are only likely to tell rows apart
 	ruleImplied   = "implied"   // what the branches of an or have in common, for each side of a join
+	ruleShared    = "shared"    // equal parts of a plan run once
 )
 
 // rules are the names of all of them.
-var rules = []string{ruleJoinOrder, ruleTies, ruleImplied}
+var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared}
 
 // switches are the rules that are off.
 type switches map[string]bool
@@ -34,7 +35,7 @@ func switchesOf(text string) switches {
 }
 
 func newOptimiser() *optimiser {
-	return &optimiser{off: switchesOf(os.Getenv("VOLLEY_OPTIMISER")), guess: newEstimates()}
+	return &optimiser{off: switchesOf(os.Getenv("VOLLEY_OPTIMISER")), guess: newEstimates(), bySignature: map[string][]*shared{}}
 }
 
 // isOff reports whether a rule is switched off.

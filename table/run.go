@@ -29,6 +29,7 @@ type runner struct {
 	backend *kernels.Backend
 	stream  device.Stream
 	morsel  int64 // rows of a morsel
+	shared  sharedRows
 }
 
 // Batches runs the query and gives its rows batch by batch, as they are made.
@@ -105,7 +106,8 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	r := &runner{backend: q.backend, stream: stream, morsel: morsel}
-	plan, err := q.resolved(ctx, func(s *scalarNode) (kernels.Scalar, error) { return r.scalar(ctx, s) })
+	defer r.shared.close()
+	plan, _, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) { return r.scalar(ctx, o, s) })
 	if err != nil {
 		return err
 	}

@@ -118,8 +118,8 @@ func settle(n node, valueOf func(*scalarNode) (kernels.Scalar, error)) (node, er
 func unknownScalar(n *scalarNode) (kernels.Scalar, error) { return kernels.Null(n.typ()), nil }
 
 // scalar runs the plan of a scalar.
-func (r *runner) scalar(ctx context.Context, n *scalarNode) (kernels.Scalar, error) {
-	op, err := optimise(&limitNode{in: n.one, n: 2}).compile(r)
+func (r *runner) scalar(ctx context.Context, o *optimiser, n *scalarNode) (kernels.Scalar, error) {
+	op, err := o.optimise(n.plan()).compile(r)
 	if err != nil {
 		return kernels.Scalar{}, err
 	}

@@ -77,8 +77,11 @@ func (n *scanNode) rowsStated() float64 {
 // guessable reports whether it is known how many rows there are of all that lies below a
 // node: what is not must not be moved about for it.
 func guessable(n node) bool {
-	if s, ok := n.(*scanNode); ok && s.rowsStated() < 0 {
-		return false
+	switch n := n.(type) {
+	case *scanNode:
+		return n.rowsStated() >= 0
+	case *sharedNode:
+		return guessable(n.of.in)
 	}
 	for _, in := range n.inputs() {
 		if !guessable(in) {
