@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -336,7 +337,7 @@ const noStep = -1
 func (b *binder) in(e *Expr, args []int) (int, error) {
 	x := b.decoded(args[0])
 	t := b.typ(x)
-	list := make([]kernels.Scalar, 0, len(args)-1)
+	list, fitting, first := make([]kernels.Scalar, 0, len(args)-1), make([]kernels.Scalar, 0, len(args)-1), t
 	for i, a := range args[1:] {
 		v, ok := e.args[i+1].value, true
 		if a != noStep {
@@ -346,7 +347,8 @@ func (b *binder) in(e *Expr, args []int) (int, error) {
 			return 0, fmt.Errorf("%w: the list of 'in' must be literals", device.ErrMismatch)
 		}
 		list = append(list, v)
-		if _, fits := adapt(v, t, true); fits {
+		if same, fits := adapt(v, t, true); fits {
+			fitting = append(fitting, same)
 			continue
 		}
 		if _, _, number := exactDecimal(v); number && t.ID() == arrow.DECIMAL128 && v.Type().ID() != arrow.STRING {
@@ -362,15 +364,17 @@ func (b *binder) in(e *Expr, args []int) (int, error) {
 		t = wide
 	}
 	x = b.widen(x, t)
-	set, null := list[:0], false
-	for _, v := range list {
-		if e.op == OpAmong && !v.Valid() {
-			null = true
-			continue
+	if !arrow.TypeEqual(t, first) { // a later value made the type wider
+		fitting = fitting[:0]
+		for _, v := range list {
+			if same, fits := adapt(v, t, true); fits {
+				fitting = append(fitting, same)
+			}
 		}
-		if v, fits := adapt(v, t, true); fits {
-			set = append(set, v)
-		}
+	}
+	set, null := fitting, false
+	if isNull := func(v kernels.Scalar) bool { return !v.Valid() }; e.op == OpAmong && slices.ContainsFunc(list, isNull) {
+		set, null = slices.DeleteFunc(fitting, isNull), true
 	}
 	return b.add(node{kind: KindCall, op: e.op, typ: boolean, args: []int{x}, set: set, null: null}), nil
 }

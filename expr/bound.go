@@ -194,6 +194,9 @@ func appendValue(key []byte, v kernels.Scalar) []byte {
 		return binary.LittleEndian.AppendUint64(key, uint64(v.Int64()))
 	case id == arrow.FLOAT64:
 		return binary.LittleEndian.AppendUint64(key, math.Float64bits(v.Float64()))
+	case id == arrow.DECIMAL128:
+		n := v.Decimal()
+		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(key, uint64(n.HighBits())), n.LowBits())
 	case kernels.BinaryTypes.Has(id):
 		key = binary.LittleEndian.AppendUint64(key, uint64(len(v.Text())))
 		return append(key, v.Text()...)

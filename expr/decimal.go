@@ -109,6 +109,9 @@ func power(digits int32) *big.Int {
 
 // asDecimalOf gives a number the type d, where that changes nothing of it.
 func asDecimalOf(v kernels.Scalar, d *arrow.Decimal128Type) (kernels.Scalar, bool) {
+	if n, ok := rescaled(v, d); ok {
+		return n, true
+	}
 	n, scale, ok := exactDecimal(v)
 	if !ok {
 		return v, false
@@ -118,6 +121,30 @@ func asDecimalOf(v kernels.Scalar, d *arrow.Decimal128Type) (kernels.Scalar, boo
 		return v, false
 	}
 	return kernels.Decimal(d, decimal128.FromBigInt(n)), true
+}
+
+// rescaled is asDecimalOf of what 64 bits hold before and after, where the scale does not fall: a list of many decimals takes no memory then.
+func rescaled(v kernels.Scalar, d *arrow.Decimal128Type) (kernels.Scalar, bool) {
+	from, ok := v.Type().(*arrow.Decimal128Type)
+	if !ok || !v.Valid() || d.Scale < from.Scale || d.Scale-from.Scale > 18 {
+		return v, false
+	}
+	n := v.Decimal()
+	low := int64(n.LowBits())
+	if n.HighBits() != low>>63 {
+		return v, false
+	}
+	factor, limit := int64(1), int64(1)
+	for range d.Scale - from.Scale {
+		factor *= 10
+	}
+	for range min(d.Precision, 18) {
+		limit *= 10
+	}
+	if most := (limit - 1) / factor; low > most || low < -most {
+		return v, false
+	}
+	return kernels.Decimal(d, decimal128.FromI64(low*factor)), true
 }
 
 // betweenDecimals compares decimals with a literal that none of them equals: one with
