@@ -23,6 +23,7 @@ from ._values import pylist, value
 from .cumulative import Cumulative
 from .device import Device, device_of, no_array, no_framework, no_host_memory, place_of, taken_by
 from .errors import Unsupported
+from .reduced import Reduced
 
 if TYPE_CHECKING:
     from .table import Table
@@ -38,7 +39,7 @@ def import_options(validate: str) -> Any:
     return byref(_abi.volley_import_options(ctypes.sizeof(_abi.volley_import_options), _VALIDATE[validate]))
 
 
-class Column(Cumulative, Handle):
+class Column(Cumulative, Reduced, Handle):
     """An immutable column. It is made of anything that has Arrow's or DLPack's protocol or a buffer, without a copy, and of lists: of numbers, bools, texts,
     bytes, Decimals, dates, times, of lists of these, and None. NaT of NumPy and pandas is null. Comparisons make columns of bools, which filter takes.
 
