@@ -451,6 +451,20 @@ int32_t volley_table_device(const volley_table* table, volley_device** out) {
   return go_volley_table_device((uintptr_t)table, (uintptr_t*)out);
 }
 
+int32_t volley_table_slice(const volley_table* table, int64_t offset, int64_t length, volley_table** out) {
+  if (vly_forked) return vly_fork_error("volley_table_slice");
+  if (!out) return vly_null_error("volley_table_slice", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_table_slice((uintptr_t)table, offset, length, (uintptr_t*)out);
+}
+
+int32_t volley_table_concat(const volley_table* const* tables, int64_t count, volley_token* token, volley_table** out) {
+  if (vly_forked) return vly_fork_error("volley_table_concat");
+  if (!out) return vly_null_error("volley_table_concat", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_table_concat((uintptr_t*)tables, count, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_table_column(const volley_table* table, const char* name, volley_token* token, volley_column** out) {
   if (vly_forked) return vly_fork_error("volley_table_column");
   if (!out) return vly_null_error("volley_table_column", "out");

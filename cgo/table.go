@@ -127,6 +127,35 @@ func go_volley_table_rows(h C.uintptr_t, out *C.int64_t) C.int32_t {
 	})
 }
 
+//export go_volley_table_slice
+func go_volley_table_slice(h C.uintptr_t, offset, length C.int64_t, out *C.uintptr_t) C.int32_t {
+	return withTable("volley_table_slice", h, func(t *table.Table) error {
+		part, err := t.Slice(int64(offset), int64(length))
+		if err == nil {
+			*out = register(&tableObject{part})
+		}
+		return err
+	})
+}
+
+//export go_volley_table_concat
+func go_volley_table_concat(tables *C.uintptr_t, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return long("volley_table_concat", t, func(k *keeper) (work, error) {
+		given, err := keptAll[*tableObject](k, "tables", tables, n)
+		if err != nil {
+			return nil, err
+		}
+		all := make([]*table.Table, len(given))
+		for i, o := range given {
+			all[i] = o.t
+		}
+		return func(ctx context.Context) (outcome, error) {
+			made, err := table.Concat(ctx, all...)
+			return giveFailable(out, &tableObject{made}, err)
+		}, nil
+	})
+}
+
 //export go_volley_table_columns
 func go_volley_table_columns(h C.uintptr_t, out *C.int64_t) C.int32_t {
 	return withTable("volley_table_columns", h, func(t *table.Table) error {

@@ -45,7 +45,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 19
+#define VOLLEY_ABI_MINOR 20
 
 /* The statuses. */
 enum {
@@ -403,6 +403,10 @@ VOLLEY_API int32_t volley_table_columns(const volley_table* table, int64_t* out)
 VOLLEY_API int32_t volley_table_name(const volley_table* table, int64_t index, char** out);
 VOLLEY_API int32_t volley_table_type(const volley_table* table, int64_t index, char** out);
 VOLLEY_API int32_t volley_table_device(const volley_table* table, volley_device** out);
+/* length rows from offset on, without a copy: fewer if there are fewer. An offset below 0 counts from the end. */
+VOLLEY_API int32_t volley_table_slice(const volley_table* table, int64_t offset, int64_t length, volley_table** out);
+/* The rows of tables one after the other, which have the columns of the first, in any order: a copy where that or the device is another one. */
+VOLLEY_API int32_t volley_table_concat(const volley_table* const* tables, int64_t count, volley_token* token, volley_table** out);
 /* A column by its name. That of a table of several chunks is put together: a copy. */
 VOLLEY_API int32_t volley_table_column(const volley_table* table, const char* name, volley_token* token, volley_column** out);
 /* The table on another device; the same columns where both work on host memory. */

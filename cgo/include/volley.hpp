@@ -420,6 +420,18 @@ class table : public detail::handle<volley_table, volley_table_free> {
     check(volley_table_to(get(), d.get(), nullptr, &t));
     return table(t);
   }
+  /* length rows from offset on, which counts from the end if it is below 0. */
+  table slice(int64_t offset, int64_t length) const {
+    volley_table* t;
+    check(volley_table_slice(get(), offset, length, &t));
+    return table(t);
+  }
+  static table concat(const std::vector<table>& tables) {
+    auto list = detail::handles<volley_table>(tables);
+    volley_table* t;
+    check(volley_table_concat(list.data(), list.size(), nullptr, &t));
+    return table(t);
+  }
   /* Tables of rows whose keys are of one hash: equal keys are in one of them. */
   std::vector<table> partition(const std::vector<std::string>& keys, int64_t parts) const {
     auto list = detail::pointers(keys);

@@ -603,6 +603,24 @@ static int32_t call_volley_table_device(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_table_slice[] = {{"table", WRONG_HANDLE, 5}, {"offset", WRONG_NUMBER, 0}, {"length", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 5}};
+static int32_t call_volley_table_slice(const int* w) {
+  volley_table* p3 = 0;
+  int32_t status = volley_table_slice((void*)wrong_handle(5, w[0]), (int64_t)wrong_number("offset", w[1]), (int64_t)wrong_number("length", w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_table_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_table_concat[] = {{"tables", WRONG_HANDLES, 5}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static int32_t call_volley_table_concat(const int* w) {
+  volley_table* p3 = 0;
+  int32_t status = volley_table_concat((void*)wrong_handles(5, w[0]), (int64_t)wrong_number("count", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  wrong_cleared(status, p3 == NULL);
+  volley_table_free(p3);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_table_column[] = {{"table", WRONG_HANDLE, 5}, {"name", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
 static int32_t call_volley_table_column(const int* w) {
   volley_column* p3 = 0;
@@ -2247,6 +2265,8 @@ const wrong_call wrong_calls[] = {
     {"volley_table_name", 3, parameters_volley_table_name, call_volley_table_name},
     {"volley_table_type", 3, parameters_volley_table_type, call_volley_table_type},
     {"volley_table_device", 2, parameters_volley_table_device, call_volley_table_device},
+    {"volley_table_slice", 4, parameters_volley_table_slice, call_volley_table_slice},
+    {"volley_table_concat", 4, parameters_volley_table_concat, call_volley_table_concat},
     {"volley_table_column", 4, parameters_volley_table_column, call_volley_table_column},
     {"volley_table_to", 4, parameters_volley_table_to, call_volley_table_to},
     {"volley_table_row_number", 5, parameters_volley_table_row_number, call_volley_table_row_number},

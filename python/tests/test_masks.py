@@ -162,6 +162,34 @@ def test_columns_are_compared() -> None:
         c == col("a")  # noqa: B015
 
 
+def test_first_and_last_rows() -> None:
+    rows = T.rows()
+    for n in (0, 1, 3, 7, 8, 2**62):
+        for table in (T, CHUNKED):
+            assert table.head(n).rows() == rows[:n] and table.tail(n).rows() == rows[max(0, 7 - n) :] and table.limit(n).rows() == rows[:n]
+            assert table.slice(2, n).rows() == rows[2 : 2 + n] and table.slice(-2, n).rows() == rows[5 : 5 + n]
+    assert T.head().rows() == rows[:5] and T.tail().rows() == rows[2:] and T.tail(np.int64(2)).rows() == rows[-2:]
+    with pytest.raises(ValueError, match=r"^Table\.tail: n: a length is not below 0"):
+        T.tail(-1)
+    whole = T.slice(0)
+    whole.close()
+    with pytest.raises(vo.Closed, match=r"^Table\.head"):
+        whole.head(1)
+
+
+def test_tables_one_after_the_other() -> None:
+    rows = T.rows()
+    assert vo.concat([T]).rows() == rows and vo.concat([T, T[:0], CHUNKED, T[2:4]]).rows() == rows + rows + rows[2:4]
+    turned = T.select(T.columns[::-1])
+    assert vo.concat([T, turned]).rows() == rows * 2 and vo.concat([T, turned.lazy()]).rows() == rows * 2
+    words = [vo.Table(pa.table({"x": pa.array([f"{i} {k}" for i in range(200)]).dictionary_encode()})) for k in range(3)]
+    assert vo.concat(words)["x"].to_pylist() == [f"{i} {k}" for k in range(3) for i in range(200)]
+    with pytest.raises(vo.VolleyError, match=r"^concat: .*unknown column"):
+        vo.concat([T, T[["a"]].rename({"a": "z"})])
+    with pytest.raises(vo.Mismatch, match=r"^concat: .*type"):
+        vo.concat([vo.Table({"x": [1]}), vo.Table({"x": ["a"]})])
+
+
 def test_rows_by_slices() -> None:
     rows = T.rows()
     ends = (None, 0, 1, 2, 6, 7, 9, -1, -2, -7, -9)

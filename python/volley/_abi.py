@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 19
+ABI_MINOR = 20
 
 OK = 0
 PENDING = 1
@@ -444,6 +444,8 @@ def declare(library: CDLL) -> None:
     library.volley_table_name.argtypes, library.volley_table_name.restype = [c_void_p, c_int64, c_void_p], c_int32
     library.volley_table_type.argtypes, library.volley_table_type.restype = [c_void_p, c_int64, c_void_p], c_int32
     library.volley_table_device.argtypes, library.volley_table_device.restype = [c_void_p, c_void_p], c_int32
+    library.volley_table_slice.argtypes, library.volley_table_slice.restype = [c_void_p, c_int64, c_int64, c_void_p], c_int32
+    library.volley_table_concat.argtypes, library.volley_table_concat.restype = [c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_table_column.argtypes, library.volley_table_column.restype = [c_void_p, c_char_p, c_void_p, c_void_p], c_int32
     library.volley_table_to.argtypes, library.volley_table_to.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
     library.volley_table_row_number.argtypes, library.volley_table_row_number.restype = [c_void_p, c_char_p, c_int64, c_void_p, c_void_p], c_int32

@@ -182,7 +182,7 @@ class Table(Handle):
         if isinstance(key, str):
             return self.column(key)
         if isinstance(key, builtins.slice):
-            return self.slice(*rows_of(key, len(self)))
+            return self._part(*rows_of(key, len(self)))
         if (names := names_in(key)) is not None:
             return self.select(names)
         if isinstance(key, Expr) or is_array(key) or isinstance(key, list):
@@ -308,10 +308,11 @@ class Table(Handle):
         >>> Table({"a": [1, 2, 3]}).slice(-2, 1).to_pydict()
         {'a': [2]}
         """
-        rows = self.lazy().slice(*window(offset, length, len(self)))
-        if self._place()[0] == 1:  # parts of the same memory, which take no time
-            return Table._of(make("volley_query_collect", rows, None))
-        return rows.collect()
+        known = length is not None and type(offset) is int and offset >= 0  # then the number of rows need not be asked for
+        return self._part(*window(offset, length, 0 if known else len(self)))
+
+    def _part(self, offset: int, length: int) -> Table:
+        return Table._of(make("volley_table_slice", self, offset, length))
 
     def head(self, n: int = 5) -> Table:
         """See Query.head."""
@@ -321,8 +322,8 @@ class Table(Handle):
 
     def tail(self, n: int = 5) -> Table:
         """The last rows."""
-        rows = len(self)
-        return self.slice(max(0, rows - n), min(n, rows))
+        count = window(0, n, 0)[1]
+        return self._part(-count if count else 0, count)
 
     def unique(self, subset: str | Sequence[str] | None = None) -> Table:
         """See Query.unique."""
@@ -562,6 +563,8 @@ def concat(tables: Sequence[Table | Query]) -> Table:
     given = list(tables)
     if not given:
         raise ValueError(say("there are no tables", tables))
+    if all(isinstance(t, Table) for t in given):
+        return Table._of(long_make("volley_table_concat", handles(given), len(given), free="volley_table_free"))
     return query_of(given[0]).union(*given[1:]).collect()
 
 
