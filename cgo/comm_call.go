@@ -69,6 +69,7 @@ func operate(name string, h C.uintptr_t, typ *C.char, t C.uintptr_t, prepare fun
 		if err != nil {
 			return nil, err
 		}
+		k.together = true
 		o := &operands{c: comm.c, size: comm.c.Size()}
 		if o.t, err = elementType("type", typ); err != nil {
 			return nil, comm.named(err)
@@ -88,6 +89,7 @@ func go_volley_comm_barrier(h, t C.uintptr_t) C.int32_t {
 		if err != nil {
 			return nil, err
 		}
+		k.together = true
 		return func(ctx context.Context) (outcome, error) { return outcome{}, own(ctx, o.named(o.c.Barrier(ctx))) }, nil
 	})
 }

@@ -14,12 +14,9 @@ import (
 	"github.com/volley-go/volley/table/storage"
 )
 
-// onRanks is what a call makes of a table on ranks.
-type onRanks = func(ctx context.Context, d *distributed.Table) (*distributed.Table, error)
-
 //export go_volley_distributed_group_by
 func go_volley_distributed_group_by(h C.uintptr_t, keys *C.uintptr_t, nKeys C.int64_t, p *C.volley_aggregate, n C.int64_t, o *C.volley_group_options, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_group_by", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_group_by", "GroupBy", h, t, out, func(*keeper) (onRanks, error) {
 		by, err := expressions("keys", keys, nKeys)
 		if err != nil {
 			return nil, err
@@ -48,7 +45,7 @@ func go_volley_distributed_group_by(h C.uintptr_t, keys *C.uintptr_t, nKeys C.in
 
 //export go_volley_distributed_sort
 func go_volley_distributed_sort(h C.uintptr_t, keys *C.volley_order, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_sort", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_sort", "Sort", h, t, out, func(*keeper) (onRanks, error) {
 		orders, err := ordersOf(keys, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.Sort(ctx, orders...)
@@ -58,7 +55,7 @@ func go_volley_distributed_sort(h C.uintptr_t, keys *C.volley_order, n C.int64_t
 
 //export go_volley_distributed_top_k
 func go_volley_distributed_top_k(h C.uintptr_t, k C.int64_t, keys *C.volley_order, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_top_k", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_top_k", "TopK", h, t, out, func(*keeper) (onRanks, error) {
 		orders, err := ordersOf(keys, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.TopK(ctx, int64(k), orders...)
@@ -68,7 +65,7 @@ func go_volley_distributed_top_k(h C.uintptr_t, k C.int64_t, keys *C.volley_orde
 
 //export go_volley_distributed_distinct
 func go_volley_distributed_distinct(h C.uintptr_t, columns **C.char, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_distinct", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_distinct", "Distinct", h, t, out, func(*keeper) (onRanks, error) {
 		names, err := texts("columns", columns, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.Distinct(ctx, names...)
@@ -78,7 +75,7 @@ func go_volley_distributed_distinct(h C.uintptr_t, columns **C.char, n C.int64_t
 
 //export go_volley_distributed_union
 func go_volley_distributed_union(h C.uintptr_t, others *C.uintptr_t, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_union", h, t, out, func(k *keeper) (onRanks, error) {
+	return distribute("volley_distributed_union", "Union", h, t, out, func(k *keeper) (onRanks, error) {
 		all, err := keptAll[*distributedObject](k, "others", others, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			var more []*distributed.Table
@@ -90,33 +87,27 @@ func go_volley_distributed_union(h C.uintptr_t, others *C.uintptr_t, n C.int64_t
 	})
 }
 
-// comparing makes a table on ranks of two.
-func comparing(name string, left, right, t C.uintptr_t, out *C.uintptr_t, do func(d, o *distributed.Table, ctx context.Context) (*distributed.Table, error)) C.int32_t {
-	return distribute(name, left, t, out, func(k *keeper) (onRanks, error) {
-		other, err := kept[*distributedObject](k, "right", right)
-		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
-			return do(d, other.d, ctx)
-		}, err
-	})
-}
-
 //export go_volley_distributed_intersect
 func go_volley_distributed_intersect(left, right, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return comparing("volley_distributed_intersect", left, right, t, out, func(d, o *distributed.Table, ctx context.Context) (*distributed.Table, error) {
-		return d.Intersect(ctx, o)
+	return ofTwo("volley_distributed_intersect", "Intersect", left, right, t, out, func() (func(ctx context.Context, d, o *distributed.Table) (*distributed.Table, error), error) {
+		return func(ctx context.Context, d, o *distributed.Table) (*distributed.Table, error) {
+			return d.Intersect(ctx, o)
+		}, nil
 	})
 }
 
 //export go_volley_distributed_except
 func go_volley_distributed_except(left, right, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return comparing("volley_distributed_except", left, right, t, out, func(d, o *distributed.Table, ctx context.Context) (*distributed.Table, error) {
-		return d.Except(ctx, o)
+	return ofTwo("volley_distributed_except", "Except", left, right, t, out, func() (func(ctx context.Context, d, o *distributed.Table) (*distributed.Table, error), error) {
+		return func(ctx context.Context, d, o *distributed.Table) (*distributed.Table, error) {
+			return d.Except(ctx, o)
+		}, nil
 	})
 }
 
 //export go_volley_distributed_slice
 func go_volley_distributed_slice(h C.uintptr_t, offset, length C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_slice", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_slice", "Slice", h, t, out, func(*keeper) (onRanks, error) {
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.Slice(ctx, int64(offset), int64(length))
 		}, nil
@@ -125,14 +116,14 @@ func go_volley_distributed_slice(h C.uintptr_t, offset, length C.int64_t, t C.ui
 
 //export go_volley_distributed_even
 func go_volley_distributed_even(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_even", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_even", "Even", h, t, out, func(*keeper) (onRanks, error) {
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) { return d.Even(ctx) }, nil
 	})
 }
 
 //export go_volley_distributed_row_number
 func go_volley_distributed_row_number(h C.uintptr_t, name *C.char, first C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_row_number", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_row_number", "WithRowNumber", h, t, out, func(*keeper) (onRanks, error) {
 		called, err := text("name", name)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.WithRowNumber(ctx, called, int64(first))
@@ -142,7 +133,7 @@ func go_volley_distributed_row_number(h C.uintptr_t, name *C.char, first C.int64
 
 //export go_volley_distributed_filter
 func go_volley_distributed_filter(h, condition, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_filter", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_filter", "Filter", h, t, out, func(*keeper) (onRanks, error) {
 		o, err := find[*exprObject]("condition", condition)
 		if err != nil {
 			return nil, err
@@ -154,7 +145,7 @@ func go_volley_distributed_filter(h, condition, t C.uintptr_t, out *C.uintptr_t)
 
 //export go_volley_distributed_select
 func go_volley_distributed_select(h C.uintptr_t, items *C.uintptr_t, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_select", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_select", "Select", h, t, out, func(*keeper) (onRanks, error) {
 		all, err := expressions("items", items, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.Select(ctx, anys(all)...)
@@ -164,7 +155,7 @@ func go_volley_distributed_select(h C.uintptr_t, items *C.uintptr_t, n C.int64_t
 
 //export go_volley_distributed_with_columns
 func go_volley_distributed_with_columns(h C.uintptr_t, names **C.char, values *C.uintptr_t, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_with_columns", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_with_columns", "WithColumns", h, t, out, func(*keeper) (onRanks, error) {
 		all, err := namedExpressions(names, values, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.WithColumns(ctx, anys(all)...)
@@ -193,7 +184,7 @@ func namedExpressions(names **C.char, values *C.uintptr_t, n C.int64_t) ([]*expr
 
 //export go_volley_distributed_rename
 func go_volley_distributed_rename(h C.uintptr_t, from, to **C.char, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_rename", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_rename", "Rename", h, t, out, func(*keeper) (onRanks, error) {
 		names, err := renames(from, to, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.RenameColumns(ctx, names)
@@ -223,7 +214,7 @@ func renames(from, to **C.char, n C.int64_t) (map[string]string, error) {
 
 //export go_volley_distributed_drop
 func go_volley_distributed_drop(h C.uintptr_t, names **C.char, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return distribute("volley_distributed_drop", h, t, out, func(*keeper) (onRanks, error) {
+	return distribute("volley_distributed_drop", "Drop", h, t, out, func(*keeper) (onRanks, error) {
 		all, err := texts("names", names, n)
 		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) {
 			return d.Drop(ctx, all...)
@@ -233,11 +224,11 @@ func go_volley_distributed_drop(h C.uintptr_t, names **C.char, n C.int64_t, t C.
 
 //export go_volley_distributed_equal
 func go_volley_distributed_equal(h, other C.uintptr_t, anyOrder C.int64_t, t C.uintptr_t, out *C.int64_t) C.int32_t {
-	return long("volley_distributed_equal", t, func(k *keeper) (work, error) {
-		o, err := kept[*distributedObject](k, "table", h)
-		if err != nil {
-			return nil, err
-		}
+	operation := "Equal"
+	if anyOrder != 0 {
+		operation = "EqualRows"
+	}
+	return tableTogether("volley_distributed_equal", operation, "table", h, other, t, out != nil, func(k *keeper, o *distributedObject) (work, error) {
 		p, err := kept[*distributedObject](k, "other", other)
 		if err != nil {
 			return nil, err
@@ -262,11 +253,7 @@ func go_volley_distributed_equal(h, other C.uintptr_t, anyOrder C.int64_t, t C.u
 
 //export go_volley_distributed_scan
 func go_volley_distributed_scan(h C.uintptr_t, format *C.char, paths **C.char, n C.int64_t, columns **C.char, nColumns C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return long("volley_distributed_scan", t, func(k *keeper) (work, error) {
-		o, err := kept[*commObject](k, "comm", h)
-		if err != nil {
-			return nil, err
-		}
+	return commTogether("volley_distributed_scan", "Scan", h, t, out != nil, func(_ *keeper, o *commObject) (work, error) {
 		files, err := texts("paths", paths, n)
 		if err != nil {
 			return nil, err
@@ -292,11 +279,7 @@ func go_volley_distributed_scan(h C.uintptr_t, format *C.char, paths **C.char, n
 
 //export go_volley_distributed_write
 func go_volley_distributed_write(h C.uintptr_t, folder *C.char, o *C.volley_write_options, t C.uintptr_t) C.int32_t {
-	return long("volley_distributed_write", t, func(k *keeper) (work, error) {
-		from, err := kept[*distributedObject](k, "table", h)
-		if err != nil {
-			return nil, err
-		}
+	return tableTogether("volley_distributed_write", "Write", "table", h, 0, t, true, func(_ *keeper, from *distributedObject) (work, error) {
 		to, err := text("folder", folder)
 		if err != nil {
 			return nil, err

@@ -1424,22 +1424,19 @@ int32_t volley_comm_use_nccl(const volley_comm* comm, const volley_device* devic
 
 int32_t volley_distributed_new(const volley_comm* comm, const volley_table* table, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_new");
-  if (!out) return vly_null_error("volley_distributed_new", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_new((uintptr_t)comm, (uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_scatter(const volley_comm* comm, const volley_device* device, const volley_table* table, int64_t root, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_scatter");
-  if (!out) return vly_null_error("volley_distributed_scatter", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_scatter((uintptr_t)comm, (uintptr_t)device, (uintptr_t)table, root, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_broadcast(const volley_comm* comm, const volley_device* device, const volley_table* table, int64_t root, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_broadcast");
-  if (!out) return vly_null_error("volley_distributed_broadcast", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_broadcast((uintptr_t)comm, (uintptr_t)device, (uintptr_t)table, root, (uintptr_t)token, (uintptr_t*)out);
 }
 
@@ -1489,57 +1486,49 @@ int32_t volley_distributed_together(const volley_distributed* table, const char*
 
 int32_t volley_distributed_shuffle(const volley_distributed* table, const char* const* keys, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_shuffle");
-  if (!out) return vly_null_error("volley_distributed_shuffle", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_shuffle((uintptr_t)table, (char* *)keys, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_shuffle_range(const volley_distributed* table, const volley_order* keys, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_shuffle_range");
-  if (!out) return vly_null_error("volley_distributed_shuffle_range", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_shuffle_range((uintptr_t)table, (volley_order*)keys, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_shuffle_round_robin(const volley_distributed* table, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_shuffle_round_robin");
-  if (!out) return vly_null_error("volley_distributed_shuffle_round_robin", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_shuffle_round_robin((uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_rebalance(const volley_distributed* table, const char* measure, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_rebalance");
-  if (!out) return vly_null_error("volley_distributed_rebalance", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_rebalance((uintptr_t)table, (char*)measure, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_repartition(const volley_distributed* table, const int64_t* counts, int64_t ranks, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_repartition");
-  if (!out) return vly_null_error("volley_distributed_repartition", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_repartition((uintptr_t)table, (int64_t*)counts, ranks, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_replicate(const volley_distributed* table, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_replicate");
-  if (!out) return vly_null_error("volley_distributed_replicate", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_replicate((uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_gather(const volley_distributed* table, int64_t root, volley_token* token, volley_table** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_gather");
-  if (!out) return vly_null_error("volley_distributed_gather", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_gather((uintptr_t)table, root, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_join(const volley_distributed* left, const volley_distributed* right, const char* kind, const char* const* left_keys, const char* const* right_keys, int64_t count, const volley_join_options* options, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_join");
-  if (!out) return vly_null_error("volley_distributed_join", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_join((uintptr_t)left, (uintptr_t)right, (char*)kind, (char* *)left_keys, (char* *)right_keys, count, (volley_join_options*)options, (uintptr_t)token, (uintptr_t*)out);
 }
 
@@ -1550,133 +1539,120 @@ int32_t volley_distributed_free(volley_distributed* table) {
 
 int32_t volley_comm_exchange(const volley_comm* comm, const volley_table* const* parts, int64_t count, volley_token* token, volley_table** out) {
   if (vly_forked) return vly_fork_error("volley_comm_exchange");
-  if (!out) return vly_null_error("volley_comm_exchange", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_comm_exchange((uintptr_t)comm, (uintptr_t*)parts, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_group_by(const volley_distributed* table, const volley_expr* const* keys, int64_t key_count, const volley_aggregate* aggregates, int64_t aggregate_count, const volley_group_options* options, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_group_by");
-  if (!out) return vly_null_error("volley_distributed_group_by", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_group_by((uintptr_t)table, (uintptr_t*)keys, key_count, (volley_aggregate*)aggregates, aggregate_count, (volley_group_options*)options, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_sort(const volley_distributed* table, const volley_order* keys, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_sort");
-  if (!out) return vly_null_error("volley_distributed_sort", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_sort((uintptr_t)table, (volley_order*)keys, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_top_k(const volley_distributed* table, int64_t k, const volley_order* keys, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_top_k");
-  if (!out) return vly_null_error("volley_distributed_top_k", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_top_k((uintptr_t)table, k, (volley_order*)keys, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_distinct(const volley_distributed* table, const char* const* columns, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_distinct");
-  if (!out) return vly_null_error("volley_distributed_distinct", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_distinct((uintptr_t)table, (char* *)columns, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_union(const volley_distributed* table, const volley_distributed* const* others, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_union");
-  if (!out) return vly_null_error("volley_distributed_union", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_union((uintptr_t)table, (uintptr_t*)others, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_intersect(const volley_distributed* left, const volley_distributed* right, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_intersect");
-  if (!out) return vly_null_error("volley_distributed_intersect", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_intersect((uintptr_t)left, (uintptr_t)right, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_except(const volley_distributed* left, const volley_distributed* right, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_except");
-  if (!out) return vly_null_error("volley_distributed_except", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_except((uintptr_t)left, (uintptr_t)right, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_slice(const volley_distributed* table, int64_t offset, int64_t length, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_slice");
-  if (!out) return vly_null_error("volley_distributed_slice", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_slice((uintptr_t)table, offset, length, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_even(const volley_distributed* table, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_even");
-  if (!out) return vly_null_error("volley_distributed_even", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_even((uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_row_number(const volley_distributed* table, const char* name, int64_t first, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_row_number");
-  if (!out) return vly_null_error("volley_distributed_row_number", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_row_number((uintptr_t)table, (char*)name, first, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_filter(const volley_distributed* table, const volley_expr* condition, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_filter");
-  if (!out) return vly_null_error("volley_distributed_filter", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_filter((uintptr_t)table, (uintptr_t)condition, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_select(const volley_distributed* table, const volley_expr* const* items, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_select");
-  if (!out) return vly_null_error("volley_distributed_select", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_select((uintptr_t)table, (uintptr_t*)items, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_with_columns(const volley_distributed* table, const char* const* names, const volley_expr* const* values, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_with_columns");
-  if (!out) return vly_null_error("volley_distributed_with_columns", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_with_columns((uintptr_t)table, (char* *)names, (uintptr_t*)values, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_rename(const volley_distributed* table, const char* const* from, const char* const* to, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_rename");
-  if (!out) return vly_null_error("volley_distributed_rename", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_rename((uintptr_t)table, (char* *)from, (char* *)to, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_drop(const volley_distributed* table, const char* const* names, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_drop");
-  if (!out) return vly_null_error("volley_distributed_drop", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_drop((uintptr_t)table, (char* *)names, count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_equal(const volley_distributed* table, const volley_distributed* other, int64_t any_order, volley_token* token, int64_t* out) {
   if (vly_forked) return vly_fork_error("volley_distributed_equal");
-  if (!out) return vly_null_error("volley_distributed_equal", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_equal((uintptr_t)table, (uintptr_t)other, any_order, (uintptr_t)token, out);
 }
 
 int32_t volley_distributed_scan(const volley_comm* comm, const char* format, const char* const* paths, int64_t path_count, const char* const* columns, int64_t column_count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_scan");
-  if (!out) return vly_null_error("volley_distributed_scan", "out");
-  memset(out, 0, sizeof *out);
+  if (out) memset(out, 0, sizeof *out);
   return go_volley_distributed_scan((uintptr_t)comm, (char*)format, (char* *)paths, path_count, (char* *)columns, column_count, (uintptr_t)token, (uintptr_t*)out);
 }
 
 int32_t volley_distributed_write(const volley_distributed* table, const char* folder, const volley_write_options* options, volley_token* token) {
   if (vly_forked) return vly_fork_error("volley_distributed_write");
   return go_volley_distributed_write((uintptr_t)table, (char*)folder, (volley_write_options*)options, (uintptr_t)token);
+}
+
+int32_t volley_distributed_refuse(const volley_comm* comm, const volley_distributed* table, const char* operation, const char* why, volley_token* token) {
+  if (vly_forked) return vly_fork_error("volley_distributed_refuse");
+  return go_volley_distributed_refuse((uintptr_t)comm, (uintptr_t)table, (char*)operation, (char*)why, (uintptr_t)token);
 }
 
 int32_t volley_loader_open(const volley_table* table, const volley_loader_options* options, volley_token* token, volley_loader** out) {

@@ -55,7 +55,11 @@ func (*token) kind() string { return "token" }
 type work func(ctx context.Context) (outcome, error)
 
 // keeper holds references to what a call works on until it has ended.
-type keeper struct{ objects []object }
+type keeper struct {
+	objects []object
+	// together says that other ranks wait for this call: it begins also under a token that is cancelled already, so that they hear of it.
+	together bool
+}
 
 func (k *keeper) drop() { dropAll(k.objects) }
 
@@ -131,7 +135,10 @@ func finish(name string, t *token, k *keeper, body work) (e ended) {
 			e = ended{name: name, err: panicked(p)}
 		}
 	}()
-	if e.err = device.Canceled(ctx, "", "start"); e.err == nil {
+	if !k.together {
+		e.err = device.Canceled(ctx, "", "start")
+	}
+	if e.err == nil {
 		e.made, e.err = body(ctx)
 	}
 	return e

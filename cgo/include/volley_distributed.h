@@ -4,7 +4,8 @@
  * A distributed table is this rank's part of a table and the group whose ranks have the other parts: the rows of rank 0, then those of rank 1, and so
  * on. All ranks of the group make the same calls in the same order, one at a time. They agree on the call, its arguments and the columns before rows move:
  * where they do not, and where one of them fails, all get the same error, whose message names the ranks, and the group goes on. A
- * rank without rows takes part; its columns, and columns of type null, take the types of the others.
+ * rank without rows takes part; its columns, and columns of type null, take the types of the others. An argument that is refused on one rank (a text, a NULL, an
+ * option, a token) is such an error too, unless no table or group among the arguments says who the others are.
  */
 #ifndef VOLLEY_DISTRIBUTED_H
 #define VOLLEY_DISTRIBUTED_H
@@ -108,5 +109,9 @@ VOLLEY_API int32_t volley_distributed_scan(const volley_comm* comm, const char* 
 /* Writes a new folder, which all ranks reach by this path: a Parquet file of each rank that has rows. It is not there before all is written. */
 VOLLEY_API int32_t volley_distributed_write(const volley_distributed* table, const char* folder, const volley_write_options* options,
                                             volley_token* token);
+/* For a rank that cannot make a call which the others make, such as a program that refuses its own input: they get the reason as the error that all have, and do
+ * not wait. operation is the call's name in such errors: "Join", "GroupBy", "Scan". The group is comm, or if that is NULL the table's. It returns that error. */
+VOLLEY_API int32_t volley_distributed_refuse(const volley_comm* comm, const volley_distributed* table, const char* operation, const char* why,
+                                             volley_token* token);
 
 #endif /* VOLLEY_DISTRIBUTED_H */

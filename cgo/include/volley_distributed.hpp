@@ -92,7 +92,7 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
     how.any_order = options.any_order;
     how.suffix = options.suffix.c_str();
     auto l = detail::pointers(left_keys), r = detail::pointers(right_keys);
-    if (l.size() != r.size()) throw std::invalid_argument("as many keys on the left as on the right");
+    if (l.size() != r.size()) told("Join", [] () -> int { throw std::invalid_argument("as many keys on the left as on the right"); });
     return make([&](volley_distributed** out) {
       return volley_distributed_join(get(), right.get(), kind.c_str(), l.data(), r.data(), static_cast<int64_t>(l.size()), &how, of(stop), out);
     });
@@ -102,7 +102,7 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
     return make([&](volley_distributed** out) { return volley_distributed_filter(get(), condition.get(), of(stop), out); });
   }
   distributed select(const std::vector<std::string>& items, const token* stop = nullptr) const {
-    std::vector<expr> all(items.begin(), items.end());
+    auto all = told("Select", [&] { return std::vector<expr>(items.begin(), items.end()); });
     auto list = detail::handles<volley_expr>(all);
     return make([&](volley_distributed** out) {
       return volley_distributed_select(get(), list.data(), static_cast<int64_t>(list.size()), of(stop), out);
@@ -111,8 +111,8 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
   // any_order leaves groups on the ranks of their keys.
   distributed group_by(const std::vector<std::string>& keys, const std::vector<aggregate>& aggregates, bool any_order = false,
                        const token* stop = nullptr) const {
-    std::vector<expr> by(keys.begin(), keys.end());
-    detail::aggregated rows(aggregates);
+    auto by = told("GroupBy", [&] { return std::vector<expr>(keys.begin(), keys.end()); });
+    auto rows = told("GroupBy", [&] { return detail::aggregated(aggregates); });
     auto list = detail::handles<volley_expr>(by);
     volley_group_options how{};
     how.size = sizeof how;
@@ -122,11 +122,11 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
     });
   }
   distributed sort(const std::vector<order>& by, const token* stop = nullptr) const {
-    detail::ordered keys(by);
+    auto keys = told("Sort", [&] { return detail::ordered(by); });
     return make([&](volley_distributed** out) { return volley_distributed_sort(get(), keys.rows.data(), keys.size(), of(stop), out); });
   }
   distributed top_k(int64_t k, const std::vector<order>& by, const token* stop = nullptr) const {
-    detail::ordered keys(by);
+    auto keys = told("TopK", [&] { return detail::ordered(by); });
     return make([&](volley_distributed** out) { return volley_distributed_top_k(get(), k, keys.rows.data(), keys.size(), of(stop), out); });
   }
   distributed distinct(const std::vector<std::string>& names = {}, const token* stop = nullptr) const {
@@ -174,6 +174,16 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
 
  private:
   static volley_token* of(const token* t) { return t ? t->get() : nullptr; }
+  // What is refused of a call's arguments here becomes the error of the other ranks too, in place of their waiting for this one.
+  template <typename F>
+  auto told(const char* operation, F f) const -> decltype(f()) {
+    try {
+      return f();
+    } catch (const std::exception& e) {
+      volley_distributed_refuse(nullptr, get(), operation, e.what(), nullptr);
+      throw;
+    }
+  }
   template <typename F>
   static volley_distributed* made(F f) {
     volley_distributed* d;

@@ -2068,6 +2068,12 @@ static int32_t call_volley_distributed_write(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_distributed_refuse[] = {{"comm", WRONG_HANDLE, 10}, {"table", WRONG_HANDLE, 14}, {"operation", WRONG_TEXT, 0}, {"why", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static int32_t call_volley_distributed_refuse(const int* w) {
+  int32_t status = volley_distributed_refuse((void*)wrong_handle(10, w[0]), (void*)wrong_handle(14, w[1]), wrong_text("operation", w[2]), wrong_text("why", w[3]), (void*)wrong_handle(3, w[4]));
+  return status;
+}
+
 static const wrong_parameter parameters_volley_loader_open[] = {{"table", WRONG_HANDLE, 5}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_loader_open(const int* w) {
   volley_loader* p3 = 0;
@@ -2445,6 +2451,7 @@ const wrong_call wrong_calls[] = {
     {"volley_distributed_equal", 5, parameters_volley_distributed_equal, call_volley_distributed_equal},
     {"volley_distributed_scan", 8, parameters_volley_distributed_scan, call_volley_distributed_scan},
     {"volley_distributed_write", 4, parameters_volley_distributed_write, call_volley_distributed_write},
+    {"volley_distributed_refuse", 5, parameters_volley_distributed_refuse, call_volley_distributed_refuse},
     {"volley_loader_open", 4, parameters_volley_loader_open, call_volley_loader_open},
     {"volley_loader_reopen", 4, parameters_volley_loader_reopen, call_volley_loader_reopen},
     {"volley_loader_open_files", 6, parameters_volley_loader_open_files, call_volley_loader_open_files},

@@ -140,6 +140,83 @@ static void moves(const volley_distributed* d, int64_t me) {
   OK(volley_distributed_free(h));
 }
 
+/* Rank 0 makes a call wrongly, rank 1 rightly: both get the same error, which names rank 0 and says what was wrong. */
+#define BOTH_FAIL(text, wrong, right)                                                          \
+  do {                                                                                         \
+    const int32_t both_status = me == 0 ? (wrong) : (right);                                   \
+    CHECK(both_status != VOLLEY_OK && strstr(volley_last_error()->message, "rank 0") != NULL); \
+    CHECK(strstr(volley_last_error()->message, text) != NULL);                                 \
+  } while (0)
+
+/* What one rank refuses of a call's arguments is the error of the other rank too, which would wait for it else. */
+static void refuses(const volley_comm* c, const volley_table* t, const volley_distributed* d, int64_t me) {
+  const char *key[] = {"key"}, *bad[] = {"\xff"}, *none[] = {NULL}, *to[] = {"lock"}, *paths[] = {written};
+  const volley_order order = {.key = NULL};
+  const volley_distributed* nothing[] = {NULL};
+  const volley_table *parts[] = {t, t}, *gaps[] = {t, NULL};
+  const volley_expr* holes[] = {NULL};
+  const volley_group_options groups = {.size = 1};
+  const volley_join_options joins = {.size = 1};
+  const volley_write_options writes = {.size = sizeof writes, .format = "csv"};
+  const volley_aggregate count = {.op = "count"}, odd = {.op = "\xff"};
+  int64_t counts[] = {4, 4}, same;
+  volley_distributed* o;
+  volley_expr* e;
+  volley_token* freed;
+  volley_table* whole;
+  OK(volley_expr_column("key", &e));
+  const volley_expr* es[] = {e};
+  const volley_order by = {.key = e};
+  OK(volley_token_new(0, &freed));
+  OK(volley_token_free(freed));
+  BOTH_FAIL("table is NULL", volley_distributed_new(c, NULL, NULL, &o), volley_distributed_new(c, t, NULL, &o));
+  BOTH_FAIL("out is NULL", volley_distributed_new(c, t, NULL, NULL), volley_distributed_new(c, t, NULL, &o));
+  BOTH_FAIL("token", volley_distributed_new(c, t, freed, &o), volley_distributed_new(c, t, NULL, &o));
+  BOTH_FAIL("root", volley_distributed_scatter(c, NULL, t, -1, NULL, &o), volley_distributed_scatter(c, NULL, NULL, 0, NULL, &o));
+  BOTH_FAIL("device", volley_distributed_broadcast(c, (const volley_device*)t, t, 0, NULL, &o), volley_distributed_broadcast(c, NULL, NULL, 0, NULL, &o));
+  BOTH_FAIL("keys", volley_distributed_shuffle(d, bad, 1, NULL, &o), volley_distributed_shuffle(d, key, 1, NULL, &o));
+  BOTH_FAIL("keys is NULL", volley_distributed_shuffle(d, NULL, 1, NULL, &o), volley_distributed_shuffle(d, key, 1, NULL, &o));
+  BOTH_FAIL("key", volley_distributed_shuffle_range(d, &order, 1, NULL, &o), volley_distributed_shuffle_range(d, &by, 1, NULL, &o));
+  BOTH_FAIL("out is NULL", volley_distributed_shuffle_round_robin(d, NULL, NULL), volley_distributed_shuffle_round_robin(d, NULL, &o));
+  BOTH_FAIL("\"weight\"", volley_distributed_rebalance(d, "weight", NULL, &o), volley_distributed_rebalance(d, NULL, NULL, &o));
+  BOTH_FAIL("counts", volley_distributed_repartition(d, counts, -1, NULL, &o), volley_distributed_repartition(d, counts, 2, NULL, &o));
+  BOTH_FAIL("out is NULL", volley_distributed_replicate(d, NULL, NULL), volley_distributed_replicate(d, NULL, &o));
+  BOTH_FAIL("root", volley_distributed_gather(d, -1, NULL, &whole), volley_distributed_gather(d, 0, NULL, &whole));
+  BOTH_FAIL("sideways", volley_distributed_join(d, d, "sideways", key, key, 1, NULL, NULL, &o), volley_distributed_join(d, d, "inner", key, key, 1, NULL, NULL, &o));
+  BOTH_FAIL("left is NULL", volley_distributed_join(NULL, d, "inner", key, key, 1, NULL, NULL, &o), volley_distributed_join(d, d, "inner", key, key, 1, NULL, NULL, &o));
+  BOTH_FAIL("right is NULL", volley_distributed_join(d, NULL, "inner", key, key, 1, NULL, NULL, &o), volley_distributed_join(d, d, "inner", key, key, 1, NULL, NULL, &o));
+  BOTH_FAIL("options", volley_distributed_join(d, d, "inner", key, key, 1, &joins, NULL, &o), volley_distributed_join(d, d, "inner", key, key, 1, NULL, NULL, &o));
+  BOTH_FAIL("UTF-8", volley_distributed_join(d, d, "inner", key, bad, 1, NULL, NULL, &o), volley_distributed_join(d, d, "inner", key, key, 1, NULL, NULL, &o));
+  BOTH_FAIL("parts", volley_comm_exchange(c, gaps, 2, NULL, &whole), volley_comm_exchange(c, parts, 2, NULL, &whole));
+  BOTH_FAIL("keys", volley_distributed_group_by(d, holes, 1, &count, 1, NULL, NULL, &o), volley_distributed_group_by(d, es, 1, &count, 1, NULL, NULL, &o));
+  BOTH_FAIL("op", volley_distributed_group_by(d, es, 1, &odd, 1, NULL, NULL, &o), volley_distributed_group_by(d, es, 1, &count, 1, NULL, NULL, &o));
+  BOTH_FAIL("options", volley_distributed_group_by(d, es, 1, &count, 1, &groups, NULL, &o), volley_distributed_group_by(d, es, 1, &count, 1, NULL, NULL, &o));
+  BOTH_FAIL("key", volley_distributed_sort(d, &order, 1, NULL, &o), volley_distributed_sort(d, &by, 1, NULL, &o));
+  BOTH_FAIL("key", volley_distributed_top_k(d, 2, &order, 1, NULL, &o), volley_distributed_top_k(d, 2, &by, 1, NULL, &o));
+  BOTH_FAIL("columns", volley_distributed_distinct(d, none, 1, NULL, &o), volley_distributed_distinct(d, key, 1, NULL, &o));
+  BOTH_FAIL("others", volley_distributed_union(d, nothing, 1, NULL, &o), volley_distributed_union(d, &d, 1, NULL, &o));
+  BOTH_FAIL("right is NULL", volley_distributed_intersect(d, NULL, NULL, &o), volley_distributed_intersect(d, d, NULL, &o));
+  BOTH_FAIL("left is NULL", volley_distributed_except(NULL, d, NULL, &o), volley_distributed_except(d, d, NULL, &o));
+  BOTH_FAIL("out is NULL", volley_distributed_slice(d, 0, 1, NULL, NULL), volley_distributed_slice(d, 0, 1, NULL, &o));
+  BOTH_FAIL("token", volley_distributed_even(d, freed, &o), volley_distributed_even(d, NULL, &o));
+  BOTH_FAIL("name", volley_distributed_row_number(d, NULL, 0, NULL, &o), volley_distributed_row_number(d, "row", 0, NULL, &o));
+  BOTH_FAIL("condition is NULL", volley_distributed_filter(d, NULL, NULL, &o), volley_distributed_filter(d, e, NULL, &o));
+  BOTH_FAIL("items", volley_distributed_select(d, holes, 1, NULL, &o), volley_distributed_select(d, es, 1, NULL, &o));
+  BOTH_FAIL("names", volley_distributed_with_columns(d, bad, es, 1, NULL, &o), volley_distributed_with_columns(d, key, es, 1, NULL, &o));
+  BOTH_FAIL("to", volley_distributed_rename(d, key, none, 1, NULL, &o), volley_distributed_rename(d, key, to, 1, NULL, &o));
+  BOTH_FAIL("names", volley_distributed_drop(d, bad, 1, NULL, &o), volley_distributed_drop(d, key, 1, NULL, &o));
+  BOTH_FAIL("other is NULL", volley_distributed_equal(d, NULL, 0, NULL, &same), volley_distributed_equal(d, d, 0, NULL, &same));
+  BOTH_FAIL("freed", volley_distributed_equal(d, (const volley_distributed*)freed, 1, NULL, &same), volley_distributed_equal(d, d, 1, NULL, &same));
+  BOTH_FAIL("format", volley_distributed_scan(c, "bad", paths, 1, NULL, 0, NULL, &o), volley_distributed_scan(c, "parquet", paths, 1, NULL, 0, NULL, &o));
+  BOTH_FAIL("folder", volley_distributed_write(d, NULL, NULL, NULL), volley_distributed_write(d, written, NULL, NULL));
+  BOTH_FAIL("csv", volley_distributed_write(d, written, &writes, NULL), volley_distributed_write(d, written, NULL, NULL));
+  BOTH_FAIL("no such plan", volley_distributed_refuse(c, NULL, "Join", "no such plan", NULL), volley_distributed_join(d, d, "inner", key, key, 1, NULL, NULL, &o));
+  BOTH_FAIL("why", volley_distributed_refuse(NULL, d, "Even", NULL, NULL), volley_distributed_even(d, NULL, &o));
+  FAILS(VOLLEY_MISMATCH, "comm", volley_distributed_refuse(NULL, NULL, "Even", "x", NULL));
+  FAILS(VOLLEY_MISMATCH, "operation", volley_distributed_refuse(c, NULL, NULL, "x", NULL));
+  OK(volley_expr_free(e));
+}
+
 static void* runs(void* given) {
   const int64_t me = *(const int64_t*)given;
   const char* key[] = {"key"};
@@ -176,6 +253,7 @@ static void* runs(void* given) {
   OK(volley_distributed_free(j));
   FAILS(VOLLEY_MISMATCH, "rank 0", volley_distributed_scatter(c, NULL, NULL, 0, NULL, &j));
   moves(d, me);
+  refuses(c, t, d, me);
   operates(d, c);
   OK(volley_comm_barrier(c, NULL));
   OK(volley_comm_free(c));

@@ -97,6 +97,28 @@ func TestCallsThatDiffer(t *testing.T) {
 	})
 }
 
+// The arguments of a rank that could not read them are held against nobody's; the operation is.
+func TestRefused(t *testing.T) {
+	on(t, 3, func(ctx context.Context, c *collective.Comm) error {
+		call := New(c, "sort", []string{"by a", "", "by a"}[c.Rank()])
+		var own error
+		if call.Refused = c.Rank() == 1; call.Refused {
+			own = fmt.Errorf("%w: no text", device.ErrMismatch)
+		}
+		err := call.Errors(ctx, own)
+		require.EqualError(t, err, "sort #1: rank 1: mismatch: no text")
+		require.ErrorIs(t, err, device.ErrMismatch)
+		call = New(c, []string{"sort", "join", "sort"}[c.Rank()], []string{"by a", "", "by b"}[c.Rank()])
+		call.Refused = c.Rank() == 1
+		err = call.Errors(ctx, own)
+		require.EqualError(t, err, "rank 0: it calls sort #2 (by a); rank 1: it calls join #2, and has an error: mismatch: no text; rank 2: it calls sort #2 (by b)")
+		call = New(c, "sort", []string{"by a", "", "by b"}[c.Rank()])
+		call.Refused = c.Rank() == 1
+		require.ErrorContains(t, call.Errors(ctx, own), "rank 0: it calls sort #3 (by a)")
+		return nil
+	})
+}
+
 func TestRanks(t *testing.T) {
 	for want, list := range map[string][]int{"rank 3": {3}, "ranks 0, 1": {0, 1}, "ranks 0 to 2": {0, 1, 2}, "ranks 0, 2, 3, 5 to 9": {0, 2, 3, 5, 6, 7, 8, 9}} {
 		require.Equal(t, want, Ranks(list))

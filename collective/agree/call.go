@@ -20,6 +20,8 @@ type Call struct {
 	Op     string // in the words of the caller: "Join"
 	Args   string // what all ranks give alike, for errors
 	Number uint64 // of the Comm's operations of this kind
+	// Refused says that this rank could not read its arguments: they are held against nobody's.
+	Refused bool
 	// Kinds are kinds of error beside device's that keep their kind on the other ranks: the same on all of them.
 	Kinds []error
 	said  [3 + Words]int64
@@ -36,6 +38,7 @@ func New(comm *collective.Comm, op, args string) *Call {
 type detail struct {
 	Op, Args string
 	Number   uint64
+	Refused  bool
 	Error    string
 	Kind     int
 	More     []byte
@@ -76,7 +79,7 @@ func (c *Call) Meet(ctx context.Context, own error, words []int64, same int, mor
 	if agreed && alike {
 		return all, nil, nil
 	}
-	said := detail{Op: c.Op, Args: c.Args, Number: c.Number}
+	said := detail{Op: c.Op, Args: c.Args, Number: c.Number, Refused: c.Refused}
 	if own != nil {
 		said.Error, said.Kind = own.Error(), c.kindOf(own)
 		if said.Error == "" {
@@ -155,9 +158,16 @@ func Bytes(ctx context.Context, comm *collective.Comm, own []byte) ([][]byte, er
 
 // judge makes the one error of what all ranks say, or nil.
 func (c *Call) judge(heard []detail, own error) error {
-	differ := false
-	for _, d := range heard {
-		differ = differ || callText(d) != callText(heard[0])
+	differ, known := false, -1 // known is the first rank that says its arguments
+	for r, d := range heard {
+		differ = differ || d.Op != heard[0].Op || d.Number != heard[0].Number
+		switch {
+		case d.Refused:
+		case known < 0:
+			known = r
+		default:
+			differ = differ || callText(d) != callText(heard[known])
+		}
 	}
 	e := &Error{own: own}
 	if differ {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,12 @@ func isByHand(name string) bool { return byHand[name] || strings.HasPrefix(name,
 var leavesOut = map[string]bool{
 	"volley_column_export": true, "volley_column_export_device": true, "volley_column_view": true, "volley_join out_right": true,
 	"volley_loader_stats": true, "volley_batch_describe": true,
+}
+
+// isTogether reports whether all ranks of a group make the call: Go refuses an out parameter that is NULL, and tells the other ranks.
+func isTogether(f function) bool {
+	tokens := slices.ContainsFunc(f.parameters, func(p parameter) bool { return p.name == "token" })
+	return tokens && strings.HasPrefix(f.name, "volley_distributed_") || f.name == "volley_comm_exchange"
 }
 
 // entryPoints is the C source of the functions that the library exports. Each one looks for a fork, checks and clears its out parameters, and
@@ -47,7 +54,7 @@ func entryPoint(b *bytes.Buffer, h *header, f function) {
 	fmt.Fprintf(b, "  if (vly_forked) return vly_fork_error(%q);\n", f.name)
 	if !leavesOut[f.name] {
 		for _, p := range f.parameters {
-			if p.isOut() && !leavesOut[f.name+" "+p.name] {
+			if p.isOut() && !leavesOut[f.name+" "+p.name] && !isTogether(f) {
 				fmt.Fprintf(b, "  if (!%s) return vly_null_error(%q, %q);\n", p.name, f.name, p.name)
 			}
 		}
@@ -55,7 +62,7 @@ func entryPoint(b *bytes.Buffer, h *header, f function) {
 			if !p.isOut() || strings.HasSuffix(p.name, "_values") { // as many as the call says: Go clears them
 				continue
 			}
-			if leavesOut[f.name+" "+p.name] {
+			if leavesOut[f.name+" "+p.name] || isTogether(f) {
 				fmt.Fprintf(b, "  if (%s) memset(%s, 0, sizeof *%s);\n", p.name, p.name, p.name)
 				continue
 			}

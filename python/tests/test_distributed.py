@@ -26,9 +26,8 @@ def ranks(folder: Path, transport: str, body: str) -> None:
     """Runs the body as two processes, which both must end well."""
     command = [sys.executable, "-c", RANK + textwrap.dedent(body), f"file://{folder}/meeting"]
     started = [subprocess.Popen([*command, str(r), transport], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for r in range(2)]
-    for p in started:
-        _, err = p.communicate(timeout=120)
-        assert p.returncode == 0, err
+    said = [p.communicate(timeout=120)[1] for p in started]
+    assert [p.returncode for p in started] == [0, 0], "\n".join(said)
 
 
 @pytest.mark.parametrize("transport", ["shm", "tcp"])
@@ -97,6 +96,75 @@ def test_what_ranks_do_not_agree_on_is_one_error_on_all(tmp_path: Path, transpor
                 pass
             else:
                 raise AssertionError("it is not refused")
+        comm.barrier()
+        """,
+    )
+
+
+def test_what_one_rank_refuses_is_the_error_of_the_others(tmp_path: Path) -> None:
+    """They would wait for it for ever, whether Python refuses an argument or the library."""
+    ranks(
+        tmp_path,
+        "shm",
+        """
+        import os
+        d, one = vo.distributed.Table(left, comm), vo.distributed.Table(vo.Table({"k": [me]}), comm)
+        gone = vo.distributed.Table(left, comm)
+        gone.close()
+        loaded = vo.col("v").sum()
+        def refused(right, wrong, *texts):
+            try:
+                wrong() if me == 0 else right()
+            except (vo.VolleyError, TypeError, ValueError, LookupError, OSError) as e:
+                assert me == 0 or isinstance(e, vo.VolleyError) and "rank 0" in str(e), (type(e), str(e))
+                assert all(t in str(e) for t in texts), str(e)
+            else:
+                raise AssertionError(f"it is not refused: {texts}")
+        refused(lambda: vo.distributed.Table(left, comm), lambda: vo.distributed.Table({"k": object()}, comm), "object")
+        refused(lambda: vo.distributed.Table(left, comm), lambda: vo.distributed.Table({"k": [1], "v": [1, 2]}, comm), "2")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(left, on="k"), "a distributed.Table is wanted")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(gone, on="k"), "closed")
+        refused(lambda: d.join(one, on="k"), lambda: gone.join(one, on="k"), "closed")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(one, on="k", how="sideways"), "sideways")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(one, on="k", how=3), "a str is wanted")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(one, on=["k", "k\\0"]), "NUL")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(one, left_on=["k", "v"], right_on="k"), "2 keys on the left")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(one, on="k", sideways=True), "sideways")
+        refused(lambda: d.shuffle("k"), lambda: d.shuffle(7), "7")
+        refused(lambda: d.shuffle("k"), lambda: d.shuffle("k", by_range="v"), "by_range")
+        refused(lambda: d.rebalance(), lambda: d.rebalance("weight"), "weight")
+        refused(lambda: d.repartition([5, 5]), lambda: d.repartition(["x", 5]), "x")
+        refused(lambda: d.replicate(), lambda: gone.replicate(), "closed")
+        refused(lambda: d.gather(0), lambda: d.gather("first"), "first")
+        refused(lambda: d.filter("v > 1"), lambda: d.filter("v >"), "syntax error")
+        refused(lambda: d.filter("v > 1", "k = 1"), lambda: d.filter("v > 1", [True, False]), "rows of one rank")
+        refused(lambda: d.select("k"), lambda: d.select("k", vo.col("v").sum()), "aggregates make one row")
+        refused(lambda: d.select("k"), lambda: d.select(object()), "object")
+        refused(lambda: d.with_columns(x=1), lambda: d.with_columns(x=object()), "object")
+        refused(lambda: d.drop("k"), lambda: d.drop(1), "1")
+        refused(lambda: d.rename({"k": "l"}), lambda: d.rename({"k": 1}), "1")
+        refused(lambda: d.group_by("k").agg(loaded), lambda: d.group_by(1.5j).agg(loaded), "complex")
+        refused(lambda: d.group_by("k").agg(loaded), lambda: d.group_by("k").agg(7), "7")
+        refused(lambda: d.agg(loaded), lambda: d.agg("v"), "v")
+        refused(lambda: d.sort("k"), lambda: d.sort("k", descending=[True, False]), "2")
+        refused(lambda: d.sort("k"), lambda: d.sort(), "sort")
+        refused(lambda: d.top_k(2, "k"), lambda: d.top_k("two", "k"), "two")
+        refused(lambda: d.unique("k"), lambda: d.unique(object()), "object")
+        refused(lambda: d.union(d), lambda: d.union(left), "Table")
+        refused(lambda: d.intersect(d), lambda: d.intersect(left), "Table")
+        refused(lambda: d.subtract(d), lambda: d.subtract(gone), "closed")
+        refused(lambda: d.slice(0, 5), lambda: d.slice(0, -5), "-5")
+        refused(lambda: d.head(5), lambda: d.head("five"), "five")
+        refused(lambda: d.even(), lambda: gone.even(), "closed")
+        refused(lambda: d.with_row_index(), lambda: d.with_row_index(3), "3")
+        refused(lambda: d.equals(d), lambda: d.equals(left), "Table")
+        refused(lambda: d.write_parquet("/nowhere/at/all"), lambda: d.write_parquet(3), "a path is wanted")
+        refused(lambda: vo.distributed.scatter(left if me == 0 else None, comm), lambda: vo.distributed.scatter(7, comm), "7")
+        refused(lambda: vo.distributed.broadcast(left if me == 0 else None, comm), lambda: vo.distributed.broadcast(left, comm, device="nothing"), "nothing")
+        refused(lambda: vo.distributed.scan_parquet("x.parquet", comm), lambda: vo.distributed.scan_parquet(3.5, comm), "3.5")
+        refused(lambda: comm.exchange([left, left]), lambda: comm.exchange([left, 2]), "parts are tables")
+        refused(lambda: comm.exchange([left, left]), lambda: comm.exchange(3), "not iterable")
+        assert len(d.join(one, on="k")) == len(d.join(one, on="k")) and comm.fault() is None  # the group goes on
         comm.barrier()
         """,
     )

@@ -630,6 +630,7 @@ def declare(library: CDLL) -> None:
     library.volley_distributed_equal.argtypes, library.volley_distributed_equal.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_scan.argtypes, library.volley_distributed_scan.restype = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_write.argtypes, library.volley_distributed_write.restype = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p], c_int32
+    library.volley_distributed_refuse.argtypes, library.volley_distributed_refuse.restype = [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p], c_int32
     library.volley_loader_open.argtypes, library.volley_loader_open.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_reopen.argtypes, library.volley_loader_reopen.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32
     library.volley_loader_open_files.argtypes, library.volley_loader_open_files.restype = [c_void_p, c_int64, POINTER(volley_file_options), POINTER(volley_loader_options), c_void_p, c_void_p], c_int32

@@ -13,6 +13,7 @@ from ._calls import public, say, shown
 from ._library import encode, handles, long_call, long_make, texts
 from ._masks import sorted_out
 from ._rows import window
+from ._agreed import agreed, told
 from .expr import Agg, Expr, col, lit, sql
 from .query import Paths, _Aggregates, _column, _flat, _names, _orders, _paths
 
@@ -36,6 +37,7 @@ class Operators:
 
         def __len__(self) -> int: ...
 
+    @agreed("Filter")
     def filter(self, *predicates: Expr | str | Iterable[Expr | str], **constraints: Any) -> Table:
         """The rows for which all predicates are true, as Query.filter has them. No row moves."""
         given, masks = sorted_out(predicates)
@@ -48,6 +50,7 @@ class Operators:
         made: Table = d
         return made
 
+    @agreed("Select")
     def select(self, *items: Expr | str | Iterable[Expr | str], **named: Any) -> Table:
         """These columns, in this order, as Query.select has them; or aggregates of all rows. No row moves."""
         given = _flat(items)
@@ -59,6 +62,7 @@ class Operators:
         all_ = [_column(i) for i in given] + [lit(v).alias(n) for n, v in named.items()]
         return self._made("select", handles(all_), len(all_))
 
+    @agreed("WithColumns")
     def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Table:
         """With further columns, or others in place of those of their names, as Query.with_columns has them. No row moves."""
         given: list[tuple[str | None, Any]] = [*((None, _column(i)) for i in _flat(items)), *named.items()]
@@ -66,71 +70,86 @@ class Operators:
         names = (c_char_p * max(1, len(given)))(*[None if name is None else encode(name) for name, _ in given])
         return self._made("with_columns", names, handles(values), len(values))
 
+    @agreed("Drop")
     def drop(self, *columns: str | Iterable[str]) -> Table:
         """Without these columns. No row moves."""
         names = _flat(columns)
         return self._made("drop", texts(names), len(names))
 
+    @agreed("Rename")
     def rename(self, mapping: Mapping[str, str]) -> Table:
         """With other names for columns, all at once. No row moves."""
         return self._made("rename", texts(list(mapping)), texts(list(mapping.values())), len(mapping))
 
+    @agreed("GroupBy")
     def group_by(self, *keys: Expr | str | Iterable[Expr | str], maintain_order: bool = True, drop_nulls: bool = False) -> DistributedGroupBy:
         """Groups of the rows of all ranks whose keys are equal: go on with ``agg``. They come in the order of first appearance over all ranks; without
         maintain_order they stay on the ranks of their keys, which moves many groups once and not twice."""
         self._handle  # noqa: B018 - a closed table has no groups
         return DistributedGroupBy(cast("Table", self), [_column(k) for k in _flat(keys)], not maintain_order, drop_nulls)
 
+    @agreed("GroupBy")
     def agg(self, *aggregates: Agg | Iterable[Agg], **named: Agg) -> Table:
         """Aggregates all rows to one, which every rank has: see ``local``."""
         return DistributedGroupBy(cast("Table", self), [], False, False).agg(*aggregates, **named)
 
+    @agreed("Sort")
     def sort(self, by: Expr | str | Iterable[Expr | str], *more_by: Expr | str, descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Table:
         """Orders the rows: rank r has those that come before the rows of rank r + 1. Stable, and as many rows on each rank within 10 percent, also where
         one key has most of them."""
         orders = _orders((by, *more_by), descending, nulls_last)
         return self._made("sort", orders.rows, len(orders.keys))
 
+    @agreed("TopK")
     def top_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Table:
         """The k rows with the greatest values of by, in order."""
         orders = _orders((by,), True, True)
         return self._made("top_k", k, orders.rows, len(orders.keys))
 
+    @agreed("TopK")
     def bottom_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Table:
         """The k rows with the least values of by, in order."""
         orders = _orders((by,), False, True)
         return self._made("top_k", k, orders.rows, len(orders.keys))
 
+    @agreed("Distinct")
     def unique(self, subset: str | Sequence[str] | None = None) -> Table:
         """The first of rows that are equal in the columns of subset, in all without one, over all ranks. They stay on their ranks, in their order."""
         names = _names(subset)
         return self._made("distinct", texts(names), len(names))
 
+    @agreed("Union")
     def union(self, *others: Table) -> Table:
         """On each rank the rows of the table and then those of the others, doubles and all. No row moves."""
         return self._made("union", handles(others), len(others))
 
+    @agreed("Intersect")
     def intersect(self, other: Table) -> Table:
         """The distinct rows that other has too. They stay on their ranks, in their order."""
         return self._made("intersect", other)
 
+    @agreed("Except")
     def subtract(self, other: Table) -> Table:
         """The distinct rows that other has not. They stay on their ranks, in their order."""
         return self._made("except", other)
 
+    @agreed("Slice")
     def slice(self, offset: int, length: int | None = None) -> Table:
         """Rows from offset on, from the end where it is below 0, counted over all ranks. No row moves."""
         return self._made("slice", *window(offset, length, len(self)))
 
+    @agreed("Slice")
     def head(self, n: int = 5) -> Table:
         """The first rows of all ranks."""
         return self.slice(0, n)
 
+    @agreed("Slice")
     def tail(self, n: int = 5) -> Table:
         """The last rows of all ranks."""
         rows = len(self)
         return self.slice(max(0, rows - n), min(n, rows))
 
+    @agreed("Even")
     def even(self) -> Table:
         """As many rows on each rank as on every other, without the last ones, fewer than there are ranks, that do not go round."""
         return self._made("even")
@@ -141,18 +160,21 @@ class Operators:
 
         return Loader(self.even().local, batch_size, **options)
 
+    @agreed("WithRowNumber")
     def with_row_index(self, name: str = "index", offset: int = 0) -> Table:
         """With a column of int64 behind the others: offset for the first row of all ranks, and one more for each. No row moves."""
         return self._made("row_number", encode(name), offset)
 
+    @agreed("Equal")
     def equals(self, other: Table, *, check_row_order: bool = True) -> bool:
         """Whether both have the same columns and the same rows, in the same order unless check_row_order is false, however they are spread over the ranks.
         Nulls are equal, and NaNs. Sums of 128-bit hashes of the rows are compared, so no row moves."""
         same = c_int64()
         d: Any = self
-        self._comm._explained(lambda: long_call("volley_distributed_equal", (d, other, not check_row_order), [byref(same)]))
+        told(lambda: self._comm._explained(lambda: long_call("volley_distributed_equal", (d, other, not check_row_order), [byref(same)])))
         return bool(same.value)
 
+    @agreed("Write")
     def write_parquet(self, folder: str | os.PathLike[str], *, compression: str | None = None, row_group_size: int = 0) -> None:
         """Writes a new folder, which all ranks reach by this path: a file of each rank that has rows. It is not there before all is written."""
         if not isinstance(folder, (str, os.PathLike)):
@@ -161,7 +183,8 @@ class Operators:
         if compression is not None:
             o.compression = encode(compression)
         d: Any = self
-        self._comm._explained(lambda: long_call("volley_distributed_write", (d, encode(os.fspath(folder)), byref(o))))
+        args = d, encode(os.fspath(folder)), byref(o)
+        told(lambda: self._comm._explained(lambda: long_call("volley_distributed_write", args)))
 
 
 @public
@@ -170,7 +193,9 @@ class DistributedGroupBy:
 
     def __init__(self, table: Table, keys: list[Expr], any_order: bool, drop_nulls: bool) -> None:
         self._table, self._keys, self._any_order, self._drop_nulls = table, keys, any_order, drop_nulls
+        self._comm = table._comm
 
+    @agreed("GroupBy")
     def agg(self, *aggregates: Agg | Iterable[Agg] | Mapping[str, str | Sequence[str]], **named: Any) -> Table:
         """A row for each group: the keys and then the aggregates. See GroupBy.agg."""
         given = _Aggregates(aggregates, named)
@@ -188,5 +213,5 @@ def scan(comm: Comm, paths: Paths, columns: str | Sequence[str] | None, format: 
     """The handle of a table of files of which each rank reads a part."""
     names = _names(columns)
     args = (comm, encode(format), *_paths(paths), texts(names), len(names))
-    made: int = comm._explained(lambda: long_make("volley_distributed_scan", *args, free="volley_distributed_free"))
+    made: int = told(lambda: comm._explained(lambda: long_make("volley_distributed_scan", *args, free="volley_distributed_free")))
     return made

@@ -95,7 +95,9 @@ def failure(status: int) -> VolleyError:
     e = library().volley_last_error().contents
     text = in_words((e.message or b"").decode("utf-8", "replace"))
     kind = (e.kind or b"").decode()
-    return (OF_KIND.get(kind) or OF_STATUS.get(status, Internal))(text, kind, (e.device or b"").decode())
+    made = (OF_KIND.get(kind) or OF_STATUS.get(status, Internal))(text, kind, (e.device or b"").decode())
+    made.given = True
+    return made
 
 
 def call(name: str, *args: Any) -> None:

@@ -12,6 +12,7 @@ from . import _abi
 from ._calls import guarded, say, shown
 from ._distributed_ops import Operators, scan
 from ._library import Handle, call, encode, handles, library, long_make, make, take_number, take_text, texts
+from ._agreed import agreed, told
 from ._vectors import numbers_of
 from .device import Device, device_of
 from .query import Paths, _names, _orders
@@ -54,10 +55,11 @@ class Table(Operators, Handle):
     _free = "volley_distributed_free"
     _comm: Comm
 
+    @agreed("New")
     def __init__(self, local: Any, comm: Comm) -> None:
         part = local if isinstance(local, LocalTable) else LocalTable(local)
         self._comm = comm
-        super().__init__(comm._explained(lambda: long_make("volley_distributed_new", comm, part, free=self._free)))
+        super().__init__(told(lambda: comm._explained(lambda: long_make("volley_distributed_new", comm, part, free=self._free))))
 
     @classmethod
     def _of(cls, handle: int, comm: Comm) -> Table:
@@ -70,7 +72,7 @@ class Table(Operators, Handle):
 
     def _made(self, name: str, *args: Any) -> Table:
         handle = self._handle
-        made: int = self._comm._explained(lambda: long_make("volley_distributed_" + name, handle, *args, free=self._free))
+        made: int = told(lambda: self._comm._explained(lambda: long_make("volley_distributed_" + name, handle, *args, free=self._free)))
         return Table._of(made, self._comm)
 
     def __len__(self) -> int:
@@ -124,6 +126,7 @@ class Table(Operators, Handle):
         names = _names(columns)
         return bool(take_number("volley_distributed_together", self, texts(names), len(names)))
 
+    @agreed("Shuffle")
     def shuffle(self, on: str | Sequence[str] | None = None, *, by_range: Expr | str | Iterable[Expr | str] | None = None,
                 descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Table:  # fmt: skip
         """Spreads the rows anew: by the hash of columns, so that rows of equal keys are on one rank; by ranges of keys, so that all rows of a rank come
@@ -139,26 +142,31 @@ class Table(Operators, Handle):
             return self._made("shuffle_range", orders.rows, len(orders.keys))
         return self._made("shuffle_round_robin")
 
+    @agreed("Rebalance")
     def rebalance(self, by: str = "rows") -> Table:
         """As many rows on each rank, or about as many "bytes". The order stays, and no more rows move than must."""
         return self._made("rebalance", encode(by))
 
+    @agreed("Repartition")
     def repartition(self, counts: Sequence[int]) -> Table:
         """So many rows on each rank, in the order that they are in. All ranks give the same counts."""
         self._handle  # noqa: B018 - a closed table is refused before the counts are looked at
         listed = numbers_of("counts", counts)
         return self._made("repartition", listed, len(listed))
 
+    @agreed("Replicate")
     def replicate(self) -> Table:
         """All rows on every rank. Other operations take each row once."""
         return self._made("replicate")
 
+    @agreed("Gather")
     def gather(self, root: int = 0) -> LocalTable | None:
         """All rows as a table of the root; None on the other ranks."""
         handle = self._handle
-        made: int = self._comm._explained(lambda: long_make("volley_distributed_gather", handle, root, free="volley_table_free"))
+        made: int = told(lambda: self._comm._explained(lambda: long_make("volley_distributed_gather", handle, root, free="volley_table_free")))
         return LocalTable._of(made) if made else None
 
+    @agreed("Join")
     def join(self, other: Table, on: str | Sequence[str] | None = None, how: str = "inner", *, left_on: str | Sequence[str] | None = None,
              right_on: str | Sequence[str] | None = None, suffix: str = "_right", nulls_equal: bool = False, maintain_order: bool = True) -> Table:  # fmt: skip
         """Matches rows with those of another table on the same Comm, as Table.join does: the smaller side goes to all ranks where that moves less, else rows
@@ -175,6 +183,7 @@ class Table(Operators, Handle):
         return self._made("join", other, encode(how), texts(left), texts(right), len(left), byref(o))
 
 
+@agreed("Scatter")
 def scatter(t: LocalTable | None, comm: Comm, root: int = 0, *, device: Device | str | None = None) -> Table:
     """Spreads the root's table over the ranks, in order, as many rows on each. The other ranks give None. device is where this rank's part is.
 
@@ -186,32 +195,39 @@ def scatter(t: LocalTable | None, comm: Comm, root: int = 0, *, device: Device |
     return _from_root("volley_distributed_scatter", t, comm, root, device)
 
 
+@agreed("Broadcast")
 def broadcast(t: LocalTable | None, comm: Comm, root: int = 0, *, device: Device | str | None = None) -> Table:
     """Gives every rank the root's table: a replicated one. The other ranks give None. device is where it is on this rank."""
     return _from_root("volley_distributed_broadcast", t, comm, root, device)
 
 
+@agreed("Scan")
 def scan_parquet(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None) -> Table:
     """Parquet files, patterns of their names, or one folder, of which each rank reads a part of about as many bytes. Rows come in the order of the files; every
     rank must see the same ones."""
     return Table._of(scan(comm, source, columns, "parquet"), comm)
 
 
+@agreed("Scan")
 def scan_ipc(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None) -> Table:
     """Arrow IPC files, as scan_parquet has Parquet files."""
     return Table._of(scan(comm, source, columns, "arrow"), comm)
 
 
+@agreed("Scan")
 def scan_csv(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None) -> Table:
     """CSV files with a header, as scan_parquet has Parquet files."""
     return Table._of(scan(comm, source, columns, "csv"), comm)
 
 
 def _from_root(name: str, t: LocalTable | None, comm: Comm, root: int, device: Device | str | None) -> Table:
+    if t is not None and not isinstance(t, LocalTable):
+        raise TypeError(say(f"a Table is wanted, not {shown(t)}", t))
     where = None if device is None else device_of(device)
-    return Table._of(comm._explained(lambda: long_make(name, comm, where, t, root, free=Table._free)), comm)
+    return Table._of(told(lambda: comm._explained(lambda: long_make(name, comm, where, t, root, free=Table._free))), comm)
 
 
+@agreed("Exchange")
 def exchange(comm: Comm, parts: Sequence[LocalTable]) -> LocalTable:
     """See Comm.exchange."""
     comm._handle  # noqa: B018 - a group that was left is refused before the parts are looked at
@@ -219,7 +235,7 @@ def exchange(comm: Comm, parts: Sequence[LocalTable]) -> LocalTable:
     for p in listed:
         if not isinstance(p, LocalTable):
             raise TypeError(say(f"parts are tables, not {shown(p)}", p))
-    made: int = comm._explained(lambda: long_make("volley_comm_exchange", comm, handles(listed), len(listed), free="volley_table_free"))
+    made: int = told(lambda: comm._explained(lambda: long_make("volley_comm_exchange", comm, handles(listed), len(listed), free="volley_table_free")))
     return LocalTable._of(made)
 
 

@@ -14,6 +14,8 @@ class VolleyError(Exception):
         super().__init__(message)
         self.kind = kind
         self.device = device
+        self.given = False  # whether a call of the library gave it
+        self.told = False  # whether all ranks of a group know of it
 
 
 class Unavailable(VolleyError):
