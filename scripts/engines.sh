@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Gangs under the engines that people run, each for real: a gang whose ranks join tables, with its known answer, and one whose worker is killed and that then is
-# tried again. `engines.sh test` has processes, torchrun, Slurm's variables and Dask; `engines.sh all` Ray, Spark, Parsl, RADICAL-Pilot and Modin too.
+# Gangs under the engines that people run, each for real: a gang whose ranks run the flights query, with its known answer, and one whose worker is killed and
+# that then is tried again. `engines.sh test` has processes, torchrun, Slurm's variables and Dask; `engines.sh all` Ray, Spark, Parsl, RADICAL-Pilot and Modin too.
 # Installs from PyPI the engines, each in a virtual environment of its own in the user's cache folder: Dask 150 MB, Ray 300 MB, Spark 600 MB (which wants
-# Java), Parsl and RADICAL-Pilot 150 MB. torchrun is Debian's PyTorch, MPI Debian's Open MPI.
+# Java), Parsl and RADICAL-Pilot 150 MB. torchrun is Debian's PyTorch, MPI Debian's Open MPI and MPICH from PyPI.
 # VOLLEY_LIBRARY names a library that is there already; without it one is built.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
@@ -33,6 +33,7 @@ engine() {
 short_round() {
 	packages python:torch python3-torch || leave_out "PyTorch" "$why"
 	packages mpirun openmpi-bin || leave_out "Open MPI" "$why"
+	if bash scripts/collective_peers.sh mpich; then export MPICH=$PWD/out/venv/mpich; else leave_out "MPICH" "collective_peers.sh could not install it"; fi
 	venv_options=--system-site-packages engine launchers
 	engine dask dask==2026.8.0 distributed==2026.8.0 pandas==2.3.3
 }

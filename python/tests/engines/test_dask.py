@@ -22,7 +22,7 @@ from volley.engines import whole
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
 
-import joined  # noqa: E402
+import flights  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,9 @@ def client() -> Iterator[Client]:
         yield c
 
 
-def test_join(client: Client) -> None:
+def test_flights(client: Client) -> None:
     with engine.gang(client, 2) as g:
-        assert [r.get() for r in g.run("joined:join")] == [joined.answer()] * 2
+        assert [r.get() for r in g.run("flights:query")] == [flights.answer()] * 2
         assert len(set(g.addresses)) == 2
     assert client.submit(sum, [1, 2], pure=False).result(timeout=60) == 3  # the workers are free again
 
@@ -54,15 +54,15 @@ def test_frames(client: Client) -> None:
 def test_a_killed_worker(client: Client, tmp_path: Path) -> None:
     with engine.gang(client, 2, lease=5) as g:
         with pytest.raises(vo.CollectiveFault) as e:
-            g.run("joined:killed", 1)
+            g.run("flights:killed", 1)
         assert list(e.value.ranks) == [1]
         client.wait_for_workers(3, timeout=60)
         g.restart()
         assert g.generation == 2
-        assert whole(g, "joined:join") == [joined.answer()] * 2
+        assert whole(g, "flights:query") == [flights.answer()] * 2
     client.wait_for_workers(3, timeout=60)
-    future = engine.submit(client, 2, "joined:join_after_a_kill", str(tmp_path / "killed"), 0)
-    assert future.result(timeout=120) == [joined.answer()] * 2
+    future = engine.submit(client, 2, "flights:query_after_a_kill", str(tmp_path / "killed"), 0)
+    assert future.result(timeout=120) == [flights.answer()] * 2
     client.wait_for_workers(3, timeout=60)
 
 
@@ -80,14 +80,14 @@ def test_two_gangs_that_want_the_same_workers(client: Client) -> None:
 
     def one() -> None:
         with engine.gang(client, 2) as g:
-            got.append([r.get() for r in g.run("joined:join")])
+            got.append([r.get() for r in g.run("flights:query")])
 
     threads = [threading.Thread(target=one) for _ in range(3)]
     for t in threads:
         t.start()
     for t in threads:
         t.join(120)
-    assert got == [[joined.answer()] * 2] * 3
+    assert got == [[flights.answer()] * 2] * 3
     with engine.gang(client, 2) as g, pytest.raises(vo.Unavailable, match="another gang"):
         engine.gang(client, 3, timeout=0.5)
     with pytest.raises(vo.Unavailable, match="the cluster has 3"):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
@@ -15,11 +16,11 @@ sys.path.insert(0, HERE)
 BODY = """
 import sys
 sys.path.insert(0, {here!r})
-import joined
+import flights
 import volley as vo
 import volley.engines.{engine}
 with vo.engines.{engine}.enter() as w:
-    assert joined.join_on(w) == joined.answer()
+    assert flights.query_on(w) == flights.answer()
     print("rank", w.rank, "of", w.size, "generation", w.generation, flush=True)
     w.comm.barrier()
 """
@@ -40,13 +41,26 @@ def both(generation: int = 1) -> list[str]:
     return [f"rank {r} of 2 generation {generation}" for r in range(2)]
 
 
-def test_mpirun() -> None:
+# The launchers of MPI, each with the library that belongs to it: engines.sh says where MPICH is. MPICH's kills the ranks that are left when the first has ended,
+# unless it is told to let them live.
+LAUNCHERS = {"openmpi": (["mpirun", "--oversubscribe"], {})}
+if "MPICH" in os.environ:
+    LAUNCHERS["mpich"] = (
+        [f"{os.environ['MPICH']}/bin/mpiexec", "-disable-auto-cleanup", "-bind-to", "none"], {"VOLLEY_MPI_LIBRARY": f"{os.environ['MPICH']}/lib/libmpi.so.12"}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mpi", LAUNCHERS)
+def test_mpirun(mpi: str) -> None:
+    launcher, _ = LAUNCHERS[mpi]
     program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
-    assert ran(["mpirun", "--oversubscribe", "-n", "2", *program]) == both()
+    assert ran([*launcher, "-n", "2", *program]) == both()
 
 
-def test_mpi_by_name() -> None:
-    """The MPI library carries the messages, and is ended with the process: mpirun sees no failure."""
+@pytest.mark.parametrize("mpi", LAUNCHERS)
+def test_mpi_by_name(mpi: str) -> None:
+    """The MPI library carries the messages, and is ended with the process: the launcher sees no failure."""
+    launcher, variables = LAUNCHERS[mpi]
     body = """
 from array import array
 import volley as vo
@@ -57,13 +71,14 @@ part = comm.split(0, key=-comm.rank)
 assert part.allgather(array("q", [comm.rank])) == array("q", [1, 0])
 print("rank", comm.rank, "of", comm.size)
 """
-    assert ran(["mpirun", "--oversubscribe", "-n", "2", sys.executable, "-c", body]) == ["rank 0 of 2", "rank 1 of 2"]
+    assert ran([*launcher, "-n", "2", sys.executable, "-c", body], **variables) == ["rank 0 of 2", "rank 1 of 2"]
 
 
-def test_flights_on_ranks() -> None:
-    """The ranks of mpirun join flights with airports, and find what one process finds."""
+@pytest.mark.parametrize("mpi", LAUNCHERS)
+def test_flights_on_ranks(mpi: str) -> None:
+    """The ranks of a launcher join flights with airports, and find what one process finds."""
     program = [sys.executable, str(Path(HERE).parent / "flights_on_ranks.py")]
-    assert ran(["mpirun", "--oversubscribe", "-n", "2", *program]) == [f"rank {r} of 2 agrees" for r in range(2)]
+    assert ran([*LAUNCHERS[mpi][0], "-n", "2", *program]) == [f"rank {r} of 2 agrees" for r in range(2)]
 
 
 def test_slurm(tmp_path: Path) -> None:
@@ -118,7 +133,7 @@ def test_torchrun_starts_again(tmp_path: Path) -> None:
 import os, signal, sys
 from array import array
 sys.path.insert(0, {HERE!r})
-import joined
+import flights
 import volley as vo
 import volley.engines.torch
 with vo.engines.torch.enter() as w:
@@ -131,7 +146,7 @@ with vo.engines.torch.enter() as w:
         except vo.CollectiveFault as e:
             open({str(tmp_path / "fault")!r}, "w").write(repr(list(e.ranks)))
             raise
-    assert joined.join_on(w) == joined.answer()
+    assert flights.query_on(w) == flights.answer()
     print("rank", w.rank, "of", w.size, "generation", w.generation, flush=True)
     w.comm.barrier()
 """

@@ -20,7 +20,7 @@ from volley.engines import whole
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
 
-import joined  # noqa: E402
+import flights  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,12 +47,12 @@ def test_frames() -> None:
 def test_gangs(client: Client, tmp_path: Path) -> None:
     with dask_engine.gang(client, 2, lease=5) as g:
         ref = engine.to_gang(g, frame())
-        assert sorted(n for rows in whole(g, "joined:keys", ref) for n in rows) == list(range(1000))
+        assert sorted(n for rows in whole(g, "flights:keys", ref) for n in rows) == list(range(1000))
         assert engine.from_gang(g, ref).k.tolist() == list(range(1000))
-        assert whole(g, "joined:join") == [joined.answer()] * 2
+        assert whole(g, "flights:query") == [flights.answer()] * 2
         with pytest.raises(vo.CollectiveFault) as e:
-            g.run("joined:killed", 1)
+            g.run("flights:killed", 1)
         assert list(e.value.ranks) == [1]
         client.wait_for_workers(2, timeout=60)
         g.restart()
-        assert whole(g, "joined:join_after_a_kill", str(tmp_path / "killed"), 0) == [joined.answer()] * 2
+        assert whole(g, "flights:query_after_a_kill", str(tmp_path / "killed"), 0) == [flights.answer()] * 2

@@ -19,7 +19,7 @@ from volley.engines import parsl as engine
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
 
-import joined  # noqa: E402
+import flights  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,8 +32,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     parsl.clear()
 
 
-def test_join() -> None:
-    assert engine.submit(2, "joined:join").result(timeout=120) == [joined.answer()] * 2
+def test_flights() -> None:
+    assert engine.submit(2, "flights:query").result(timeout=120) == [flights.answer()] * 2
 
 
 def test_futures_feed_apps() -> None:
@@ -44,7 +44,7 @@ def test_futures_feed_apps() -> None:
 
 def test_a_killed_worker(tmp_path: Path) -> None:
     marker = str(tmp_path / "killed")
-    assert engine.submit(2, "joined:join_after_a_kill", marker, 1).result(timeout=120) == [joined.answer()] * 2
+    assert engine.submit(2, "flights:query_after_a_kill", marker, 1).result(timeout=120) == [flights.answer()] * 2
     assert Path(marker).exists()
     with pytest.raises(vo.CollectiveFault, match="rank 1 lost"):
-        engine.app(2, attempts=1)("joined:killed", 1).result(timeout=120)
+        engine.app(2, attempts=1)("flights:killed", 1).result(timeout=120)

@@ -19,7 +19,7 @@ from volley.engines import whole
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
 
-import joined  # noqa: E402
+import flights  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +39,19 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         shutil.rmtree(Path(before) / session.uid, ignore_errors=True)  # what it wrote there all the same
 
 
-def test_join(manager: Any) -> None:
+def test_flights(manager: Any) -> None:
     with engine.gang(manager, 2) as g:
-        assert whole(g, "joined:join") == [joined.answer()] * 2
+        assert whole(g, "flights:query") == [flights.answer()] * 2
 
 
 def test_a_killed_worker(manager: Any) -> None:
     with engine.gang(manager, 2, lease=5) as g:
         with pytest.raises(vo.CollectiveFault) as e:
-            g.run("joined:killed", 1)
+            g.run("flights:killed", 1)
         assert 1 in e.value.ranks  # mpirun ends the other one too
         g.restart()
         assert g.generation == 2
-        assert whole(g, "joined:join") == [joined.answer()] * 2
+        assert whole(g, "flights:query") == [flights.answer()] * 2
 
 
 def test_a_task_that_cannot_start(manager: Any) -> None:

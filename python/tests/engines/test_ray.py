@@ -20,7 +20,7 @@ from volley.engines import whole
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
 
-import joined  # noqa: E402
+import flights  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,9 +31,9 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-def test_join() -> None:
+def test_flights() -> None:
     with engine.gang(2) as g:
-        assert whole(g, "joined:join") == [joined.answer()] * 2
+        assert whole(g, "flights:query") == [flights.answer()] * 2
 
 
 def test_datasets() -> None:
@@ -50,11 +50,11 @@ def test_datasets() -> None:
 def test_a_killed_worker(tmp_path: Path) -> None:
     with engine.gang(2, lease=5) as g:
         with pytest.raises(vo.CollectiveFault) as e:
-            g.run("joined:killed", 1)
+            g.run("flights:killed", 1)
         assert list(e.value.ranks) == [1]
         g.restart()
         assert g.generation == 2
-        assert whole(g, "joined:join_after_a_kill", str(tmp_path / "killed"), 0) == [joined.answer()] * 2
+        assert whole(g, "flights:query_after_a_kill", str(tmp_path / "killed"), 0) == [flights.answer()] * 2
         assert g.generation == 3
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from volley.engines import spark as engine
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
 
-import joined  # noqa: E402
+import flights  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -34,23 +33,30 @@ def session() -> Iterator[Any]:
     made.stop()
 
 
-def joining(given: vo.Table, w: vo.gang.Worker) -> vo.Table:
-    import joined
+def states(given: vo.Table, w: vo.gang.Worker) -> vo.Table:
+    """The flights query on what Spark's partitions have; each rank gives the states that it has in the end, and the attempt that it is of."""
+    import flights
 
-    rows, total = joined.join_on(w)
-    return vo.Table({"rank": [w.rank], "generation": [w.generation], "rows": [rows], "total": [total], "given": [int(w.comm.allreduce(array("q", [len(given)]))[0])]})
-
-
-SCHEMA = "rank long, generation long, rows long, total long, given long"
+    found = flights.states_of(vo.distributed.Table(given, w.comm), w.comm)
+    return found.local.with_columns(generation=vo.lit(w.generation))
 
 
-def test_join(session: Any) -> None:
-    df = session.range(0, 1000, numPartitions=5)
-    got = engine.from_spark(engine.run(df, joining, SCHEMA, ranks=2)).to_pydict()
-    rows, total = joined.answer()
-    assert sorted(got["rank"]) == [0, 1]
-    assert (got["rows"], got["total"], got["given"]) == ([rows] * 2, [total] * 2, [1000] * 2)
-    assert len(set(got["generation"])) == 1
+SCHEMA = "state string, flights long, mean_delay double, max_delay long, late_share double, generation long"
+
+
+def read(session: Any) -> Any:
+    return session.read.parquet(str(flights.FLIGHTS)).select("delay", "distance", "origin").repartition(5)
+
+
+def rows_of(df: Any) -> tuple[list[flights.Row], set[int]]:
+    """The states by their delay, and the attempts that they came from."""
+    got = engine.from_spark(df).sort("mean_delay", descending=True)
+    return flights.rounded(got.drop("generation").rows()), set(got.to_pydict()["generation"])
+
+
+def test_flights(session: Any) -> None:
+    rows, generations = rows_of(engine.run(read(session), states, SCHEMA, ranks=2))
+    assert rows == flights.answer() and len(generations) == 1
 
 
 def test_partitions_feed_ranks_and_come_back(session: Any) -> None:
@@ -76,13 +82,12 @@ def test_a_killed_rank(session: Any, tmp_path: Path) -> None:
             Path(marker).write_text(str(w.generation))
             os.kill(os.getpid(), signal.SIGKILL)
         try:
-            return joining(given, w)
+            return states(given, w)
         except vo.CollectiveFault as e:
             Path(fault).write_text(repr(list(e.ranks)))
             raise
 
-    got = engine.from_spark(engine.run(session.range(0, 100, numPartitions=2), killed, SCHEMA)).to_pydict()
-    rows, total = joined.answer()
-    assert (got["rows"], got["total"], got["given"]) == ([rows] * 2, [total] * 2, [100] * 2)
-    assert got["generation"] == [int(Path(marker).read_text()) + 2] * 2  # two tasks later
+    rows, generations = rows_of(engine.run(read(session).coalesce(2), killed, SCHEMA))
+    assert rows == flights.answer()
+    assert generations == {int(Path(marker).read_text()) + 2}  # two tasks later
     assert Path(fault).read_text() == "[1]"
