@@ -19,10 +19,12 @@ func (m materialised) resolve(ctx context.Context) (node, error) {
 	return materialised{in}, nil
 }
 
-func (m materialised) schema() *arrow.Schema               { return m.in.schema() }
-func (m materialised) inputs() []node                      { return []node{m.in} }
-func (m materialised) withInputs(in []node) node           { return materialised{in[0]} }
-func (m materialised) text() string                        { return "materialised" }
-func (m materialised) push(conds []*expr.Expr) node        { return keep(m, conds) }
-func (m materialised) prune(names) node                    { return m }
+func (m materialised) schema() *arrow.Schema        { return m.in.schema() }
+func (m materialised) inputs() []node               { return []node{m.in} }
+func (m materialised) withInputs(in []node) node    { return materialised{in[0]} }
+func (m materialised) text() string                 { return "materialised" }
+func (m materialised) push(conds []*expr.Expr) node { return keep(m, conds) }
+func (m materialised) prune(names) node {
+	return materialised{m.in.prune(namesOf(fieldNames(m.in.schema())))}
+}
 func (m materialised) compile(r *runner) (operator, error) { return m.in.compile(r) }
