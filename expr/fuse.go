@@ -255,13 +255,13 @@ func (e *evaluation) fusable(n node) bool {
 	types := make([]arrow.DataType, len(n.args))
 	for i, a := range n.args {
 		types[i] = e.bound.nodes[a].typ
-		if !kernels.ProgramTypes.Has(types[i].ID()) {
+		if !e.backend.Set.Evaluate.Types.Has(types[i].ID()) {
 			return false
 		}
 	}
 	if n.kind == KindCall && (n.op == OpCoalesce || n.op == OpCase) {
-		return kernels.ProgramTypes.Has(n.typ.ID())
+		return e.backend.Set.Evaluate.Types.Has(n.typ.ID())
 	}
 	s, ok := stepOf(n)
-	return ok && s.Takes(types...)
+	return ok && e.backend.Computes(s, types...)
 }

@@ -3,6 +3,7 @@ package kernels
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -34,7 +35,7 @@ func (b *Backend) Evaluate(ctx context.Context, s device.Stream, p *Program, row
 		if c.Len() != rows {
 			return nil, b.fail(device.ErrMismatch, call, "column %d has %d rows, not %d", step.Column, c.Len(), rows)
 		}
-		if c.Type().ID() != step.Type.ID() {
+		if _, decimal := step.Type.(*arrow.Decimal128Type); c.Type().ID() != step.Type.ID() || decimal && !arrow.TypeEqual(c.Type(), step.Type) {
 			return nil, b.fail(device.ErrMismatch, call, "column %d is of type %s, step %d reads %s", step.Column, c.Type(), i, step.Type)
 		}
 		read = append(read, c)
@@ -61,7 +62,7 @@ func (b *Backend) checkSteps(call string, p *Program) error {
 		if want := step.operands(); want != len(types) {
 			return b.fail(device.ErrMismatch, call, "step %d has %d operands, not %d", i, len(types), want)
 		}
-		if !step.Takes(types...) {
+		if !b.Computes(step, types...) {
 			return b.fail(device.ErrUnsupported, call, "step %d computes %s of %v", i, step.Type, types)
 		}
 	}
@@ -71,6 +72,17 @@ func (b *Backend) checkSteps(call string, p *Program) error {
 		}
 	}
 	return nil
+}
+
+// Computes reports whether Evaluate takes a step, given the types of its operands.
+func (b *Backend) Computes(step Step, args ...arrow.DataType) bool {
+	e := b.Set.Evaluate
+	for _, t := range step.types(args) {
+		if e.Func == nil || !e.Types.Has(t.ID()) {
+			return false
+		}
+	}
+	return step.Takes(args...)
 }
 
 // EvaluateSteps computes a Program that Evaluate takes with the kernels of the

@@ -47,32 +47,99 @@ type Program struct {
 // of up to 64 bits in which nothing has to be looked up.
 var ProgramTypes = NumberTypes | BoolTypes | TemporalTypes
 
+// StepTypes are the types that steps may have. A backend takes those of its entry of
+// Evaluate, ProgramTypes at least: decimals are for backends of the host, which
+// compute blocks of short ones as integers.
+var StepTypes = ProgramTypes | DecimalTypes
+
 // Takes reports whether a step may be one of a Program, given the types of its
-// operands: Evaluate of every backend that has it computes such steps.
+// operands: Evaluate of every backend that has it, and takes the types, computes
+// such steps.
 func (s Step) Takes(args ...arrow.DataType) bool {
-	for _, t := range append(args, s.Type) {
-		if !ProgramTypes.Has(t.ID()) {
+	decimal := false
+	for _, t := range s.types(args) {
+		if !StepTypes.Has(t.ID()) {
 			return false
 		}
+		decimal = decimal || t.ID() == arrow.DECIMAL128
 	}
 	switch s.Kind {
 	case StepArithmetic:
+		if decimal {
+			return s.decimalArithmetic(args)
+		}
 		return s.plainArithmetic(args)
 	case StepUnary:
 		return NumberTypes.Has(args[0].ID())
 	case StepCast:
+		if decimal {
+			return s.decimalCast(args[0])
+		}
 		return NumberTypes.Has(args[0].ID()) && NumberTypes.Has(s.Type.ID())
 	case StepTemporal:
 		return false
+	case StepApply:
+		return !decimal
 	default:
-		return true
+		return s.oneScale(args)
 	}
+}
+
+// types are those of the operands and of the result.
+func (s Step) types(args []arrow.DataType) []arrow.DataType {
+	return append(args[:len(args):len(args)], s.Type)
+}
+
+// stepDigits are the most digits that a step gives decimals or takes from them.
+const stepDigits = 18
+
+// decimalArithmetic reports whether decimals only have to be brought to one scale first.
+func (s Step) decimalArithmetic(args []arrow.DataType) bool {
+	if ArithmeticOp(s.Op) > Multiply {
+		return false
+	}
+	to, ok := s.Type.(*arrow.Decimal128Type)
+	for _, t := range args {
+		d, decimal := t.(*arrow.Decimal128Type)
+		if !ok || !decimal || ArithmeticOp(s.Op) != Multiply && (to.Scale < d.Scale || to.Scale-d.Scale > stepDigits) {
+			return false
+		}
+	}
+	return true
+}
+
+// decimalCast reports whether a cast to or from decimals loses nothing.
+func (s Step) decimalCast(from arrow.DataType) bool {
+	x, decimal := from.(*arrow.Decimal128Type)
+	to, into := s.Type.(*arrow.Decimal128Type)
+	switch {
+	case decimal && into:
+		return to.Scale >= x.Scale && to.Scale-x.Scale <= stepDigits
+	case decimal:
+		return s.Type.ID() == arrow.FLOAT64 && x.Scale >= 0 && x.Scale <= 22 // float64 holds 10^22
+	default:
+		return IntegerTypes.Has(from.ID()) && from.ID() != arrow.UINT64 && to.Scale >= 0 && to.Scale <= stepDigits
+	}
+}
+
+// oneScale reports whether all decimals of a step have the same scale.
+func (s Step) oneScale(args []arrow.DataType) bool {
+	var first *arrow.Decimal128Type
+	for _, t := range s.types(args) {
+		if d, ok := t.(*arrow.Decimal128Type); ok {
+			if first != nil && d.Scale != first.Scale {
+				return false
+			}
+			first = d
+		}
+	}
+	return true
 }
 
 // plainArithmetic reports whether temporal arithmetic is that of the integers
 // below: of one width, with nothing to convert.
 func (s Step) plainArithmetic(args []arrow.DataType) bool {
-	for _, t := range append(args, s.Type) {
+	for _, t := range s.types(args) {
 		if id := t.ID(); !NumberTypes.Has(id) && id != arrow.TIMESTAMP && id != arrow.DURATION {
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"unsafe"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -15,6 +16,7 @@ type evalBlock struct {
 	from, n int64
 	values  []unsafe.Pointer
 	valid   []unsafe.Pointer
+	longest []int // the bits of the longest value of a step of decimals
 	moving  []evalMoving
 	room    unsafe.Pointer
 	held    *memory.Buffer
@@ -34,7 +36,7 @@ func (p *evalPlan) block() (*evalBlock, error) {
 		return nil, err
 	}
 	n := len(p.steps)
-	b := &evalBlock{values: make([]unsafe.Pointer, n), valid: make([]unsafe.Pointer, n), room: unsafe.Pointer(unsafe.SliceData(held.Bytes())), held: held}
+	b := &evalBlock{values: make([]unsafe.Pointer, n), valid: make([]unsafe.Pointer, n), longest: make([]int, n), room: unsafe.Pointer(unsafe.SliceData(held.Bytes())), held: held}
 	put := func(to *unsafe.Pointer, at evalPlace, width int64) {
 		switch {
 		case at.here:
@@ -46,6 +48,11 @@ func (p *evalPlan) block() (*evalBlock, error) {
 	for i, s := range p.steps {
 		put(&b.values[i], s.values, s.width)
 		put(&b.valid[i], s.valid, 0)
+	}
+	for i, st := range p.program.Steps {
+		if st.Kind == kernels.StepScalar && st.Type.ID() == arrow.DECIMAL128 && st.Value.Valid() {
+			b.longest[i] = lengthOf(int64(st.Value.Uint64()))
+		}
 	}
 	for _, i := range p.copies {
 		if p.steps[i].null {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -59,7 +60,10 @@ func (l *loops) plan(s device.Stream, program *kernels.Program, rows int64, colu
 	p := &evalPlan{l: l, alloc: s.Device().Memory(), program: program, rows: rows, columns: columns,
 		steps: make([]evalStep, len(program.Steps)), idle: map[int64][]int64{}}
 	for i, st := range program.Steps {
-		if memory.LayoutOf(st.Type) != memory.LayoutBits {
+		switch {
+		case st.Type.ID() == arrow.DECIMAL128:
+			p.steps[i].width = 8
+		case memory.LayoutOf(st.Type) != memory.LayoutBits:
 			p.steps[i].width = int64(memory.Width(st.Type))
 		}
 		for _, a := range st.Args {
@@ -74,6 +78,7 @@ func (l *loops) plan(s device.Stream, program *kernels.Program, rows int64, colu
 			continue
 		case st.Kind == kernels.StepScalar:
 			p.steps[i].null = !st.Value.Valid()
+			p.decimalScalar(i)
 			if err := p.scalarResult(s, i, isResult); err != nil {
 				return p, err
 			}
@@ -83,7 +88,8 @@ func (l *loops) plan(s device.Stream, program *kernels.Program, rows int64, colu
 		if inPlace(st) {
 			p.free(i)
 		}
-		if isResult {
+		decimal := st.Type.ID() == arrow.DECIMAL128
+		if isResult && !decimal {
 			if err := p.result(s, i, i); err != nil {
 				return p, err
 			}
@@ -91,6 +97,11 @@ func (l *loops) plan(s device.Stream, program *kernels.Program, rows int64, colu
 			p.inScratch(i)
 		}
 		p.compute(i)
+		if isResult && decimal {
+			if err := p.decimalResult(s, i); err != nil {
+				return p, err
+			}
+		}
 		p.free(i)
 	}
 	return p, nil
@@ -185,9 +196,12 @@ func (p *evalPlan) column(i int, c *memory.Column) {
 		})
 		return to
 	}
-	if s.width == 0 {
+	switch {
+	case s.width == 0:
 		s.values = bits(c.Bits())
-	} else {
+	case c.Type().ID() == arrow.DECIMAL128:
+		p.decimalColumn(i, c)
+	default:
 		s.values.base = unsafe.Pointer(&c.Buffer(1).Bytes()[c.Offset()*s.width])
 	}
 	if s.null = c.MayHaveNulls() && c.Validity() != nil; s.null {
@@ -226,6 +240,9 @@ func (p *evalPlan) scalarResult(s device.Stream, i int, isResult bool) error {
 	}
 	if !isResult {
 		return nil
+	}
+	if p.program.Steps[i].Type.ID() == arrow.DECIMAL128 {
+		return p.decimalResult(s, i)
 	}
 	to := len(p.steps)
 	p.steps = append(p.steps, evalStep{width: p.steps[i].width, null: p.steps[i].null})

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -29,8 +30,10 @@ func (p *evalPlan) compute(i int) {
 	if st.Kind == kernels.StepCompare || st.Kind == kernels.StepUnary {
 		of = p.program.Steps[st.Args[0]].Type
 	}
-	t := evalTypes[storageID(of)]
+	t := evalTypes[laneID(of)]
 	switch {
+	case st.Kind == kernels.StepArithmetic && st.Type.ID() == arrow.DECIMAL128:
+		p.add(p.decimalArithmetic(i))
 	case st.Kind == kernels.StepNot:
 		p.add(p.not(i))
 	case st.Kind == kernels.StepApply:
@@ -168,10 +171,15 @@ func (p *evalPlan) fillNull(i int) evalLoop {
 	args := p.args(i)
 	x, y := args[0], args[1]
 	if !p.steps[x].null {
-		return p.copy(i, x)
+		copied := p.copy(i, x)
+		return func(b *evalBlock) bool {
+			b.longest[i] = b.longest[x]
+			return copied(b)
+		}
 	}
 	values := p.choose(i, x, y)
 	return func(b *evalBlock) bool {
+		b.longest[i] = max(b.longest[x], b.longest[y])
 		mask := bitsAt(b.valid[x], b.n)
 		values(b, mask)
 		if b.valid[i] != nil { // then that of y is there
@@ -186,6 +194,7 @@ func (p *evalPlan) ifElse(i int) evalLoop {
 	c, x, y := args[0], args[1], args[2]
 	values := p.choose(i, x, y)
 	return func(b *evalBlock) bool {
+		b.longest[i] = max(b.longest[x], b.longest[y])
 		values(b, b.bitmap(c))
 		if b.valid[i] == nil {
 			return true
@@ -253,6 +262,9 @@ func (p *evalPlan) cast(i int) evalLoop {
 	st := p.program.Steps[i]
 	x := p.args(i)[0]
 	from := p.program.Steps[x].Type
+	if from.ID() == arrow.DECIMAL128 || st.Type.ID() == arrow.DECIMAL128 {
+		return p.decimalCast(i, x)
+	}
 	if storageID(from) == storageID(st.Type) {
 		return p.copy(i, x)
 	}

@@ -23,5 +23,5 @@ func (l *loops) elementwise(s *kernels.Set) {
 	s.Match = l.match
 	s.Substring = substring
 	s.Apply = kernels.Entry[kernels.ApplyFunc]{Func: apply, Types: kernels.FunctionTypes}
-	s.Evaluate = kernels.Entry[kernels.EvaluateFunc]{Func: l.evaluate, Types: kernels.ProgramTypes}
+	s.Evaluate = kernels.Entry[kernels.EvaluateFunc]{Func: l.evaluate, Types: kernels.StepTypes}
 }

@@ -23,5 +23,5 @@ func addElementwise(s *kernels.Set) {
 	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: ifElse, Types: kernels.KeyTypes}
 	s.Hash = kernels.Entry[kernels.HashFunc]{Func: hash, Types: kernels.KeyTypes}
 	s.Apply = kernels.Entry[kernels.ApplyFunc]{Func: apply, Types: kernels.FunctionTypes}
-	s.Evaluate = kernels.Entry[kernels.EvaluateFunc]{Func: evaluate, Types: kernels.ProgramTypes}
+	s.Evaluate = kernels.Entry[kernels.EvaluateFunc]{Func: evaluate, Types: kernels.StepTypes}
 }
