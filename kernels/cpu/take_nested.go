@@ -126,10 +126,17 @@ func takeText[T int32 | int64, I index](ctx context.Context, o *out, c *memory.C
 // textBlock is how many strings copyTexts takes at a time.
 const textBlock = 512
 
+// widestCopy is the longest text that is copied by whole steps of 32 bytes, rather than
+// by a call that looks how long it is first.
+const widestCopy = 128
+
 // copyTexts copies the strings that indices name to the places to. It looks up
 // where they are, touches them and copies them in loops of their own, so that
 // as many misses of the cache as the processor can bear are under way at once:
 // in one loop too few strings fit its window.
+//
+// Texts are copied in whole steps where there is room: what follows one is written over
+// by the next.
 func copyTexts[T int32 | int64, I index](bytes *copier, own []byte, to []T, src []byte, offsets []T, indices []I) {
 	var room [textBlock]T
 	starts := room[:len(indices)]
@@ -150,6 +157,10 @@ func copyTexts[T int32 | int64, I index](bytes *copier, own []byte, to []T, src 
 		case n == 0:
 		case n <= 16 && int(from)+16 <= len(src) && int(a)+16 <= len(own):
 			*(*[16]byte)(own[a:]) = [16]byte(src[from:]) // two moves in place of a call
+		case n <= widestCopy && int(from)+int(n)+31 <= len(src) && int(a)+int(n)+31 <= len(own):
+			for k := T(0); k < n; k += 32 {
+				*(*[32]byte)(own[a+k:]) = [32]byte(src[from+k:])
+			}
 		default:
 			bytes.copy(own[a:a+n], src[from:from+n])
 		}
