@@ -196,7 +196,7 @@ func aggregateIDs(ctx context.Context, a *arena, p *aggPlan, ids *memory.Column,
 
 // distinctByGroup counts the first rows of distinct (group, value) pairs.
 func distinctByGroup(ctx context.Context, a *arena, values, ids *memory.Column, n int64) (*memory.Column, error) {
-	g, err := newGrouping(ctx, a, []*memory.Column{ids, values}, true)
+	g, err := newGrouping(ctx, a, plainLoops, []*memory.Column{ids, values}, true)
 	if err != nil {
 		return nil, err
 	}

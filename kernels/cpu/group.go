@@ -10,10 +10,10 @@ import (
 )
 
 // group numbers the distinct keys among rows.
-func group(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.GroupOptions) (*kernels.Groups, error) {
+func (l *loops) group(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.GroupOptions) (*kernels.Groups, error) {
 	a := newArena(s)
 	defer a.free()
-	g, err := newGrouping(ctx, a, keys, o.DropNullKeys)
+	g, err := newGrouping(ctx, a, l, keys, o.DropNullKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +161,10 @@ func (g *grouping) firstRows() (vec[uint32], error) {
 }
 
 // unique gives the first row of each distinct key.
-func unique(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.GroupOptions) (*memory.Column, error) {
+func (l *loops) unique(ctx context.Context, s device.Stream, keys []*memory.Column, o kernels.GroupOptions) (*memory.Column, error) {
 	a := newArena(s)
 	defer a.free()
-	g, err := newGrouping(ctx, a, keys, o.DropNullKeys)
+	g, err := newGrouping(ctx, a, l, keys, o.DropNullKeys)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (l *loops) groupBy(ctx context.Context, s device.Stream, keys []*memory.Col
 		}
 	}
 	if !ks.exact {
-		if ks, err = newGroupKeyspace(ctx, a, keys, o.DropNullKeys); err != nil {
+		if ks, err = newGroupKeyspace(ctx, a, l, keys, o.DropNullKeys); err != nil {
 			return nil, err
 		}
 	}
@@ -189,6 +189,11 @@ func (g *grouping) aggregateMany(p *aggPlan) (firsts vec[uint32], err error) {
 	if err = p.start(int(r.n)); err != nil {
 		return firsts, err
 	}
+	if len(p.states) == 0 { // distinct keys alone
+		m.free()
+		r.free(g.a)
+		return firsts, nil
+	}
 	err = m.run(func(w *manyWorker, part int) (err error) {
 		if w.states == nil {
 			w.states, err = p.newStates(int(m.groups[part]))
@@ -215,7 +220,7 @@ func (g *grouping) aggregateMany(p *aggPlan) (firsts vec[uint32], err error) {
 }
 
 func (l *loops) groupThenAggregate(ctx context.Context, s device.Stream, keys []*memory.Column, aggs []kernels.Aggregate, o kernels.GroupOptions) (*kernels.Grouped, error) {
-	groups, err := group(ctx, s, keys, o)
+	groups, err := l.group(ctx, s, keys, o)
 	if err != nil {
 		return nil, err
 	}

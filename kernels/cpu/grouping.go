@@ -51,12 +51,12 @@ func tooLong(n int64) error {
 	return nil
 }
 
-func newGrouping(ctx context.Context, a *arena, keys []*memory.Column, dropNulls bool) (*grouping, error) {
+func newGrouping(ctx context.Context, a *arena, l *loops, keys []*memory.Column, dropNulls bool) (*grouping, error) {
 	n := keys[0].Len()
 	if err := tooLong(n); err != nil {
 		return nil, err
 	}
-	ks, err := newGroupKeyspace(ctx, a, keys, dropNulls)
+	ks, err := newGroupKeyspace(ctx, a, l, keys, dropNulls)
 	if err != nil {
 		return nil, err
 	}

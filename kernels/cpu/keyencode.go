@@ -61,7 +61,7 @@ func encodeBits(k *keyColumn, b *batch, dst []uint64) bool {
 }
 
 func encodeInts[T integer](k *keyColumn, b *batch, dst []uint64) (skips bool) {
-	values, base, shift := memory.Values[T](k.c), k.base, k.shift
+	values, base, shift := memory.Values[T](k.c), k.base, k.shift&63
 	switch {
 	case k.nullable && k.c.Validity() != nil && !k.probing && !k.drop:
 		encodeNullable(k, b, dst, values)
@@ -71,13 +71,13 @@ func encodeInts[T integer](k *keyColumn, b *batch, dst []uint64) (skips bool) {
 	case b.rows != nil:
 		rows := b.rows[:len(dst)]
 		for j := range dst {
-			dst[j] |= (uint64(values[rows[j]]) - base) << shift
+			dst[j] |= (uint64(values[rows[j]]) - base) << (shift & 63)
 		}
 	default:
 		values = values[b.from:]
 		values = values[:len(dst)]
 		for j := range dst {
-			dst[j] |= (uint64(values[j]) - base) << shift
+			dst[j] |= (uint64(values[j]) - base) << (shift & 63)
 		}
 	}
 	if k.probing {
@@ -110,7 +110,7 @@ func encodeNullable[T integer](k *keyColumn, b *batch, dst []uint64, values []T)
 		for j, row := range b.rows[:len(dst)] {
 			i := uint64(off) + uint64(row)
 			keep := -uint64(valid[i>>3] >> (i & 7) & 1)
-			dst[j] |= ((uint64(values[row])-base)&keep | null&^keep) << shift
+			dst[j] |= ((uint64(values[row])-base)&keep | null&^keep) << (shift & 63)
 		}
 		return
 	}
@@ -121,7 +121,7 @@ func encodeNullable[T integer](k *keyColumn, b *batch, dst []uint64, values []T)
 		to := dst[at : at+n]
 		for j, v := range values[at : at+n] {
 			keep := -(word & 1)
-			to[j] |= ((uint64(v)-base)&keep | null&^keep) << shift
+			to[j] |= ((uint64(v)-base)&keep | null&^keep) << (shift & 63)
 			word >>= 1
 		}
 	}

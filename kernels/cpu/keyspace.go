@@ -38,7 +38,9 @@ type keyColumn struct {
 	codes    []uint64 // of a dictionary's values
 	indexed  bool     // each code is the index that it is of
 	lacks    bool     // some are missing
-	rising   bool     // no value is below the one before it, and none is null
+	numbers  []uint32 // of each row's text, which lie in held
+	held     *memory.Buffer
+	rising   bool // no value is below the one before it, and none is null
 	words    *joinIndex
 }
 

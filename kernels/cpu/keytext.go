@@ -16,8 +16,31 @@ const packSample = 64
 
 // newGroupKeyspace is newKeyspace for keys that are only held against each other:
 // texts of up to 7 bytes are words then, with a range like integers, so that a few
-// flags and codes together number their groups by an array.
-func newGroupKeyspace(ctx context.Context, a *arena, cols []*memory.Column, drop bool) (*keyspace, error) {
+// flags and codes together number their groups by an array. Where no array has the
+// words, texts that have few values are numbered.
+func newGroupKeyspace(ctx context.Context, a *arena, l *loops, cols []*memory.Column, drop bool) (*keyspace, error) {
+	ks, err := newPackedKeyspace(ctx, a, cols, drop)
+	if err != nil || ks.exact && ks.card != 0 && ks.card <= fewPlaces {
+		return ks, err
+	}
+	numbered, err := numberTexts(ctx, a, l, cols, drop)
+	if numbered == nil || err != nil {
+		return ks, err
+	}
+	narrow, err := keyspaceOf(ctx, a, cols, drop, numbered)
+	if err == nil && narrow.exact {
+		return narrow, nil
+	}
+	for _, k := range numbered { // they hash no quicker
+		if k != nil {
+			a.drop(k.held)
+		}
+	}
+	return ks, err
+}
+
+// newPackedKeyspace makes words of texts that are all short.
+func newPackedKeyspace(ctx context.Context, a *arena, cols []*memory.Column, drop bool) (*keyspace, error) {
 	packed := make([]*keyColumn, len(cols))
 	for i, c := range cols {
 		var k *keyColumn
