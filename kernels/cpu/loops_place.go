@@ -15,6 +15,8 @@ type placeLoops struct {
 	// rank puts into ids the rank plus 1 of values, which count from base, and 0 for
 	// those that are no keys or limit or more above it. An entry has the bits of 32
 	// words, and above them how many bits are set before; that of limit is not set.
+	// With AVX-512 a key takes 1.8 ns where the second-level cache has the entries, and
+	// 5 in Go.
 	rank func(ids []uint32, values []uint64, base, limit uint64, entries []uint64)
 }
 
