@@ -53,9 +53,16 @@ func sampleWords(src source, n int64) *wordSample {
 	last := uint64(places - 1)
 	for from := int64(0); from < r; from += batchRows {
 		k := min(batchRows, r-from)
+		low := from * n / r
 		for j := range k {
-			low, high := (from+j)*n/r, (from+j+1)*n/r
-			rows[j] = uint32(low + int64(mix(uint64(low))%uint64(high-low)))
+			high := uint64(from+j+1) * uint64(n)
+			if r == sampleRows {
+				high /= sampleRows
+			} else {
+				high /= uint64(r)
+			}
+			rows[j] = uint32(low + int64(mix(uint64(low))%(high-uint64(low))))
+			low = int64(high)
 		}
 		b.gather(rows[:k])
 		if src.fill(b) {

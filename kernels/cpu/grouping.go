@@ -21,6 +21,7 @@ import (
 //
 // Which way it goes, and how rows are cut, depends on the data alone.
 const (
+	leastGuess  = 1 << 10   // as many groups are room for, whatever the guess
 	fewGuess    = 160 << 10 // the first way is tried up to that guess
 	fewGroups   = 256 << 10 // and given up above that many groups
 	smallRows   = 1 << 17   // but never among so few rows
@@ -65,7 +66,10 @@ func newGrouping(ctx context.Context, a *arena, l *loops, keys []*memory.Column,
 
 // groupingOf groups n rows by a keyspace; its own memory is from a.
 func groupingOf(ctx context.Context, a *arena, ks *keyspace, n int64) *grouping {
-	g := &grouping{ctx: ctx, a: a, ks: ks, n: n, guess: estimateGroups(ks, n, ks.card)}
+	g := &grouping{ctx: ctx, a: a, ks: ks, n: n, guess: int64(ks.card)}
+	if ks.card == 0 || ks.card > leastGuess {
+		g.guess = estimateGroups(ks, n, ks.card)
+	}
 	for _, k := range ks.cols {
 		g.bytes += rowBytes(k.c)
 	}
