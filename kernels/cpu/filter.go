@@ -43,9 +43,9 @@ func (l *loops) filterBy(ctx context.Context, s device.Stream, c *memory.Column,
 		o.parts.Dictionary = c.Dictionary().Retain()
 		err = l.filterFixed(ctx, o, c, sel)
 	case memory.LayoutBinary:
-		err = filterText[int32](ctx, o, c, sel)
+		err = filterText[int32](ctx, l, o, c, sel)
 	case memory.LayoutLargeBinary:
-		err = filterText[int64](ctx, o, c, sel)
+		err = filterText[int64](ctx, l, o, c, sel)
 	case memory.LayoutList:
 		err = filterList[int32](ctx, l, s, o, c, sel)
 	case memory.LayoutLargeList:

@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -69,7 +70,12 @@ func filterOffsets[T int32 | int64](ctx context.Context, o *out, c *memory.Colum
 }
 
 // filterText keeps strings: offsets, then the bytes run by run.
-func filterText[T int32 | int64](ctx context.Context, o *out, c *memory.Column, sel *selection) error {
+func filterText[T int32 | int64](ctx context.Context, l *loops, o *out, c *memory.Column, sel *selection) error {
+	if flags, err := oneByteEach(ctx, memory.Offsets[T](c)); err != nil {
+		return err
+	} else if flags {
+		return filterFlags[T](ctx, l, o, c, sel)
+	}
 	bases, err := filterOffsets[T](ctx, o, c, sel, offsetWidth[T]())
 	if err != nil {
 		return err
@@ -87,6 +93,51 @@ func filterText[T int32 | int64](ctx context.Context, o *out, c *memory.Column, 
 			to = to[len(from):]
 		})
 		return bytes.end()
+	})
+}
+
+// oneByteEach reports whether each of some texts has one byte.
+func oneByteEach[T int32 | int64](ctx context.Context, offsets []T) (bool, error) {
+	n := int64(len(offsets)) - 1
+	if n <= 0 || int64(offsets[n]-offsets[0]) != n {
+		return false, nil
+	}
+	var other atomic.Bool
+	err := parallel(ctx, n, func(_ int, s span) error {
+		begin, differs := offsets[s.from], T(0)
+		for _, end := range offsets[s.from+1 : s.to+1] {
+			differs |= end - begin - 1
+			begin = end
+		}
+		if differs != 0 {
+			other.Store(true)
+		}
+		return nil
+	})
+	return !other.Load(), err
+}
+
+// filterFlags keeps texts of one byte each as the bytes that they are.
+func filterFlags[T int32 | int64](ctx context.Context, l *loops, o *out, c *memory.Column, sel *selection) error {
+	if err := o.buffer(1, (sel.kept()+1)*offsetWidth[T]()); err != nil {
+		return err
+	}
+	if err := o.buffer(2, sel.kept()); err != nil {
+		return err
+	}
+	from := memory.Offsets[T](c)[0]
+	offsets, src, dst := view[T](o, 1), stringBytes(c)[from:], view[uint8](o, 2)
+	offsets[0] = 0
+	return parallel(ctx, sel.n, func(_ int, p span) error {
+		begin, end := sel.starts[p.index], sel.starts[p.index+1]
+		if begin == end {
+			return nil
+		}
+		l.filter.u8(dst[begin:end], src[p.from:p.to], sel.bytes(p))
+		for i := begin; i < end; i++ {
+			offsets[i+1] = T(i + 1)
+		}
+		return nil
 	})
 }
 

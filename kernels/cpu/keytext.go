@@ -81,7 +81,7 @@ func packTexts[T int32 | int64](ctx context.Context, c *memory.Column, drop bool
 			return nil, false, nil
 		}
 	}
-	if c.Validity() == nil && int64(offsets[n]-offsets[0]) == n {
+	if c.Validity() == nil {
 		if k, ok, err := packFlags(ctx, c, offsets, bytes, drop); ok || err != nil {
 			return k, ok, err
 		}
@@ -129,35 +129,20 @@ func packTexts[T int32 | int64](ctx context.Context, c *memory.Column, drop bool
 
 // packFlags plans a column of texts of one byte each; ok is false where one is not.
 func packFlags[T int32 | int64](ctx context.Context, c *memory.Column, offsets []T, bytes []byte, drop bool) (k *keyColumn, ok bool, err error) {
-	n := c.Len()
-	type limits struct {
-		low, high byte
-		other     T // not 0 where a text has another length
+	if ok, err = oneByteEach(ctx, offsets); !ok || err != nil {
+		return nil, false, err
 	}
-	parts := make([]limits, morsels(n))
+	n := c.Len()
 	flags := bytes[offsets[0]:offsets[n]]
+	lows, highs := make([]byte, morsels(n)), make([]byte, morsels(n))
 	err = parallel(ctx, n, func(_ int, s span) error {
-		p := &parts[s.index]
-		run, begin := offsets[s.from:s.to+1], offsets[s.from]
-		for _, end := range run[1:] {
-			p.other |= end - begin - 1
-			begin = end
-		}
-		if p.other == 0 {
-			p.low, p.high = rangeOfAll(flags[s.from:s.to])
-		}
+		lows[s.index], highs[s.index] = rangeOfAll(flags[s.from:s.to])
 		return nil
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	low, high := parts[0].low, parts[0].high
-	for _, p := range parts {
-		if p.other != 0 {
-			return nil, false, nil
-		}
-		low, high = min(low, p.low), max(high, p.high)
-	}
+	low, high := slices.Min(lows), slices.Max(highs)
 	k = &keyColumn{c: c, drop: drop, base: uint64(low), span: uint64(high - low)}
 	k.encode = func(k *keyColumn, b *batch, dst []uint64) bool {
 		base, shift := k.base, k.shift

@@ -113,3 +113,55 @@ func sumsByKey(keys []*memory.Column, value *memory.Column, drop bool) (all []*s
 	}
 	return all
 }
+
+// A filter keeps texts of one byte as bytes, also where one of another length makes up
+// for a null's, and windows of a column.
+func TestFilterFlags(t *testing.T) {
+	dev := host.New()
+	s, err := dev.NewStream()
+	require.NoError(t, err)
+	defer s.Close()
+	ctx, r := context.Background(), rand.New(rand.NewPCG(74, 1))
+	for _, typ := range []arrow.DataType{arrow.BinaryTypes.String, arrow.BinaryTypes.LargeString} {
+		for _, rows := range []int{1, 3, 70, morsel + 300} {
+			for turn := range 3 {
+				whole := makeColumn(t, typ, rows, func(i int) kernels.Scalar {
+					switch {
+					case turn == 1 && i%7 == 2:
+						return kernels.Null(typ)
+					case turn == 1 && i%7 == 3, turn == 2 && i == 1: // of two bytes
+						return kernels.Text(typ, "é")
+					case turn == 2 && i == 2:
+						return kernels.Text(typ, "")
+					}
+					return kernels.Text(typ, string(rune('A'+r.IntN(26))))
+				})
+				mask := makeColumn(t, arrow.FixedWidthTypes.Boolean, rows, func(int) kernels.Scalar { return kernels.Bool(r.IntN(9) > 0) })
+				for _, from := range []int64{0, min(5, int64(rows)-1)} {
+					n := int64(rows) - from
+					texts, err := whole.Slice(from, n)
+					require.NoError(t, err)
+					keeps, err := mask.Slice(from, n)
+					require.NoError(t, err)
+					for _, set := range Tiers() {
+						got, err := (&kernels.Backend{Device: dev, Set: set}).Filter(ctx, s, texts, keeps, kernels.FilterOptions{})
+						require.NoError(t, err)
+						at := int64(0)
+						for i := range n {
+							if kernels.ScalarAt(keeps, i).Bool() {
+								want, have := kernels.ScalarAt(texts, i), kernels.ScalarAt(got, at)
+								require.Equal(t, want.Valid(), have.Valid(), "row %d of %d on %s", i, n, set.Name)
+								require.Equal(t, want.Text(), have.Text(), "row %d of %d on %s", i, n, set.Name)
+								at++
+							}
+						}
+						require.Equal(t, at, got.Len())
+						got.Release()
+					}
+					texts.Release()
+					keeps.Release()
+				}
+			}
+		}
+	}
+}
