@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/flow/stats"
 	"github.com/volley-go/volley/kernels"
 )
@@ -12,10 +13,17 @@ import (
 // estimates guesses how many rows the nodes of a plan give. Nothing that a result
 // depends on may rest on a guess.
 type estimates struct {
-	known map[node]float64
+	known  map[node]float64
+	morsel float64 // rows of a morsel
 }
 
-func newEstimates() *estimates { return &estimates{known: map[node]float64{}} }
+func newEstimates() *estimates {
+	e := &estimates{known: map[node]float64{}, morsel: exec.MorselRows}
+	if rows, err := morselRows(); err == nil { // a run says what is wrong with it
+		e.morsel = float64(rows)
+	}
+	return e
+}
 
 // unknownRows is what is guessed of a source that does not say how many rows it has.
 const unknownRows = 1e6
@@ -205,14 +213,38 @@ func (e *estimates) domain(n node, name string) float64 {
 	return max(1, e.rows(n))
 }
 
-// distinct is how many values a column of a node has.
+// distinct is how many values a column of a node has. A key of an inner or a semi join has no
+// more than on the other side.
 func (e *estimates) distinct(n node, name string) float64 {
 	rows := e.rows(n)
+	most := rows
+	switch n := n.(type) {
+	case *sharedNode:
+		return e.distinct(n.of.in, name)
+	case *joinNode:
+		most = min(rows, e.joinedDistinct(n, name))
+	}
 	c := e.column(n, name)
 	if c == nil {
-		return max(1, rows)
+		return max(1, most)
 	}
-	return max(1, min(rows, stats.Kept(c.Distinct, float64(c.Rows), rows/max(1, float64(c.Rows)))))
+	return max(1, min(most, stats.Kept(c.Distinct, float64(c.Rows), rows/max(1, float64(c.Rows)))))
+}
+
+func (e *estimates) joinedDistinct(n *joinNode, name string) float64 {
+	for _, o := range n.outputs {
+		if o.name != name || n.kind != Inner && n.kind != Semi {
+			continue
+		}
+		most := math.Inf(1)
+		for _, k := range n.keys {
+			if o.left == k.left || o.left == "" && o.right == k.right {
+				most = min(most, e.distinct(n.left, k.left), e.distinct(n.right, k.right))
+			}
+		}
+		return most
+	}
+	return math.Inf(1)
 }
 
 // combinations is how many different rows some expressions give.

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/volley-go/volley/kernels"
@@ -14,28 +15,45 @@ import (
 // run; in the conditions their names stand for the values. Parts that stand in the plans more
 // than once, and are run once, are at the end.
 func (q *Query) Explain(ctx context.Context) (string, error) {
-	var scalars strings.Builder
-	n, o, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) {
-		scalars.WriteString("scalar " + s.name + "\n")
-		explain(&scalars, o.optimise(s.plan()), 1)
+	var scalars, b explainer
+	n, _, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) {
+		scalars.text.WriteString("scalar " + s.name + "\n")
+		scalars.node(o.optimise(s.plan()), 1)
 		return unknownScalar(s)
 	})
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	explain(&b, n, 0)
-	b.WriteString(scalars.String())
-	for _, s := range o.shares {
-		fmt.Fprintf(&b, "shared %d, run once\n", s.number)
-		explain(&b, s.final, 1)
+	b.node(n, 0)
+	b.text.WriteString(scalars.text.String())
+	for _, s := range scalars.shared {
+		b.number(s)
 	}
-	return b.String(), nil
+	for i := 0; i < len(b.shared); i++ { // one may hold another
+		fmt.Fprintf(&b.text, "shared %d, run once\n", b.shared[i].number)
+		b.node(b.shared[i].final, 1)
+	}
+	return b.text.String(), nil
 }
 
-func explain(b *strings.Builder, n node, depth int) {
-	b.WriteString(strings.Repeat("  ", depth) + n.text() + "\n")
+// explainer writes plans, and remembers the shared parts that they read.
+type explainer struct {
+	text   strings.Builder
+	shared []*shared
+}
+
+func (e *explainer) node(n node, depth int) {
+	if s, ok := n.(*sharedNode); ok {
+		e.number(s.of)
+	}
+	e.text.WriteString(strings.Repeat("  ", depth) + n.text() + "\n")
 	for _, in := range n.inputs() {
-		explain(b, in, depth+1)
+		e.node(in, depth+1)
+	}
+}
+
+func (e *explainer) number(s *shared) {
+	if !slices.Contains(e.shared, s) {
+		e.shared = append(e.shared, s)
 	}
 }

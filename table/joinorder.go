@@ -261,6 +261,9 @@ func (o *ordering) costOf(left, right uint32) float64 {
 	} else {
 		r = o.rowsOf(right)
 	}
+	if rel := o.rel(right); rel.join != nil && r > reduceTimes*l && r > o.c.guess.morsel {
+		return min(costProbe*r+2*costBuild*l, costProbe*l+costBuild*r) + costOutput*o.rowsOf(left|right) // see reduce
+	}
 	probe := costProbe
 	if r > farRows {
 		probe += costFar

@@ -18,7 +18,9 @@ func (o *optimiser) optimise(n node) node { return o.finished(o.reshared(pushed(
 // finished is a plan whose conditions are where they belong, with all else done.
 func (o *optimiser) finished(n node, want *arrow.Schema) node {
 	n, _ = o.reorder(n, true)
-	return exactly(n.prune(namesOf(fieldNames(want))), want)
+	n = exactly(o.reduce(n).prune(namesOf(fieldNames(want))), want)
+	o.finish()
+	return n
 }
 
 // exactly is n with the columns of want, in that order and no others.

@@ -14,6 +14,8 @@ type optimiser struct {
 	guess       *estimates
 	shares      []*shared // those that others hold first
 	bySignature map[string][]*shared
+	numbered    int       // shared parts
+	local       []*shared // of reduced joins, which are not yet finished
 }
 
 // reorder puts joins in the order that costs least, from n down. seen says that somebody can

@@ -11,10 +11,11 @@ const (
 	ruleTies      = "ties"      // also below sorts that are only likely to tell rows apart
 	ruleImplied   = "implied"   // what the branches of an or have in common, for each side of a join
 	ruleShared    = "shared"    // equal parts of a plan run once
+	ruleReduce    = "reduce"    // rows that the smaller side of a join has no key for are left out early
 )
 
 // rules are the names of all of them.
-var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared}
+var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce}
 
 // switches are the rules that are off.
 type switches map[string]bool

@@ -73,7 +73,8 @@ func (o *optimiser) replaced(n node, count map[string][]node) node {
 			}
 		}
 		if same > 1 {
-			s := &shared{number: len(o.shares) + 1, in: n, need: names{}}
+			o.numbered++
+			s := &shared{number: o.numbered, in: n, need: names{}}
 			o.shares = append(o.shares, s)
 			o.bySignature[text] = append(o.bySignature[text], s)
 			return o.sharedOf(text, n)
@@ -144,7 +145,8 @@ func (o *optimiser) plan(n node, valueOf func(*scalarNode) (kernels.Scalar, erro
 		}
 		for _, s := range o.shares {
 			in, _ := o.reorder(s.in, s.seen)
-			s.final = exactly(in.prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema())))
+			s.final = exactly(o.reduce(in).prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema())))
+			o.finish()
 		}
 	}
 	n, err := settle(n, valueOf)
