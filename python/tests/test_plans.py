@@ -29,3 +29,17 @@ def test_random_plans_in_small_morsels(rows: int) -> None:
     run = subprocess.run([sys.executable, str(program), str(1000 * rows), "120"], env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "0 failed" in run.stdout
+
+
+# The rules of the optimiser; each is also switched off alone, in a process of its own, which reads the variable as it starts.
+RULES = ["joinorder", "ties", "implied", "shared", "reduce"]
+FEWER = 120
+
+
+@pytest.mark.parametrize("off", ["", "-all", *(f"-{rule}" for rule in RULES)])
+def test_random_plans_are_those_of_duckdb_without_rules(off: str) -> None:
+    first = PLANS + FEWER * len(off)
+    env = os.environ | {"VOLLEY_OPTIMISER": off, "VOLLEY_MORSEL_ROWS": "3"}
+    made = subprocess.run([sys.executable, random_plans.__file__, str(first), str(FEWER)], capture_output=True, text=True, env=env, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert f"{FEWER} plans" in made.stdout
