@@ -47,10 +47,10 @@ func Example() {
 	defer result.Release()
 	fmt.Print(result)
 	// Output:
-	// group by state: count(*) as count, count(delay) as count_delay, mean(delay) as mean_delay
-	//   inner join on origin = iata columns [delay, state]
+	// group by state: count(*) as count, count(delay) as count_delay, mean(delay) as mean_delay (about 3 rows)
+	//   inner join on origin = iata columns [delay, state] (about 3 rows)
 	//     table of 5 rows in 1 chunks, columns [origin, delay]
-	//     filter state <> 'WY'
+	//     filter state <> 'WY' (about 2 rows)
 	//       table of 3 rows in 1 chunks, columns [iata, state]
 	// state  count  count_delay  mean_delay
 	// utf8   int64        int64     float64

@@ -13,9 +13,10 @@ import (
 // operator, its inputs indented below it, with the columns and conditions that
 // sources are given. The plans of scalars come after it, in the order in which they are
 // run; in the conditions their names stand for the values. Parts that stand in the plans more
-// than once, and are run once, are at the end.
+// than once, and are run once, are at the end. How many rows a step gives is a guess.
 func (q *Query) Explain(ctx context.Context) (string, error) {
-	var scalars, b explainer
+	guess := newEstimates()
+	scalars, b := explainer{guess: guess}, explainer{guess: guess}
 	n, _, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) {
 		scalars.text.WriteString("scalar " + s.name + "\n")
 		scalars.node(o.optimise(s.plan()), 1)
@@ -40,13 +41,42 @@ func (q *Query) Explain(ctx context.Context) (string, error) {
 type explainer struct {
 	text   strings.Builder
 	shared []*shared
+	guess  *estimates
+}
+
+// rowsKnown reports whether every table and source below says how many rows it has.
+func rowsKnown(n node) bool {
+	switch n := n.(type) {
+	case *scanNode:
+		return n.rowsStated() >= 0
+	case *sharedNode:
+		return rowsKnown(n.of.in)
+	}
+	return !slices.ContainsFunc(n.inputs(), func(in node) bool { return !rowsKnown(in) })
+}
+
+// about is how many rows are guessed of what gives another number than what is below it.
+func (e *explainer) about(n node) string {
+	switch n := n.(type) {
+	case *filterNode, *joinNode, *distinctNode, *sharedNode:
+	case *groupNode:
+		if len(n.keys) == 0 {
+			return ""
+		}
+	default:
+		return ""
+	}
+	if !rowsKnown(n) {
+		return ""
+	}
+	return fmt.Sprintf(" (about %.0f rows)", e.guess.rows(n))
 }
 
 func (e *explainer) node(n node, depth int) {
 	if s, ok := n.(*sharedNode); ok {
 		e.number(s.of)
 	}
-	e.text.WriteString(strings.Repeat("  ", depth) + n.text() + "\n")
+	e.text.WriteString(strings.Repeat("  ", depth) + n.text() + e.about(n) + "\n")
 	for _, in := range n.inputs() {
 		e.node(in, depth+1)
 	}

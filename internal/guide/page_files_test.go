@@ -58,7 +58,7 @@ func Example_files() {
 
 	// Output:
 	// select origin, distance
-	//   filter distance >= 2500
+	//   filter distance >= 2500 (about 498280 rows)
 	//     scan testdata/flights/flights-1m.parquet columns [distance, origin] where distance >= 2500
 	// 3376 float64
 	// 3376

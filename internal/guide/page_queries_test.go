@@ -87,8 +87,8 @@ func Example_queries() {
 	// JFK         2        29.5     45
 	// SFO         2        -3.0     -3
 	// 3 rows × 4 columns
-	// filter state <> 'WY'
-	//   left join on origin = iata columns [origin, delay, iata, state]
+	// filter state <> 'WY' (about 3 rows)
+	//   left join on origin = iata columns [origin, delay, iata, state] (about 5 rows)
 	//     table of 5 rows in 1 chunks, columns [origin, delay]
 	//     table of 3 rows in 1 chunks, columns [iata, state]
 	// true filter: at line 1, column 1: mismatch: unknown column "dely" (did you mean delay?)
