@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -22,6 +23,9 @@ type ConcatFunc func(ctx context.Context, s device.Stream, cols []*memory.Column
 func (b *Backend) Concat(ctx context.Context, s device.Stream, cols []*memory.Column) (_ *memory.Column, err error) {
 	const call = "concat"
 	defer b.guard(call, &err)
+	if len(cols) > 0 && !slices.ContainsFunc(cols, func(c *memory.Column) bool { return !isHalf(c) }) {
+		return movedOne(cols, func(w []*memory.Column) (*memory.Column, error) { return b.Concat(ctx, s, w) })
+	}
 	entry := &b.Set.Concat
 	if err := b.admit(ctx, s, call, entry.Func != nil, entry.Types, cols...); err != nil {
 		return nil, err

@@ -25,6 +25,9 @@ type FilterFunc func(ctx context.Context, s device.Stream, c, mask *memory.Colum
 func (b *Backend) Filter(ctx context.Context, s device.Stream, c, mask *memory.Column, o FilterOptions) (_ *memory.Column, err error) {
 	const call = "filter"
 	defer b.guard(call, &err)
+	if isHalf(c) {
+		return movedOne([]*memory.Column{c}, func(w []*memory.Column) (*memory.Column, error) { return b.Filter(ctx, s, w[0], mask, o) })
+	}
 	entry := &b.Set.Filter
 	if err := b.admit(ctx, s, call, entry.Func != nil, entry.Types, c); err != nil {
 		return nil, err

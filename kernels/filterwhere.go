@@ -30,6 +30,13 @@ func (b *Backend) FilterWhere(ctx context.Context, s device.Stream, columns []*m
 	if f == nil || len(columns) == 0 {
 		return nil, false, nil
 	}
+	if anyHalf(columns) {
+		kept, err = moved(columns, false, func(w []*memory.Column) (_ []*memory.Column, err error) {
+			kept, done, err = b.FilterWhere(ctx, s, w, mask)
+			return kept, err
+		})
+		return kept, done, err
+	}
 	for _, c := range columns {
 		if err := b.admit(ctx, s, call, true, b.Set.Filter.Types, c); err != nil {
 			return nil, false, err

@@ -18,6 +18,9 @@ type SortColumnsFunc func(ctx context.Context, s device.Stream, keys []SortKey, 
 func (b *Backend) SortColumns(ctx context.Context, s device.Stream, keys []SortKey, columns []*memory.Column) (sorted []*memory.Column, err error) {
 	const call = "sort_columns"
 	defer b.guard(call, &err)
+	if anyHalf(columns) {
+		return moved(columns, false, func(w []*memory.Column) ([]*memory.Column, error) { return b.SortColumns(ctx, s, keys, w) })
+	}
 	e := b.Set.SortIndices
 	if err := b.admitKeys(ctx, s, call, e.Func != nil, e.Types, keys); err != nil {
 		return nil, err

@@ -27,6 +27,9 @@ type TakeFunc func(ctx context.Context, s device.Stream, c, indices *memory.Colu
 func (b *Backend) Take(ctx context.Context, s device.Stream, c, indices *memory.Column, o TakeOptions) (_ *memory.Column, err error) {
 	const call = "take"
 	defer b.guard(call, &err)
+	if isHalf(c) {
+		return movedOne([]*memory.Column{c}, func(w []*memory.Column) (*memory.Column, error) { return b.Take(ctx, s, w[0], indices, o) })
+	}
 	entry := &b.Set.Take
 	if err := b.admit(ctx, s, call, entry.Func != nil, entry.Types, c); err != nil {
 		return nil, err

@@ -118,6 +118,8 @@ func TestEveryTypeInEveryShape(t *testing.T) {
 		{&arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "Europe/Berlin"}, `[1711843200000,null,-1,1711843200000,9999999999999,null]`},
 		{&arrow.Decimal128Type{Precision: 38, Scale: 2}, `["1.10",null,"-0.01","1.10","99999999999999999999.99",null]`},
 		{lists, `[["a"],null,[],[null],["","b"],null]`},
+		{arrow.FixedWidthTypes.Float16, `[1.5,null,-2,0,65504,null]`},
+		{arrow.ListOf(arrow.FixedWidthTypes.Float16), `[[1.5],null,[],[null],[-2,65504],null]`},
 		{arrow.StructOf(arrow.Field{Name: "x", Type: lists, Nullable: true}), `[{"x":["a"]},null,{"x":null},{"x":[]},{"x":["b",null]},null]`},
 	} {
 		values, _, err := array.FromJSON(amemory.DefaultAllocator, c.typ, strings.NewReader(c.json))

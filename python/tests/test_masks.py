@@ -177,6 +177,21 @@ def test_first_and_last_rows() -> None:
         whole.head(1)
 
 
+def test_halves_move_with_their_rows() -> None:
+    x = np.array([1.5, -2, np.nan, 0.25, 65504, -0.0, 0], np.float16)
+    t = vo.Table({"x": x, "i": np.arange(7)})
+    for got, want in (
+        (t.filter(vo.col("i") > 2), x[3:]), (t.sort("i", descending=True), x[::-1]), (t.join(vo.Table({"i": [1, 3]}), on="i"), x[[1, 3]]), (vo.concat([t, t[2:]]), np.concatenate([x, x[2:]])),
+        (t.head(3), x[:3]), (t[[True, False] * 3 + [True]], x[::2]),
+    ):  # fmt: skip
+        made = got["x"]
+        assert made.dtype == "float16" and made.to_numpy().tobytes() == want.tobytes()
+    with pytest.raises(vo.Unsupported, match=r"^Table\.sort: .*float16 has no order"):
+        t.sort("x")
+    with pytest.raises(vo.Unsupported, match=r"^Column\.sum: .*float16"):
+        t["x"].sum()
+
+
 def test_tables_one_after_the_other() -> None:
     rows = T.rows()
     assert vo.concat([T]).rows() == rows and vo.concat([T, T[:0], CHUNKED, T[2:4]]).rows() == rows + rows + rows[2:4]

@@ -228,7 +228,7 @@ def _ended(data: bytes, ends: Iterable[int], n: int, name: str, validity: bytes)
     """A column of texts that end at the given bytes of data."""
     large = name.startswith("large_") or len(data) >= 2**31
     name = name if name.startswith("large_") or not large else f"large_{name}"
-    return copied(name, n, data, validity, array("q" if large else "i", list(ends)).tobytes())
+    return copied(name, n, data, validity, array("q" if large else "i", ends).tobytes())
 
 
 def _is_list(kind: type) -> bool:
