@@ -304,3 +304,73 @@ int32_t volley_python_progress(void* context, const volley_progress* done) {
   leave();
   return status;
 }
+
+/* ---- lists, read without a call of the interpreter for each value ---- */
+
+typedef void* (*item_of)(void* list, intptr_t i);
+typedef long long (*integer_of)(void* object, int* overflow);
+typedef double (*double_of)(void* object);
+typedef const char* (*text_of)(void* object, intptr_t* size);
+
+/* The item, or NULL where it is of another class. None is of every class. */
+static void* item(const volley_python_values* by, void* list, int64_t i, const void* type) {
+  void* o = ((item_of)by->PyList_GetItem)(list, (intptr_t)i);
+  const void* kind;
+  if (!o || o == by->none) return o;
+  memcpy(&kind, (const char*)o + by->type_at, sizeof kind);
+  return kind == type ? o : NULL;
+}
+
+static void present(uint8_t* validity, int64_t i) { validity[i >> 3] |= (uint8_t)(1 << (i & 7)); }
+
+int64_t volley_python_numbers(const volley_python_values* by, void* list, int64_t n, void* type, int32_t floats, void* values, uint8_t* validity,
+                              int64_t* nulls) {
+  if (!by || by->size < sizeof *by || !list || !values || !validity || !nulls) return -1;
+  *nulls = 0;
+  for (int64_t i = 0; i < n; i++) {
+    void* o = item(by, list, i, type);
+    int overflow = 0;
+    if (!o) return i;
+    if (o == by->none) {
+      (*nulls)++;
+      continue;
+    }
+    if (floats) {
+      ((double*)values)[i] = ((double_of)by->PyFloat_AsDouble)(o);
+    } else {
+      ((int64_t*)values)[i] = ((integer_of)by->PyLong_AsLongLongAndOverflow)(o, &overflow);
+      if (overflow) return i;
+    }
+    present(validity, i);
+  }
+  return n;
+}
+
+int64_t volley_python_texts(const volley_python_values* by, void* list, int64_t n, void* type, int32_t wide, void* offsets, void* data, int64_t room,
+                            uint8_t* validity, int64_t* nulls, int64_t* bytes) {
+  int64_t end = 0;
+  if (!by || by->size < sizeof *by || !list || !nulls || !bytes || (offsets && (!data || !validity))) return -1;
+  *nulls = 0;
+  for (int64_t i = 0; i < n; i++) {
+    void* o = item(by, list, i, type);
+    const char* text = NULL;
+    intptr_t size = 0;
+    if (!o) return i;
+    if (o == by->none) {
+      (*nulls)++;
+    } else if (!(text = ((text_of)by->PyUnicode_AsUTF8AndSize)(o, &size))) {
+      ((void (*)(void))by->PyErr_Clear)();
+      return i;
+    }
+    if (offsets) {
+      if (size > room - end) return i;
+      if (text) present(validity, i);
+      if (text) memcpy((char*)data + end, text, (size_t)size);
+    }
+    end += size;
+    if (offsets && wide) ((int64_t*)offsets)[i + 1] = end;
+    if (offsets && !wide) ((int32_t*)offsets)[i + 1] = (int32_t)end;
+  }
+  *bytes = end;
+  return n;
+}

@@ -62,4 +62,30 @@ VOLLEY_API int32_t volley_python_progress(void* context, const volley_progress* 
 VOLLEY_API int32_t volley_python_map(void* context, struct ArrowArrayStream* batch, struct ArrowArrayStream* result, char* message,
                                      int64_t message_size);
 
+/* Functions of CPython's, its None, and how far behind its beginning an object has the address of its class. */
+typedef struct volley_python_values {
+  uint64_t size;
+  void* PyList_GetItem;
+  void* PyLong_AsLongLongAndOverflow;
+  void* PyFloat_AsDouble;
+  void* PyUnicode_AsUTF8AndSize;
+  void* PyErr_Clear;
+  void* none;
+  uint64_t type_at;
+} volley_python_values;
+
+/*
+ * Writes the first n items of a list, each None or of the class type, as int64 or, with floats, float64; bits of those that are not None into
+ * validity, which is zero before. Called with the GIL. It returns n, or the first item that is another object or does not fit, -1 where a pointer is
+ * NULL.
+ */
+VOLLEY_API int64_t volley_python_numbers(const volley_python_values* by, void* list, int64_t n, void* type, int32_t floats, void* values,
+                                         uint8_t* validity, int64_t* nulls);
+/*
+ * The same of texts: their UTF-8 into data, which has room bytes, and where they end behind the first of offsets, of 32 bits or, with wide, of 64. With
+ * offsets NULL it counts their bytes alone.
+ */
+VOLLEY_API int64_t volley_python_texts(const volley_python_values* by, void* list, int64_t n, void* type, int32_t wide, void* offsets, void* data,
+                                       int64_t room, uint8_t* validity, int64_t* nulls, int64_t* bytes);
+
 #endif /* VOLLEY_PYTHON_H */

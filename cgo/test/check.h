@@ -92,6 +92,8 @@ void test_functions(int count, char** devices);
 void test_progress(void);
 /* Callbacks for a package of Python. */
 void test_python(void);
+/* Lists of Python's values as columns. */
+void test_python_lists(void);
 /* The limit of host memory. */
 void test_memory(void);
 /* Every function with wrong arguments; with a device too, where one is there. */

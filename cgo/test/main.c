@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
   test_functions(argc - 2, argv + 2);
   test_progress();
   test_python();
+  test_python_lists();
   test_memory();
   test_wrong_calls(argc - 2, argv + 2);
   test_comm(argv[1]);

@@ -215,6 +215,25 @@ static void test_streams(volley_query* all) {
   stream.release(&stream);
 }
 
+/* Parts of a table without a copy, and tables put together. */
+static void test_slices(const volley_table* t) {
+  volley_table *part, *both;
+  const volley_table* all[] = {t, t};
+  OK(volley_table_slice(t, 1, 2, &part));
+  all[1] = part;
+  OK(volley_table_concat(all, 2, NULL, &both));
+  OK(volley_table_free(part));
+  CHECK(rows_of(both) == 6);
+  OK(volley_table_slice(t, -3, INT64_MAX, &part));
+  CHECK(rows_of(part) == 3);
+  OK(volley_table_slice(t, -6, 4, &part)); /* two of them would lie before the first row */
+  CHECK(rows_of(part) == 2);
+  OK(volley_table_slice(t, 9, 1, &part));
+  CHECK(rows_of(part) == 0);
+  FAILS(VOLLEY_MISMATCH, "-1 rows", volley_table_slice(t, 0, -1, &part));
+  FAILS(VOLLEY_MISMATCH, "no table", volley_table_concat(all, 0, NULL, &both));
+}
+
 static void test_partitions(volley_table* t) {
   const char* const keys[] = {"key"};
   volley_order by = {column("key"), 0, 0};
@@ -267,6 +286,7 @@ void test_tables(void) {
   OK(volley_table_rows(t, &n));
   CHECK(n == 4);
   test_partitions(t);
+  test_slices(t);
   OK(volley_table_format(t, 2, 0, &text));
   CHECK(strstr(text, "amount") != NULL && strstr(text, "4 rows") != NULL);
   volley_string_free(text);

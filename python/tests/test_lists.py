@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -120,3 +121,40 @@ def test_texts_and_decimals_are_those_of_arrow() -> None:
             vo.Column([Decimal(1), nothing])
     with pytest.raises(UnicodeError):
         vo.Column(["a", "\ud800"])
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
+@pytest.mark.parametrize(
+    "kind", [lambda i: i - 3, lambda i: i * 0.5, lambda i: f"name {i}", lambda i: "é" * (i % 5), lambda i: (-1) ** i * (2**63 - 1), lambda i: "\0" + "€𝄞"[i % 2]], ids=["ints", "floats", "texts", "letters", "large", "signs"]
+)  # fmt: skip
+def test_long_lists_are_as_short_ones(kind: Callable[[int], Any], n: int) -> None:
+    """Lists of one class that the library reads itself give the columns that the interpreter makes of them."""
+    plain = [kind(i) for i in range(n)]
+    for values in (plain, [None if i % 7 == 3 else x for i, x in enumerate(plain)], [None] * 70 + plain, [*plain, None]):
+        c = vo.Column(values)
+        assert c.to_pylist() == values and c.null_count == values.count(None)
+        assert c.dtype == vo.Column(plain[:1]).dtype
+        assert vo.Table({"x": values}).filter(vo.col("x").is_not_null())["x"].to_pylist() == [x for x in values if x is not None]
+
+
+@pytest.mark.parametrize("at", [0, 1, 70, 99])
+def test_one_other_value_in_a_long_list(at: int) -> None:
+    class Own(int):
+        pass
+
+    for values, other, made in (
+        ([1] * 100, 2.5, "float64"), ([1] * 100, 2**63, "uint64"), ([1.5] * 100, 2, "float64"), ([1] * 100, Own(7), "int64"), ([1.5] * 100, None, "float64"), (["a"] * 100, "ß", "utf8"),
+    ):  # fmt: skip
+        values[at] = other  # type: ignore[call-overload]
+        c = vo.Column(values)
+        assert c.dtype == made and c.to_pylist() == values
+    for values, other in (([1] * 100, True), ([1] * 100, "a"), (["a"] * 100, 1), (["a"] * 100, b"a"), ([1] * 100, object())):
+        values[at] = other  # type: ignore[call-overload]
+        with pytest.raises(TypeError, match="^Column: a list of "):
+            vo.Column(values)
+    surrogate = ["a"] * 100
+    surrogate[at] = "\ud800"
+    with pytest.raises(UnicodeEncodeError):
+        vo.Column(surrogate)
+    with pytest.raises(OverflowError, match="^Column: a list of integers from 1 to"):
+        vo.Column([1] * 100 + [2**64])

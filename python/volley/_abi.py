@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 20
+ABI_MINOR = 21
 
 OK = 0
 PENDING = 1
@@ -370,6 +370,19 @@ class volley_python(Checked):
     ]
 
 
+class volley_python_values(Checked):
+    _fields_ = [
+        ("size", c_uint64),
+        ("PyList_GetItem", c_void_p),
+        ("PyLong_AsLongLongAndOverflow", c_void_p),
+        ("PyFloat_AsDouble", c_void_p),
+        ("PyUnicode_AsUTF8AndSize", c_void_p),
+        ("PyErr_Clear", c_void_p),
+        ("none", c_void_p),
+        ("type_at", c_uint64),
+    ]
+
+
 def declare(library: CDLL) -> None:
     """Gives the library's functions their types."""
     library.volley_abi_version.argtypes, library.volley_abi_version.restype = [], c_uint32
@@ -662,3 +675,5 @@ def declare(library: CDLL) -> None:
     library.volley_python_open.argtypes, library.volley_python_open.restype = [c_void_p, c_void_p, c_void_p, c_int64], c_int32
     library.volley_python_progress.argtypes, library.volley_python_progress.restype = [c_void_p, POINTER(volley_progress)], c_int32
     library.volley_python_map.argtypes, library.volley_python_map.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_int64], c_int32
+    library.volley_python_numbers.argtypes, library.volley_python_numbers.restype = [POINTER(volley_python_values), c_void_p, c_int64, c_void_p, c_int32, c_void_p, c_void_p, c_void_p], c_void_p
+    library.volley_python_texts.argtypes, library.volley_python_texts.restype = [POINTER(volley_python_values), c_void_p, c_int64, c_void_p, c_int32, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_void_p], c_void_p

@@ -16,6 +16,7 @@ from . import _times
 from ._arrays import Kind, Made, kind_of, Values, values_of
 from ._calls import say, shown
 from ._memory import NUMBERS, copied
+from ._read import read
 from .errors import Unsupported
 
 _EPOCH = _dt.date(1970, 1, 1)
@@ -33,6 +34,8 @@ _NAMES = {bool: "bool", int: "int64", float: "float64", str: "utf8", bytes: "bin
 
 def from_list(items: list[Any], dtype: str | None) -> int:
     """A column of a list's values; the type is that of the values where it is not given."""
+    if (quick := read(items, dtype)) is not None:
+        return quick
     kinds = set(map(type, items))
     if any(k.__module__.partition(".")[0] in ("numpy", "pandas") for k in kinds):
         items, handle = _times.of_list(items, kinds, dtype)
