@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -72,6 +74,13 @@ def test_a_task_for_a_worker_that_is_gone_refuses(client: Client) -> None:
         f = client.submit(engine._serve, g.invitation(0), "tcp://127.0.0.1:1", pure=False)
         with pytest.raises(RuntimeError, match="has gone"):
             f.result(timeout=60)
+
+
+def test_search() -> None:
+    """The example of a search for hyper-parameters, small: trials are asynchronous, each is ranks that train in step."""
+    program = [sys.executable, str(Path(HERE).parents[2] / "examples" / "ranks" / "search.py"), "--rows", "5000", "--steps", "5", "--trials", "4"]
+    p = subprocess.run(program, env=os.environ | {"PYTHONPATH": os.pathsep.join(x for x in sys.path if x)}, capture_output=True, text=True, check=False, timeout=120)
+    assert p.returncode == 0 and "4 trials of 2 ranks" in p.stdout, p.stdout + p.stderr
 
 
 def test_two_gangs_that_want_the_same_workers(client: Client) -> None:

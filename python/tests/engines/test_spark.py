@@ -87,7 +87,7 @@ def test_a_killed_rank(session: Any, tmp_path: Path) -> None:
             Path(fault).write_text(repr(list(e.ranks)))
             raise
 
-    rows, generations = rows_of(engine.run(read(session).coalesce(2), killed, SCHEMA))
+    rows, generations = rows_of(engine.run(read(session), killed, SCHEMA, ranks=2))
     assert rows == flights.answer()
     assert generations == {int(Path(marker).read_text()) + 2}  # two tasks later
     assert Path(fault).read_text() == "[1]"
