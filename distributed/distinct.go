@@ -126,6 +126,7 @@ func (s *selection) kept(other *Table, kind table.Kind) (*Table, error) {
 		s.fail(err)
 	}
 	got, spread := s.hashShuffle(first, keys, s.columns, types, nil)
+	got = s.inOne(got)
 	defer got.Release()
 	others := s.others(other, types, spread)
 	defer others.Release()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/volley-go/volley/collective/columns"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
 
@@ -172,4 +174,41 @@ func gathered(b *kernels.Backend, schema *arrow.Schema, came [][]columns.List) (
 		return nil, err
 	}
 	return table.NewTable(b, schema, chunks)
+}
+
+// inOne takes over a table and gives its rows in one chunk, where all columns are of fixed width. Grouping looks at the first of several chunks alone, to see
+// whether groups are fewer than rows. Of what came by the hash of keys they seldom are, and that chunk would be grouped twice.
+func (o *op) inOne(t *table.Table) *table.Table {
+	apart := func(f arrow.Field) bool { // dictionaries may have more values together than their indices number
+		return memory.Width(f.Type) == 0 || f.Type.ID() == arrow.DICTIONARY || f.Type.ID() == arrow.FLOAT16
+	}
+	if t == nil || len(t.Chunks()) < 2 || slices.ContainsFunc(t.Schema().Fields(), apart) {
+		return t
+	}
+	defer t.Release()
+	return o.table(func() (_ *table.Table, err error) {
+		s, err := o.backend.NewStream()
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, s.Close()) }()
+		whole := make([]*memory.Column, 0, t.NumColumns())
+		for i := range t.NumColumns() {
+			var parts []*memory.Column
+			for _, b := range t.Chunks() {
+				parts = append(parts, b.Column(i))
+			}
+			c, err := o.backend.Concat(o.ctx, s, parts)
+			if err != nil {
+				columns.Release(whole)
+				return nil, fmt.Errorf("column %q: %w", t.Schema().Field(i).Name, err)
+			}
+			whole = append(whole, c)
+		}
+		chunk, err := table.NewBatch(t.Schema(), t.NumRows(), whole)
+		if err != nil {
+			return nil, err
+		}
+		return table.NewTable(o.backend, t.Schema(), []*table.Batch{chunk})
+	})
 }

@@ -224,6 +224,7 @@ func (r *groupRun) spread(t *Table, f func(*table.Query) *table.Query) (*Table, 
 		r.fail(err)
 	}
 	got, by := r.hashShuffle(part, schema, keys, types, nil)
+	got = r.inOne(got)
 	defer got.Release()
 	by.Keys = r.plan.names()
 	return r.ordered(by, func() (*table.Table, error) { return f(got.Query()).Collect(r.ctx) })
