@@ -158,3 +158,20 @@ def test_a_schema_outlives_what_it_was_made_of() -> None:
     inner = _capsule.ArrowSchema.from_address((ctypes.c_void_p * 1).from_address(moved.children)[0])
     assert (moved.format, moved.name, inner.format, inner.name) == (b"+s", b"outer", b"tss:Europe/Paris", b"inner")
     assert len(others) == 15000
+
+
+def test_a_dictionary_of_many_chunks_is_copied_once() -> None:
+    """Chunks that share their dictionary share it in the pickle, and behind it; those that have their own keep theirs."""
+    words = pa.array([f"a word of some length, number {i}" for i in range(5000)])
+    chunks = [pa.DictionaryArray.from_arrays(pa.array([i, None, 7], pa.int32()), words) for i in range(40)]
+    table = vo.Table(pa.table({"w": pa.chunked_array(chunks), "n": pa.chunked_array([[i, 1, 2] for i in range(40)])}))
+    for protocol in (4, 5):
+        packed = pickle.dumps(table, protocol)
+        assert words.nbytes < len(packed) < 2 * words.nbytes
+        assert pickle.loads(packed).to_pydict() == table.to_pydict()
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(table, 5, buffer_callback=buffers.append)
+    assert sum(b.raw().nbytes for b in buffers) < 2 * words.nbytes
+    assert pickle.loads(head, buffers=buffers).to_pydict() == table.to_pydict()
+    two = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["c", "a"]).dictionary_encode()])
+    assert pickle.loads(pickle.dumps(vo.Table(pa.table({"w": two})))).to_pydict() == {"w": ["a", "b", "c", "a"]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,39 @@ def _buffer(protocol: int) -> _Buffer:
     return pickle.PickleBuffer if protocol >= 5 else bytes
 
 
-def _packed(values: Values, buffer: _Buffer) -> Values:
-    """An array with its buffers as a pickle has them."""
-    return Values(
-        values.length, values.nulls, values.offset, tuple(None if b is None else buffer(b) for b in values.buffers),
-        tuple(_packed(c, buffer) for c in values.children), None if values.dictionary is None else _packed(values.dictionary, buffer),
-    )  # fmt: skip
+class _Shared:
+    """The dictionaries of a pickle, each once: chunks of a table mostly have the same one, in the same memory."""
+
+    def __init__(self, buffer: _Buffer) -> None:
+        self._buffer, self._found, self.all = buffer, dict[Any, int](), list[Any]()
+
+    def packed(self, values: Values) -> Any:
+        """An array with its buffers as a pickle has them, as plain tuples; a dictionary is its number here."""
+        buffers = tuple(None if b is None else self._buffer(b) for b in values.buffers)
+        return values.length, values.nulls, values.offset, buffers, tuple(map(self.packed, values.children)), self._number(values.dictionary)
+
+    def _number(self, dictionary: Values | None) -> int | None:
+        if dictionary is None:
+            return None
+        key = _identity(dictionary)
+        if key not in self._found:
+            packed = self.packed(dictionary)  # those that are in it come before it
+            self._found[key] = len(self.all)
+            self.all.append(packed)
+        return self._found[key]
+
+
+def _identity(values: Values) -> Any:
+    """What is the same for arrays over the same memory alone."""
+    inner = None if values.dictionary is None else _identity(values.dictionary)
+    return values.length, values.nulls, values.offset, tuple(map(_place, values.buffers)), tuple(map(_identity, values.children)), inner
+
+
+def _place(b: Any) -> Any:
+    """Where the bytes of a buffer are, or those that were made for it."""
+    if isinstance(b, memoryview) and isinstance(b.obj, ctypes.Array):
+        return ctypes.addressof(b.obj), b.nbytes
+    return None if b is None else bytes(b)
 
 
 def _plain(value: Any) -> Any:
@@ -42,18 +70,29 @@ def _kind(plain: Any) -> Kind:
     return Kind(code, name, metadata, flags, tuple(map(_kind, children)), None if dictionary is None else _kind(dictionary))
 
 
-def _values(plain: Any) -> Values:
+def _values(plain: Any, dictionaries: Sequence[Values] = ()) -> Values:
     length, nulls, offset, buffers, children, dictionary = plain
-    return Values(length, nulls, offset, buffers, tuple(map(_values, children)), None if dictionary is None else _values(dictionary))
+    if isinstance(dictionary, tuple):  # of a pickle of before
+        dictionary = _values(dictionary)
+    elif dictionary is not None:
+        dictionary = dictionaries[dictionary]
+    return Values(length, nulls, offset, buffers, tuple(_values(c, dictionaries) for c in children), dictionary)
+
+
+def _dictionaries(plain: Any) -> list[Values]:
+    found: list[Values] = []
+    for p in plain:
+        found.append(_values(p, found))
+    return found
 
 
 def reduce_table(table: Table, protocol: int) -> tuple[Any, ...]:
     """A table: its chunks, of the host's memory, and the name of its device."""
     schema = _capsule.Schema()
     call("volley_table_schema", table, byref(schema))
-    kind, buffer = kind_of(schema), _buffer(protocol)
-    chunks = [_plain(_packed(values_of(kind, array, array), buffer)) for array in table._chunks()]
-    return made_table, (_plain(kind), chunks, table.device.name)
+    kind, shared = kind_of(schema), _Shared(_buffer(protocol))
+    chunks = [shared.packed(values_of(kind, array, array)) for array in table._chunks()]
+    return made_table, (_plain(kind), chunks, table.device.name, shared.all)
 
 
 class _Stream:
@@ -68,26 +107,28 @@ class _Stream:
         return _Producer(self._chunks).capsule()
 
 
-def made_table(kind: Any, chunks: list[Any], device: str) -> Table:
+def made_table(kind: Any, chunks: list[Any], device: str, dictionaries: Sequence[Any] = ()) -> Table:
     """The table of a pickle."""
     from .table import Table
 
-    own = _kind(kind)
-    return Table(_Stream([Made(own, _values(c)) for c in chunks] or [Made(own, none_of(own))]), device=device)
+    own, found = _kind(kind), _dictionaries(dictionaries)
+    return Table(_Stream([Made(own, _values(c, found)) for c in chunks] or [Made(own, none_of(own))]), device=device)
 
 
 def reduce_column(column: Column, protocol: int) -> tuple[Any, ...]:
     """A column: its values, of the host's memory, and the name of its device."""
     schema, array = column._near()._exported()
     kind = kind_of(schema)
-    return made_column, (_plain(kind), _plain(_packed(values_of(kind, array, array), _buffer(protocol))), column.device.name)
+    shared = _Shared(_buffer(protocol))
+    packed = shared.packed(values_of(kind, array, array))
+    return made_column, (_plain(kind), packed, column.device.name, shared.all)
 
 
-def made_column(kind: Any, values: Any, device: str) -> Column:
+def made_column(kind: Any, values: Any, device: str, dictionaries: Sequence[Any] = ()) -> Column:
     """The column of a pickle."""
     from .column import Column
 
-    made = Column(Made(_kind(kind), _values(values)))
+    made = Column(Made(_kind(kind), _values(values, _dictionaries(dictionaries))))
     return made if device == "cpu" else made.to(device)
 
 
