@@ -53,7 +53,7 @@ func bigSides(t *testing.T, b *kernels.Backend) (left, right *Table) {
 // left order in the same order: with one column a side and with several, renamed keys,
 // in chunks, and where memory does not allow it whole.
 func TestJoinOfWholeColumns(t *testing.T) {
-	t.Setenv("VOLLEY_OPTIMISER", "-joinorder") // the right side is built
+	t.Setenv("VOLLEY_OPTIMISER", "-joinorder,-reduce") // the right side is built
 	var limit *budget
 	b := backendOver(t, func(a memory.Allocator) memory.Allocator {
 		limit = &budget{Allocator: a}
@@ -145,6 +145,7 @@ func TestJoinOfFirstRows(t *testing.T) {
 // A join in left order of which there are too many pairs for whole columns has the rows
 // of one past a table.
 func TestJoinOfTooManyPairs(t *testing.T) {
+	t.Setenv("VOLLEY_OPTIMISER", "-joinorder,-reduce") // the right side is built, and whole
 	b := testBackend(t)
 	const rows = wholeLeast
 	k, left := make([]int64, rows), make([]int64, 4000)

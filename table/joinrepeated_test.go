@@ -61,7 +61,7 @@ func TestRepeatedKeys(t *testing.T) {
 // A join in any order of close keys has the rows of the one in order, where no key
 // comes twice and where one does that no sample shows.
 func TestJoinOfCloseKeys(t *testing.T) {
-	t.Setenv("VOLLEY_OPTIMISER", "-joinorder") // the right side is built
+	t.Setenv("VOLLEY_OPTIMISER", "-joinorder,-reduce") // the right side is built
 	b, most := testBackend(t), int64(wholeClose+1000)
 	if b.Set.JoinColumns == nil {
 		most = 100_000 // joined as any others, however many

@@ -19,10 +19,12 @@ import (
 // packableTexts are keys of the kinds that keyspaces tell apart: flags, texts of up to
 // seven bytes of which some end with a zero byte, and such with a longer one among them.
 var packableTexts = map[string]func(r *rand.Rand) string{
-	"flags":   func(r *rand.Rand) string { return "ANR"[r.IntN(3):][:1] },
-	"ends":    func(r *rand.Rand) string { return []string{"", "a", "a\x00", "\x00", "\x00\x00", "ab"}[r.IntN(6)] },
-	"codes":   func(r *rand.Rand) string { return strings.Repeat("x", r.IntN(8)) },
-	"limit":   func(r *rand.Rand) string { return []string{"\xff\xff\xff\xff\xff\xff\xff", "1234567", "1234568"}[r.IntN(3)] },
+	"flags": func(r *rand.Rand) string { return "ANR"[r.IntN(3):][:1] },
+	"ends":  func(r *rand.Rand) string { return []string{"", "a", "a\x00", "\x00", "\x00\x00", "ab"}[r.IntN(6)] },
+	"codes": func(r *rand.Rand) string { return strings.Repeat("x", r.IntN(8)) },
+	"limit": func(r *rand.Rand) string {
+		return []string{"\xff\xff\xff\xff\xff\xff\xff", "1234567", "1234568"}[r.IntN(3)]
+	},
 	"one has": func(r *rand.Rand) string { return []string{"12345678", "1"}[min(1, r.IntN(50))] },
 }
 
