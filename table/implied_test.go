@@ -52,6 +52,9 @@ func TestImpliedFiltersGoDown(t *testing.T) {
 		q := left.Join(right, kind, On("k")).Filter(either).Select("id", "id_right", "k")
 		sameRows(t, kind.String(), q)
 		plan := shape(t, q)
+		if !b.Device.Memory().Place().HostAccessible() {
+			continue // nothing is known of columns there, so that a condition may not seem worth it
+		}
 		if kind == Inner || kind == Left {
 			require.Contains(t, plan, "filter k > 3 and (id = 7 or id = 9)", "%s\n%s", kind, plan)
 		}
