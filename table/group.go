@@ -134,11 +134,50 @@ func (n *groupNode) compile(r *runner) (operator, error) {
 			return nil, err
 		}
 	}
+	if err = o.once(in.schema(), exprs); err != nil {
+		return nil, err
+	}
 	if err = o.plan(); err != nil {
 		return nil, err
 	}
 	o.in, err = r.pipe(in, o.step())
 	return o, err
+}
+
+// once binds each of the expressions of keys and aggregations that is there several times
+// once, so that sum(x) and mean(x) read one column, and says where each aggregation's is.
+func (o *groupOp) once(schema *arrow.Schema, exprs []*expr.Expr) error {
+	var places, first []int // of each expression: its result; of each result: its first expression
+	var unique []*expr.Expr
+	for i, e := range exprs {
+		at := -1
+		for k := range first {
+			if i >= len(o.node.keys) && o.bound.Same(first[k], i) {
+				at = k
+				break
+			}
+		}
+		if at < 0 {
+			at = len(unique)
+			unique, first = append(unique, e), append(first, i)
+		}
+		places = append(places, at)
+	}
+	places = places[len(o.node.keys):]
+	for _, a := range o.node.aggs {
+		if a.arg == nil {
+			o.values = append(o.values, -1)
+			continue
+		}
+		o.values, places = append(o.values, places[0]), places[1:]
+	}
+	o.results = len(unique)
+	if len(unique) == len(exprs) {
+		return nil
+	}
+	var err error
+	o.bound, err = expr.BindAll(schema, unique...)
+	return err
 }
 
 // steps are the expressions whose values the aggregation reads: none for

@@ -29,6 +29,7 @@ type groupOp struct {
 	bound *expr.Bound // keys, then the values of each aggregation
 	done  bool
 
+	results int   // of bound
 	values  []int // of each aggregation: its result of bound, or -1
 	parts   []part
 	places  [][2]int      // of each aggregation: its parts; the second of a mean is its count

@@ -35,24 +35,17 @@ type part struct {
 	agg         int // the first aggregation that it is of
 }
 
-// plan finds what each aggregation reads, and how all are made of parts if they can be.
+// plan finds how all aggregations are made of parts, if they can be.
 //
 // Mean is the sum over the count: the exact sum of decimals, that of others as float64.
 // Sums of floats are those of morsels, or pieces, added in order: they do not depend
 // on the number of workers.
 func (o *groupOp) plan() error {
-	at := len(o.node.keys)
 	o.split = true
 	for _, a := range o.node.aggs {
-		if a.arg == nil {
-			o.values = append(o.values, -1)
-		} else {
-			o.values = append(o.values, at)
-			at++
-		}
 		o.split = o.split && splits[a.op] && a.options == (kernels.AggregateOptions{})
 	}
-	o.rows = o.schemaOf(at, nil)
+	o.rows = o.schemaOf(o.results, nil)
 	if o.split {
 		for i, a := range o.node.aggs {
 			if err := o.partsOf(i, a); err != nil {
@@ -121,17 +114,12 @@ func (o *groupOp) partsOf(i int, a Aggregate) error {
 // are both made of the sum.
 func (o *groupOp) partOf(p part) int {
 	for i, q := range o.parts {
-		if q.make == p.make && o.same(q.value, p.value) && arrow.TypeEqual(q.typ, p.typ) {
+		if q.make == p.make && q.value == p.value && arrow.TypeEqual(q.typ, p.typ) {
 			return i
 		}
 	}
 	o.parts = append(o.parts, p)
 	return len(o.parts) - 1
-}
-
-// same reports whether two values are one.
-func (o *groupOp) same(v, w int) bool {
-	return v == w || v >= 0 && w >= 0 && o.bound.Same(v, w)
 }
 
 // step is the last step of the pipeline below: keys and values of a morsel, or its
