@@ -262,7 +262,7 @@ func (k *rangeKeys) sample(o *op, rows int64, size int) (*table.Table, error) {
 		at, err := o.backend.FromScalars(o.ctx, s, arrow.PrimitiveTypes.Int64, picked[chunk])
 		if err == nil {
 			var some *table.Batch
-			if some, err = o.take(s, b, at, 0, at.Len()); err == nil {
+			if some, err = o.take(s, b, at); err == nil {
 				list[0] = append(list[0], some)
 			}
 			at.Release()

@@ -3,6 +3,7 @@ package distributed
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -114,42 +115,97 @@ func (o *op) scatter(s device.Stream, b *table.Batch, to pieces, fill func(dest 
 			return nil
 		}
 	}
-	rows, err := r.order(s)
+	parts, err := r.parts(s, b, offsets)
 	if err != nil {
 		return err
 	}
-	defer rows.Release()
-	for d := range to {
-		if from, n := offsets[d], offsets[d+1]-offsets[d]; n > 0 {
-			part, err := o.take(s, b, rows, from, n)
+	for d, taken := range parts {
+		if n := offsets[d+1] - offsets[d]; n > 0 {
+			part, err := table.NewBatch(b.Schema(), n, taken)
 			if err != nil {
+				for _, rest := range parts[d+1:] {
+					releaseColumns(rest)
+				}
 				return err
 			}
 			to[d] = append(to[d], part)
+			continue
 		}
+		releaseColumns(taken)
 	}
 	return nil
 }
 
-// take is a batch of the rows rows[from:from+n] of another.
-func (o *op) take(s device.Stream, b *table.Batch, rows *memory.Column, from, n int64) (*table.Batch, error) {
-	some, err := rows.Slice(from, n)
-	if err != nil {
-		return nil, err
-	}
-	defer some.Release()
-	taken := make([]*memory.Column, 0, b.NumColumns())
-	for i := range b.NumColumns() {
-		c, err := o.takeColumn(s, b.Column(i), some)
+// parts are the columns of a batch for each destination. Those that are not direct are taken by the numbers of their rows.
+func (r *route) parts(s device.Stream, b *table.Batch, offsets []int64) (all [][]*memory.Column, err error) {
+	all = make([][]*memory.Column, len(offsets)-1)
+	defer func() {
 		if err != nil {
-			for _, c := range taken {
-				c.Release()
+			for _, list := range all {
+				releaseColumns(list)
 			}
+		}
+	}()
+	next := make([][]int64, len(r.next)) // order counts on in r's own
+	for i := range next {
+		next[i] = slices.Clone(r.next[i])
+	}
+	var rows *memory.Column
+	defer func() { rows.Release() }()
+	for i := range b.NumColumns() {
+		c := b.Column(i)
+		var list []*memory.Column
+		if direct(c) {
+			list, err = r.written(c, next, offsets)
+		} else {
+			if rows == nil {
+				if rows, err = r.order(s); err != nil {
+					return all, err
+				}
+			}
+			list, err = r.o.taken(s, c, rows, offsets)
+		}
+		if err != nil {
+			return all, fmt.Errorf("column %q: %w", b.Schema().Field(i).Name, err)
+		}
+		for d := range all {
+			all[d] = append(all[d], list[d])
+		}
+	}
+	return all, nil
+}
+
+// take is the rows of a batch.
+func (o *op) take(s device.Stream, b *table.Batch, rows *memory.Column) (*table.Batch, error) {
+	var all []*memory.Column
+	for i := range b.NumColumns() {
+		c, err := o.takeColumn(s, b.Column(i), rows)
+		if err != nil {
+			releaseColumns(all)
 			return nil, fmt.Errorf("column %q: %w", b.Schema().Field(i).Name, err)
 		}
-		taken = append(taken, c)
+		all = append(all, c)
 	}
-	return table.NewBatch(b.Schema(), n, taken)
+	return table.NewBatch(b.Schema(), rows.Len(), all)
+}
+
+// taken makes a column for each destination, whose rows are rows[offsets[d]:offsets[d+1]].
+func (o *op) taken(s device.Stream, c, rows *memory.Column, offsets []int64) (all []*memory.Column, err error) {
+	for d := range len(offsets) - 1 {
+		some, err := rows.Slice(offsets[d], offsets[d+1]-offsets[d])
+		if err != nil {
+			releaseColumns(all)
+			return nil, err
+		}
+		part, err := o.takeColumn(s, c, some)
+		some.Release()
+		if err != nil {
+			releaseColumns(all)
+			return nil, err
+		}
+		all = append(all, part)
+	}
+	return all, nil
 }
 
 // takeColumn is rows of a column. Half floats, which have no kernel, are taken as the integers of their width.
