@@ -79,6 +79,14 @@ func (b *Batch) ColumnNamed(name string) *memory.Column {
 	return nil
 }
 
+// Size is how many bytes the rows take, without dictionaries: see memory.Size.
+func (b *Batch) Size() (n int64) {
+	for _, c := range b.columns {
+		n += memory.Size(c, nil)
+	}
+	return n
+}
+
 // Slice is n rows from offset, without a copy, as a new reference. A range
 // outside of the batch is an ErrMismatch.
 func (b *Batch) Slice(offset, n int64) (*Batch, error) {

@@ -66,7 +66,7 @@ func (n *distinctNode) prune(need names) node {
 func (n *distinctNode) compile(r *runner) (operator, error) {
 	o := &distinctOp{r: r, node: n}
 	var err error
-	o.in, err = r.pipe(n.in, &stepFunc{execute: o.early})
+	o.in, err = r.pipe(n.in, &stepFunc{what: n.text() + ", of each morsel", execute: o.early})
 	return o, err
 }
 

@@ -127,6 +127,7 @@ func (n *groupNode) compile(r *runner) (operator, error) {
 			break
 		}
 		in, exprs, o.bound = p.in, below, bound
+		r.with(p)
 	}
 	var err error
 	if o.bound == nil {

@@ -236,13 +236,13 @@ func (n *joinNode) compile(r *runner) (operator, error) {
 	if n.input() != nil {
 		return r.pipe(n)
 	}
-	step, err := n.probe(r)
+	left, err := r.compile(n.left)
 	if err != nil {
 		return nil, err
 	}
-	left, err := n.left.compile(r)
+	step, err := n.probe(r)
 	if err != nil {
-		step.Close()
+		left.close()
 		return nil, err
 	}
 	return &joinOp{probeStep: step, left: left}, nil
@@ -264,7 +264,7 @@ func (n *joinNode) probe(r *runner) (*probeStep, error) {
 			return nil, err
 		}
 	}
-	o.right, err = n.right.compile(r)
+	o.right, err = r.compile(n.right)
 	return o, err
 }
 

@@ -50,7 +50,7 @@ func (n *limitNode) prune(need names) node {
 }
 
 func (n *limitNode) compile(r *runner) (operator, error) {
-	in, err := n.in.compile(r)
+	in, err := r.compile(n.in)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (n *unionNode) prune(need names) node {
 func (n *unionNode) compile(r *runner) (operator, error) {
 	o := &unionOp{}
 	for _, in := range n.ins {
-		op, err := in.compile(r)
+		op, err := r.compile(in)
 		if err != nil {
 			o.close()
 			return nil, err

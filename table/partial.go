@@ -124,9 +124,10 @@ func (o *groupOp) partOf(p part) int {
 
 // step is the last step of the pipeline below: keys and values of a morsel, or its
 // partial aggregates.
-func (o *groupOp) step() exec.Operator {
+func (o *groupOp) step() *stepFunc {
 	var ready *expr.Prepared
 	return &stepFunc{
+		what: o.node.text() + ", of each morsel",
 		prepare: func(ctx context.Context) (err error) {
 			ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream)
 			return wrapError("group by", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/flow/profile"
 	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 )
@@ -27,19 +28,21 @@ type pipeOp struct {
 	steps []exec.Operator
 	cut   bool           // batches are cut to morsels
 	run   *exec.Pipeline // owns in and steps, once it is there
+	noted *measuredPipe  // what the profile of the query knows; nil without one
 }
 
 // pipe compiles a node and the steps below it, and puts the steps last on top.
 // Batches are cut to morsels where there are several steps: one alone has kernels
 // that go over a whole batch on all processors, and copies nothing.
-func (r *runner) pipe(n node, last ...exec.Operator) (_ operator, err error) {
-	o := &pipeOp{r: r}
+func (r *runner) pipe(n node, last ...*stepFunc) (_ operator, err error) {
+	o := &pipeOp{r: r, noted: r.prof.pipe()}
 	defer func() {
 		if err != nil {
 			o.close()
 		}
 	}()
-	var nodes []stepNode
+	var nodes []pipeNode
+	var planned []node // that the next step does
 	for {
 		s, ok := n.(stepNode)
 		if !ok || s.input() == nil {
@@ -47,28 +50,38 @@ func (r *runner) pipe(n node, last ...exec.Operator) (_ operator, err error) {
 		}
 		if p, ok := n.(*projectNode); ok {
 			if one := p.onto(p.in); one != nil {
-				n = one
+				planned, n = append(planned, n, p.in), one
 				continue
 			}
 		}
-		nodes, n = append(nodes, s), s.input()
+		nodes, n, planned = append(nodes, pipeNode{s, append(planned, s)}), s.input(), nil
 	}
-	if o.in, err = n.compile(r); err != nil {
+	if o.in, err = r.prof.source(o.noted, func() (operator, error) { return r.compile(n) }); err != nil {
 		return nil, err
 	}
 	for i := len(nodes) - 1; i >= 0; i-- {
-		s, err := nodes[i].step(r)
+		s, err := r.prof.pipeStep(o.noted, nodes[i], func() (exec.Operator, error) { return nodes[i].step(r) })
 		if err != nil {
 			return nil, err
 		}
 		o.steps = append(o.steps, s)
 	}
-	o.steps = append(o.steps, last...)
+	for _, s := range last {
+		r.prof.lastStep(o.noted, s.what)
+		o.steps = append(o.steps, s)
+	}
 	o.cut = len(o.steps) > 1
+	r.prof.pipeDone(o.noted, o.options())
 	if len(o.steps) == 0 {
 		return o.in, nil
 	}
 	return o, nil
+}
+
+// pipeNode is a node that is a step, and the nodes of the plan that it does.
+type pipeNode struct {
+	stepNode
+	planned []node
 }
 
 // onHost reports whether the backend works in host memory.
@@ -105,7 +118,7 @@ func (o *pipeOp) start(ctx context.Context) error {
 			at++
 			continue
 		}
-		way, err := j.prepare(ctx)
+		way, err := o.prepare(ctx, at, j)
 		if err != nil {
 			return wrapError("join", err)
 		}
@@ -114,30 +127,60 @@ func (o *pipeOp) start(ctx context.Context) error {
 			continue
 		}
 		if at > 0 {
-			o.in = &pipeOp{r: o.r, run: o.pipeline(o.in, o.steps[:at])}
+			below := o.r.prof.cut(o.noted, at, o.options())
+			o.in = &pipeOp{r: o.r, run: o.pipeline(o.in, o.steps[:at], below)}
 			o.steps, at = o.steps[at:], 0
 		}
-		held, rows, err := j.startWhole(ctx, o.in, way)
-		switch {
-		case err != nil:
+		if at, err = o.startWhole(ctx, j, way); err != nil {
 			return wrapError("join", err)
-		case rows != nil:
-			o.in, o.steps = &wholeOp{probeStep: j, left: o.in, rows: rows}, o.steps[1:]
-		default:
-			o.in = &heldOp{held: held, in: o.in}
-			if err := j.buildTable(ctx); err != nil {
-				return wrapError("join", err)
-			}
-			at++
 		}
 	}
-	o.run = o.pipeline(o.in, o.steps)
+	o.run = o.pipeline(o.in, o.steps, o.noted)
 	return nil
 }
 
-// pipeline runs steps over the batches of an operator. On a device one goroutine gives
-// its kernels whole batches.
-func (o *pipeOp) pipeline(in operator, steps []exec.Operator) *exec.Pipeline {
+// prepare reads the right side of a join: see probeStep.
+func (o *pipeOp) prepare(ctx context.Context, at int, j *probeStep) (wholeWay, error) {
+	if o.noted != nil {
+		t := profile.Of(ctx)
+		defer t.Back(t.Enter(o.noted.steps[at]))
+	}
+	return j.prepare(ctx)
+}
+
+// startWhole makes a join of whole columns, the first step, the source of the others, if it can be
+// done. It gives which step is to be looked at next.
+func (o *pipeOp) startWhole(ctx context.Context, j *probeStep, way wholeWay) (at int, err error) {
+	if o.noted != nil {
+		t := profile.Of(ctx)
+		defer t.Back(t.Enter(o.noted.steps[0]))
+	}
+	held, rows, err := j.startWhole(ctx, o.in, way)
+	if err != nil {
+		return 0, err
+	}
+	if rows == nil {
+		o.in = &heldOp{held: held, in: o.in}
+		return 1, j.buildTable(ctx)
+	}
+	o.in, o.steps = o.r.measured(&wholeOp{probeStep: j, left: o.in, rows: rows}, o.noted), o.steps[1:]
+	o.r.prof.whole(o.noted, o.options())
+	return 0, nil
+}
+
+// pipeline runs steps over the batches of an operator.
+func (o *pipeOp) pipeline(in operator, steps []exec.Operator, noted *measuredPipe) *exec.Pipeline {
+	options := o.options()
+	options.Record = o.r.record(noted)
+	return exec.New(source{in}, steps, options)
+}
+
+// options say how pipelines run. On a device one goroutine gives its kernels whole batches. Of
+// a plan that is only explained, and says no device, nothing is known.
+func (o *pipeOp) options() exec.Options {
+	if o.r.backend == nil {
+		return exec.Options{}
+	}
 	options := exec.Options{Workers: 1, Rows: exec.Uncut, Device: o.r.backend.Device.Name()}
 	if o.r.onHost() {
 		options.Workers = processors.Count()
@@ -145,7 +188,7 @@ func (o *pipeOp) pipeline(in operator, steps []exec.Operator) *exec.Pipeline {
 			options.Rows = o.r.morsel
 		}
 	}
-	return exec.New(source{in}, steps, options)
+	return options
 }
 
 // source is an operator as a pipeline's source.
@@ -179,6 +222,7 @@ func (o *heldOp) close() {
 // stepFunc is a step that makes at most one batch of each. prepare makes once what all
 // workers share, and release gives it back; either may be nil.
 type stepFunc struct {
+	what    string // as a profile shows it, where it is no node's own step
 	prepare func(ctx context.Context) error
 	execute func(ctx context.Context, b *Batch) (*Batch, error)
 	release func()

@@ -30,6 +30,7 @@ type runner struct {
 	stream  device.Stream
 	morsel  int64 // rows of a morsel
 	shared  sharedRows
+	prof    *profiler
 }
 
 // Batches runs the query and gives its rows batch by batch, as they are made.
@@ -43,7 +44,7 @@ func (q *Query) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 				return false, err
 			}
 			return yield(b, nil), nil
-		}, nil)
+		}, nil, nil)
 		if err != nil {
 			yield(nil, err)
 		}
@@ -52,13 +53,15 @@ func (q *Query) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 
 // Collect runs the query and gives its rows as a table on the query's backend,
 // in chunks as they were made.
-func (q *Query) Collect(ctx context.Context) (*Table, error) {
+func (q *Query) Collect(ctx context.Context) (*Table, error) { return q.collect(ctx, nil) }
+
+func (q *Query) collect(ctx context.Context, prof *profiler) (*Table, error) {
 	var chunks []*Batch
 	var schema *arrow.Schema
 	err := q.run(ctx, func(b *Batch, _ device.Stream) (bool, error) {
 		chunks = append(chunks, b)
 		return true, nil
-	}, &schema)
+	}, &schema, prof)
 	if err != nil {
 		releaseSoon(chunks)
 		return nil, err
@@ -86,7 +89,7 @@ func releaseSoon(batches []*Batch) {
 // run gives every batch to each, which takes it over and returns false to stop,
 // with the stream on which it is still being made. All work is done when run
 // returns.
-func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool, error), schema **arrow.Schema) (err error) {
+func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool, error), schema **arrow.Schema, prof *profiler) (err error) {
 	if q.err == nil && q.backend == nil {
 		if _, err := q.plan.resolve(ctx); err != nil {
 			return err
@@ -105,8 +108,9 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 		return err
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
-	r := &runner{backend: q.backend, stream: stream, morsel: morsel}
+	r := &runner{backend: q.backend, stream: stream, morsel: morsel, prof: prof}
 	defer r.shared.close()
+	ctx = prof.begin(ctx, r)
 	plan, _, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) { return r.scalar(ctx, o, s) })
 	if err != nil {
 		return err
@@ -114,11 +118,12 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 	if schema != nil {
 		*schema = plan.schema()
 	}
-	op, err := plan.compile(r)
+	op, err := r.plan(resultPlan, plan)
 	if err != nil {
 		return err
 	}
 	defer op.close()
+	prof.collecting()
 	for {
 		if err := device.Canceled(ctx, q.backend.Device.Name(), "query"); err != nil {
 			return err
@@ -131,6 +136,7 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 			return err
 		}
 		device.ProgressOf(ctx).Made(b.Len())
+		prof.gave(b)
 		if more, err := each(b, stream); err != nil || !more {
 			return err
 		}

@@ -119,7 +119,7 @@ func unknownScalar(n *scalarNode) (kernels.Scalar, error) { return kernels.Null(
 
 // scalar runs the plan of a scalar.
 func (r *runner) scalar(ctx context.Context, o *optimiser, n *scalarNode) (kernels.Scalar, error) {
-	op, err := o.optimise(n.plan()).compile(r)
+	op, err := r.plan("scalar "+n.name, o.optimise(n.plan()))
 	if err != nil {
 		return kernels.Scalar{}, err
 	}

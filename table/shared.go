@@ -107,7 +107,7 @@ func (b *sharedBatches) read(ctx context.Context, r *runner, of *shared) ([]*Bat
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	if !b.run {
-		op, err := of.final.compile(r)
+		op, err := r.plan(fmt.Sprintf("shared %d", of.number), of.final)
 		if err != nil {
 			return nil, err
 		}

@@ -84,9 +84,9 @@ func (n *sortNode) compile(r *runner) (operator, error) {
 	}
 	o := &sortOp{r: r, node: n, bound: bound}
 	if n.limit <= 0 {
-		o.in, err = n.in.compile(r)
+		o.in, err = r.compile(n.in)
 	} else {
-		o.in, err = r.pipe(n.in, &stepFunc{execute: o.early})
+		o.in, err = r.pipe(n.in, &stepFunc{what: n.text() + ", of each morsel", execute: o.early})
 	}
 	return o, err
 }

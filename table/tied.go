@@ -50,7 +50,7 @@ func (n *tiedNode) compile(r *runner) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	fast, err := more.compile(r)
+	fast, err := r.compile(&more)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (o *tiedOp) next(ctx context.Context) (*Batch, error) {
 		return nil, wrapError("sort", err)
 	}
 	if equal {
-		if o.slow, err = o.node.slow.compile(o.r); err != nil {
+		if o.slow, err = o.r.plan("ties as written", o.node.slow); err != nil {
 			return nil, err
 		}
 		return o.slow.next(ctx)

@@ -34,7 +34,7 @@ func (n *widenNode) withInputs(in []node) node    { return &widenNode{in[0]} }
 func (n *widenNode) push(conds []*expr.Expr) node { return widened(n.in.push(conds)) }
 func (n *widenNode) prune(need names) node        { return widened(n.in.prune(need)) }
 func (n *widenNode) compile(r *runner) (operator, error) {
-	in, err := n.in.compile(r)
+	in, err := r.compile(n.in)
 	if err != nil {
 		return nil, err
 	}

@@ -4,15 +4,20 @@ import (
 	"context"
 
 	"github.com/volley-go/volley/flow"
+	"github.com/volley-go/volley/flow/profile"
 )
 
 // chain is the operators' states of one worker.
-type chain struct{ states []State }
+type chain struct {
+	states []State
+	record *Record        // nil where nothing is measured
+	track  *profile.Track // of the worker
+}
 
 // begin makes the states of a worker. The chain is to be closed also where that
 // fails.
-func begin(ctx context.Context, ops []Operator) (*chain, error) {
-	c := &chain{}
+func begin(ctx context.Context, ops []Operator, record *Record, track *profile.Track) (*chain, error) {
+	c := &chain{record: record, track: track}
 	for _, o := range ops {
 		s, err := o.Begin(ctx)
 		if err != nil {
@@ -26,6 +31,9 @@ func begin(ctx context.Context, ops []Operator) (*chain, error) {
 // execute carries a batch, which it takes over, through all states. Batches without
 // rows go no further.
 func (c *chain) execute(ctx context.Context, b *flow.Batch, emit func(*flow.Batch) error) error {
+	if c.record != nil {
+		return c.measured(ctx, 0, b, b.Size(), emit)
+	}
 	return c.from(ctx, 0, b, emit)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/flow"
+	"github.com/volley-go/volley/flow/profile"
 )
 
 // Options say how a pipeline runs.
@@ -23,6 +24,8 @@ type Options struct {
 	Rows int64
 	// Device is named by errors.
 	Device string
+	// Record, if not nil, has the pipeline measured. The context of Next must have a track.
+	Record *Record
 }
 
 // Uncut as Options.Rows makes each batch of the source one morsel.
@@ -48,9 +51,10 @@ type Pipeline struct {
 	prepared, started, closed bool
 	err                       error // for ever
 
-	own  *chain // of Next, where it works itself
-	more func() (*flow.Batch, error, bool)
-	stop func()
+	own   *chain         // of Next, where it works itself
+	track *profile.Track // of its goroutine, which may be another each time
+	more  func() (*flow.Batch, error, bool)
+	stop  func()
 
 	ctx     context.Context // of the workers
 	cancel  context.CancelFunc
@@ -90,6 +94,9 @@ func (p *Pipeline) Next(ctx context.Context) (*flow.Batch, error) {
 		return nil, p.err
 	}
 	b, err := p.guarded(ctx)
+	if t := p.trackOf(ctx); t != nil && b != nil {
+		t.Out(p.output(), b.Len(), b.Size())
+	}
 	if err != nil {
 		p.err = err
 		if p.cancel != nil {
@@ -107,8 +114,8 @@ func (p *Pipeline) guarded(ctx context.Context) (b *flow.Batch, err error) {
 func (p *Pipeline) next(ctx context.Context) (*flow.Batch, error) {
 	if !p.prepared {
 		p.prepared = true
-		for _, o := range p.ops {
-			if err := o.Prepare(ctx); err != nil {
+		for i := range p.ops {
+			if err := p.prepare(ctx, i); err != nil {
 				return nil, err
 			}
 		}
@@ -125,7 +132,11 @@ func (p *Pipeline) next(ctx context.Context) (*flow.Batch, error) {
 // alone does the work in Next itself: it goes on where the last batch was emitted, so
 // that a morsel that gives many is never held whole.
 func (p *Pipeline) alone(ctx context.Context) (*flow.Batch, error) {
-	p.ctx = ctx
+	p.ctx, p.track = ctx, p.trackOf(ctx)
+	defer p.track.Back(p.track.Enter(p.output()))
+	if p.own != nil {
+		p.own.track = p.track
+	}
 	if p.more == nil {
 		p.more, p.stop = iter.Pull2(p.all)
 	}
@@ -142,7 +153,7 @@ func (p *Pipeline) alone(ctx context.Context) (*flow.Batch, error) {
 // all gives what comes of all morsels, and ends with an error, if there is one.
 func (p *Pipeline) all(yield func(*flow.Batch, error) bool) {
 	var err error
-	if p.own, err = begin(p.ctx, p.ops); err != nil {
+	if p.own, err = begin(p.ctx, p.ops, p.options.Record, p.track); err != nil {
 		yield(nil, err)
 		return
 	}
@@ -156,6 +167,7 @@ func (p *Pipeline) all(yield func(*flow.Batch, error) bool) {
 		}
 		from := p.morsels.from
 		err = counted(p.own.execute(p.ctx, m, func(b *flow.Batch) error {
+			p.emitted(p.track, b)
 			if !yield(b, nil) {
 				return errStopped
 			}
@@ -192,6 +204,8 @@ func (p *Pipeline) start(ctx context.Context) {
 
 // take is the next batch of the workers.
 func (p *Pipeline) take(ctx context.Context) (*flow.Batch, error) {
+	t := p.trackOf(ctx)
+	defer t.Back(t.Wait(p.output()))
 	for {
 		if err := device.Canceled(ctx, p.options.Device, "query"); err != nil {
 			return nil, err
@@ -226,38 +240,43 @@ func (p *Pipeline) take(ctx context.Context) (*flow.Batch, error) {
 
 // work carries morsels until there is none.
 func (p *Pipeline) work() {
-	c, err := p.states()
+	ctx, track := p.worker()
+	defer track.End()
+	c, err := p.states(ctx, track)
 	defer c.close()
 	for {
-		m, l := p.begin(err)
+		m, l := p.begin(ctx, track, err)
 		if l == nil {
 			return
 		}
 		if m != nil {
-			l.err = counted(p.run(c, m, l), l.from)
+			l.err = counted(p.run(ctx, c, m, l), l.from)
 		}
 		close(l.batches)
 	}
 }
 
-func (p *Pipeline) states() (c *chain, err error) {
+func (p *Pipeline) states(ctx context.Context, track *profile.Track) (c *chain, err error) {
 	defer guard(p.options.Device, &err)
-	return begin(p.ctx, p.ops)
+	return begin(ctx, p.ops, p.options.Record, track)
 }
 
 // begin takes the next morsel and puts its line behind those before. A nil line
 // means that there is no more to do; a line without a morsel carries an error.
-func (p *Pipeline) begin(failed error) (*flow.Batch, *line) {
+func (p *Pipeline) begin(ctx context.Context, track *profile.Track, failed error) (*flow.Batch, *line) {
+	defer track.Back(track.Wait(p.source()))
 	p.lock.Lock()
 	defer p.lock.Unlock()
+	track.Enter(p.source())
 	if p.ended {
 		return nil, nil
 	}
 	var m *flow.Batch
 	err := failed
 	if err == nil {
-		m, err = p.pull()
+		m, err = p.pull(ctx)
 	}
+	track.Wait(p.output())
 	if err == io.EOF {
 		p.end()
 		return nil, nil
@@ -304,22 +323,25 @@ func (p *Pipeline) end() {
 	close(p.lines)
 }
 
-func (p *Pipeline) pull() (m *flow.Batch, err error) {
+func (p *Pipeline) pull(ctx context.Context) (m *flow.Batch, err error) {
 	defer guard(p.options.Device, &err)
-	return p.morsels.Next(p.ctx)
+	return p.morsels.Next(ctx)
 }
 
-func (p *Pipeline) run(c *chain, m *flow.Batch, l *line) (err error) {
+func (p *Pipeline) run(ctx context.Context, c *chain, m *flow.Batch, l *line) (err error) {
 	defer guard(p.options.Device, &err)
 	if err := device.Canceled(p.ctx, p.options.Device, "query"); err != nil {
 		m.Release()
 		return err
 	}
-	return c.execute(p.ctx, m, func(b *flow.Batch) error {
+	return c.execute(ctx, m, func(b *flow.Batch) error {
+		p.emitted(c.track, b)
+		defer c.track.Back(c.track.Wait(p.output()))
 		select {
 		case l.batches <- b:
 			return nil
 		case <-p.ctx.Done():
+			p.discarded(b)
 			b.Release()
 			return device.Canceled(p.ctx, p.options.Device, "query")
 		}
@@ -352,6 +374,7 @@ func (p *Pipeline) Close() {
 func (p *Pipeline) drain() {
 	release := func(l *line) {
 		for b := range l.batches {
+			p.discarded(b)
 			b.Release()
 		}
 	}

@@ -74,9 +74,10 @@ var Packages = []Package{
 	// Expressions, tables.
 	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: join(theCPU, theOracle)},
 	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
-	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow"})},
+	{Path: "flow/profile"},
+	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow", "flow/profile"})},
 	{Path: "flow/stats", May: columns},
-	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/exec", "flow/stats"}), Tests: join(theCPU, theOracle)},
+	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/profile", "flow/exec", "flow/stats"}), Tests: join(theCPU, theOracle)},
 	{Path: "table/storage/internal/filemeta"},
 	{Path: "table/storage/internal/csv", May: []string{"memory", "device", "internal/delimit"}, Tests: []string{"kernels"}},
 	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/processors", "internal/tier", "expr", "table", "table/storage/internal/csv", "table/storage/internal/filemeta"}), Tests: theCPU},
@@ -121,7 +122,7 @@ var Packages = []Package{
 }
 
 // everythingButBench is what a program may use: all packages that are part of the library.
-var everythingButBench = join(tables, theCPU, []string{
+var everythingButBench = join([]string{"flow/profile"}, tables, theCPU, []string{
 	".", "collective", "collective/...", "distributed", "gang", "dataloader", "dataloader/order", "interop/arrow15", "interop/gonum",
 })
 
