@@ -715,6 +715,34 @@ int32_t volley_query_explain(const volley_query* query, volley_token* token, cha
   return go_volley_query_explain((uintptr_t)query, (uintptr_t)token, out);
 }
 
+int32_t volley_query_explain_json(const volley_query* query, volley_token* token, char** out) {
+  if (vly_forked) return vly_fork_error("volley_query_explain_json");
+  if (!out) return vly_null_error("volley_query_explain_json", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_query_explain_json((uintptr_t)query, (uintptr_t)token, out);
+}
+
+int32_t volley_query_profile(const volley_query* query, volley_token* token, volley_table** out_table, volley_profile** out_profile) {
+  if (vly_forked) return vly_fork_error("volley_query_profile");
+  if (!out_table) return vly_null_error("volley_query_profile", "out_table");
+  if (!out_profile) return vly_null_error("volley_query_profile", "out_profile");
+  memset(out_table, 0, sizeof *out_table);
+  memset(out_profile, 0, sizeof *out_profile);
+  return go_volley_query_profile((uintptr_t)query, (uintptr_t)token, (uintptr_t*)out_table, (uintptr_t*)out_profile);
+}
+
+int32_t volley_profile_render(const volley_profile* profile, const char* format, char** out) {
+  if (vly_forked) return vly_fork_error("volley_profile_render");
+  if (!out) return vly_null_error("volley_profile_render", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_profile_render((uintptr_t)profile, (char*)format, out);
+}
+
+int32_t volley_profile_free(volley_profile* profile) {
+  if (vly_forked) return vly_fork_error("volley_profile_free");
+  return go_volley_profile_free((uintptr_t)profile);
+}
+
 int32_t volley_query_free(volley_query* query) {
   if (vly_forked) return vly_fork_error("volley_query_free");
   return go_volley_query_free((uintptr_t)query);

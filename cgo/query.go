@@ -5,9 +5,11 @@ import "C"
 
 import (
 	"context"
+	"strings"
 	"unsafe"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/flow/profile"
 	"github.com/volley-go/volley/table"
 )
 
@@ -262,20 +264,7 @@ func collected(name string, h, t C.uintptr_t, out *C.uintptr_t, run func(*table.
 
 //export go_volley_query_explain
 func go_volley_query_explain(h, t C.uintptr_t, out **C.char) C.int32_t {
-	return long("volley_query_explain", t, func(k *keeper) (work, error) {
-		p, err := kept[*plan](k, "query", h)
-		if err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) (outcome, error) {
-			q, err := p.placed()
-			if err != nil {
-				return outcome{}, err
-			}
-			s, err := q.Explain(ctx)
-			return outcome{commit: func() { *out = C.CString(s) }}, err
-		}, nil
-	})
+	return explained("volley_query_explain", h, t, out, (*table.Query).Explain)
 }
 
 //export go_volley_query_stream
@@ -304,3 +293,83 @@ func go_volley_query_stream(h, t C.uintptr_t, out *C.struct_ArrowArrayStream) C.
 
 //export go_volley_query_free
 func go_volley_query_free(h C.uintptr_t) C.int32_t { return free[*plan]("volley_query_free", h) }
+
+// profileObject is what a run of a query measured.
+type profileObject struct{ p *table.Profile }
+
+func (*profileObject) hold()        {}
+func (*profileObject) drop()        {}
+func (*profileObject) kind() string { return "profile" }
+
+//export go_volley_query_explain_json
+func go_volley_query_explain_json(h, t C.uintptr_t, out **C.char) C.int32_t {
+	return explained("volley_query_explain_json", h, t, out, (*table.Query).ExplainJSON)
+}
+
+// explained hands out a text of a query.
+func explained(name string, h, t C.uintptr_t, out **C.char, text func(*table.Query, context.Context) (string, error)) C.int32_t {
+	return long(name, t, func(k *keeper) (work, error) {
+		p, err := kept[*plan](k, "query", h)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			q, err := p.placed()
+			if err != nil {
+				return outcome{}, err
+			}
+			s, err := text(q, ctx)
+			return outcome{commit: func() { *out = C.CString(s) }}, err
+		}, nil
+	})
+}
+
+//export go_volley_query_profile
+func go_volley_query_profile(h, t C.uintptr_t, outTable, outProfile *C.uintptr_t) C.int32_t {
+	return long("volley_query_profile", t, func(k *keeper) (work, error) {
+		p, err := kept[*plan](k, "query", h)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (outcome, error) {
+			q, err := p.placed()
+			if err != nil {
+				return outcome{}, err
+			}
+			made, measured, err := q.Profile(ctx)
+			if err != nil {
+				return outcome{}, err
+			}
+			rows := &tableObject{made}
+			return outcome{
+				commit: func() {
+					*outTable = register(rows)
+					*outProfile = register(&profileObject{measured})
+				},
+				discard: rows.drop,
+			}, nil
+		}, nil
+	})
+}
+
+//export go_volley_profile_render
+func go_volley_profile_render(h C.uintptr_t, format *C.char, out **C.char) C.int32_t {
+	return call("volley_profile_render", func() error {
+		return with("profile", h, func(o *profileObject) error {
+			name := C.GoString(format)
+			text, ok, err := o.p.Render(name)
+			if !ok {
+				return mismatch("a profile is shown as %s, not as %q", strings.Join(profile.Formats, ", "), name)
+			}
+			if err != nil {
+				return err
+			}
+			return giveText(out, text)
+		})
+	})
+}
+
+//export go_volley_profile_free
+func go_volley_profile_free(h C.uintptr_t) C.int32_t {
+	return free[*profileObject]("volley_profile_free", h)
+}

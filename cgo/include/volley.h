@@ -80,6 +80,7 @@ typedef struct volley_token volley_token;     /* what makes a long call stoppabl
 typedef struct volley_column volley_column;   /* an Arrow array on a device; immutable */
 typedef struct volley_table volley_table;     /* named columns of one length, in chunks; immutable */
 typedef struct volley_query volley_query;     /* a plan over tables and files; immutable */
+typedef struct volley_profile volley_profile; /* what a run of a query measured; immutable */
 typedef struct volley_expr volley_expr;       /* an expression over columns; immutable */
 typedef struct volley_loader volley_loader;   /* training batches of a table, made ahead of who uses them */
 typedef struct volley_batch volley_batch;     /* one of them, lent by the loader's ring of memory */
@@ -462,8 +463,7 @@ VOLLEY_API int32_t volley_query_rename_columns(const volley_query* query, const 
 VOLLEY_API int32_t volley_query_join(const volley_query* left, const volley_query* right, const char* kind, const char* const* left_keys,
                                      const char* const* right_keys, int64_t count, const volley_join_options* options, volley_query** out);
 /* A row for each group of equal keys: the keys, then the aggregates. Without keys there is one row. */
-VOLLEY_API int32_t volley_query_group_by(const volley_query* query, const volley_expr* const* keys, int64_t key_count,
-                                         const volley_aggregate* aggregates, int64_t aggregate_count, const volley_group_options* options,
+VOLLEY_API int32_t volley_query_group_by(const volley_query* query, const volley_expr* const* keys, int64_t key_count, const volley_aggregate* aggregates, int64_t aggregate_count, const volley_group_options* options,
                                          volley_query** out);
 VOLLEY_API int32_t volley_query_sort(const volley_query* query, const volley_order* keys, int64_t count, volley_query** out);
 /* The distinct rows that both have, and those that only left has: the columns are the same, in any order. */
@@ -481,6 +481,11 @@ VOLLEY_API int32_t volley_query_stream(const volley_query* query, volley_token* 
 VOLLEY_API int32_t volley_query_describe(const volley_query* query, volley_token* token, volley_table** out);
 /* The plan as it would run. */
 VOLLEY_API int32_t volley_query_explain(const volley_query* query, volley_token* token, char** out);
+/* The plan as JSON, with estimates and pipelines. profile: collect that measures each step; it is shown as "text", "json", "html", "fragment" or "chrome". */
+VOLLEY_API int32_t volley_query_explain_json(const volley_query* query, volley_token* token, char** out);
+VOLLEY_API int32_t volley_query_profile(const volley_query* query, volley_token* token, volley_table** out_table, volley_profile** out_profile);
+VOLLEY_API int32_t volley_profile_render(const volley_profile* profile, const char* format, char** out);
+VOLLEY_API int32_t volley_profile_free(volley_profile* profile);
 VOLLEY_API int32_t volley_query_free(volley_query* query);
 
 /* Writes a table to a file, which is replaced when all is written. */
@@ -489,14 +494,11 @@ VOLLEY_API int32_t volley_table_write(const volley_table* table, const char* pat
 /* ---- kernels on columns and raw memory ---- */
 
 /* The values of column where mask, bools of the same length, is true. */
-VOLLEY_API int32_t volley_filter(const volley_device* device, const volley_column* column, const volley_column* mask, volley_token* token,
-                                 volley_column** out);
+VOLLEY_API int32_t volley_filter(const volley_device* device, const volley_column* column, const volley_column* mask, volley_token* token, volley_column** out);
 /* The values of column at rows, integers; a null row gives null. */
-VOLLEY_API int32_t volley_take(const volley_device* device, const volley_column* column, const volley_column* rows, volley_token* token,
-                               volley_column** out);
+VOLLEY_API int32_t volley_take(const volley_device* device, const volley_column* column, const volley_column* rows, volley_token* token, volley_column** out);
 /* The rows in order of count keys, the first the most significant. descending and nulls_first hold count values each, or are NULL. Stable. */
-VOLLEY_API int32_t volley_sort(const volley_device* device, const volley_column* const* keys, const int32_t* descending,
-                               const int32_t* nulls_first, int64_t count, volley_token* token, volley_column** out_rows);
+VOLLEY_API int32_t volley_sort(const volley_device* device, const volley_column* const* keys, const int32_t* descending, const int32_t* nulls_first, int64_t count, volley_token* token, volley_column** out_rows);
 /* The first row of each group of equal keys, and a value of each aggregate for each group; the input of an aggregate is values[i], or NULL. */
 VOLLEY_API int32_t volley_group(const volley_device* device, const volley_column* const* keys, int64_t key_count,
                                 const volley_aggregate* aggregates, const volley_column* const* values, int64_t aggregate_count,

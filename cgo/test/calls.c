@@ -15,26 +15,28 @@ static void* make5(void) { return wrong_make_table(); }
 static void free5(void* p) { volley_table_free(p); }
 static void* make6(void) { return wrong_make_query(); }
 static void free6(void* p) { volley_query_free(p); }
-static void* make7(void) { return wrong_make_expr(); }
-static void free7(void* p) { volley_expr_free(p); }
-static void* make8(void) { return wrong_make_loader(); }
-static void free8(void* p) { volley_loader_free(p); }
-static void* make9(void) { return wrong_make_batch(); }
-static void free9(void* p) { volley_batch_free(p); }
-static void* make10(void) { return wrong_make_comm(); }
-static void free10(void* p) { volley_comm_free(p); }
-static void* make11(void) { return wrong_make_request(); }
-static void free11(void* p) { volley_request_free(p); }
-static void* make12(void) { return wrong_make_vector(); }
-static void free12(void* p) { volley_vector_free(p); }
-static void* make13(void) { return wrong_make_fuser(); }
-static void free13(void* p) { volley_fuser_free(p); }
-static void* make14(void) { return wrong_make_distributed(); }
-static void free14(void* p) { volley_distributed_free(p); }
-static void* make15(void) { return wrong_make_gang(); }
-static void free15(void* p) { volley_gang_free(p); }
-static void* make16(void) { return wrong_make_matrix(); }
-static void free16(void* p) { volley_matrix_free(p); }
+static void* make7(void) { return wrong_make_profile(); }
+static void free7(void* p) { volley_profile_free(p); }
+static void* make8(void) { return wrong_make_expr(); }
+static void free8(void* p) { volley_expr_free(p); }
+static void* make9(void) { return wrong_make_loader(); }
+static void free9(void* p) { volley_loader_free(p); }
+static void* make10(void) { return wrong_make_batch(); }
+static void free10(void* p) { volley_batch_free(p); }
+static void* make11(void) { return wrong_make_comm(); }
+static void free11(void* p) { volley_comm_free(p); }
+static void* make12(void) { return wrong_make_request(); }
+static void free12(void* p) { volley_request_free(p); }
+static void* make13(void) { return wrong_make_vector(); }
+static void free13(void* p) { volley_vector_free(p); }
+static void* make14(void) { return wrong_make_fuser(); }
+static void free14(void* p) { volley_fuser_free(p); }
+static void* make15(void) { return wrong_make_distributed(); }
+static void free15(void* p) { volley_distributed_free(p); }
+static void* make16(void) { return wrong_make_gang(); }
+static void free16(void* p) { volley_gang_free(p); }
+static void* make17(void) { return wrong_make_matrix(); }
+static void free17(void* p) { volley_matrix_free(p); }
 const wrong_type wrong_types[] = {
     {"device", make0, free0},
     {"stream", make1, free1},
@@ -43,16 +45,17 @@ const wrong_type wrong_types[] = {
     {"column", make4, free4},
     {"table", make5, free5},
     {"query", make6, free6},
-    {"expr", make7, free7},
-    {"loader", make8, free8},
-    {"batch", make9, free9},
-    {"comm", make10, free10},
-    {"request", make11, free11},
-    {"vector", make12, free12},
-    {"fuser", make13, free13},
-    {"distributed", make14, free14},
-    {"gang", make15, free15},
-    {"matrix", make16, free16},
+    {"profile", make7, free7},
+    {"expr", make8, free8},
+    {"loader", make9, free9},
+    {"batch", make10, free10},
+    {"comm", make11, free11},
+    {"request", make12, free12},
+    {"vector", make13, free13},
+    {"fuser", make14, free14},
+    {"distributed", make15, free15},
+    {"gang", make16, free16},
+    {"matrix", make17, free17},
 };
 const int wrong_type_count = sizeof wrong_types / sizeof *wrong_types;
 
@@ -385,7 +388,7 @@ static int32_t call_volley_column_free(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_column[] = {{"name", WRONG_TEXT, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_column[] = {{"name", WRONG_TEXT, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_column(const int* w) {
   volley_expr* p1 = 0;
   int32_t status = volley_expr_column(wrong_text("name", w[0]), w[1] ? NULL : &p1);
@@ -394,7 +397,7 @@ static int32_t call_volley_expr_column(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_null[] = {{"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_null[] = {{"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_null(const int* w) {
   volley_expr* p0 = 0;
   int32_t status = volley_expr_null(w[0] ? NULL : &p0);
@@ -403,7 +406,7 @@ static int32_t call_volley_expr_null(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_bool[] = {{"value", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_bool[] = {{"value", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_bool(const int* w) {
   volley_expr* p1 = 0;
   int32_t status = volley_expr_bool((int64_t)wrong_number("value", w[0]), w[1] ? NULL : &p1);
@@ -412,7 +415,7 @@ static int32_t call_volley_expr_bool(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_int64[] = {{"value", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_int64[] = {{"value", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_int64(const int* w) {
   volley_expr* p1 = 0;
   int32_t status = volley_expr_int64((int64_t)wrong_number("value", w[0]), w[1] ? NULL : &p1);
@@ -421,7 +424,7 @@ static int32_t call_volley_expr_int64(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_uint64[] = {{"value", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_uint64[] = {{"value", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_uint64(const int* w) {
   volley_expr* p1 = 0;
   int32_t status = volley_expr_uint64((uint64_t)wrong_number("value", w[0]), w[1] ? NULL : &p1);
@@ -430,7 +433,7 @@ static int32_t call_volley_expr_uint64(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_float64[] = {{"value", WRONG_DOUBLE, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_float64[] = {{"value", WRONG_DOUBLE, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_float64(const int* w) {
   volley_expr* p1 = 0;
   int32_t status = volley_expr_float64(wrong_double(w[0]), w[1] ? NULL : &p1);
@@ -439,7 +442,7 @@ static int32_t call_volley_expr_float64(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_text[] = {{"value", WRONG_TEXT, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_text[] = {{"value", WRONG_TEXT, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_text(const int* w) {
   volley_expr* p1 = 0;
   int32_t status = volley_expr_text(wrong_text("value", w[0]), w[1] ? NULL : &p1);
@@ -448,7 +451,7 @@ static int32_t call_volley_expr_text(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_parse[] = {{"text", WRONG_TEXT, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_parse[] = {{"text", WRONG_TEXT, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_parse(const int* w) {
   volley_expr* p1 = 0;
   int32_t status = volley_expr_parse(wrong_text("text", w[0]), w[1] ? NULL : &p1);
@@ -457,54 +460,54 @@ static int32_t call_volley_expr_parse(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_call[] = {{"op", WRONG_TEXT, 0}, {"args", WRONG_HANDLES, 7}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_call[] = {{"op", WRONG_TEXT, 0}, {"args", WRONG_HANDLES, 8}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_call(const int* w) {
   volley_expr* p3 = 0;
-  int32_t status = volley_expr_call(wrong_text("op", w[0]), (void*)wrong_handles(7, w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_expr_call(wrong_text("op", w[0]), (void*)wrong_handles(8, w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_expr_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_in[] = {{"value", WRONG_HANDLE, 7}, {"lists", WRONG_HANDLES, 4}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_in[] = {{"value", WRONG_HANDLE, 8}, {"lists", WRONG_HANDLES, 4}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_in(const int* w) {
   volley_expr* p3 = 0;
-  int32_t status = volley_expr_in((void*)wrong_handle(7, w[0]), (void*)wrong_handles(4, w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_expr_in((void*)wrong_handle(8, w[0]), (void*)wrong_handles(4, w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_expr_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_cast[] = {{"expr", WRONG_HANDLE, 7}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_cast[] = {{"expr", WRONG_HANDLE, 8}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_cast(const int* w) {
   volley_expr* p2 = 0;
-  int32_t status = volley_expr_cast((void*)wrong_handle(7, w[0]), wrong_text("type", w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_expr_cast((void*)wrong_handle(8, w[0]), wrong_text("type", w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_expr_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_alias[] = {{"expr", WRONG_HANDLE, 7}, {"name", WRONG_TEXT, 0}, {"out", WRONG_OUT, 7}};
+static const wrong_parameter parameters_volley_expr_alias[] = {{"expr", WRONG_HANDLE, 8}, {"name", WRONG_TEXT, 0}, {"out", WRONG_OUT, 8}};
 static int32_t call_volley_expr_alias(const int* w) {
   volley_expr* p2 = 0;
-  int32_t status = volley_expr_alias((void*)wrong_handle(7, w[0]), wrong_text("name", w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_expr_alias((void*)wrong_handle(8, w[0]), wrong_text("name", w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_expr_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_format[] = {{"expr", WRONG_HANDLE, 7}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_expr_format[] = {{"expr", WRONG_HANDLE, 8}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_expr_format(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_expr_format((void*)wrong_handle(7, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_expr_format((void*)wrong_handle(8, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_expr_free[] = {{"expr", WRONG_FREED, 7}};
+static const wrong_parameter parameters_volley_expr_free[] = {{"expr", WRONG_FREED, 8}};
 static int32_t call_volley_expr_free(const int* w) {
-  int32_t status = volley_expr_free((void*)wrong_handle(7, w[0]));
+  int32_t status = volley_expr_free((void*)wrong_handle(8, w[0]));
   return status;
 }
 
@@ -753,28 +756,28 @@ static int32_t call_volley_query_on(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_query_filter[] = {{"query", WRONG_HANDLE, 6}, {"condition", WRONG_HANDLE, 7}, {"out", WRONG_OUT, 6}};
+static const wrong_parameter parameters_volley_query_filter[] = {{"query", WRONG_HANDLE, 6}, {"condition", WRONG_HANDLE, 8}, {"out", WRONG_OUT, 6}};
 static int32_t call_volley_query_filter(const int* w) {
   volley_query* p2 = 0;
-  int32_t status = volley_query_filter((void*)wrong_handle(6, w[0]), (void*)wrong_handle(7, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_query_filter((void*)wrong_handle(6, w[0]), (void*)wrong_handle(8, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_query_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_query_select[] = {{"query", WRONG_HANDLE, 6}, {"items", WRONG_HANDLES, 7}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 6}};
+static const wrong_parameter parameters_volley_query_select[] = {{"query", WRONG_HANDLE, 6}, {"items", WRONG_HANDLES, 8}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 6}};
 static int32_t call_volley_query_select(const int* w) {
   volley_query* p3 = 0;
-  int32_t status = volley_query_select((void*)wrong_handle(6, w[0]), (void*)wrong_handles(7, w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_query_select((void*)wrong_handle(6, w[0]), (void*)wrong_handles(8, w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_query_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_query_with_column[] = {{"query", WRONG_HANDLE, 6}, {"name", WRONG_TEXT, 0}, {"value", WRONG_HANDLE, 7}, {"out", WRONG_OUT, 6}};
+static const wrong_parameter parameters_volley_query_with_column[] = {{"query", WRONG_HANDLE, 6}, {"name", WRONG_TEXT, 0}, {"value", WRONG_HANDLE, 8}, {"out", WRONG_OUT, 6}};
 static int32_t call_volley_query_with_column(const int* w) {
   volley_query* p3 = 0;
-  int32_t status = volley_query_with_column((void*)wrong_handle(6, w[0]), wrong_text("name", w[1]), (void*)wrong_handle(7, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_query_with_column((void*)wrong_handle(6, w[0]), wrong_text("name", w[1]), (void*)wrong_handle(8, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_query_free(p3);
   return status;
@@ -798,10 +801,10 @@ static int32_t call_volley_query_rename(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_query_with_columns[] = {{"query", WRONG_HANDLE, 6}, {"names", WRONG_TEXTS, 0}, {"values", WRONG_HANDLES, 7}, {"n", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 6}};
+static const wrong_parameter parameters_volley_query_with_columns[] = {{"query", WRONG_HANDLE, 6}, {"names", WRONG_TEXTS, 0}, {"values", WRONG_HANDLES, 8}, {"n", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 6}};
 static int32_t call_volley_query_with_columns(const int* w) {
   volley_query* p4 = 0;
-  int32_t status = volley_query_with_columns((void*)wrong_handle(6, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_handles(7, w[2]), (int64_t)wrong_number("n", w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_query_with_columns((void*)wrong_handle(6, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_handles(8, w[2]), (int64_t)wrong_number("n", w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_query_free(p4);
   return status;
@@ -834,10 +837,10 @@ static int32_t call_volley_query_join(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_query_group_by[] = {{"query", WRONG_HANDLE, 6}, {"keys", WRONG_HANDLES, 7}, {"key_count", WRONG_NUMBER, 0}, {"aggregates", WRONG_STRUCTURE, 0}, {"aggregate_count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"out", WRONG_OUT, 6}};
+static const wrong_parameter parameters_volley_query_group_by[] = {{"query", WRONG_HANDLE, 6}, {"keys", WRONG_HANDLES, 8}, {"key_count", WRONG_NUMBER, 0}, {"aggregates", WRONG_STRUCTURE, 0}, {"aggregate_count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"out", WRONG_OUT, 6}};
 static int32_t call_volley_query_group_by(const int* w) {
   volley_query* p6 = 0;
-  int32_t status = volley_query_group_by((void*)wrong_handle(6, w[0]), (void*)wrong_handles(7, w[1]), (int64_t)wrong_number("key_count", w[2]), (void*)wrong_structure("volley_aggregate", sizeof(volley_aggregate), w[3]), (int64_t)wrong_number("aggregate_count", w[4]), (void*)wrong_structure("volley_group_options", sizeof(volley_group_options), w[5]), w[6] ? NULL : &p6);
+  int32_t status = volley_query_group_by((void*)wrong_handle(6, w[0]), (void*)wrong_handles(8, w[1]), (int64_t)wrong_number("key_count", w[2]), (void*)wrong_structure("volley_aggregate", sizeof(volley_aggregate), w[3]), (int64_t)wrong_number("aggregate_count", w[4]), (void*)wrong_structure("volley_group_options", sizeof(volley_group_options), w[5]), w[6] ? NULL : &p6);
   wrong_cleared(status, p6 == NULL);
   volley_query_free(p6);
   return status;
@@ -939,6 +942,42 @@ static int32_t call_volley_query_explain(const int* w) {
   int32_t status = volley_query_explain((void*)wrong_handle(6, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_string_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_query_explain_json[] = {{"query", WRONG_HANDLE, 6}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_query_explain_json(const int* w) {
+  char* p2 = 0;
+  int32_t status = volley_query_explain_json((void*)wrong_handle(6, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_string_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_query_profile[] = {{"query", WRONG_HANDLE, 6}, {"token", WRONG_HANDLE, 3}, {"out_table", WRONG_OUT, 5}, {"out_profile", WRONG_OUT, 7}};
+static int32_t call_volley_query_profile(const int* w) {
+  volley_table* p2 = 0;
+  volley_profile* p3 = 0;
+  int32_t status = volley_query_profile((void*)wrong_handle(6, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2, w[3] ? NULL : &p3);
+  wrong_cleared(status, p2 == NULL);
+  volley_table_free(p2);
+  wrong_cleared(status, p3 == NULL);
+  volley_profile_free(p3);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_profile_render[] = {{"profile", WRONG_HANDLE, 7}, {"format", WRONG_TEXT, 0}, {"out", WRONG_OUT, 0}};
+static int32_t call_volley_profile_render(const int* w) {
+  char* p2 = 0;
+  int32_t status = volley_profile_render((void*)wrong_handle(7, w[0]), wrong_text("format", w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_string_free(p2);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_profile_free[] = {{"profile", WRONG_FREED, 7}};
+static int32_t call_volley_profile_free(const int* w) {
+  int32_t status = volley_profile_free((void*)wrong_handle(7, w[0]));
   return status;
 }
 
@@ -1053,7 +1092,7 @@ static int32_t call_volley_apply(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 16}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_from_dlpack(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1062,7 +1101,7 @@ static int32_t call_volley_matrix_from_dlpack(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 16}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack_versioned((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1071,91 +1110,91 @@ static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack(const int* w) {
   struct DLManagedTensor* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_delete(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack_versioned(const int* w) {
   struct DLManagedTensorVersioned* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_delete_versioned(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 16}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 17}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_shape(const int* w) {
   int64_t p1 = 0;
   int64_t p2 = 0;
-  int32_t status = volley_matrix_shape((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
+  int32_t status = volley_matrix_shape((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_type(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_matrix_type((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_type((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 16}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 16}};
+static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 17}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_to(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_to((void*)wrong_handle(16, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_to((void*)wrong_handle(17, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_device(const int* w) {
   volley_device* p1 = 0;
-  int32_t status = volley_matrix_device((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_device((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_device_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 16}, {"b", WRONG_HANDLE, 16}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 16}};
+static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 17}, {"b", WRONG_HANDLE, 17}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_multiply(const int* w) {
   volley_matrix* p4 = 0;
-  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(16, w[1]), (void*)wrong_handle(16, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(17, w[1]), (void*)wrong_handle(17, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_matrix_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 16}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
+static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 17}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
 static int32_t call_volley_matrix_gemv(const int* w) {
   volley_column* p8 = 0;
-  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(16, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
+  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(17, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
   wrong_cleared(status, p8 == NULL);
   volley_column_free(p8);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 16}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 16}};
+static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 17}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_transpose(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(16, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(17, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 16}};
+static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 17}};
 static int32_t call_volley_matrix_free(const int* w) {
-  int32_t status = volley_matrix_free((void*)wrong_handle(16, w[0]));
+  int32_t status = volley_matrix_free((void*)wrong_handle(17, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_init[] = {{"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_comm_init[] = {{"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_comm_init(const int* w) {
   volley_comm* p2 = 0;
   int32_t status = volley_comm_init((void*)wrong_structure("volley_comm_options", sizeof(volley_comm_options), w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
@@ -1170,66 +1209,66 @@ static int32_t call_volley_comm_finalize(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_rank[] = {{"comm", WRONG_HANDLE, 10}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_comm_rank[] = {{"comm", WRONG_HANDLE, 11}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_comm_rank(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_comm_rank((void*)wrong_handle(10, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_comm_rank((void*)wrong_handle(11, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_size[] = {{"comm", WRONG_HANDLE, 10}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_comm_size[] = {{"comm", WRONG_HANDLE, 11}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_comm_size(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_comm_size((void*)wrong_handle(10, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_comm_size((void*)wrong_handle(11, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_transport[] = {{"comm", WRONG_HANDLE, 10}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_comm_transport[] = {{"comm", WRONG_HANDLE, 11}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_comm_transport(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_comm_transport((void*)wrong_handle(10, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_comm_transport((void*)wrong_handle(11, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_split[] = {{"comm", WRONG_HANDLE, 10}, {"color", WRONG_NUMBER, 0}, {"key", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_comm_split[] = {{"comm", WRONG_HANDLE, 11}, {"color", WRONG_NUMBER, 0}, {"key", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_comm_split(const int* w) {
   volley_comm* p4 = 0;
-  int32_t status = volley_comm_split((void*)wrong_handle(10, w[0]), (int64_t)wrong_number("color", w[1]), (int64_t)wrong_number("key", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_comm_split((void*)wrong_handle(11, w[0]), (int64_t)wrong_number("color", w[1]), (int64_t)wrong_number("key", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_comm_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_sub[] = {{"comm", WRONG_HANDLE, 10}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_comm_sub[] = {{"comm", WRONG_HANDLE, 11}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_comm_sub(const int* w) {
   volley_comm* p4 = 0;
-  int32_t status = volley_comm_sub((void*)wrong_handle(10, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_comm_sub((void*)wrong_handle(11, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_comm_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_shrink[] = {{"comm", WRONG_HANDLE, 10}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_comm_shrink[] = {{"comm", WRONG_HANDLE, 11}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_comm_shrink(const int* w) {
   volley_comm* p2 = 0;
-  int32_t status = volley_comm_shrink((void*)wrong_handle(10, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_comm_shrink((void*)wrong_handle(11, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_comm_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_grow[] = {{"comm", WRONG_HANDLE, 10}, {"ranks", WRONG_NUMBER, 0}, {"address", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_comm_grow[] = {{"comm", WRONG_HANDLE, 11}, {"ranks", WRONG_NUMBER, 0}, {"address", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_comm_grow(const int* w) {
   volley_comm* p4 = 0;
-  int32_t status = volley_comm_grow((void*)wrong_handle(10, w[0]), (int64_t)wrong_number("ranks", w[1]), wrong_text("address", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_comm_grow((void*)wrong_handle(11, w[0]), (int64_t)wrong_number("ranks", w[1]), wrong_text("address", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_comm_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_enter[] = {{"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_comm_enter[] = {{"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_comm_enter(const int* w) {
   volley_comm* p2 = 0;
   int32_t status = volley_comm_enter((void*)wrong_structure("volley_comm_options", sizeof(volley_comm_options), w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
@@ -1238,244 +1277,244 @@ static int32_t call_volley_comm_enter(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_explain[] = {{"comm", WRONG_HANDLE, 10}, {"op", WRONG_TEXT, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_comm_explain[] = {{"comm", WRONG_HANDLE, 11}, {"op", WRONG_TEXT, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_comm_explain(const int* w) {
   char* p4 = 0;
-  int32_t status = volley_comm_explain((void*)wrong_handle(10, w[0]), wrong_text("op", w[1]), (int64_t)wrong_number("count", w[2]), wrong_text("type", w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_comm_explain((void*)wrong_handle(11, w[0]), wrong_text("op", w[1]), (int64_t)wrong_number("count", w[2]), wrong_text("type", w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_string_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_fault[] = {{"comm", WRONG_HANDLE, 10}, {"ranks", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_cause", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_comm_fault[] = {{"comm", WRONG_HANDLE, 11}, {"ranks", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_cause", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
 static int32_t call_volley_comm_fault(const int* w) {
   char* p3 = 0;
   int64_t p4 = 0;
-  int32_t status = volley_comm_fault((void*)wrong_handle(10, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4);
+  int32_t status = volley_comm_fault((void*)wrong_handle(11, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4);
   wrong_cleared(status, p3 == NULL);
   volley_string_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_free[] = {{"comm", WRONG_FREED, 10}};
+static const wrong_parameter parameters_volley_comm_free[] = {{"comm", WRONG_FREED, 11}};
 static int32_t call_volley_comm_free(const int* w) {
-  int32_t status = volley_comm_free((void*)wrong_handle(10, w[0]));
+  int32_t status = volley_comm_free((void*)wrong_handle(11, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_barrier[] = {{"comm", WRONG_HANDLE, 10}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_barrier[] = {{"comm", WRONG_HANDLE, 11}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_barrier(const int* w) {
-  int32_t status = volley_comm_barrier((void*)wrong_handle(10, w[0]), (void*)wrong_handle(3, w[1]));
+  int32_t status = volley_comm_barrier((void*)wrong_handle(11, w[0]), (void*)wrong_handle(3, w[1]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_all_reduce[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_all_reduce[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_all_reduce(const int* w) {
-  int32_t status = volley_comm_all_reduce((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), (void*)wrong_handle(3, w[6]));
+  int32_t status = volley_comm_all_reduce((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), (void*)wrong_handle(3, w[6]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_reduce[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_reduce[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_reduce(const int* w) {
-  int32_t status = volley_comm_reduce((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), (int64_t)wrong_number("root", w[6]), (void*)wrong_handle(3, w[7]));
+  int32_t status = volley_comm_reduce((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), (int64_t)wrong_number("root", w[6]), (void*)wrong_handle(3, w[7]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_broadcast[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_broadcast[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_broadcast(const int* w) {
-  int32_t status = volley_comm_broadcast((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), (int64_t)wrong_number("root", w[5]), (void*)wrong_handle(3, w[6]));
+  int32_t status = volley_comm_broadcast((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), (int64_t)wrong_number("root", w[5]), (void*)wrong_handle(3, w[6]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_all_gather[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"to", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_all_gather[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"to", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_all_gather(const int* w) {
-  int32_t status = volley_comm_all_gather((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_memory("to", w[3]), (void*)wrong_memory("counts", w[4]), wrong_text("type", w[5]), (void*)wrong_handle(3, w[6]));
+  int32_t status = volley_comm_all_gather((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_memory("to", w[3]), (void*)wrong_memory("counts", w[4]), wrong_text("type", w[5]), (void*)wrong_handle(3, w[6]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_gather[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"to", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_gather[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"to", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_gather(const int* w) {
-  int32_t status = volley_comm_gather((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_memory("to", w[3]), (void*)wrong_memory("counts", w[4]), wrong_text("type", w[5]), (int64_t)wrong_number("root", w[6]), (void*)wrong_handle(3, w[7]));
+  int32_t status = volley_comm_gather((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_memory("to", w[3]), (void*)wrong_memory("counts", w[4]), wrong_text("type", w[5]), (int64_t)wrong_number("root", w[6]), (void*)wrong_handle(3, w[7]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_reduce_scatter[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_reduce_scatter[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_reduce_scatter(const int* w) {
-  int32_t status = volley_comm_reduce_scatter((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("counts", w[2]), (void*)wrong_memory("to", w[3]), (int64_t)wrong_number("count", w[4]), wrong_text("type", w[5]), wrong_text("op", w[6]), (void*)wrong_handle(3, w[7]));
+  int32_t status = volley_comm_reduce_scatter((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("counts", w[2]), (void*)wrong_memory("to", w[3]), (int64_t)wrong_number("count", w[4]), wrong_text("type", w[5]), wrong_text("op", w[6]), (void*)wrong_handle(3, w[7]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_scatter[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_scatter[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"counts", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_scatter(const int* w) {
-  int32_t status = volley_comm_scatter((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("counts", w[2]), (void*)wrong_memory("to", w[3]), (int64_t)wrong_number("count", w[4]), wrong_text("type", w[5]), (int64_t)wrong_number("root", w[6]), (void*)wrong_handle(3, w[7]));
+  int32_t status = volley_comm_scatter((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("counts", w[2]), (void*)wrong_memory("to", w[3]), (int64_t)wrong_number("count", w[4]), wrong_text("type", w[5]), (int64_t)wrong_number("root", w[6]), (void*)wrong_handle(3, w[7]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_all_to_all[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_all_to_all[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_all_to_all(const int* w) {
-  int32_t status = volley_comm_all_to_all((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_comm_all_to_all((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_all_to_all_v[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"sends", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"receives", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_all_to_all_v[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"sends", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"receives", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_all_to_all_v(const int* w) {
-  int32_t status = volley_comm_all_to_all_v((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("sends", w[2]), (void*)wrong_memory("to", w[3]), (void*)wrong_memory("receives", w[4]), wrong_text("type", w[5]), (void*)wrong_handle(3, w[6]));
+  int32_t status = volley_comm_all_to_all_v((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("sends", w[2]), (void*)wrong_memory("to", w[3]), (void*)wrong_memory("receives", w[4]), wrong_text("type", w[5]), (void*)wrong_handle(3, w[6]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_send[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_send[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_send(const int* w) {
-  int32_t status = volley_comm_send((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), wrong_text("type", w[3]), (int64_t)wrong_number("rank", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_comm_send((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), wrong_text("type", w[3]), (int64_t)wrong_number("rank", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_receive[] = {{"comm", WRONG_HANDLE, 10}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_receive[] = {{"comm", WRONG_HANDLE, 11}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_receive(const int* w) {
-  int32_t status = volley_comm_receive((void*)wrong_handle(10, w[0]), (void*)wrong_memory("to", w[1]), (int64_t)wrong_number("count", w[2]), wrong_text("type", w[3]), (int64_t)wrong_number("rank", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_comm_receive((void*)wrong_handle(11, w[0]), (void*)wrong_memory("to", w[1]), (int64_t)wrong_number("count", w[2]), wrong_text("type", w[3]), (int64_t)wrong_number("rank", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_start_all_reduce[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_comm_start_all_reduce[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_comm_start_all_reduce(const int* w) {
   volley_request* p6 = 0;
-  int32_t status = volley_comm_start_all_reduce((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), w[6] ? NULL : &p6);
+  int32_t status = volley_comm_start_all_reduce((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), w[6] ? NULL : &p6);
   wrong_cleared(status, p6 == NULL);
   volley_request_free(p6);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_start_reduce[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_comm_start_reduce[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_comm_start_reduce(const int* w) {
   volley_request* p7 = 0;
-  int32_t status = volley_comm_start_reduce((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), (int64_t)wrong_number("root", w[6]), w[7] ? NULL : &p7);
+  int32_t status = volley_comm_start_reduce((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), (int64_t)wrong_number("root", w[6]), w[7] ? NULL : &p7);
   wrong_cleared(status, p7 == NULL);
   volley_request_free(p7);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_start_broadcast[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_comm_start_broadcast[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_comm_start_broadcast(const int* w) {
   volley_request* p6 = 0;
-  int32_t status = volley_comm_start_broadcast((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), (int64_t)wrong_number("root", w[5]), w[6] ? NULL : &p6);
+  int32_t status = volley_comm_start_broadcast((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), (int64_t)wrong_number("root", w[5]), w[6] ? NULL : &p6);
   wrong_cleared(status, p6 == NULL);
   volley_request_free(p6);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_start_all_gather[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"to", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_comm_start_all_gather[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"to", WRONG_MEMORY, 0}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_comm_start_all_gather(const int* w) {
   volley_request* p5 = 0;
-  int32_t status = volley_comm_start_all_gather((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_memory("to", w[3]), wrong_text("type", w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_comm_start_all_gather((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_memory("to", w[3]), wrong_text("type", w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_request_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_start_reduce_scatter[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_comm_start_reduce_scatter[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_comm_start_reduce_scatter(const int* w) {
   volley_request* p6 = 0;
-  int32_t status = volley_comm_start_reduce_scatter((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), w[6] ? NULL : &p6);
+  int32_t status = volley_comm_start_reduce_scatter((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), w[6] ? NULL : &p6);
   wrong_cleared(status, p6 == NULL);
   volley_request_free(p6);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_start_all_to_all[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_comm_start_all_to_all[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_comm_start_all_to_all(const int* w) {
   volley_request* p5 = 0;
-  int32_t status = volley_comm_start_all_to_all((void*)wrong_handle(10, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_comm_start_all_to_all((void*)wrong_handle(11, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_request_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_request_wait[] = {{"request", WRONG_HANDLE, 11}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_request_wait[] = {{"request", WRONG_HANDLE, 12}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_request_wait(const int* w) {
-  int32_t status = volley_request_wait((void*)wrong_handle(11, w[0]), (void*)wrong_handle(3, w[1]));
+  int32_t status = volley_request_wait((void*)wrong_handle(12, w[0]), (void*)wrong_handle(3, w[1]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_request_done[] = {{"request", WRONG_HANDLE, 11}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_request_done[] = {{"request", WRONG_HANDLE, 12}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_request_done(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_request_done((void*)wrong_handle(11, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_request_done((void*)wrong_handle(12, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_request_free[] = {{"request", WRONG_FREED, 11}};
+static const wrong_parameter parameters_volley_request_free[] = {{"request", WRONG_FREED, 12}};
 static int32_t call_volley_request_free(const int* w) {
-  int32_t status = volley_request_free((void*)wrong_handle(11, w[0]));
+  int32_t status = volley_request_free((void*)wrong_handle(12, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_fuser_new[] = {{"comm", WRONG_HANDLE, 10}, {"bytes", WRONG_NUMBER, 0}, {"delay", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 13}};
+static const wrong_parameter parameters_volley_fuser_new[] = {{"comm", WRONG_HANDLE, 11}, {"bytes", WRONG_NUMBER, 0}, {"delay", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
 static int32_t call_volley_fuser_new(const int* w) {
   volley_fuser* p4 = 0;
-  int32_t status = volley_fuser_new((void*)wrong_handle(10, w[0]), (int64_t)wrong_number("bytes", w[1]), (int64_t)wrong_number("delay", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_fuser_new((void*)wrong_handle(11, w[0]), (int64_t)wrong_number("bytes", w[1]), (int64_t)wrong_number("delay", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_fuser_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_fuser_all_reduce[] = {{"fuser", WRONG_HANDLE, 13}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_fuser_all_reduce[] = {{"fuser", WRONG_HANDLE, 14}, {"from", WRONG_MEMORY, 0}, {"to", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_fuser_all_reduce(const int* w) {
   volley_request* p6 = 0;
-  int32_t status = volley_fuser_all_reduce((void*)wrong_handle(13, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), w[6] ? NULL : &p6);
+  int32_t status = volley_fuser_all_reduce((void*)wrong_handle(14, w[0]), (void*)wrong_memory("from", w[1]), (void*)wrong_memory("to", w[2]), (int64_t)wrong_number("count", w[3]), wrong_text("type", w[4]), wrong_text("op", w[5]), w[6] ? NULL : &p6);
   wrong_cleared(status, p6 == NULL);
   volley_request_free(p6);
   return status;
 }
 
-static const wrong_parameter parameters_volley_fuser_wait[] = {{"fuser", WRONG_HANDLE, 13}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_fuser_wait[] = {{"fuser", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_fuser_wait(const int* w) {
-  int32_t status = volley_fuser_wait((void*)wrong_handle(13, w[0]), (void*)wrong_handle(3, w[1]));
+  int32_t status = volley_fuser_wait((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_fuser_close[] = {{"fuser", WRONG_HANDLE, 13}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_fuser_close[] = {{"fuser", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_fuser_close(const int* w) {
-  int32_t status = volley_fuser_close((void*)wrong_handle(13, w[0]), (void*)wrong_handle(3, w[1]));
+  int32_t status = volley_fuser_close((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_fuser_fault[] = {{"fuser", WRONG_HANDLE, 13}, {"ranks", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_cause", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_fuser_fault[] = {{"fuser", WRONG_HANDLE, 14}, {"ranks", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_cause", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
 static int32_t call_volley_fuser_fault(const int* w) {
   char* p3 = 0;
   int64_t p4 = 0;
-  int32_t status = volley_fuser_fault((void*)wrong_handle(13, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4);
+  int32_t status = volley_fuser_fault((void*)wrong_handle(14, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4);
   wrong_cleared(status, p3 == NULL);
   volley_string_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_fuser_free[] = {{"fuser", WRONG_FREED, 13}};
+static const wrong_parameter parameters_volley_fuser_free[] = {{"fuser", WRONG_FREED, 14}};
 static int32_t call_volley_fuser_free(const int* w) {
-  int32_t status = volley_fuser_free((void*)wrong_handle(13, w[0]));
+  int32_t status = volley_fuser_free((void*)wrong_handle(14, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_invitation[] = {{"gang", WRONG_HANDLE, 15}, {"rank", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_invitation[] = {{"gang", WRONG_HANDLE, 16}, {"rank", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_invitation(const int* w) {
   char* p2 = 0;
-  int32_t status = volley_gang_invitation((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("rank", w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_gang_invitation((void*)wrong_handle(16, w[0]), (int64_t)wrong_number("rank", w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_string_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_restart[] = {{"gang", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_gang_restart[] = {{"gang", WRONG_HANDLE, 16}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_gang_restart(const int* w) {
-  int32_t status = volley_gang_restart((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]));
+  int32_t status = volley_gang_restart((void*)wrong_handle(16, w[0]), (void*)wrong_handle(3, w[1]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_stop[] = {{"gang", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_gang_stop[] = {{"gang", WRONG_HANDLE, 16}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_gang_stop(const int* w) {
-  int32_t status = volley_gang_stop((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]));
+  int32_t status = volley_gang_stop((void*)wrong_handle(16, w[0]), (void*)wrong_handle(3, w[1]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_enter[] = {{"invitation", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
+static const wrong_parameter parameters_volley_gang_enter[] = {{"invitation", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 16}};
 static int32_t call_volley_gang_enter(const int* w) {
   volley_gang* p2 = 0;
   int32_t status = volley_gang_enter(wrong_text("invitation", w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
@@ -1484,88 +1523,88 @@ static int32_t call_volley_gang_enter(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_answer[] = {{"gang", WRONG_HANDLE, 15}, {"call", WRONG_NUMBER, 0}, {"ref", WRONG_TEXT, 0}, {"error", WRONG_TEXT, 0}};
+static const wrong_parameter parameters_volley_gang_answer[] = {{"gang", WRONG_HANDLE, 16}, {"call", WRONG_NUMBER, 0}, {"ref", WRONG_TEXT, 0}, {"error", WRONG_TEXT, 0}};
 static int32_t call_volley_gang_answer(const int* w) {
-  int32_t status = volley_gang_answer((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("call", w[1]), wrong_text("ref", w[2]), wrong_text("error", w[3]));
+  int32_t status = volley_gang_answer((void*)wrong_handle(16, w[0]), (int64_t)wrong_number("call", w[1]), wrong_text("ref", w[2]), wrong_text("error", w[3]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_answer_fault[] = {{"gang", WRONG_HANDLE, 15}, {"call", WRONG_NUMBER, 0}, {"error", WRONG_TEXT, 0}, {"cause", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}};
+static const wrong_parameter parameters_volley_gang_answer_fault[] = {{"gang", WRONG_HANDLE, 16}, {"call", WRONG_NUMBER, 0}, {"error", WRONG_TEXT, 0}, {"cause", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}};
 static int32_t call_volley_gang_answer_fault(const int* w) {
-  int32_t status = volley_gang_answer_fault((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("call", w[1]), wrong_text("error", w[2]), wrong_text("cause", w[3]), (void*)wrong_memory("ranks", w[4]), (int64_t)wrong_number("count", w[5]));
+  int32_t status = volley_gang_answer_fault((void*)wrong_handle(16, w[0]), (int64_t)wrong_number("call", w[1]), wrong_text("error", w[2]), wrong_text("cause", w[3]), (void*)wrong_memory("ranks", w[4]), (int64_t)wrong_number("count", w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_rank[] = {{"gang", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_rank[] = {{"gang", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_rank(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_gang_rank((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_gang_rank((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_size[] = {{"gang", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_size[] = {{"gang", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_size(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_gang_size((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_gang_size((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_generation[] = {{"gang", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_generation[] = {{"gang", WRONG_HANDLE, 16}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_generation(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_gang_generation((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_gang_generation((void*)wrong_handle(16, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_comm[] = {{"gang", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_gang_comm[] = {{"gang", WRONG_HANDLE, 16}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_gang_comm(const int* w) {
   volley_comm* p2 = 0;
-  int32_t status = volley_gang_comm((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_gang_comm((void*)wrong_handle(16, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_comm_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_group[] = {{"gang", WRONG_HANDLE, 15}, {"id", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
+static const wrong_parameter parameters_volley_gang_group[] = {{"gang", WRONG_HANDLE, 16}, {"id", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 11}};
 static int32_t call_volley_gang_group(const int* w) {
   volley_comm* p5 = 0;
-  int32_t status = volley_gang_group((void*)wrong_handle(15, w[0]), wrong_text("id", w[1]), (void*)wrong_memory("ranks", w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_gang_group((void*)wrong_handle(16, w[0]), wrong_text("id", w[1]), (void*)wrong_memory("ranks", w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_comm_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_send[] = {{"gang", WRONG_HANDLE, 15}, {"rank", WRONG_NUMBER, 0}, {"tag", WRONG_NUMBER, 0}, {"data", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_gang_send[] = {{"gang", WRONG_HANDLE, 16}, {"rank", WRONG_NUMBER, 0}, {"tag", WRONG_NUMBER, 0}, {"data", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_gang_send(const int* w) {
-  int32_t status = volley_gang_send((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("rank", w[1]), (int64_t)wrong_number("tag", w[2]), (void*)wrong_memory("data", w[3]), (int64_t)wrong_number("count", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_gang_send((void*)wrong_handle(16, w[0]), (int64_t)wrong_number("rank", w[1]), (int64_t)wrong_number("tag", w[2]), (void*)wrong_memory("data", w[3]), (int64_t)wrong_number("count", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_put[] = {{"gang", WRONG_HANDLE, 15}, {"name", WRONG_TEXT, 0}, {"codec", WRONG_TEXT, 0}, {"data", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_put[] = {{"gang", WRONG_HANDLE, 16}, {"name", WRONG_TEXT, 0}, {"codec", WRONG_TEXT, 0}, {"data", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_put(const int* w) {
   char* p5 = 0;
-  int32_t status = volley_gang_put((void*)wrong_handle(15, w[0]), wrong_text("name", w[1]), wrong_text("codec", w[2]), (void*)wrong_memory("data", w[3]), (int64_t)wrong_number("count", w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_gang_put((void*)wrong_handle(16, w[0]), wrong_text("name", w[1]), wrong_text("codec", w[2]), (void*)wrong_memory("data", w[3]), (int64_t)wrong_number("count", w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_string_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_put_table[] = {{"gang", WRONG_HANDLE, 15}, {"name", WRONG_TEXT, 0}, {"table", WRONG_HANDLE, 5}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_put_table[] = {{"gang", WRONG_HANDLE, 16}, {"name", WRONG_TEXT, 0}, {"table", WRONG_HANDLE, 5}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_put_table(const int* w) {
   char* p3 = 0;
-  int32_t status = volley_gang_put_table((void*)wrong_handle(15, w[0]), wrong_text("name", w[1]), (void*)wrong_handle(5, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_gang_put_table((void*)wrong_handle(16, w[0]), wrong_text("name", w[1]), (void*)wrong_handle(5, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_string_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_get[] = {{"gang", WRONG_HANDLE, 15}, {"ref", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out_table", WRONG_OUT, 5}, {"out_codec", WRONG_OUT, 0}, {"out_data", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_get[] = {{"gang", WRONG_HANDLE, 16}, {"ref", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out_table", WRONG_OUT, 5}, {"out_codec", WRONG_OUT, 0}, {"out_data", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
 static int32_t call_volley_gang_get(const int* w) {
   volley_table* p3 = 0;
   char* p4 = 0;
   char* p5 = 0;
   int64_t p6 = 0;
-  int32_t status = volley_gang_get((void*)wrong_handle(15, w[0]), wrong_text("ref", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4, w[5] ? NULL : &p5, w[6] ? NULL : &p6);
+  int32_t status = volley_gang_get((void*)wrong_handle(16, w[0]), wrong_text("ref", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4, w[5] ? NULL : &p5, w[6] ? NULL : &p6);
   wrong_cleared(status, p3 == NULL);
   volley_table_free(p3);
   wrong_cleared(status, p4 == NULL);
@@ -1575,38 +1614,38 @@ static int32_t call_volley_gang_get(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_redistribute[] = {{"gang", WRONG_HANDLE, 15}, {"ref", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static const wrong_parameter parameters_volley_gang_redistribute[] = {{"gang", WRONG_HANDLE, 16}, {"ref", WRONG_TEXT, 0}, {"ranks", WRONG_MEMORY, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
 static int32_t call_volley_gang_redistribute(const int* w) {
   volley_table* p5 = 0;
-  int32_t status = volley_gang_redistribute((void*)wrong_handle(15, w[0]), wrong_text("ref", w[1]), (void*)wrong_memory("ranks", w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_gang_redistribute((void*)wrong_handle(16, w[0]), wrong_text("ref", w[1]), (void*)wrong_memory("ranks", w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_table_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_drop[] = {{"gang", WRONG_HANDLE, 15}, {"ref", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_gang_drop[] = {{"gang", WRONG_HANDLE, 16}, {"ref", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_gang_drop(const int* w) {
-  int32_t status = volley_gang_drop((void*)wrong_handle(15, w[0]), wrong_text("ref", w[1]), (void*)wrong_handle(3, w[2]));
+  int32_t status = volley_gang_drop((void*)wrong_handle(16, w[0]), wrong_text("ref", w[1]), (void*)wrong_handle(3, w[2]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_fault[] = {{"gang", WRONG_HANDLE, 15}, {"ranks", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_cause", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_gang_fault[] = {{"gang", WRONG_HANDLE, 16}, {"ranks", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_cause", WRONG_OUT, 0}, {"out_count", WRONG_OUT, 0}};
 static int32_t call_volley_gang_fault(const int* w) {
   char* p3 = 0;
   int64_t p4 = 0;
-  int32_t status = volley_gang_fault((void*)wrong_handle(15, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4);
+  int32_t status = volley_gang_fault((void*)wrong_handle(16, w[0]), (void*)wrong_memory("ranks", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3, w[4] ? NULL : &p4);
   wrong_cleared(status, p3 == NULL);
   volley_string_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_gang_free[] = {{"gang", WRONG_FREED, 15}};
+static const wrong_parameter parameters_volley_gang_free[] = {{"gang", WRONG_FREED, 16}};
 static int32_t call_volley_gang_free(const int* w) {
-  int32_t status = volley_gang_free((void*)wrong_handle(15, w[0]));
+  int32_t status = volley_gang_free((void*)wrong_handle(16, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_new[] = {{"device", WRONG_HANDLE, 0}, {"type", WRONG_TEXT, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 12}};
+static const wrong_parameter parameters_volley_vector_new[] = {{"device", WRONG_HANDLE, 0}, {"type", WRONG_TEXT, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 13}};
 static int32_t call_volley_vector_new(const int* w) {
   volley_vector* p3 = 0;
   int32_t status = volley_vector_new((void*)wrong_handle(0, w[0]), wrong_text("type", w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
@@ -1615,7 +1654,7 @@ static int32_t call_volley_vector_new(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_from_column[] = {{"column", WRONG_HANDLE, 4}, {"out", WRONG_OUT, 12}};
+static const wrong_parameter parameters_volley_vector_from_column[] = {{"column", WRONG_HANDLE, 4}, {"out", WRONG_OUT, 13}};
 static int32_t call_volley_vector_from_column(const int* w) {
   volley_vector* p1 = 0;
   int32_t status = volley_vector_from_column((void*)wrong_handle(4, w[0]), w[1] ? NULL : &p1);
@@ -1624,7 +1663,7 @@ static int32_t call_volley_vector_from_column(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 12}};
+static const wrong_parameter parameters_volley_vector_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 13}};
 static int32_t call_volley_vector_from_dlpack(const int* w) {
   volley_vector* p1 = 0;
   int32_t status = volley_vector_from_dlpack((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1633,7 +1672,7 @@ static int32_t call_volley_vector_from_dlpack(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 12}};
+static const wrong_parameter parameters_volley_vector_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 13}};
 static int32_t call_volley_vector_from_dlpack_versioned(const int* w) {
   volley_vector* p1 = 0;
   int32_t status = volley_vector_from_dlpack_versioned((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1642,439 +1681,439 @@ static int32_t call_volley_vector_from_dlpack_versioned(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_to_column[] = {{"vector", WRONG_HANDLE, 12}, {"out", WRONG_OUT, 4}};
+static const wrong_parameter parameters_volley_vector_to_column[] = {{"vector", WRONG_HANDLE, 13}, {"out", WRONG_OUT, 4}};
 static int32_t call_volley_vector_to_column(const int* w) {
   volley_column* p1 = 0;
-  int32_t status = volley_vector_to_column((void*)wrong_handle(12, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_vector_to_column((void*)wrong_handle(13, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_column_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_length[] = {{"vector", WRONG_HANDLE, 12}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_vector_length[] = {{"vector", WRONG_HANDLE, 13}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_vector_length(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_vector_length((void*)wrong_handle(12, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_vector_length((void*)wrong_handle(13, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_free[] = {{"vector", WRONG_FREED, 12}};
+static const wrong_parameter parameters_volley_vector_free[] = {{"vector", WRONG_FREED, 13}};
 static int32_t call_volley_vector_free(const int* w) {
-  int32_t status = volley_vector_free((void*)wrong_handle(12, w[0]));
+  int32_t status = volley_vector_free((void*)wrong_handle(13, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_all_reduce[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_all_reduce[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_all_reduce(const int* w) {
-  int32_t status = volley_vector_all_reduce((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), wrong_text("op", w[3]), (void*)wrong_handle(3, w[4]));
+  int32_t status = volley_vector_all_reduce((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), wrong_text("op", w[3]), (void*)wrong_handle(3, w[4]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_start_all_reduce[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 11}};
+static const wrong_parameter parameters_volley_vector_start_all_reduce[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 12}};
 static int32_t call_volley_vector_start_all_reduce(const int* w) {
   volley_request* p4 = 0;
-  int32_t status = volley_vector_start_all_reduce((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), wrong_text("op", w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_vector_start_all_reduce((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), wrong_text("op", w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_request_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_reduce[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"op", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_reduce[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"op", WRONG_TEXT, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_reduce(const int* w) {
-  int32_t status = volley_vector_reduce((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), wrong_text("op", w[3]), (int64_t)wrong_number("root", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_vector_reduce((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), wrong_text("op", w[3]), (int64_t)wrong_number("root", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_broadcast[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_broadcast[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_broadcast(const int* w) {
-  int32_t status = volley_vector_broadcast((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]));
+  int32_t status = volley_vector_broadcast((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_all_gather[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"counts", WRONG_MEMORY, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_all_gather[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"counts", WRONG_MEMORY, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_all_gather(const int* w) {
-  int32_t status = volley_vector_all_gather((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), (void*)wrong_memory("counts", w[3]), (void*)wrong_handle(3, w[4]));
+  int32_t status = volley_vector_all_gather((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), (void*)wrong_memory("counts", w[3]), (void*)wrong_handle(3, w[4]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_gather[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"counts", WRONG_MEMORY, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_gather[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"counts", WRONG_MEMORY, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_gather(const int* w) {
-  int32_t status = volley_vector_gather((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), (void*)wrong_memory("counts", w[3]), (int64_t)wrong_number("root", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_vector_gather((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), (void*)wrong_memory("counts", w[3]), (int64_t)wrong_number("root", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_reduce_scatter[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"counts", WRONG_MEMORY, 0}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_reduce_scatter[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"counts", WRONG_MEMORY, 0}, {"op", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_reduce_scatter(const int* w) {
-  int32_t status = volley_vector_reduce_scatter((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), (void*)wrong_memory("counts", w[3]), wrong_text("op", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_vector_reduce_scatter((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), (void*)wrong_memory("counts", w[3]), wrong_text("op", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_scatter[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"counts", WRONG_MEMORY, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_scatter[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"counts", WRONG_MEMORY, 0}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_scatter(const int* w) {
-  int32_t status = volley_vector_scatter((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), (void*)wrong_memory("counts", w[3]), (int64_t)wrong_number("root", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_vector_scatter((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), (void*)wrong_memory("counts", w[3]), (int64_t)wrong_number("root", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_all_to_all[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"to", WRONG_HANDLE, 12}, {"sends", WRONG_MEMORY, 0}, {"receives", WRONG_MEMORY, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_all_to_all[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"to", WRONG_HANDLE, 13}, {"sends", WRONG_MEMORY, 0}, {"receives", WRONG_MEMORY, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_all_to_all(const int* w) {
-  int32_t status = volley_vector_all_to_all((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (void*)wrong_handle(12, w[2]), (void*)wrong_memory("sends", w[3]), (void*)wrong_memory("receives", w[4]), (void*)wrong_handle(3, w[5]));
+  int32_t status = volley_vector_all_to_all((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (void*)wrong_handle(13, w[2]), (void*)wrong_memory("sends", w[3]), (void*)wrong_memory("receives", w[4]), (void*)wrong_handle(3, w[5]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_send[] = {{"comm", WRONG_HANDLE, 10}, {"from", WRONG_HANDLE, 12}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_send[] = {{"comm", WRONG_HANDLE, 11}, {"from", WRONG_HANDLE, 13}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_send(const int* w) {
-  int32_t status = volley_vector_send((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (int64_t)wrong_number("rank", w[2]), (void*)wrong_handle(3, w[3]));
+  int32_t status = volley_vector_send((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (int64_t)wrong_number("rank", w[2]), (void*)wrong_handle(3, w[3]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_receive[] = {{"comm", WRONG_HANDLE, 10}, {"to", WRONG_HANDLE, 12}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_vector_receive[] = {{"comm", WRONG_HANDLE, 11}, {"to", WRONG_HANDLE, 13}, {"rank", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_vector_receive(const int* w) {
-  int32_t status = volley_vector_receive((void*)wrong_handle(10, w[0]), (void*)wrong_handle(12, w[1]), (int64_t)wrong_number("rank", w[2]), (void*)wrong_handle(3, w[3]));
+  int32_t status = volley_vector_receive((void*)wrong_handle(11, w[0]), (void*)wrong_handle(13, w[1]), (int64_t)wrong_number("rank", w[2]), (void*)wrong_handle(3, w[3]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_vector_explain[] = {{"comm", WRONG_HANDLE, 10}, {"device", WRONG_HANDLE, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_vector_explain[] = {{"comm", WRONG_HANDLE, 11}, {"device", WRONG_HANDLE, 0}, {"type", WRONG_TEXT, 0}, {"op", WRONG_TEXT, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_vector_explain(const int* w) {
   char* p4 = 0;
-  int32_t status = volley_vector_explain((void*)wrong_handle(10, w[0]), (void*)wrong_handle(0, w[1]), wrong_text("type", w[2]), wrong_text("op", w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_vector_explain((void*)wrong_handle(11, w[0]), (void*)wrong_handle(0, w[1]), wrong_text("type", w[2]), wrong_text("op", w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_string_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_use_nccl[] = {{"comm", WRONG_HANDLE, 10}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_comm_use_nccl[] = {{"comm", WRONG_HANDLE, 11}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_comm_use_nccl(const int* w) {
-  int32_t status = volley_comm_use_nccl((void*)wrong_handle(10, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]));
+  int32_t status = volley_comm_use_nccl((void*)wrong_handle(11, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_new[] = {{"comm", WRONG_HANDLE, 10}, {"table", WRONG_HANDLE, 5}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_new[] = {{"comm", WRONG_HANDLE, 11}, {"table", WRONG_HANDLE, 5}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_new(const int* w) {
   volley_distributed* p3 = 0;
-  int32_t status = volley_distributed_new((void*)wrong_handle(10, w[0]), (void*)wrong_handle(5, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_new((void*)wrong_handle(11, w[0]), (void*)wrong_handle(5, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_distributed_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_scatter[] = {{"comm", WRONG_HANDLE, 10}, {"device", WRONG_HANDLE, 0}, {"table", WRONG_HANDLE, 5}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_scatter[] = {{"comm", WRONG_HANDLE, 11}, {"device", WRONG_HANDLE, 0}, {"table", WRONG_HANDLE, 5}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_scatter(const int* w) {
   volley_distributed* p5 = 0;
-  int32_t status = volley_distributed_scatter((void*)wrong_handle(10, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(5, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_distributed_scatter((void*)wrong_handle(11, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(5, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_distributed_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_broadcast[] = {{"comm", WRONG_HANDLE, 10}, {"device", WRONG_HANDLE, 0}, {"table", WRONG_HANDLE, 5}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_broadcast[] = {{"comm", WRONG_HANDLE, 11}, {"device", WRONG_HANDLE, 0}, {"table", WRONG_HANDLE, 5}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_broadcast(const int* w) {
   volley_distributed* p5 = 0;
-  int32_t status = volley_distributed_broadcast((void*)wrong_handle(10, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(5, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_distributed_broadcast((void*)wrong_handle(11, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(5, w[2]), (int64_t)wrong_number("root", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_distributed_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_local[] = {{"table", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 5}};
+static const wrong_parameter parameters_volley_distributed_local[] = {{"table", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 5}};
 static int32_t call_volley_distributed_local(const int* w) {
   volley_table* p1 = 0;
-  int32_t status = volley_distributed_local((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_distributed_local((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_table_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_rows[] = {{"table", WRONG_HANDLE, 14}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_distributed_rows[] = {{"table", WRONG_HANDLE, 15}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_distributed_rows(const int* w) {
   int64_t p1 = 0;
-  int32_t status = volley_distributed_rows((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_distributed_rows((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_counts[] = {{"table", WRONG_HANDLE, 14}, {"counts", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_ranks", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_distributed_counts[] = {{"table", WRONG_HANDLE, 15}, {"counts", WRONG_MEMORY, 0}, {"capacity", WRONG_NUMBER, 0}, {"out_ranks", WRONG_OUT, 0}};
 static int32_t call_volley_distributed_counts(const int* w) {
   int64_t p3 = 0;
-  int32_t status = volley_distributed_counts((void*)wrong_handle(14, w[0]), (void*)wrong_memory("counts", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_counts((void*)wrong_handle(15, w[0]), (void*)wrong_memory("counts", w[1]), (int64_t)wrong_number("capacity", w[2]), w[3] ? NULL : &p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_partitioning[] = {{"table", WRONG_HANDLE, 14}, {"out_scheme", WRONG_OUT, 0}, {"out_keys", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_distributed_partitioning[] = {{"table", WRONG_HANDLE, 15}, {"out_scheme", WRONG_OUT, 0}, {"out_keys", WRONG_OUT, 0}};
 static int32_t call_volley_distributed_partitioning(const int* w) {
   char* p1 = 0;
   int64_t p2 = 0;
-  int32_t status = volley_distributed_partitioning((void*)wrong_handle(14, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
+  int32_t status = volley_distributed_partitioning((void*)wrong_handle(15, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_key[] = {{"table", WRONG_HANDLE, 14}, {"i", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_distributed_key[] = {{"table", WRONG_HANDLE, 15}, {"i", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_distributed_key(const int* w) {
   char* p2 = 0;
-  int32_t status = volley_distributed_key((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("i", w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_distributed_key((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("i", w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_string_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_together[] = {{"table", WRONG_HANDLE, 14}, {"columns", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_distributed_together[] = {{"table", WRONG_HANDLE, 15}, {"columns", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_distributed_together(const int* w) {
   int64_t p3 = 0;
-  int32_t status = volley_distributed_together((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_together((void*)wrong_handle(15, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), w[3] ? NULL : &p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_shuffle[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_shuffle[] = {{"table", WRONG_HANDLE, 15}, {"keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_shuffle(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_shuffle((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_shuffle((void*)wrong_handle(15, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_shuffle_range[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_shuffle_range[] = {{"table", WRONG_HANDLE, 15}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_shuffle_range(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_shuffle_range((void*)wrong_handle(14, w[0]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_shuffle_range((void*)wrong_handle(15, w[0]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_shuffle_round_robin[] = {{"table", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_shuffle_round_robin[] = {{"table", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_shuffle_round_robin(const int* w) {
   volley_distributed* p2 = 0;
-  int32_t status = volley_distributed_shuffle_round_robin((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_distributed_shuffle_round_robin((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_distributed_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_rebalance[] = {{"table", WRONG_HANDLE, 14}, {"measure", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_rebalance[] = {{"table", WRONG_HANDLE, 15}, {"measure", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_rebalance(const int* w) {
   volley_distributed* p3 = 0;
-  int32_t status = volley_distributed_rebalance((void*)wrong_handle(14, w[0]), wrong_text("measure", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_rebalance((void*)wrong_handle(15, w[0]), wrong_text("measure", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_distributed_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_repartition[] = {{"table", WRONG_HANDLE, 14}, {"counts", WRONG_MEMORY, 0}, {"ranks", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_repartition[] = {{"table", WRONG_HANDLE, 15}, {"counts", WRONG_MEMORY, 0}, {"ranks", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_repartition(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_repartition((void*)wrong_handle(14, w[0]), (void*)wrong_memory("counts", w[1]), (int64_t)wrong_number("ranks", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_repartition((void*)wrong_handle(15, w[0]), (void*)wrong_memory("counts", w[1]), (int64_t)wrong_number("ranks", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_replicate[] = {{"table", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_replicate[] = {{"table", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_replicate(const int* w) {
   volley_distributed* p2 = 0;
-  int32_t status = volley_distributed_replicate((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_distributed_replicate((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_distributed_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_gather[] = {{"table", WRONG_HANDLE, 14}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static const wrong_parameter parameters_volley_distributed_gather[] = {{"table", WRONG_HANDLE, 15}, {"root", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
 static int32_t call_volley_distributed_gather(const int* w) {
   volley_table* p3 = 0;
-  int32_t status = volley_distributed_gather((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("root", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_gather((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("root", w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_table_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_join[] = {{"left", WRONG_HANDLE, 14}, {"right", WRONG_HANDLE, 14}, {"kind", WRONG_TEXT, 0}, {"left_keys", WRONG_TEXTS, 0}, {"right_keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_join[] = {{"left", WRONG_HANDLE, 15}, {"right", WRONG_HANDLE, 15}, {"kind", WRONG_TEXT, 0}, {"left_keys", WRONG_TEXTS, 0}, {"right_keys", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_join(const int* w) {
   volley_distributed* p8 = 0;
-  int32_t status = volley_distributed_join((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), wrong_text("kind", w[2]), (void*)wrong_texts(w[3]), (void*)wrong_texts(w[4]), (int64_t)wrong_number("count", w[5]), (void*)wrong_structure("volley_join_options", sizeof(volley_join_options), w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
+  int32_t status = volley_distributed_join((void*)wrong_handle(15, w[0]), (void*)wrong_handle(15, w[1]), wrong_text("kind", w[2]), (void*)wrong_texts(w[3]), (void*)wrong_texts(w[4]), (int64_t)wrong_number("count", w[5]), (void*)wrong_structure("volley_join_options", sizeof(volley_join_options), w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
   wrong_cleared(status, p8 == NULL);
   volley_distributed_free(p8);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_free[] = {{"table", WRONG_FREED, 14}};
+static const wrong_parameter parameters_volley_distributed_free[] = {{"table", WRONG_FREED, 15}};
 static int32_t call_volley_distributed_free(const int* w) {
-  int32_t status = volley_distributed_free((void*)wrong_handle(14, w[0]));
+  int32_t status = volley_distributed_free((void*)wrong_handle(15, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_comm_exchange[] = {{"comm", WRONG_HANDLE, 10}, {"parts", WRONG_HANDLES, 5}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
+static const wrong_parameter parameters_volley_comm_exchange[] = {{"comm", WRONG_HANDLE, 11}, {"parts", WRONG_HANDLES, 5}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 5}};
 static int32_t call_volley_comm_exchange(const int* w) {
   volley_table* p4 = 0;
-  int32_t status = volley_comm_exchange((void*)wrong_handle(10, w[0]), (void*)wrong_handles(5, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_comm_exchange((void*)wrong_handle(11, w[0]), (void*)wrong_handles(5, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_table_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_group_by[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_HANDLES, 7}, {"key_count", WRONG_NUMBER, 0}, {"aggregates", WRONG_STRUCTURE, 0}, {"aggregate_count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_group_by[] = {{"table", WRONG_HANDLE, 15}, {"keys", WRONG_HANDLES, 8}, {"key_count", WRONG_NUMBER, 0}, {"aggregates", WRONG_STRUCTURE, 0}, {"aggregate_count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_group_by(const int* w) {
   volley_distributed* p7 = 0;
-  int32_t status = volley_distributed_group_by((void*)wrong_handle(14, w[0]), (void*)wrong_handles(7, w[1]), (int64_t)wrong_number("key_count", w[2]), (void*)wrong_structure("volley_aggregate", sizeof(volley_aggregate), w[3]), (int64_t)wrong_number("aggregate_count", w[4]), (void*)wrong_structure("volley_group_options", sizeof(volley_group_options), w[5]), (void*)wrong_handle(3, w[6]), w[7] ? NULL : &p7);
+  int32_t status = volley_distributed_group_by((void*)wrong_handle(15, w[0]), (void*)wrong_handles(8, w[1]), (int64_t)wrong_number("key_count", w[2]), (void*)wrong_structure("volley_aggregate", sizeof(volley_aggregate), w[3]), (int64_t)wrong_number("aggregate_count", w[4]), (void*)wrong_structure("volley_group_options", sizeof(volley_group_options), w[5]), (void*)wrong_handle(3, w[6]), w[7] ? NULL : &p7);
   wrong_cleared(status, p7 == NULL);
   volley_distributed_free(p7);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_sort[] = {{"table", WRONG_HANDLE, 14}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_sort[] = {{"table", WRONG_HANDLE, 15}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_sort(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_sort((void*)wrong_handle(14, w[0]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_sort((void*)wrong_handle(15, w[0]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_top_k[] = {{"table", WRONG_HANDLE, 14}, {"k", WRONG_NUMBER, 0}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_top_k[] = {{"table", WRONG_HANDLE, 15}, {"k", WRONG_NUMBER, 0}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_top_k(const int* w) {
   volley_distributed* p5 = 0;
-  int32_t status = volley_distributed_top_k((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("k", w[1]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_distributed_top_k((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("k", w[1]), (void*)wrong_structure("volley_order", sizeof(volley_order), w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_distributed_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_distinct[] = {{"table", WRONG_HANDLE, 14}, {"columns", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_distinct[] = {{"table", WRONG_HANDLE, 15}, {"columns", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_distinct(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_distinct((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_distinct((void*)wrong_handle(15, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_union[] = {{"table", WRONG_HANDLE, 14}, {"others", WRONG_HANDLES, 14}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_union[] = {{"table", WRONG_HANDLE, 15}, {"others", WRONG_HANDLES, 15}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_union(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_union((void*)wrong_handle(14, w[0]), (void*)wrong_handles(14, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_union((void*)wrong_handle(15, w[0]), (void*)wrong_handles(15, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_intersect[] = {{"left", WRONG_HANDLE, 14}, {"right", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_intersect[] = {{"left", WRONG_HANDLE, 15}, {"right", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_intersect(const int* w) {
   volley_distributed* p3 = 0;
-  int32_t status = volley_distributed_intersect((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_intersect((void*)wrong_handle(15, w[0]), (void*)wrong_handle(15, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_distributed_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_except[] = {{"left", WRONG_HANDLE, 14}, {"right", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_except[] = {{"left", WRONG_HANDLE, 15}, {"right", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_except(const int* w) {
   volley_distributed* p3 = 0;
-  int32_t status = volley_distributed_except((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_except((void*)wrong_handle(15, w[0]), (void*)wrong_handle(15, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_distributed_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_slice[] = {{"table", WRONG_HANDLE, 14}, {"offset", WRONG_NUMBER, 0}, {"length", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_slice[] = {{"table", WRONG_HANDLE, 15}, {"offset", WRONG_NUMBER, 0}, {"length", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_slice(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_slice((void*)wrong_handle(14, w[0]), (int64_t)wrong_number("offset", w[1]), (int64_t)wrong_number("length", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_slice((void*)wrong_handle(15, w[0]), (int64_t)wrong_number("offset", w[1]), (int64_t)wrong_number("length", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_even[] = {{"table", WRONG_HANDLE, 14}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_even[] = {{"table", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_even(const int* w) {
   volley_distributed* p2 = 0;
-  int32_t status = volley_distributed_even((void*)wrong_handle(14, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_distributed_even((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_distributed_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_row_number[] = {{"table", WRONG_HANDLE, 14}, {"name", WRONG_TEXT, 0}, {"first", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_row_number[] = {{"table", WRONG_HANDLE, 15}, {"name", WRONG_TEXT, 0}, {"first", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_row_number(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_row_number((void*)wrong_handle(14, w[0]), wrong_text("name", w[1]), (int64_t)wrong_number("first", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_row_number((void*)wrong_handle(15, w[0]), wrong_text("name", w[1]), (int64_t)wrong_number("first", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_filter[] = {{"table", WRONG_HANDLE, 14}, {"condition", WRONG_HANDLE, 7}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_filter[] = {{"table", WRONG_HANDLE, 15}, {"condition", WRONG_HANDLE, 8}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_filter(const int* w) {
   volley_distributed* p3 = 0;
-  int32_t status = volley_distributed_filter((void*)wrong_handle(14, w[0]), (void*)wrong_handle(7, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_distributed_filter((void*)wrong_handle(15, w[0]), (void*)wrong_handle(8, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_distributed_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_select[] = {{"table", WRONG_HANDLE, 14}, {"items", WRONG_HANDLES, 7}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_select[] = {{"table", WRONG_HANDLE, 15}, {"items", WRONG_HANDLES, 8}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_select(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_select((void*)wrong_handle(14, w[0]), (void*)wrong_handles(7, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_select((void*)wrong_handle(15, w[0]), (void*)wrong_handles(8, w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_with_columns[] = {{"table", WRONG_HANDLE, 14}, {"names", WRONG_TEXTS, 0}, {"values", WRONG_HANDLES, 7}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_with_columns[] = {{"table", WRONG_HANDLE, 15}, {"names", WRONG_TEXTS, 0}, {"values", WRONG_HANDLES, 8}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_with_columns(const int* w) {
   volley_distributed* p5 = 0;
-  int32_t status = volley_distributed_with_columns((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_handles(7, w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_distributed_with_columns((void*)wrong_handle(15, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_handles(8, w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_distributed_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_rename[] = {{"table", WRONG_HANDLE, 14}, {"from", WRONG_TEXTS, 0}, {"to", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_rename[] = {{"table", WRONG_HANDLE, 15}, {"from", WRONG_TEXTS, 0}, {"to", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_rename(const int* w) {
   volley_distributed* p5 = 0;
-  int32_t status = volley_distributed_rename((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_texts(w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
+  int32_t status = volley_distributed_rename((void*)wrong_handle(15, w[0]), (void*)wrong_texts(w[1]), (void*)wrong_texts(w[2]), (int64_t)wrong_number("count", w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
   wrong_cleared(status, p5 == NULL);
   volley_distributed_free(p5);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_drop[] = {{"table", WRONG_HANDLE, 14}, {"names", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_drop[] = {{"table", WRONG_HANDLE, 15}, {"names", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_drop(const int* w) {
   volley_distributed* p4 = 0;
-  int32_t status = volley_distributed_drop((void*)wrong_handle(14, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_drop((void*)wrong_handle(15, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_distributed_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_equal[] = {{"table", WRONG_HANDLE, 14}, {"other", WRONG_HANDLE, 14}, {"any_order", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_distributed_equal[] = {{"table", WRONG_HANDLE, 15}, {"other", WRONG_HANDLE, 15}, {"any_order", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_distributed_equal(const int* w) {
   int64_t p4 = 0;
-  int32_t status = volley_distributed_equal((void*)wrong_handle(14, w[0]), (void*)wrong_handle(14, w[1]), (int64_t)wrong_number("any_order", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_distributed_equal((void*)wrong_handle(15, w[0]), (void*)wrong_handle(15, w[1]), (int64_t)wrong_number("any_order", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_scan[] = {{"comm", WRONG_HANDLE, 10}, {"format", WRONG_TEXT, 0}, {"paths", WRONG_TEXTS, 0}, {"path_count", WRONG_NUMBER, 0}, {"columns", WRONG_TEXTS, 0}, {"column_count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 14}};
+static const wrong_parameter parameters_volley_distributed_scan[] = {{"comm", WRONG_HANDLE, 11}, {"format", WRONG_TEXT, 0}, {"paths", WRONG_TEXTS, 0}, {"path_count", WRONG_NUMBER, 0}, {"columns", WRONG_TEXTS, 0}, {"column_count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_scan(const int* w) {
   volley_distributed* p7 = 0;
-  int32_t status = volley_distributed_scan((void*)wrong_handle(10, w[0]), wrong_text("format", w[1]), (void*)wrong_texts(w[2]), (int64_t)wrong_number("path_count", w[3]), (void*)wrong_texts(w[4]), (int64_t)wrong_number("column_count", w[5]), (void*)wrong_handle(3, w[6]), w[7] ? NULL : &p7);
+  int32_t status = volley_distributed_scan((void*)wrong_handle(11, w[0]), wrong_text("format", w[1]), (void*)wrong_texts(w[2]), (int64_t)wrong_number("path_count", w[3]), (void*)wrong_texts(w[4]), (int64_t)wrong_number("column_count", w[5]), (void*)wrong_handle(3, w[6]), w[7] ? NULL : &p7);
   wrong_cleared(status, p7 == NULL);
   volley_distributed_free(p7);
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_write[] = {{"table", WRONG_HANDLE, 14}, {"folder", WRONG_TEXT, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_distributed_write[] = {{"table", WRONG_HANDLE, 15}, {"folder", WRONG_TEXT, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_distributed_write(const int* w) {
-  int32_t status = volley_distributed_write((void*)wrong_handle(14, w[0]), wrong_text("folder", w[1]), (void*)wrong_structure("volley_write_options", sizeof(volley_write_options), w[2]), (void*)wrong_handle(3, w[3]));
+  int32_t status = volley_distributed_write((void*)wrong_handle(15, w[0]), wrong_text("folder", w[1]), (void*)wrong_structure("volley_write_options", sizeof(volley_write_options), w[2]), (void*)wrong_handle(3, w[3]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_distributed_refuse[] = {{"comm", WRONG_HANDLE, 10}, {"table", WRONG_HANDLE, 14}, {"operation", WRONG_TEXT, 0}, {"why", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
+static const wrong_parameter parameters_volley_distributed_refuse[] = {{"comm", WRONG_HANDLE, 11}, {"table", WRONG_HANDLE, 15}, {"operation", WRONG_TEXT, 0}, {"why", WRONG_TEXT, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_distributed_refuse(const int* w) {
-  int32_t status = volley_distributed_refuse((void*)wrong_handle(10, w[0]), (void*)wrong_handle(14, w[1]), wrong_text("operation", w[2]), wrong_text("why", w[3]), (void*)wrong_handle(3, w[4]));
+  int32_t status = volley_distributed_refuse((void*)wrong_handle(11, w[0]), (void*)wrong_handle(15, w[1]), wrong_text("operation", w[2]), wrong_text("why", w[3]), (void*)wrong_handle(3, w[4]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_open[] = {{"table", WRONG_HANDLE, 5}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 8}};
+static const wrong_parameter parameters_volley_loader_open[] = {{"table", WRONG_HANDLE, 5}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 9}};
 static int32_t call_volley_loader_open(const int* w) {
   volley_loader* p3 = 0;
   int32_t status = volley_loader_open((void*)wrong_handle(5, w[0]), (void*)wrong_structure("volley_loader_options", sizeof(volley_loader_options), w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
@@ -2083,16 +2122,16 @@ static int32_t call_volley_loader_open(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_reopen[] = {{"loader", WRONG_HANDLE, 8}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 8}};
+static const wrong_parameter parameters_volley_loader_reopen[] = {{"loader", WRONG_HANDLE, 9}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 9}};
 static int32_t call_volley_loader_reopen(const int* w) {
   volley_loader* p3 = 0;
-  int32_t status = volley_loader_reopen((void*)wrong_handle(8, w[0]), (void*)wrong_structure("volley_loader_options", sizeof(volley_loader_options), w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_loader_reopen((void*)wrong_handle(9, w[0]), (void*)wrong_structure("volley_loader_options", sizeof(volley_loader_options), w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_loader_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_open_files[] = {{"paths", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"files", WRONG_STRUCTURE, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 8}};
+static const wrong_parameter parameters_volley_loader_open_files[] = {{"paths", WRONG_TEXTS, 0}, {"count", WRONG_NUMBER, 0}, {"files", WRONG_STRUCTURE, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 9}};
 static int32_t call_volley_loader_open_files(const int* w) {
   volley_loader* p5 = 0;
   int32_t status = volley_loader_open_files((void*)wrong_texts(w[0]), (int64_t)wrong_number("count", w[1]), (void*)wrong_structure("volley_file_options", sizeof(volley_file_options), w[2]), (void*)wrong_structure("volley_loader_options", sizeof(volley_loader_options), w[3]), (void*)wrong_handle(3, w[4]), w[5] ? NULL : &p5);
@@ -2101,7 +2140,7 @@ static int32_t call_volley_loader_open_files(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_open_batches[] = {{"stream", WRONG_MOVED, 0}, {"batches", WRONG_STRUCTURE, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 8}};
+static const wrong_parameter parameters_volley_loader_open_batches[] = {{"stream", WRONG_MOVED, 0}, {"batches", WRONG_STRUCTURE, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 9}};
 static int32_t call_volley_loader_open_batches(const int* w) {
   volley_loader* p4 = 0;
   int32_t status = volley_loader_open_batches((void*)wrong_moved(w[0]), (void*)wrong_structure("volley_batches_options", sizeof(volley_batches_options), w[1]), (void*)wrong_structure("volley_loader_options", sizeof(volley_loader_options), w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
@@ -2110,96 +2149,96 @@ static int32_t call_volley_loader_open_batches(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_next[] = {{"loader", WRONG_HANDLE, 8}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 9}};
+static const wrong_parameter parameters_volley_loader_next[] = {{"loader", WRONG_HANDLE, 9}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 10}};
 static int32_t call_volley_loader_next(const int* w) {
   volley_batch* p2 = 0;
-  int32_t status = volley_loader_next((void*)wrong_handle(8, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_loader_next((void*)wrong_handle(9, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_batch_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_next_tensors[] = {{"loader", WRONG_HANDLE, 8}, {"parts", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out_count", WRONG_OUT, 0}, {"out_values", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_loader_next_tensors[] = {{"loader", WRONG_HANDLE, 9}, {"parts", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out_count", WRONG_OUT, 0}, {"out_values", WRONG_OUT, 0}};
 static int32_t call_volley_loader_next_tensors(const int* w) {
   int64_t p4 = 0;
   struct DLManagedTensor* p5[8] = {NULL};
-  int32_t status = volley_loader_next_tensors((void*)wrong_handle(8, w[0]), (void*)wrong_structure("volley_batch_part", sizeof(volley_batch_part), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4, w[5] ? NULL : p5);
+  int32_t status = volley_loader_next_tensors((void*)wrong_handle(9, w[0]), (void*)wrong_structure("volley_batch_part", sizeof(volley_batch_part), w[1]), (int64_t)wrong_number("count", w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4, w[5] ? NULL : p5);
   for (int i = 0; i < 8; i++) wrong_delete(p5[i]);
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_state[] = {{"loader", WRONG_HANDLE, 8}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_loader_state[] = {{"loader", WRONG_HANDLE, 9}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_loader_state(const int* w) {
   char* p2 = 0;
-  int32_t status = volley_loader_state((void*)wrong_handle(8, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  int32_t status = volley_loader_state((void*)wrong_handle(9, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
   wrong_cleared(status, p2 == NULL);
   volley_string_free(p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_stats[] = {{"loader", WRONG_HANDLE, 8}, {"out", WRONG_OUT_OR_NULL, 0}};
+static const wrong_parameter parameters_volley_loader_stats[] = {{"loader", WRONG_HANDLE, 9}, {"out", WRONG_OUT_OR_NULL, 0}};
 static int32_t call_volley_loader_stats(const int* w) {
   volley_loader_figures p1 = {.size = sizeof p1};
-  int32_t status = volley_loader_stats((void*)wrong_handle(8, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_loader_stats((void*)wrong_handle(9, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_report[] = {{"loader", WRONG_HANDLE, 8}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_loader_report[] = {{"loader", WRONG_HANDLE, 9}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_loader_report(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_loader_report((void*)wrong_handle(8, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_loader_report((void*)wrong_handle(9, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_warning[] = {{"loader", WRONG_HANDLE, 8}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_loader_warning[] = {{"loader", WRONG_HANDLE, 9}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_loader_warning(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_loader_warning((void*)wrong_handle(8, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_loader_warning((void*)wrong_handle(9, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_loader_free[] = {{"loader", WRONG_FREED, 8}};
+static const wrong_parameter parameters_volley_loader_free[] = {{"loader", WRONG_FREED, 9}};
 static int32_t call_volley_loader_free(const int* w) {
-  int32_t status = volley_loader_free((void*)wrong_handle(8, w[0]));
+  int32_t status = volley_loader_free((void*)wrong_handle(9, w[0]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_batch_describe[] = {{"batch", WRONG_HANDLE, 9}, {"out", WRONG_OUT_OR_NULL, 0}};
+static const wrong_parameter parameters_volley_batch_describe[] = {{"batch", WRONG_HANDLE, 10}, {"out", WRONG_OUT_OR_NULL, 0}};
 static int32_t call_volley_batch_describe(const int* w) {
   volley_batch_info p1 = {.size = sizeof p1};
-  int32_t status = volley_batch_describe((void*)wrong_handle(9, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_batch_describe((void*)wrong_handle(10, w[0]), w[1] ? NULL : &p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_batch_to_dlpack[] = {{"batch", WRONG_HANDLE, 9}, {"part", WRONG_NUMBER, 0}, {"column", WRONG_TEXT, 0}, {"mask", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_batch_to_dlpack[] = {{"batch", WRONG_HANDLE, 10}, {"part", WRONG_NUMBER, 0}, {"column", WRONG_TEXT, 0}, {"mask", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_batch_to_dlpack(const int* w) {
   struct DLManagedTensor* p4 = 0;
-  int32_t status = volley_batch_to_dlpack((void*)wrong_handle(9, w[0]), (int32_t)wrong_number("part", w[1]), wrong_text("column", w[2]), (int32_t)wrong_number("mask", w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_batch_to_dlpack((void*)wrong_handle(10, w[0]), (int32_t)wrong_number("part", w[1]), wrong_text("column", w[2]), (int32_t)wrong_number("mask", w[3]), w[4] ? NULL : &p4);
   wrong_delete(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_batch_to_dlpack_versioned[] = {{"batch", WRONG_HANDLE, 9}, {"part", WRONG_NUMBER, 0}, {"column", WRONG_TEXT, 0}, {"mask", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_batch_to_dlpack_versioned[] = {{"batch", WRONG_HANDLE, 10}, {"part", WRONG_NUMBER, 0}, {"column", WRONG_TEXT, 0}, {"mask", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_batch_to_dlpack_versioned(const int* w) {
   struct DLManagedTensorVersioned* p4 = 0;
-  int32_t status = volley_batch_to_dlpack_versioned((void*)wrong_handle(9, w[0]), (int32_t)wrong_number("part", w[1]), wrong_text("column", w[2]), (int32_t)wrong_number("mask", w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_batch_to_dlpack_versioned((void*)wrong_handle(10, w[0]), (int32_t)wrong_number("part", w[1]), wrong_text("column", w[2]), (int32_t)wrong_number("mask", w[3]), w[4] ? NULL : &p4);
   wrong_delete_versioned(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_batch_used_on[] = {{"batch", WRONG_HANDLE, 9}, {"queue", WRONG_NUMBER, 0}};
+static const wrong_parameter parameters_volley_batch_used_on[] = {{"batch", WRONG_HANDLE, 10}, {"queue", WRONG_NUMBER, 0}};
 static int32_t call_volley_batch_used_on(const int* w) {
-  int32_t status = volley_batch_used_on((void*)wrong_handle(9, w[0]), (uint64_t)wrong_number("queue", w[1]));
+  int32_t status = volley_batch_used_on((void*)wrong_handle(10, w[0]), (uint64_t)wrong_number("queue", w[1]));
   return status;
 }
 
-static const wrong_parameter parameters_volley_batch_free[] = {{"batch", WRONG_FREED, 9}};
+static const wrong_parameter parameters_volley_batch_free[] = {{"batch", WRONG_FREED, 10}};
 static int32_t call_volley_batch_free(const int* w) {
-  int32_t status = volley_batch_free((void*)wrong_handle(9, w[0]));
+  int32_t status = volley_batch_free((void*)wrong_handle(10, w[0]));
   return status;
 }
 
@@ -2309,6 +2348,10 @@ const wrong_call wrong_calls[] = {
     {"volley_query_stream", 3, parameters_volley_query_stream, call_volley_query_stream},
     {"volley_query_describe", 3, parameters_volley_query_describe, call_volley_query_describe},
     {"volley_query_explain", 3, parameters_volley_query_explain, call_volley_query_explain},
+    {"volley_query_explain_json", 3, parameters_volley_query_explain_json, call_volley_query_explain_json},
+    {"volley_query_profile", 4, parameters_volley_query_profile, call_volley_query_profile},
+    {"volley_profile_render", 3, parameters_volley_profile_render, call_volley_profile_render},
+    {"volley_profile_free", 1, parameters_volley_profile_free, call_volley_profile_free},
     {"volley_query_free", 1, parameters_volley_query_free, call_volley_query_free},
     {"volley_table_write", 4, parameters_volley_table_write, call_volley_table_write},
     {"volley_filter", 5, parameters_volley_filter, call_volley_filter},

@@ -58,7 +58,7 @@ def _comm() -> vo.Comm:
 
 # An object of each class that the package hands out. A class without one, and that is not plain, fails the test: it is not covered.
 OBJECTS: dict[type, Callable[[], Any]] = {
-    vo.Table: small, vo.Column: lambda: small()["a"], vo.Query: lambda: small().lazy(), vo.Expr: lambda: vo.col("a") + 1, vo.Agg: lambda: vo.col("a").sum(),
+    vo.Table: small, vo.Column: lambda: small()["a"], vo.Query: lambda: small().lazy(), vo.Profile: lambda: small().lazy().profile(), vo.Expr: lambda: vo.col("a") + 1, vo.Agg: lambda: vo.col("a").sum(),
     vo.Matrix: lambda: vo.Matrix(np.ones((2, 2))), vo.Device: lambda: vo.Device("cpu"), vo.Comm: _comm, vo.Request: lambda: _comm().allreduce_async(np.ones(2)),
     vo.Fuser: lambda: _comm().fusion(), vo.distributed.Table: lambda: vo.distributed.Table(small(), _comm()),
     _distributed_ops.DistributedGroupBy: lambda: vo.distributed.Table(small(), _comm()).group_by("a"),

@@ -39,6 +39,7 @@ from .loader import Batch, Loader
 from .loader_map import BatchMap
 from .matrix import Matrix, gemv, transpose
 from .memory import Memory, memory, set_memory_limit
+from .profile import Profile
 from .progress import Progress, progress
 from .query import Query, scan_csv, scan_ipc, scan_parquet
 from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, read_parquet
@@ -57,7 +58,7 @@ def version() -> str:
 
 __all__ = [
     "Agg", "Batch", "BatchMap", "CallFailed", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Fuser", "Internal",
-    "InvalidValue", "Loader", "Lost", "Matrix", "Memory", "Mismatch", "NotFound", "OutOfMemory", "Progress", "Query", "Request", "Stale", "Table", "Unavailable", "Unsupported",
+    "InvalidValue", "Loader", "Lost", "Matrix", "Memory", "Mismatch", "NotFound", "OutOfMemory", "Profile", "Progress", "Query", "Request", "Stale", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count", "cummax", "cummin", "cumprod", "cumsum",
     "devices", "distributed", "from_arrow", "from_pandas", "function", "gang", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
     "transpose", "version", "when",

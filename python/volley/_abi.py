@@ -495,6 +495,10 @@ def declare(library: CDLL) -> None:
     library.volley_query_stream.argtypes, library.volley_query_stream.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_query_describe.argtypes, library.volley_query_describe.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_query_explain.argtypes, library.volley_query_explain.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_explain_json.argtypes, library.volley_query_explain_json.restype = [c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_query_profile.argtypes, library.volley_query_profile.restype = [c_void_p, c_void_p, c_void_p, c_void_p], c_int32
+    library.volley_profile_render.argtypes, library.volley_profile_render.restype = [c_void_p, c_char_p, c_void_p], c_int32
+    library.volley_profile_free.argtypes, library.volley_profile_free.restype = [c_void_p], c_int32
     library.volley_query_free.argtypes, library.volley_query_free.restype = [c_void_p], c_int32
     library.volley_table_write.argtypes, library.volley_table_write.restype = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p], c_int32
     library.volley_filter.argtypes, library.volley_filter.restype = [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p], c_int32

@@ -16,6 +16,7 @@ from ._masks import is_array, names_in, sorted_out
 from .expr import Agg, Expr, col, lit, sql
 
 if TYPE_CHECKING:
+    from .profile import Profile
     from .table import Table
 
 
@@ -239,13 +240,29 @@ class Query(Handle):
 
         return Table._of(long_make("volley_query_describe", self, free="volley_table_free"))
 
-    def explain(self) -> str:
-        """The plan as it would run: a line for each step, with what is pushed into the readers.
+    def explain(self, format: str = "text") -> str:
+        """The plan as it would run: a line for each step, with what is pushed into the readers. The format "json" has the estimates of rows, and
+        the pipelines of steps that run the plan, too.
 
         >>> "a > 1" in Table({"a": [1, 2]}).lazy().filter("a > 1").explain()
         True
         """
-        return long_text("volley_query_explain", self)
+        if format not in ("text", "json"):
+            raise ValueError(say(f"a plan is shown as text or json, not as {shown(format)}", format))
+        return long_text("volley_query_explain" if format == "text" else "volley_query_explain_json", self)
+
+    def profile(self) -> Profile:
+        """Runs the query and measures each step: rows, batches, bytes, time in the step and waiting, of each worker.
+
+        >>> p = Table({"a": [1, 2]}).lazy().filter("a > 1").profile()
+        >>> p.table.to_pydict()
+        {'a': [2]}
+        >>> "filter a > 1" in p.text()
+        True
+        """
+        from .profile import Profile
+
+        return Profile._run(self)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Runs the query batch by batch, as the stream is read."""
