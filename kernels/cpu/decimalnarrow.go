@@ -104,6 +104,9 @@ func (l *loops) narrowArithmetic(rule decimalRule, dst []decimal, a, b operand) 
 			continue
 		}
 		scaled, ok := decimalOf(from.val).scaleUp(rule.up[i])
+		if !ok {
+			return nil
+		}
 		if side.value, ok = scaled.narrow(); !ok || scaled.hi != uint64(side.value>>63) {
 			return nil
 		}

@@ -163,14 +163,8 @@ func farApart[T integer](values []T) bool {
 	return low <= high && uint64(high)-uint64(low) >= 1<<63
 }
 
-// rangeOf is the least and the greatest value, the first above the second when
-// there is none.
-func rangeOf[T integer](ctx context.Context, c *memory.Column) (low, high T, err error) {
-	low, high, _, err = trendOf[T](ctx, c)
-	return low, high, err
-}
-
-// trendOf is rangeOf, and whether no value is null or below the one before it.
+// trendOf is the least and the greatest value, the first above the second when there is
+// none, and whether no value is null or below the one before it.
 func trendOf[T integer](ctx context.Context, c *memory.Column) (low, high T, rising bool, err error) {
 	values, valid := memory.Values[T](c), c.Validity()
 	lows, highs := make([]T, morsels(c.Len())), make([]T, morsels(c.Len()))
