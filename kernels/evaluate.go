@@ -74,11 +74,12 @@ func (b *Backend) checkSteps(call string, p *Program) error {
 	return nil
 }
 
-// Computes reports whether Evaluate takes a step, given the types of its operands.
+// Computes reports whether Evaluate takes a step, given the types of its operands: those
+// of ProgramTypes, whatever columns it reads, and others that its entry has.
 func (b *Backend) Computes(step Step, args ...arrow.DataType) bool {
 	e := b.Set.Evaluate
 	for _, t := range step.types(args) {
-		if e.Func == nil || !e.Types.Has(t.ID()) {
+		if e.Func == nil || !(ProgramTypes | e.Types).Has(t.ID()) {
 			return false
 		}
 	}
