@@ -183,6 +183,15 @@ void* wrong_make_query(void) {
   OK(volley_table_free(t));
   return q;
 }
+void* wrong_make_profile(void) {
+  volley_query* q = wrong_make_query();
+  volley_table* t;
+  volley_profile* p;
+  OK(volley_query_profile(q, NULL, &t, &p));
+  OK(volley_table_free(t));
+  OK(volley_query_free(q));
+  return p;
+}
 void* wrong_make_expr(void) {
   volley_expr* e;
   OK(volley_expr_column("key", &e));

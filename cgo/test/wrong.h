@@ -57,6 +57,7 @@ void* wrong_make_token(void);
 void* wrong_make_column(void);
 void* wrong_make_table(void);
 void* wrong_make_query(void);
+void* wrong_make_profile(void);
 void* wrong_make_expr(void);
 void* wrong_make_loader(void);
 void* wrong_make_batch(void);
