@@ -295,6 +295,13 @@ func (e *endpoint) Close() error {
 	return e.Endpoint.Close()
 }
 
+// Release gives back what the endpoint under it keeps after Close.
+func (e *endpoint) Release() {
+	if r, ok := e.Endpoint.(transport.Releaser); ok {
+		r.Release()
+	}
+}
+
 func (e *endpoint) kill() {
 	e.killed.Store(true)
 	e.stop.Set(ErrKilled)
