@@ -1,17 +1,14 @@
 package peers
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 	"slices"
 
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/worker"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -22,53 +19,12 @@ func Serve(ctx context.Context, b *kernels.Backend, name string, in io.Reader, o
 	if name != oursName && name != orderedName {
 		return fmt.Errorf("peers: no engine %q of ours", name)
 	}
-	say := func(v any) error {
-		line, err := json.Marshal(v)
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", line)
+	return worker.Serve(in, out, func(c command) (any, error) {
+		if c.Do != "measure" {
+			return nil, fmt.Errorf("unknown command %q", c.Do)
 		}
-		return err
-	}
-	if err := say(map[string]string{"version": report.Version()}); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var c command
-		err := json.Unmarshal(lines.Bytes(), &c)
-		var a *needAnswer
-		switch {
-		case err != nil:
-		case c.Do != "measure":
-			err = fmt.Errorf("unknown command %q", c.Do)
-		default:
-			a, err = measure(ctx, &ours{backend: b, ordered: name == orderedName}, c)
-		}
-		if err != nil {
-			err = say(map[string]string{"error": err.Error()})
-		} else {
-			err = say(a)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return lines.Err()
-}
-
-// resident is the memory that is resident once garbage is collected and what is
-// kept for reuse given back; the peak begins there.
-func (o *ours) resident() (int64, error) {
-	if pool, ok := o.backend.Device.Memory().(interface{ Trim() int64 }); ok {
-		pool.Trim()
-	}
-	runtime.GC()
-	debug.FreeOSMemory()
-	if err := report.ResetPeakRSS(); err != nil {
-		return 0, err
-	}
-	return report.PeakRSS()
+		return measure(ctx, &ours{backend: b, ordered: name == orderedName}, c)
+	})
 }
 
 // measure runs an operation once.
@@ -78,7 +34,7 @@ func measure(ctx context.Context, o *ours, c command) (a *needAnswer, err error)
 		return nil, fmt.Errorf("no operation %q", c.Op)
 	}
 	a = &needAnswer{}
-	if a.Start, err = o.resident(); err != nil {
+	if a.Start, err = worker.Resident(o.backend); err != nil {
 		return nil, err
 	}
 	ways, lacks, err := o.load(ctx, &problems[i], &stage{ipc: c.Inputs, file: c.File})
@@ -89,7 +45,7 @@ func measure(ctx context.Context, o *ours, c command) (a *needAnswer, err error)
 		return nil, fmt.Errorf("no way %d of %d", c.Nth, len(ways))
 	}
 	a.Of, a.Way = len(ways), ways[c.Nth].Name
-	if a.Input, err = o.resident(); err != nil {
+	if a.Input, err = worker.Resident(o.backend); err != nil {
 		return nil, err
 	}
 	got, err := o.ways[c.Nth].run(ctx)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/volley-go/volley"
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
 )
@@ -20,6 +22,17 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && filepath.Base(os.Args[1]) == "worker.py" {
 		if err := stub(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) == 4 && os.Args[1] == "ours" {
+		b, err := volley.Open("cpu")
+		if err == nil {
+			err = errors.Join(Serve(context.Background(), b, os.Args[2], os.Stdin, os.Stdout), b.Close())
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -43,6 +56,10 @@ func stub(name string) error {
 		}
 		answer := map[string]any{}
 		switch {
+		case c.Do == "measure" && name != "volley" && c.Query == "q6":
+			answer["error"] = "no such query"
+		case c.Do == "measure":
+			answer = map[string]any{"input_rss_bytes": 5 << 20, "peak_rss_bytes": map[string]int{"volley": 6 << 20, "duckdb": 9 << 20}[name]}
 		case name == "polars" && c.Query == "q6":
 			answer["error"] = "no such query"
 		case name == "polars" && c.Query == "q14":
@@ -146,6 +163,38 @@ func TestPeersTakeTurns(t *testing.T) {
 	require.ErrorContains(t, Run(t.Context(), o, &k, progress.Nothing()), `no query "q23"`)
 	o.Folder = t.TempDir()
 	require.ErrorContains(t, Run(t.Context(), o, &k, progress.Nothing()), ".parquet")
+}
+
+// What queries need is measured in processes of their own; who fails is named, and the rest is measured.
+func TestNeeds(t *testing.T) {
+	if report.ResetPeakRSS() != nil {
+		require.ErrorIs(t, Needs(t.Context(), optionsOf(t), nil, &kept{}, progress.Nothing()), report.ErrNotKnown)
+		return
+	}
+	program, err := os.Executable()
+	require.NoError(t, err)
+	o, self := optionsOf(t), []string{program, "ours"}
+	o.Python, o.Peers, o.Queries = []string{program}, Peers(), []string{"q1", "q6"}
+	var k kept
+	err = Needs(t.Context(), o, self, &k, progress.Nothing())
+	var part *report.Incomplete
+	require.ErrorAs(t, err, &part)
+	require.ErrorContains(t, err, "q6, duckdb: tpch: duckdb: measure: no such query; q6, polars")
+	lines := k.answer.Value.(map[string]any)["memory"].([]NeedLine)
+	require.Len(t, lines, 2)
+	require.Equal(t, Need{5 << 20, 9 << 20}, lines[0].Engines["duckdb"])
+	require.Positive(t, lines[0].Engines[oursName].Input)
+	require.Positive(t, lines[0].Engines[oursName].Growth())
+	require.InDelta(t, float64(lines[0].Engines[oursName].Growth())/(4<<20), lines[0].Ratio, 1e-12)
+	require.Zero(t, lines[1].Ratio)
+	require.Len(t, k.records, 4)
+	require.Equal(t, "4", k.answer.Grid.Rows[0][2])
+
+	o.Queries = []string{"q23"}
+	require.ErrorContains(t, Needs(t.Context(), o, self, &k, progress.Nothing()), `no query "q23"`)
+	o.Rounds = 0
+	require.ErrorContains(t, Needs(t.Context(), o, self, &k, progress.Nothing()), "0 rounds")
+	require.ErrorContains(t, Serve(t.Context(), nil, "nobody", nil, nil), `no engine "nobody"`)
 }
 
 func TestCanceledRun(t *testing.T) {

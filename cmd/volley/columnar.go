@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -86,14 +87,14 @@ func newColumnar(d deps, f *benchFlags) *cobra.Command {
 		usage += "; with --peers: " + strings.Join(d.columnar.peers.ops, ", ")
 		versus.add(cmd, d.columnar.peers.names)
 		cmd.Flags().BoolVar(&memory, "memory", false, "with --peers: what resident memory each needs, every operation in new processes of its own, instead of times")
-		cmd.AddCommand(newServe(d.columnar.peers))
+		cmd.AddCommand(newServe(d.columnar.peers.serve))
 	}
 	cmd.Flags().StringSliceVar(&ops, "ops", nil, usage)
 	return cmd
 }
 
 // newServe is the command that becomes a worker of ours.
-func newServe(s *peerSuite) *cobra.Command {
+func newServe(serve func(ctx context.Context, engine string, threads int, in io.Reader, out io.Writer) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve ENGINE THREADS", Hidden: true, Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -101,7 +102,7 @@ func newServe(s *peerSuite) *cobra.Command {
 			if err := threads.Set(args[1]); err != nil {
 				return err
 			}
-			return s.serve(cmd.Context(), args[0], int(threads), cmd.InOrStdin(), cmd.OutOrStdout())
+			return serve(cmd.Context(), args[0], int(threads), cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 }

@@ -109,6 +109,9 @@ type columnarOptions struct {
 type tpchSuite struct {
 	queries, peers []string
 	run            func(ctx context.Context, o tpchOptions, to report.Sink, p progress.Progress) error
+	// memory measures what memory queries need; serve makes this process one of ours for it.
+	memory func(ctx context.Context, o tpchOptions, to report.Sink, p progress.Progress) error
+	serve  func(ctx context.Context, engine string, threads int, in io.Reader, out io.Writer) error
 }
 
 // tpchOptions is what the suite "tpch" is told.

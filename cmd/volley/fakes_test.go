@@ -31,6 +31,7 @@ type fakes struct {
 	flights  []flightsOptions
 	columnar []columnarOptions
 	tpch     []tpchOptions
+	needs    []tpchOptions // with --memory
 	gemm     []gemmOptions
 	transfer []transferOptions
 	convert  []convertOptions
@@ -68,6 +69,10 @@ func (f *fakes) deps() deps {
 			run: func(_ context.Context, o tpchOptions, to report.Sink, p progress.Progress) error {
 				f.tpch = append(f.tpch, o)
 				return f.suite("tpch", o.Queries, o.benchOptions, 6_000_000, to, p)
+			},
+			memory: func(_ context.Context, o tpchOptions, to report.Sink, p progress.Progress) error {
+				f.needs = append(f.needs, o)
+				return f.suite("tpch memory", o.Queries, o.benchOptions, 6_000_000, to, p)
 			},
 		},
 		gemm: func(_ context.Context, o gemmOptions, to report.Sink, p progress.Progress) error {

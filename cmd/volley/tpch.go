@@ -15,7 +15,7 @@ import (
 func newTPCH(d deps, f *benchFlags) *cobra.Command {
 	var o tpchOptions
 	var versus peerFlags
-	from := "memory"
+	from, memory := "memory", false
 	cmd := &cobra.Command{
 		Use:   "tpch",
 		Short: "The 22 queries of TPC-H, whole queries over several tables",
@@ -23,7 +23,8 @@ func newTPCH(d deps, f *benchFlags) *cobra.Command {
 tables in memory or from Parquet files. Data is made by tpchgen-cli (pip install
 tpchgen-cli) once for each scale, in the user's cache folder. With --peers DuckDB
 and Polars run them in turns with volley, on the same number of threads, and the
-answers are held against DuckDB's. It is no TPC benchmark.`,
+answers are held against DuckDB's. It is no TPC benchmark. With --memory it tells
+what memory each query needs, beside that of --peers.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -42,9 +43,16 @@ answers are held against DuckDB's. It is no TPC benchmark.`,
 				o.Peers = versus.against
 			}
 			o.Python, o.Files = versus.python, from == "files"
+			run := d.tpch.run
+			if memory {
+				if err := onCPU(f); err != nil {
+					return err
+				}
+				run = d.tpch.memory
+			}
 			return bench(cmd, d, f, "tpch", func(ctx context.Context, b benchOptions, to report.Sink, p progress.Progress) error {
 				o.benchOptions = b
-				return d.tpch.run(ctx, o, to, p)
+				return run(ctx, o, to, p)
 			})
 		},
 	}
@@ -52,8 +60,20 @@ answers are held against DuckDB's. It is no TPC benchmark.`,
 	cmd.Flags().StringVar(&o.Data, "data", "", "`folder` of the Parquet files, such as testdata/tpch, in place of data that is made")
 	cmd.Flags().StringVar(&from, "from", from, "where the tables are: `memory` or files")
 	cmd.Flags().StringSliceVar(&o.Queries, "queries", d.tpch.queries, "`names` of queries")
+	cmd.Flags().BoolVar(&memory, "memory", false, "what resident memory each query needs beyond its tables, in new processes of its own, instead of times")
 	versus.add(cmd, d.tpch.peers)
+	cmd.AddCommand(newServe(d.tpch.serve))
 	return cmd
+}
+
+// onCPU finds a device whose memory is not that of the process.
+func onCPU(f *benchFlags) error {
+	for _, d := range f.devices {
+		if d != "cpu" {
+			return usagef("--device %s: memory is measured on the CPU", d)
+		}
+	}
+	return nil
 }
 
 // check finds what is wrong with the flags before any work begins.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"testing"
 
@@ -30,6 +32,23 @@ func TestTPCH(t *testing.T) {
 	require.Equal(t, python, o.Python)
 }
 
+func TestTPCHMemory(t *testing.T) {
+	f := &fakes{}
+	r := call(t, context.Background(), f.deps(), "bench", "tpch", "--memory", "--queries", "q2")
+	require.Zero(t, r.status, r.stderr)
+	require.Contains(t, r.stdout, "Steps of tpch memory\n")
+	require.Equal(t, []string{"q2"}, f.needs[0].Queries)
+	require.Empty(t, f.tpch)
+	d := f.deps()
+	d.tpch.serve = func(_ context.Context, engine string, threads int, _ io.Reader, out io.Writer) error {
+		_, err := fmt.Fprintf(out, "%s on %d", engine, threads)
+		return err
+	}
+	r = call(t, context.Background(), d, "bench", "tpch", "serve", "volley", "2")
+	require.Zero(t, r.status, r.stderr)
+	require.Equal(t, "volley on 2", r.stdout)
+}
+
 func TestTPCHFlags(t *testing.T) {
 	python, err := os.Executable()
 	require.NoError(t, err)
@@ -45,6 +64,7 @@ func TestTPCHFlags(t *testing.T) {
 		"there is no such interpreter":      {"--peers", "--python", "no such interpreter"},
 		`unknown or repeated library "pig"`: {"--peers", "--python", python, "--against", "pig"},
 		"peers run on the CPU":              {"--peers", "--python", python, "--device", "cuda:0"},
+		"memory is measured on the CPU":     {"--memory", "--device", "cuda:0"},
 		"--runs is 0":                       {"--runs", "0"},
 	} {
 		f := &fakes{}

@@ -38,7 +38,7 @@ func wire() deps {
 			peers:  &peerSuite{names: peers.Names(), ops: peers.Operations(), run: runPeers, memory: runNeeds, serve: servePeer},
 			growth: &growthSuite{ops: peers.InMemory(), usual: peers.GrowthOperations(), run: runGrowth},
 		},
-		tpch:      &tpchSuite{queries: tpch.Names(), peers: tpch.Peers(), run: runTPCH},
+		tpch:      &tpchSuite{queries: tpch.Names(), peers: tpch.Peers(), run: runTPCH, memory: runTPCHNeeds, serve: serveTPCH},
 		gemm:      runGEMM,
 		transfer:  runTransfer,
 		gemmPeers: &gemmPeerSuite{names: peers.GEMMPeers(), run: runGEMMPeers},
@@ -147,23 +147,46 @@ func runTPCH(ctx context.Context, o tpchOptions, to report.Sink, p progress.Prog
 	if len(o.Devices) == 0 {
 		o.Devices = []string{"cpu"} // others search no texts
 	}
-	folder := o.Data
-	if folder == "" {
-		var err error
-		if folder, err = tpch.Generate(ctx, o.Scale, o.Python, p); err != nil {
-			return err
-		}
+	given, err := o.given(ctx, p)
+	if err != nil {
+		return err
 	}
 	all, close, err := backends(o.benchOptions, p)
 	if err != nil {
 		return err
 	}
 	for _, b := range all {
-		err = errors.Join(err, tpch.Run(ctx, tpch.Options{
-			Backend: b, Folder: folder, Scale: o.Scale, Files: o.Files, Queries: o.Queries, Python: []string{o.Python}, Peers: o.Peers, Rounds: o.Runs, Threads: o.Threads,
-		}, to, p))
+		given.Backend = b
+		err = errors.Join(err, tpch.Run(ctx, given, to, p))
 	}
 	return errors.Join(err, close())
+}
+
+// given are the options of the suite, with the data made where none is named.
+func (o tpchOptions) given(ctx context.Context, p progress.Progress) (tpch.Options, error) {
+	given := tpch.Options{Folder: o.Data, Scale: o.Scale, Files: o.Files, Queries: o.Queries, Python: []string{o.Python}, Peers: o.Peers, Rounds: o.Runs, Threads: o.Threads}
+	if o.Data != "" {
+		return given, nil
+	}
+	var err error
+	given.Folder, err = tpch.Generate(ctx, o.Scale, o.Python, p)
+	return given, err
+}
+
+func runTPCHNeeds(ctx context.Context, o tpchOptions, to report.Sink, p progress.Progress) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	given, err := o.given(ctx, p)
+	if err != nil {
+		return err
+	}
+	return tpch.Needs(ctx, given, []string{self, "bench", "tpch", "serve"}, to, p)
+}
+
+func serveTPCH(ctx context.Context, engine string, threads int, in io.Reader, out io.Writer) error {
+	return onHost(threads, func(b *kernels.Backend) error { return tpch.Serve(ctx, b, engine, in, out) })
 }
 
 func runNeeds(ctx context.Context, o peerOptions, to report.Sink, p progress.Progress) error {
@@ -177,11 +200,16 @@ func runNeeds(ctx context.Context, o peerOptions, to report.Sink, p progress.Pro
 }
 
 func servePeer(ctx context.Context, engine string, threads int, in io.Reader, out io.Writer) error {
+	return onHost(threads, func(b *kernels.Backend) error { return peers.Serve(ctx, b, engine, in, out) })
+}
+
+// onHost serves with the CPU's backend.
+func onHost(threads int, serve func(*kernels.Backend) error) error {
 	all, close, err := backends(benchOptions{Devices: []string{"cpu"}, Threads: threads}, progress.Nothing())
 	if err != nil {
 		return err
 	}
-	return errors.Join(peers.Serve(ctx, all[0], engine, in, out), close())
+	return errors.Join(serve(all[0]), close())
 }
 
 func runGrowth(ctx context.Context, o columnarOptions, sizes []int64, to report.Sink, p progress.Progress) error {

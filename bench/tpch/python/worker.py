@@ -6,11 +6,14 @@ Commands, told by "do":
 
     load    makes the tables of a folder of Parquet files ready: in memory, or where files is set as files that each query reads.
     answer  runs a query once and writes its rows as a CSV file with a header: query, path. Answers the seconds.
+    measure makes the tables ready as load does and runs a query once: folder, files, query. Answers the resident memory with the tables in place,
+            and at most.
     run     runs a query again and again for atleast seconds, at most `most` times; answers the seconds of each, of CPU and in all.
 
 An answer comes when the process rests. A command that fails is answered with error. The end of standard input ends the process.
 """
 
+import ctypes
 import gc
 import importlib
 import json
@@ -28,6 +31,15 @@ def rest():
             return
 
 
+def resident(key):
+    """A line of /proc/self/status in bytes."""
+    with open("/proc/self/status") as f:
+        for line in f:
+            if line.startswith(key + ":"):
+                return int(line.split()[1]) << 10
+    raise OSError(f"/proc/self/status has no {key}")
+
+
 class Worker:
     def __init__(self, engine, threads):
         self.engine = importlib.import_module("engine_" + engine).Engine(threads)
@@ -42,6 +54,21 @@ class Worker:
         seconds = time.perf_counter() - start
         self.engine.write(result, c["path"])
         return {"seconds": [seconds]}
+
+    def measure(self, c):
+        self.engine.load(c["folder"], c["files"])
+        gc.collect()
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim:
+            trim(0)
+        rest()
+        with open("/proc/self/clear_refs", "w") as f:
+            f.write("5")
+        before = resident("VmRSS")
+        result = self.engine.run(c["query"])
+        peak = resident("VmHWM")
+        del result
+        return {"input_rss_bytes": before, "peak_rss_bytes": peak}
 
     def run(self, c):
         gc.collect()
@@ -75,7 +102,7 @@ def main(engine, threads):
     for line in sys.stdin:
         try:
             c = json.loads(line)
-            if c["do"] not in ("load", "answer", "run"):
+            if c["do"] not in ("load", "answer", "measure", "run"):
                 raise ValueError(f"unknown command {c['do']}")
             answer = getattr(worker, c["do"])(c)
             rest()
