@@ -38,16 +38,28 @@ func ReadRecords(r io.Reader) ([]Record, error) {
 // Relative makes a chart of how many times as long as a base engine the others
 // took, by shortest times: a group for each of ops, a bar for each of engines,
 // the base first. An operation without a time of the base, and an engine without
-// a time of any operation, is an error; a wrong answer gives no bar.
+// a time of any operation, is an error; a wrong answer gives no bar. The operation
+// [MeanOp] is the geometric mean over all operations of which every engine has a time.
 func Relative(records []Record, base string, engines, ops []string) (Chart, error) {
 	c := Chart{
-		Name: "relative", Groups: ops, Axis: "time, as a multiple of " + base + "'s",
+		Name: "relative", Groups: slices.Clone(ops), Axis: "time, as a multiple of " + base + "'s",
 		Print: func(v float64) string { return threeDigits(v) + " ×" },
 	}
-	for _, engine := range append([]string{base}, slices.DeleteFunc(slices.Clone(engines), func(e string) bool { return e == base })...) {
+	all := append([]string{base}, slices.DeleteFunc(slices.Clone(engines), func(e string) bool { return e == base })...)
+	common := commonOps(records, all)
+	for i, op := range ops {
+		if op == MeanOp {
+			c.Groups[i] = fmt.Sprintf("mean of %d", len(common))
+		}
+	}
+	for _, engine := range all {
 		s := Series{Name: engine}
 		seen := false
 		for _, op := range ops {
+			if op == MeanOp && len(common) > 0 {
+				s.Values = append(s.Values, meanOver(records, base, engine, common))
+				continue
+			}
 			unit, v := shortest(records, base, op), shortest(records, engine, op)
 			if math.IsNaN(unit) || unit == 0 {
 				return Chart{}, fmt.Errorf("report: no time of %s for %s", base, op)
@@ -74,4 +86,29 @@ func shortest(records []Record, engine, op string) float64 {
 		}
 	}
 	return best
+}
+
+// MeanOp is the name of the mean among operations of [Relative].
+const MeanOp = "mean"
+
+// commonOps are the operations of which every engine has a time, in the order of the records.
+func commonOps(records []Record, engines []string) []string {
+	var ops []string
+	for i := range records {
+		op := records[i].Op
+		lacks := func(engine string) bool { return math.IsNaN(shortest(records, engine, op)) }
+		if !slices.Contains(ops, op) && !slices.ContainsFunc(engines, lacks) {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// meanOver is the geometric mean of an engine's times over those of the base.
+func meanOver(records []Record, base, engine string, ops []string) float64 {
+	sum := 0.0
+	for _, op := range ops {
+		sum += math.Log(shortest(records, engine, op) / shortest(records, base, op))
+	}
+	return math.Exp(sum / float64(len(ops)))
 }

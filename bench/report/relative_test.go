@@ -43,6 +43,20 @@ func TestRelative(t *testing.T) {
 	require.Error(t, err)
 }
 
+// The mean is over what all engines have, and says of how many that is.
+func TestRelativeMean(t *testing.T) {
+	records, err := ReadRecords(strings.NewReader(raced + `{"suite":"columnar","op":"topk","engine":"volley","min_s":1}
+{"suite":"columnar","op":"topk","engine":"polars","min_s":10}`))
+	require.NoError(t, err)
+	c, err := Relative(records, "volley", []string{"polars"}, []string{MeanOp, "sort"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"mean of 2", "sort"}, c.Groups)
+	require.Equal(t, []float64{1, 1}, c.Series[0].Values)
+	require.InDelta(t, 5, c.Series[1].Values[0], 1e-12)
+	_, err = Relative(records, "volley", []string{"polars", "duckdb"}, []string{MeanOp})
+	require.ErrorContains(t, err, "no time of volley for mean")
+}
+
 func TestReadRecordsNamesTheLine(t *testing.T) {
 	_, err := ReadRecords(strings.NewReader("{\"suite\":\"a\",\"op\":\"b\"}\n{\n"))
 	require.ErrorContains(t, err, "line 2")
