@@ -16,6 +16,7 @@ type Morsels struct {
 	at     int64
 	from   int64 // the first row, in its batch, of the morsel given last
 	err    error // of the source, for ever
+	back   *flow.Batch
 }
 
 // NewMorsels cuts what a source gives into morsels of that many rows.
@@ -24,6 +25,10 @@ func NewMorsels(s Source, rows int64) *Morsels { return &Morsels{source: s, rows
 // Next is the next morsel, of at least one row, or io.EOF. The reference belongs
 // to the caller.
 func (m *Morsels) Next(ctx context.Context) (*flow.Batch, error) {
+	if b := m.back; b != nil {
+		m.back = nil
+		return b, nil
+	}
 	for m.err == nil {
 		if m.batch == nil {
 			m.batch, m.err = m.source.Next(ctx)
@@ -46,9 +51,16 @@ func (m *Morsels) Next(ctx context.Context) (*flow.Batch, error) {
 	return nil, m.err
 }
 
+// unread has Next give again what it gave last.
+func (m *Morsels) unread(b *flow.Batch) { m.back = b }
+
+// more reports whether the batch of the morsel given last has rows left.
+func (m *Morsels) more() bool { return m.batch != nil && m.at < m.batch.Len() }
+
 // Close gives back what is held, the source too.
 func (m *Morsels) Close() {
 	m.batch.Release()
-	m.batch = nil
+	m.back.Release()
+	m.batch, m.back = nil, nil
 	m.source.Close()
 }

@@ -35,6 +35,15 @@ type Operator interface {
 	Close()
 }
 
+// Tailed is an operator that has rows of its own to give after the last morsel: those of the right
+// side that no left row matched.
+type Tailed interface {
+	Operator
+	// Tail gives them. It comes once, when all states have executed what came before. The rows go
+	// through the operators after this one.
+	Tail(ctx context.Context) (Source, error)
+}
+
 // State is an operator at work for one worker. One goroutine uses it.
 type State interface {
 	// Execute makes of a morsel what comes after it, and hands each batch to emit,

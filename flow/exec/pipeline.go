@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"math"
 	"runtime/debug"
 	"sync"
@@ -18,7 +16,8 @@ import (
 // Options say how a pipeline runs.
 type Options struct {
 	// Workers is how many goroutines carry morsels. With one, Next does the work
-	// itself and no goroutine is started.
+	// itself and no goroutine is started. It also does so while the source has given fewer
+	// rows than a quarter of a morsel.
 	Workers int
 	// Rows is how many rows of a batch are a morsel; 0 is MorselRows, Uncut all.
 	Rows int64
@@ -41,20 +40,25 @@ const (
 	emitted = 4
 )
 
-// Pipeline carries the morsels of a source through operators and gives what comes
-// of them in order.
+// Pipeline carries the morsels of a source through operators, and gives what comes
+// of them in order, or to a sink.
 type Pipeline struct {
 	options Options
-	morsels *Morsels
+	morsels *Morsels // of the source, and then of the tails of operators
+	at      int      // the operator that these begin at
 	ops     []Operator
+	sink    Sink // nil where Next is called
+	hooks   *Hooks
 
 	prepared, started, closed bool
 	err                       error // for ever
 
 	own   *chain         // of Next, where it works itself
 	track *profile.Track // of its goroutine, which may be another each time
-	more  func() (*flow.Batch, error, bool)
+	more  func() (item, error, bool)
 	stop  func()
+	rows  int64 // of the morsels that Next carried itself
+	grown bool  // these are too many for one worker
 
 	ctx     context.Context // of the workers
 	cancel  context.CancelFunc
@@ -64,14 +68,43 @@ type Pipeline struct {
 	places  chan struct{} // one for each MorselRows that are begun and not yet taken
 	current *line
 	workers sync.WaitGroup
+	flying  sync.WaitGroup // morsels that workers carry
 }
 
-// line is what comes of one morsel. err is written before batches is closed.
+// item is a batch that comes out of the last operator, or the state that the sink makes of it.
+type item struct {
+	batch *flow.Batch
+	state SinkState
+}
+
+func (i item) rows() int64 {
+	if i.state != nil {
+		return i.state.Rows()
+	}
+	return i.batch.Len()
+}
+
+func (i item) size() int64 {
+	if i.state != nil {
+		return i.state.Size()
+	}
+	return i.batch.Size()
+}
+
+func (i item) release() {
+	if i.state != nil {
+		i.state.Close()
+	}
+	i.batch.Release()
+}
+
+// line is what comes of one morsel. err is written before items is closed.
 type line struct {
-	batches chan *flow.Batch
-	from    int64 // the morsel's first row in its batch
-	places  int
-	err     error
+	items  chan item
+	from   int64 // the morsel's first row in its batch
+	at     int   // the operator that it begins at
+	places int
+	err    error
 }
 
 // New makes a pipeline of a source and operators, which it takes over. Close gives
@@ -93,35 +126,53 @@ func (p *Pipeline) Next(ctx context.Context) (*flow.Batch, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	b, err := p.guarded(ctx)
-	if t := p.trackOf(ctx); t != nil && b != nil {
-		t.Out(p.output(), b.Len(), b.Size())
-	}
+	next, err := p.step(ctx)
 	if err != nil {
-		p.err = err
-		if p.cancel != nil {
-			p.cancel()
-		}
+		p.fail(err)
 	}
-	return b, err
+	return next.batch, err
 }
 
-func (p *Pipeline) guarded(ctx context.Context) (b *flow.Batch, err error) {
+// fail ends the pipeline with an error.
+func (p *Pipeline) fail(err error) {
+	p.err = err
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
+// step is what comes next of the pipeline, in order.
+func (p *Pipeline) step(ctx context.Context) (item, error) {
+	next, err := p.guarded(ctx)
+	if t := p.trackOf(ctx); t != nil && err == nil {
+		t.Out(p.output(), next.rows(), next.size())
+	}
+	return next, err
+}
+
+func (p *Pipeline) guarded(ctx context.Context) (_ item, err error) {
 	defer guard(p.options.Device, &err)
 	return p.next(ctx)
 }
 
-func (p *Pipeline) next(ctx context.Context) (*flow.Batch, error) {
+func (p *Pipeline) next(ctx context.Context) (item, error) {
 	if !p.prepared {
 		p.prepared = true
+		p.hooks = hooksOf(ctx)
+		if p.hooks != nil && p.hooks.Workers > 0 && p.options.Workers > 1 {
+			p.options.Workers = p.hooks.Workers
+		}
 		for i := range p.ops {
 			if err := p.prepare(ctx, i); err != nil {
-				return nil, err
+				return item{}, err
 			}
 		}
 	}
-	if p.options.Workers <= 1 {
-		return p.alone(ctx)
+	if !p.started && !p.grown {
+		next, err := p.alone(ctx)
+		if !p.grown || err != nil {
+			return next, err
+		}
 	}
 	if !p.started {
 		p.start(ctx)
@@ -129,223 +180,19 @@ func (p *Pipeline) next(ctx context.Context) (*flow.Batch, error) {
 	return p.take(ctx)
 }
 
-// alone does the work in Next itself: it goes on where the last batch was emitted, so
-// that a morsel that gives many is never held whole.
-func (p *Pipeline) alone(ctx context.Context) (*flow.Batch, error) {
-	p.ctx, p.track = ctx, p.trackOf(ctx)
-	defer p.track.Back(p.track.Enter(p.output()))
-	if p.own != nil {
-		p.own.track = p.track
+// made is what comes of a batch behind the last operator.
+func (p *Pipeline) made(ctx context.Context, c *chain, b *flow.Batch) (i item, err error) {
+	if p.sink != nil {
+		i.state, err = p.absorb(ctx, c, b)
+	} else if err = p.hooks.check(nil, b); err == nil {
+		i.batch = b
+	} else {
+		b.Release()
 	}
-	if p.more == nil {
-		p.more, p.stop = iter.Pull2(p.all)
-	}
-	if err := device.Canceled(ctx, p.options.Device, "query"); err != nil {
-		return nil, err
-	}
-	b, err, ok := p.more()
-	if !ok {
-		return nil, io.EOF
-	}
-	return b, err
-}
-
-// all gives what comes of all morsels, and ends with an error, if there is one.
-func (p *Pipeline) all(yield func(*flow.Batch, error) bool) {
-	var err error
-	if p.own, err = begin(p.ctx, p.ops, p.options.Record, p.track); err != nil {
-		yield(nil, err)
-		return
-	}
-	for {
-		if err = device.Canceled(p.ctx, p.options.Device, "query"); err != nil {
-			break
-		}
-		var m *flow.Batch
-		if m, err = p.morsels.Next(p.ctx); err != nil {
-			break
-		}
-		from := p.morsels.from
-		err = counted(p.own.execute(p.ctx, m, func(b *flow.Batch) error {
-			p.emitted(p.track, b)
-			if !yield(b, nil) {
-				return errStopped
-			}
-			return nil
-		}), from)
-		if err == errStopped {
-			return
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err != io.EOF {
-		yield(nil, err)
-	}
-}
-
-// errStopped ends the work of a pipeline that is closed.
-var errStopped = errors.New("the pipeline is closed")
-
-func (p *Pipeline) start(ctx context.Context) {
-	p.started = true
-	p.ctx, p.cancel = context.WithCancel(ctx)
-	p.lines = make(chan *line, ahead*p.options.Workers)
-	p.places = make(chan struct{}, ahead*p.options.Workers)
-	for range p.options.Workers {
-		p.workers.Add(1)
-		go func() {
-			defer p.workers.Done()
-			p.work()
-		}()
-	}
-}
-
-// take is the next batch of the workers.
-func (p *Pipeline) take(ctx context.Context) (*flow.Batch, error) {
-	t := p.trackOf(ctx)
-	defer t.Back(t.Wait(p.output()))
-	for {
-		if err := device.Canceled(ctx, p.options.Device, "query"); err != nil {
-			return nil, err
-		}
-		if p.current == nil {
-			select {
-			case l, ok := <-p.lines:
-				if !ok {
-					return nil, io.EOF
-				}
-				p.current = l
-			case <-ctx.Done():
-				continue
-			}
-		}
-		select {
-		case b, ok := <-p.current.batches:
-			if ok {
-				return b, nil
-			}
-			if p.current.err != nil {
-				return nil, p.current.err
-			}
-			for range p.current.places {
-				<-p.places
-			}
-			p.current = nil
-		case <-ctx.Done():
-		}
-	}
-}
-
-// work carries morsels until there is none.
-func (p *Pipeline) work() {
-	ctx, track := p.worker()
-	defer track.End()
-	c, err := p.states(ctx, track)
-	defer c.close()
-	for {
-		m, l := p.begin(ctx, track, err)
-		if l == nil {
-			return
-		}
-		if m != nil {
-			l.err = counted(p.run(ctx, c, m, l), l.from)
-		}
-		close(l.batches)
-	}
-}
-
-func (p *Pipeline) states(ctx context.Context, track *profile.Track) (c *chain, err error) {
-	defer guard(p.options.Device, &err)
-	return begin(ctx, p.ops, p.options.Record, track)
-}
-
-// begin takes the next morsel and puts its line behind those before. A nil line
-// means that there is no more to do; a line without a morsel carries an error.
-func (p *Pipeline) begin(ctx context.Context, track *profile.Track, failed error) (*flow.Batch, *line) {
-	defer track.Back(track.Wait(p.source()))
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	track.Enter(p.source())
-	if p.ended {
-		return nil, nil
-	}
-	var m *flow.Batch
-	err := failed
 	if err == nil {
-		m, err = p.pull(ctx)
+		p.emitted(c.track, i)
 	}
-	track.Wait(p.output())
-	if err == io.EOF {
-		p.end()
-		return nil, nil
-	}
-	l := &line{batches: make(chan *flow.Batch, emitted), from: p.morsels.from, err: err}
-	if !p.enter(m, l) {
-		m.Release()
-		p.end()
-		return nil, nil
-	}
-	if err != nil {
-		p.end()
-	}
-	return m, l
-}
-
-// enter waits until there is room for a morsel ahead of what the consumer has
-// taken, and puts its line behind the others. A morsel that is larger than
-// MorselRows has room for as many taken, so that memory is bounded by rows. It
-// reports whether the pipeline still runs.
-func (p *Pipeline) enter(m *flow.Batch, l *line) bool {
-	want := 1
-	if m != nil {
-		want = int(min((m.Len()+MorselRows-1)/MorselRows, int64(cap(p.places))))
-	}
-	for range max(want, 1) {
-		select {
-		case p.places <- struct{}{}:
-			l.places++
-		case <-p.ctx.Done():
-			return false
-		}
-	}
-	select {
-	case p.lines <- l:
-		return true
-	case <-p.ctx.Done():
-		return false
-	}
-}
-
-func (p *Pipeline) end() {
-	p.ended = true
-	close(p.lines)
-}
-
-func (p *Pipeline) pull(ctx context.Context) (m *flow.Batch, err error) {
-	defer guard(p.options.Device, &err)
-	return p.morsels.Next(ctx)
-}
-
-func (p *Pipeline) run(ctx context.Context, c *chain, m *flow.Batch, l *line) (err error) {
-	defer guard(p.options.Device, &err)
-	if err := device.Canceled(p.ctx, p.options.Device, "query"); err != nil {
-		m.Release()
-		return err
-	}
-	return c.execute(ctx, m, func(b *flow.Batch) error {
-		p.emitted(c.track, b)
-		defer c.track.Back(c.track.Wait(p.output()))
-		select {
-		case l.batches <- b:
-			return nil
-		case <-p.ctx.Done():
-			p.discarded(b)
-			b.Release()
-			return device.Canceled(p.ctx, p.options.Device, "query")
-		}
-	})
+	return i, err
 }
 
 // Close stops the workers, waits for them, and gives back the source, the
@@ -373,9 +220,9 @@ func (p *Pipeline) Close() {
 // drain releases what comes of the workers until the last has ended.
 func (p *Pipeline) drain() {
 	release := func(l *line) {
-		for b := range l.batches {
-			p.discarded(b)
-			b.Release()
+		for i := range l.items {
+			p.discarded(i)
+			i.release()
 		}
 	}
 	if p.current != nil {

@@ -137,7 +137,11 @@ func TestOrder(t *testing.T) {
 				p.Close()
 				p.Close()
 				require.EqualValues(t, 1, source.closed.Load())
-				require.EqualValues(t, workers, a.states.Load())
+				if rows == exec.MorselRows { // so few rows are carried by one
+					require.EqualValues(t, 1, a.states.Load())
+				} else {
+					require.EqualValues(t, workers, a.states.Load())
+				}
 				require.Equal(t, a.states.Load(), a.closed.Load())
 				require.EqualValues(t, 1, b.ended.Load())
 				require.Zero(t, pool.Stats().Bytes)

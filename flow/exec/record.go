@@ -12,7 +12,7 @@ type Record struct {
 	Recorder *profile.Recorder
 	Name     string // of the pipeline, for its workers
 	Source   int
-	Steps    []int // of each operator
+	Steps    []int // of each operator, and of the sink if it has one
 	Output   int
 	// Settle, if not nil, waits until what an operator queued on a device is done, so that
 	// its time is the operator's.
@@ -27,6 +27,9 @@ func (c *chain) measured(ctx context.Context, at int, b *flow.Batch, bytes int64
 	}
 	if at == len(c.states) {
 		return emit(b)
+	}
+	if err := c.check(at, b); err != nil {
+		return err
 	}
 	step := c.record.Steps[at]
 	c.track.In(step, b.Len(), bytes)
@@ -67,10 +70,54 @@ func (p *Pipeline) source() int {
 	return 0
 }
 
-// emitted counts a batch that came out of the last operator.
-func (p *Pipeline) emitted(t *profile.Track, b *flow.Batch) {
+// emitted counts what came out of the last operator, or of the sink's part of a worker.
+func (p *Pipeline) emitted(t *profile.Track, i item) {
 	if t != nil {
-		t.In(p.output(), b.Len(), b.Size())
+		t.In(p.output(), i.rows(), i.size())
+	}
+}
+
+// sinkStep is the step that making states is, -1 where it is none.
+func (p *Pipeline) sinkStep() int {
+	if r := p.options.Record; r != nil && len(r.Steps) > len(p.ops) {
+		return r.Steps[len(p.ops)]
+	}
+	return -1
+}
+
+// enterSink counts a batch that the sink takes, and the time until what it gives is called.
+func (p *Pipeline) enterSink(c *chain, b *flow.Batch) func() {
+	step := p.sinkStep()
+	if step < 0 || c.track == nil {
+		return func() {}
+	}
+	c.track.In(step, b.Len(), b.Size())
+	before := c.track.Enter(step)
+	return func() { c.track.Back(before) }
+}
+
+// prepareSink prepares a sink, whose time it is.
+func (p *Pipeline) prepareSink(ctx context.Context, s Sink) error {
+	if step := p.sinkStep(); step >= 0 {
+		t := profile.Of(ctx)
+		defer t.Back(t.Enter(step))
+	}
+	return s.Prepare(ctx)
+}
+
+// from is the step that the rows come from which begin at an operator: the source, or the operator
+// before it, whose tail they are.
+func (p *Pipeline) from(at int) int {
+	if at == 0 || p.options.Record == nil {
+		return p.source()
+	}
+	return p.options.Record.Steps[at-1]
+}
+
+// tailed counts a morsel of an operator's tail.
+func (p *Pipeline) tailed(t *profile.Track, at int, m *flow.Batch) {
+	if t != nil && at > 0 {
+		t.Out(p.from(at), m.Len(), m.Size())
 	}
 }
 
@@ -101,9 +148,9 @@ func (p *Pipeline) prepare(ctx context.Context, at int) error {
 	return p.ops[at].Prepare(ctx)
 }
 
-// discarded counts a batch that nobody takes.
-func (p *Pipeline) discarded(b *flow.Batch) {
+// discarded counts what nobody takes.
+func (p *Pipeline) discarded(i item) {
 	if r := p.options.Record; r != nil {
-		r.Recorder.Discard(r.Output, b.Len())
+		r.Recorder.Discard(r.Output, i.rows())
 	}
 }
