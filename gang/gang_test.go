@@ -63,6 +63,9 @@ var tests = map[string]Function{
 		first, each := args[0].(int64), args[1].(int64)
 		return numbers(first+int64(w.Rank())*each, each), nil
 	},
+	"labels": func(_ context.Context, w *Worker, args ...any) (any, error) {
+		return labels(int(args[0].(int64)))
+	},
 	"fail": func(ctx context.Context, w *Worker, args ...any) (any, error) {
 		if w.Rank() == int(args[0].(int64)) {
 			return nil, errors.New("it is the one that fails")

@@ -2,7 +2,6 @@ package gang
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,13 +11,12 @@ import (
 	"github.com/volley-go/volley/table/storage"
 )
 
-// mapped is the table of a file, over its memory; a table with dictionaries is read.
+// mapped is the table of a file, over its memory; a device whose memory is not the host's reads it.
 func mapped(ctx context.Context, backend *kernels.Backend, path string) (*table.Table, error) {
-	t, err := storage.MapIPC(ctx, backend, storage.IPC(path), nil)
-	if errors.Is(err, device.ErrUnsupported) {
-		t, err = storage.ReadIPC(ctx, backend, path, storage.ReadOptions{})
+	if !backend.Device.Place().HostAccessible() {
+		return storage.ReadIPC(ctx, backend, path, storage.ReadOptions{})
 	}
-	return t, err
+	return storage.MapIPC(ctx, backend, storage.IPC(path), nil)
 }
 
 // check refuses a reference of another gang, or of another generation of this one.

@@ -101,12 +101,12 @@ func TestPolarsFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) { check(t, read(t, b, filepath.Join("testdata", name)), nil) })
 	}
 	t.Run("mapped", func(t *testing.T) {
-		_, err := storage.MapIPC(ctx, b, storage.IPC("testdata/polars.arrow"), nil)
-		wantError(t, err, device.ErrUnsupported)
+		mapped, err := storage.MapIPC(ctx, b, storage.IPC("testdata/polars.arrow"), nil)
 		if !b.Device.Place().HostAccessible() {
+			wantError(t, err, device.ErrUnsupported)
 			return
 		}
-		wantError(t, err, nil, "polars.arrow", "dictionaries")
+		check(t, mapped, err)
 		path := filepath.Join(t.TempDir(), "views.arrow")
 		writeIPC(t, path, arrow.BinaryTypes.StringView, `["a", null, "text that is longer than twelve bytes"]`)
 		got, err := storage.MapIPC(ctx, b, storage.IPC(path), nil)

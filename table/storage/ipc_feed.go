@@ -89,18 +89,32 @@ func (f *ipcFile) give(to *ipcFeed, at filemeta.Block, kind int64, types []arrow
 	if err != nil {
 		return b, err
 	}
-	body := arrowmem.NewResizableBuffer(f.arena)
-	defer body.Release()
-	body.Resize(int(at.Body))
-	if _, err := (&until{ctx: f.ctx, in: f.input}).ReadAt(body.Bytes(), at.Offset+at.Meta); err != nil {
+	body, err := f.body(at)
+	if err != nil {
 		return b, err
 	}
+	defer body.Release()
 	unpacked, err := unpacker{f.ctx, f.arena, f.most}.unpack(meta, &b, body)
 	if err != nil {
 		return b, err
 	}
 	to.add(meta, unpacked)
 	return b, nil
+}
+
+// body is that of a message: where it lies in a file that is mapped, else what is read.
+func (f *ipcFile) body(at filemeta.Block) (*arrowmem.Buffer, error) {
+	from := at.Offset + at.Meta
+	if f.mapped != nil {
+		return arrowmem.NewBufferBytes(f.mapped.Bytes()[from : from+at.Body : from+at.Body]), nil
+	}
+	body := arrowmem.NewResizableBuffer(f.arena)
+	body.Resize(int(at.Body))
+	if _, err := (&until{ctx: f.ctx, in: f.input}).ReadAt(body.Bytes(), from); err != nil {
+		body.Release()
+		return nil, err
+	}
+	return body, nil
 }
 
 // batch decodes batch i, which the caller releases.

@@ -64,8 +64,8 @@ func openMapped(ctx context.Context, in *input, mapped *memory.Buffer) (*ipcFile
 // readMapped makes the reader of a mapped file.
 func (f *ipcFile) readMapped(mapped *memory.Buffer) (err error) {
 	defer guard(f.path, "footer", &err)
-	if len(f.dicts) > 0 { // arrow-go's reader of mapped files has nowhere to keep them
-		return unsupported(f.path, "", "columns of dictionaries can be read but not mapped")
+	if f.serial != nil { // arrow-go's reader of mapped files has nowhere to keep dictionaries: record has one that has
+		return nil
 	}
 	f.reader, err = ipc.NewMappedFileReader(mapped.Bytes(), ipc.WithAllocator(f.arena), ipc.WithBodySizeLimit(0), ipc.WithMetadataSizeLimit(largestMeta))
 	return inFile(f.path, "footer", decoderError(err), ErrFormat)

@@ -98,8 +98,8 @@ func (f *ipcFile) head(i int) (h ipcHead, err error) {
 // batch. The files are mapped where the system can and read whole elsewhere.
 // They must not be cut shorter while the table lives: the system ends a process
 // that reads what is not there any more. Compressed batches are an
-// ErrUnsupported, as they cannot be used where they lie, and so are files with
-// dictionaries; views are copied (see memory.Held). The caller releases
+// ErrUnsupported, as they cannot be used where they lie; views, and dictionaries
+// that come in several messages, are copied (see memory.Held). The caller releases
 // the table, and with it and all that was made of it go the mappings.
 func MapIPC(ctx context.Context, backend *kernels.Backend, s *IPCSource, columns []string) (_ *table.Table, err error) {
 	if p := backend.Device.Place(); !p.HostAccessible() {
