@@ -2,20 +2,13 @@ package distributed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/rounds"
 	"github.com/volley-go/volley/bench/worker"
-)
-
-const (
-	// fell is the share of the best reading of the machine below which a round is run again, at most retakes times for each round; what falls later counts, and
-	// is marked.
-	fell    = 0.75
-	retakes = 2
 )
 
 // race is one call of Run.
@@ -24,8 +17,8 @@ type race struct {
 	dir     string
 	to      report.Sink
 	p       progress.Progress
-	engines []engine       // the local operators first, then ranks, then peers
-	best    report.Reading // of all readings so far
+	engines []engine // the local operators first, then ranks, then peers
+	machine rounds.Race
 	lines   []*Line
 	notes   []string
 	missing []string // operations and peers that have no time
@@ -43,13 +36,8 @@ type racer struct {
 
 // failed notes what a peer failed at, or that its process ended; any other error is given back.
 func (r *racer) failed(err error) error {
-	var f *worker.Failure
-	var d *worker.Died
-	if !errors.As(err, &f) && !errors.As(err, &d) {
-		return err
-	}
-	r.lacks = err.Error()
-	return nil
+	r.lacks, err = worker.Lacks(err)
+	return err
 }
 
 // one races at one operation.
@@ -113,48 +101,20 @@ func (r *race) check(ctx context.Context, op *operation, all []*racer) error {
 	return nil
 }
 
-// rounds lets all take turns, in an order that moves on by one each round.
-func (r *race) rounds(ctx context.Context, op *operation, all []*racer, l *Line) error {
-	before, err := r.gauge.Read(ctx)
-	if err != nil {
-		return err
+// rounds lets all take turns.
+func (r *race) rounds(ctx context.Context, op *operation, all []*racer, l *Line) (err error) {
+	list := make([]*rounds.Racer[turn], len(all))
+	for i, e := range all {
+		list[i] = &rounds.Racer[turn]{Lacks: e.lacks, Turn: func(ctx context.Context) (turn, error) { return e.run(ctx, op) }, Keep: func(t turn) {
+			e.Seconds = append(e.Seconds, t.Seconds...)
+			e.cpu += t.CPU
+		}}
 	}
-	r.best = r.best.Best(before)
-	for round := 0; round < r.Rounds; {
-		turns := make([]turn, len(all))
-		for i := range all {
-			k := (i + round) % len(all)
-			if all[k].lacks != "" {
-				continue
-			}
-			if turns[k], err = all[k].run(ctx, op); err != nil {
-				if err = all[k].failed(err); err != nil {
-					return err
-				}
-			}
-		}
-		after, err := r.gauge.Read(ctx)
-		if err != nil {
-			return err
-		}
-		r.best = r.best.Best(after)
-		dropped := before.Fell(r.best, fell) || after.Fell(r.best, fell)
-		before = after
-		if dropped && l.Retaken < retakes*r.Rounds {
-			l.Retaken++
-			continue
-		}
-		if dropped {
-			l.Unsteady++
-		}
-		for k, t := range turns {
-			all[k].Seconds = append(all[k].Seconds, t.Seconds...)
-			all[k].cpu += t.CPU
-		}
-		round++
-		r.p.Add(1)
+	l.Taken, err = rounds.Run(ctx, &r.machine, r.Rounds, list)
+	for i, e := range all {
+		e.lacks = list[i].Lacks
 	}
-	return nil
+	return err
 }
 
 // measure finds what memory our engines take, and for a shuffle what the transport moves.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/rounds"
 	"github.com/volley-go/volley/bench/worker"
 	"github.com/volley-go/volley/kernels"
 )
@@ -26,12 +27,7 @@ type Options struct {
 	Rounds  int              // of each operation
 	Threads int              // of the local operators and of each peer
 
-	gauge gauge // for tests; nil for that of package report
-}
-
-// gauge tells what the machine gives right now.
-type gauge interface {
-	Read(ctx context.Context) (report.Reading, error)
+	gauge rounds.Gauge // for tests; nil for that of package report
 }
 
 // Run times the operations in turns: on ranks, by the local operators and by peers. Each engine's times are a record, whose OK tells whether its answer is that
@@ -54,8 +50,8 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	r := &race{Options: o, dir: dir, to: to, p: p}
-	if r.gauge == nil {
-		if r.gauge, err = report.NewGauge(o.Threads); err != nil {
+	if r.machine = (rounds.Race{Gauge: o.gauge, Add: p.Add}); o.gauge == nil {
+		if r.machine.Gauge, err = report.NewGauge(o.Threads); err != nil {
 			return err
 		}
 	}
@@ -127,13 +123,12 @@ func (r *race) join(ctx context.Context, argv []string, name string) error {
 		}
 		err = errors.Join(err, w.Close())
 	}
-	var f *worker.Failure
-	var d *worker.Died
-	if !errors.As(err, &f) && !errors.As(err, &d) {
+	why, err := worker.Lacks(err)
+	if err != nil {
 		return err
 	}
 	r.missing = append(r.missing, name)
-	r.notes = append(r.notes, err.Error()+".")
+	r.notes = append(r.notes, why+".")
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/rounds"
 )
 
 // Line is one operation of a race. Times are in seconds.
@@ -15,8 +16,7 @@ type Line struct {
 	OfBest    float64            `json:"of_best,omitempty"` // the time of the fastest of Dask, Ray and Modin over that of the first number of ranks
 	Memory    map[string]Memory  `json:"memory"`            // of ours
 	Bandwidth []Bandwidth        `json:"bandwidth,omitempty"`
-	Retaken   int                `json:"rounds_retaken"`  // because the machine gave less
-	Unsteady  int                `json:"rounds_unsteady"` // that count although the machine gave less
+	rounds.Taken
 }
 
 // Memory is what an operation took, in bytes of all ranks.

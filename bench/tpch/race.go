@@ -11,14 +11,11 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/rounds"
 	"github.com/volley-go/volley/bench/worker"
 )
 
 const (
-	// fell is the share of the best reading of the machine below which a round is run again,
-	// at most retakes times for each round; what falls later counts, and is marked.
-	fell    = 0.75
-	retakes = 2
 	// turnTime is how long a turn repeats a short query, turnMost how often.
 	turnTime = 30 * time.Millisecond
 	turnMost = 20
@@ -32,7 +29,7 @@ type race struct {
 	p       progress.Progress
 	ours    *ours
 	peers   []engine
-	best    report.Reading // of all readings so far
+	machine rounds.Race
 	lines   []Line
 	notes   []string
 	missing []string // queries and peers that have no time
@@ -98,13 +95,8 @@ type racer struct {
 
 // failed notes what a peer failed at, or that its process ended; any other error is given back.
 func (r *racer) failed(err error) error {
-	var f *worker.Failure
-	var d *worker.Died
-	if !errors.As(err, &f) && !errors.As(err, &d) {
-		return err
-	}
-	r.lacks = err.Error()
-	return nil
+	r.lacks, err = worker.Lacks(err)
+	return err
 }
 
 // one races at one query.
@@ -161,49 +153,21 @@ func (r *race) check(ctx context.Context, q Query, all []*racer) error {
 	return nil
 }
 
-// rounds lets all take turns, in an order that moves on by one each round.
-func (r *race) rounds(ctx context.Context, q Query, all []*racer, l *Line) error {
-	before, err := r.gauge.Read(ctx)
-	if err != nil {
-		return err
+// rounds lets all take turns.
+func (r *race) rounds(ctx context.Context, q Query, all []*racer, l *Line) (err error) {
+	list := make([]*rounds.Racer[turn], len(all))
+	for i, e := range all {
+		list[i] = &rounds.Racer[turn]{Lacks: e.lacks, Turn: func(ctx context.Context) (turn, error) { return e.run(ctx, q, turnTime, turnMost) }, Keep: func(t turn) {
+			e.Seconds = append(e.Seconds, t.Seconds...)
+			e.cpu += t.CPU
+			e.wall += t.Wall
+		}}
 	}
-	r.best = r.best.Best(before)
-	for round := 0; round < r.Rounds; {
-		turns := make([]turn, len(all))
-		for i := range all {
-			k := (i + round) % len(all)
-			if all[k].lacks != "" {
-				continue
-			}
-			if turns[k], err = all[k].run(ctx, q, turnTime, turnMost); err != nil {
-				if err = all[k].failed(err); err != nil {
-					return err
-				}
-			}
-		}
-		after, err := r.gauge.Read(ctx)
-		if err != nil {
-			return err
-		}
-		r.best = r.best.Best(after)
-		dropped := before.Fell(r.best, fell) || after.Fell(r.best, fell)
-		before = after
-		if dropped && l.Retaken < retakes*r.Rounds {
-			l.Retaken++
-			continue
-		}
-		if dropped {
-			l.Unsteady++
-		}
-		for k, t := range turns {
-			all[k].Seconds = append(all[k].Seconds, t.Seconds...)
-			all[k].cpu += t.CPU
-			all[k].wall += t.Wall
-		}
-		round++
-		r.p.Add(1)
+	l.Taken, err = rounds.Run(ctx, &r.machine, r.Rounds, list)
+	for i, e := range all {
+		e.lacks = list[i].Lacks
 	}
-	return nil
+	return err
 }
 
 // add takes in what the engines did, and records it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/volley-go/volley/bench/progress"
 	"github.com/volley-go/volley/bench/report"
+	"github.com/volley-go/volley/bench/rounds"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -26,12 +27,7 @@ type Options struct {
 	Rounds  int              // rounds of each query
 	Threads int              // threads that each may use
 
-	gauge gauge // for tests; nil for that of package report
-}
-
-// gauge tells what the machine gives right now.
-type gauge interface {
-	Read(ctx context.Context) (report.Reading, error)
+	gauge rounds.Gauge // for tests; nil for that of package report
 }
 
 // Names lists the queries.
@@ -59,8 +55,8 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	r := &race{Options: o, dir: dir, to: to, p: p}
-	if r.gauge == nil {
-		if r.gauge, err = report.NewGauge(o.Threads); err != nil {
+	if r.machine = (rounds.Race{Gauge: o.gauge, Add: p.Add}); o.gauge == nil {
+		if r.machine.Gauge, err = report.NewGauge(o.Threads); err != nil {
 			return err
 		}
 	}
@@ -88,13 +84,12 @@ func Run(ctx context.Context, o Options, to report.Sink, p progress.Progress) (e
 
 // Line is one query of a race. Times are in seconds.
 type Line struct {
-	Query    string             `json:"query"`
-	MinS     map[string]float64 `json:"min_s"` // the fastest run of each engine
-	CPUs     map[string]float64 `json:"cpus"`
-	Best     string             `json:"best,omitempty"`  // the fastest peer whose answer is right
-	Ratio    float64            `json:"ratio,omitempty"` // its time over ours: above 1 ours is faster
-	Retaken  int                `json:"rounds_retaken"`  // because the machine gave less
-	Unsteady int                `json:"rounds_unsteady"` // that count although the machine gave less
+	Query string             `json:"query"`
+	MinS  map[string]float64 `json:"min_s"` // the fastest run of each engine
+	CPUs  map[string]float64 `json:"cpus"`
+	Best  string             `json:"best,omitempty"`  // the fastest peer whose answer is right
+	Ratio float64            `json:"ratio,omitempty"` // its time over ours: above 1 ours is faster
+	rounds.Taken
 }
 
 // want is the answer that is known of a query before it is run: that of a folder that has answers.

@@ -52,6 +52,16 @@ func (d *Died) Error() string {
 // Unwrap gives what reading from it or writing to it failed with.
 func (d *Died) Unwrap() error { return d.err }
 
+// Lacks is why an engine does not race on: what it failed at, or that its process ended. Any other error is given back.
+func Lacks(err error) (string, error) {
+	var f *Failure
+	var d *Died
+	if !errors.As(err, &f) && !errors.As(err, &d) {
+		return "", err
+	}
+	return err.Error(), nil
+}
+
 // Unpack writes the programs of a folder named python into another.
 func Unpack(programs embed.FS, dir string) error {
 	files, err := programs.ReadDir("python")
