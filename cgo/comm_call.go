@@ -45,8 +45,9 @@ func (o *operands) root(n C.int64_t) (r int, is bool) {
 // counts are the elements of each rank, nil for NULL, and their sum, size times n for NULL.
 func (o *operands) counts(name string, p *C.int64_t, n C.int64_t) ([]int64, int64) {
 	if p == nil {
-		if n > 1<<44 {
-			o.err = mismatch("%d elements", int64(n))
+		if n < 0 || n > 1<<44 {
+			o.err = mismatch("%d elements of each rank", int64(n))
+			return nil, 0
 		}
 		return nil, int64(n) * int64(o.size)
 	}

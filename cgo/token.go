@@ -105,11 +105,14 @@ func long(name string, h C.uintptr_t, prepare func(k *keeper) (work, error)) C.i
 	if t.patience == 0 {
 		return finish(name, t, k, body).deliver()
 	}
-	t.mu.Lock()
+	if !t.mu.TryLock() {
+		k.drop()
+		return failed(name, mismatch("the token is in a call of another thread: a token with patience has one call at a time"))
+	}
 	defer t.mu.Unlock()
 	if t.pending != nil {
 		k.drop()
-		return failed(name, mismatch("the token has a call that is pending"))
+		return failed(name, mismatch("the token has a call that is pending: volley_token_wait gives its end"))
 	}
 	end := make(chan ended, 1)
 	t.pending = end

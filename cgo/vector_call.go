@@ -95,6 +95,7 @@ func onVectors(name string, h, t C.uintptr_t, prepare func(v *vectorCall) func(c
 		if err != nil {
 			return nil, err
 		}
+		k.together = true
 		v := &vectorCall{operands: operands{c: comm.c, size: comm.c.Size()}, comm: comm, k: k}
 		run := prepare(v)
 		if err := v.carry(); err != nil {
@@ -102,7 +103,7 @@ func onVectors(name string, h, t C.uintptr_t, prepare func(v *vectorCall) func(c
 		}
 		return func(ctx context.Context) (outcome, error) {
 			err := v.there(ctx)
-			if err == nil {
+			if err == nil || ctx.Err() != nil { // the other ranks hear of the end of ctx
 				err = run(ctx)
 			}
 			return outcome{}, own(ctx, comm.named(err))

@@ -99,6 +99,8 @@ void test_memory(void);
 /* Every function with wrong arguments; with a device too, where one is there. */
 void test_wrong_calls(int count, char** devices);
 void test_comm(const char* folder);
+/* What they refuse, and tokens whose call is pending. */
+void test_refused(const char* folder);
 /* Parts of groups and larger ones, algorithms, fused reductions. */
 void test_groups(const char* folder);
 /* Gangs. */

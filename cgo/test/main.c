@@ -92,6 +92,7 @@ int main(int argc, char** argv) {
   test_memory();
   test_wrong_calls(argc - 2, argv + 2);
   test_comm(argv[1]);
+  test_refused(argv[1]);
   test_groups(argv[1]);
   test_gangs();
   test_distributed(argv[1]);
