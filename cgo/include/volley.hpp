@@ -65,6 +65,13 @@ inline std::string take(char* text) {
   return s;
 }
 
+template <typename Call>
+std::string text_of(Call call) {
+  char* text;
+  check(call(&text));
+  return take(text);
+}
+
 inline std::vector<const char*> pointers(const std::vector<std::string>& texts) {
   std::vector<const char*> all;
   for (const auto& t : texts) all.push_back(t.c_str());
@@ -114,9 +121,7 @@ class device : public detail::handle<volley_device, volley_device_free> {
   explicit device(const std::string& name = "auto") : handle(open(name)) {}
   explicit device(volley_device* d) noexcept : handle(d) {}
   std::string name() const {
-    char* text;
-    check(volley_device_name(get(), &text));
-    return detail::take(text);
+    return detail::text_of([&](char** t) { return volley_device_name(get(), t); });
   }
 
  private:
@@ -263,6 +268,16 @@ struct aggregated {
 }  // namespace detail
 
 class table;
+struct profiled;
+
+// What a run of a query measured, shown as "text", "json", "html", "fragment" or "chrome".
+class profile : public detail::handle<volley_profile, volley_profile_free> {
+ public:
+  using handle::handle;
+  std::string show(const std::string& format = "text") const {
+    return detail::text_of([&](char** t) { return volley_profile_render(get(), format.c_str(), t); });
+  }
+};
 
 // A plan; every operation gives a new one.
 class query : public detail::handle<volley_query, volley_query_free> {
@@ -363,11 +378,12 @@ class query : public detail::handle<volley_query, volley_query_free> {
   query on(const device& d) const {
     return make([&](volley_query** q) { return volley_query_on(get(), d.get(), q); });
   }
-  std::string explain() const {
-    char* text;
-    check(volley_query_explain(get(), nullptr, &text));
-    return detail::take(text);
+  // The plan; as JSON with its estimates and pipelines.
+  std::string explain(bool json = false) const {
+    return detail::text_of([&](char** t) { return json ? volley_query_explain_json(get(), nullptr, t) : volley_query_explain(get(), nullptr, t); });
   }
+  // Collects the rows and measures each step.
+  profiled run_profiled(const token* stop = nullptr) const;
   table collect(const token* stop = nullptr) const;
   // Counts, means, extremes of each column.
   table describe(const token* stop = nullptr) const;
@@ -399,9 +415,7 @@ class table : public detail::handle<volley_table, volley_table_free> {
     check(volley_table_columns(get(), &n));
     std::vector<std::string> all;
     for (int64_t i = 0; i < n; i++) {
-      char* text;
-      check(volley_table_name(get(), i, &text));
-      all.push_back(detail::take(text));
+      all.push_back(detail::text_of([&](char** t) { return volley_table_name(get(), i, t); }));
     }
     return all;
   }
@@ -444,9 +458,7 @@ class table : public detail::handle<volley_table, volley_table_free> {
   }
   void write(const std::string& path) const { check(volley_table_write(get(), path.c_str(), nullptr, nullptr)); }
   std::string str() const {
-    char* text;
-    check(volley_table_format(get(), 10, 0, &text));
-    return detail::take(text);
+    return detail::text_of([&](char** t) { return volley_table_format(get(), 10, 0, t); });
   }
 
  private:
@@ -483,6 +495,19 @@ inline table query::collect(const token* stop) const {
   volley_table* t;
   check(volley_query_collect(get(), stop ? stop->get() : nullptr, &t));
   return table(t);
+}
+
+// Rows of a query, and what its run measured.
+struct profiled {
+  table rows;
+  profile measured;
+};
+
+inline profiled query::run_profiled(const token* stop) const {
+  volley_table* t;
+  volley_profile* p;
+  check(volley_query_profile(get(), stop ? stop->get() : nullptr, &t, &p));
+  return {table(t), profile(p)};
 }
 
 inline table query::describe(const token* stop) const {
@@ -552,9 +577,7 @@ inline query scan_ipc(const std::vector<std::string>& paths, const scan_options&
 inline query scan_ipc(const std::string& path, const scan_options& options = scan_options()) { return scan_ipc(std::vector<std::string>{path}, options); }
 
 inline std::string version() {
-  char* text;
-  check(volley_version(&text));
-  return detail::take(text);
+  return detail::text_of([](char** t) { return volley_version(t); });
 }
 
 // What the library holds of the host's memory in bytes, and may hold; 0 is no limit.

@@ -71,6 +71,11 @@ static int queries(const volley::device& cpu) {
   wrong += expect(one.union_with(two).collect().rows() == 5 && one.union_with({&two, &two}).collect().rows() == 6, "unions");
   wrong += expect(t.lazy().drop({"v"}).rename("k", "key").collect().names() == std::vector<std::string>{"key"}, "drop and rename");
   wrong += expect(t.lazy().describe().rows() > 0, "describe");
+  auto few = t.lazy().filter("v > 1");
+  auto run = few.run_profiled();
+  wrong += expect(run.rows.rows() == 3 && run.measured.show().find("filter v > 1") != std::string::npos && run.measured.show("json").front() == '{', "a profile");
+  wrong += expect(few.explain().find("filter v > 1") != std::string::npos && few.explain(true).front() == '{', "a plan");
+  wrong += expect(refused([&] { run.measured.show("pdf"); }, "pdf"), "a profile as nobody shows it");
   volley::set_memory_limit(int64_t(1) << 40);
   wrong += expect(volley::memory().second == int64_t(1) << 40, "a memory limit");
   volley::set_memory_limit(0);

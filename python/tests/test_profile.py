@@ -38,5 +38,11 @@ def test_a_plan_as_json() -> None:
     assert plan.explain("text") == plan.explain()
     with pytest.raises(ValueError, match="pdf"):
         plan.explain("pdf")
+
+
+def test_a_notebook_shows_a_plan() -> None:
+    plan = vo.Table({"a": [1, 2]}).lazy()
+    assert "filter a &lt; 2" in plan.filter("a < 2")._repr_html_()
+    assert "unknown column" in plan.filter("b < 2")._repr_html_()
     with pytest.raises(vo.VolleyError):
         vo.Table({"a": [1]}).lazy().filter("b > 1").profile()

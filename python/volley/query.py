@@ -6,12 +6,14 @@ import ctypes
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from ctypes import byref
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _capsule
 from ._calls import public, say, shown
 from ._library import Handle, call, encode, handles, long_make, long_text, make, texts
 from .device import Device, device_of
+from .errors import VolleyError
 from ._masks import is_array, names_in, sorted_out
 from .expr import Agg, Expr, col, lit, sql
 
@@ -40,6 +42,13 @@ class Query(Handle):
 
     def __repr__(self) -> str:
         return "<volley.Query>"
+
+    def _repr_html_(self) -> str:
+        """The plan, or why there is none."""
+        try:
+            return f"<pre>{escape(self.explain())}</pre>"
+        except VolleyError as e:
+            return f"<pre>{escape(repr(self))}: {escape(str(e))}</pre>"
 
     def on(self, device: Device | str) -> Query:
         """Runs the query on a device. Queries over files run on the best one unless this says else."""
