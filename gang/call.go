@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/volley-go/volley/collective/transport/mesh"
 	"github.com/volley-go/volley/device"
@@ -43,6 +44,7 @@ type Call struct {
 	ctx  context.Context
 	args []byte
 	done chan struct{}
+	over atomic.Bool // who has taken it has called Done
 	once sync.Once
 	ref  Ref
 	err  error
@@ -67,11 +69,19 @@ func (c *Call) Args() ([]any, error) {
 
 // Done answers the call with a reference to its result, or with its error. Only the first one counts.
 func (c *Call) Done(result Ref, err error) {
+	c.over.Store(true)
+	c.answer(result, err)
+}
+
+func (c *Call) answer(result Ref, err error) {
 	c.once.Do(func() {
 		c.ref, c.err = result, err
 		close(c.done)
 	})
 }
+
+// ended says that nobody waits for the call any more, and that it is still running: a Comm that it makes now would be that of a later call.
+func (c *Call) ended() bool { return c != nil && c.ctx.Err() != nil && !c.over.Load() }
 
 // queue has the calls in their order.
 type queue struct {
@@ -115,6 +125,7 @@ func (q *queue) take() *Call {
 func (w *Worker) Next(ctx context.Context) (*Call, error) {
 	for {
 		if c := w.calls.take(); c != nil {
+			w.taken.Store(c)
 			return c, nil
 		}
 		select {
@@ -197,7 +208,7 @@ func (w *Worker) run(ctx context.Context, body []byte) (mesh.Answer, error) {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-		c.Done(Ref{}, context.Cause(ctx))
+		c.answer(Ref{}, context.Cause(ctx))
 	}
 	if c.err != nil {
 		w.abort(epoch) // nobody waits for this worker in a collective operation

@@ -30,6 +30,10 @@ func (w *Worker) Comm(ctx context.Context) (*collective.Comm, error) {
 	defer cancel(nil)
 	w.open.Lock()
 	epoch, made := w.open.epoch, w.open.world
+	if err := w.late(ctx, "Comm"); err != nil {
+		w.open.Unlock()
+		return nil, err
+	}
 	w.open.joining = cancel
 	w.open.Unlock()
 	if made != nil {
@@ -51,6 +55,18 @@ func (w *Worker) Comm(ctx context.Context) (*collective.Comm, error) {
 		return nil, errors.Join(errFailed, c.Close())
 	}
 	return c, nil
+}
+
+// late is the error of a call that has failed elsewhere and still runs here: what it makes would be that of the next call, which comes after
+// the end of this one's context.
+func (w *Worker) late(ctx context.Context, call string) error {
+	if w.taken.Load().ended() {
+		return errFailed
+	}
+	if ctx.Err() != nil {
+		return w.named(ctx, call, context.Cause(ctx))
+	}
+	return nil
 }
 
 // errFailed is the error of who makes a Comm for a call that has failed.
@@ -104,6 +120,12 @@ func (w *Worker) firstCard() (c card, host string, err error) {
 func (w *Worker) Group(ctx context.Context, id string, ranks []int) (*collective.Comm, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, w.named(ctx, "Group", err)
+	}
+	w.open.Lock()
+	err := w.late(ctx, "Group")
+	w.open.Unlock()
+	if err != nil {
+		return nil, err
 	}
 	c, err := w.group(id, ranks)
 	if err != nil {

@@ -66,6 +66,26 @@ var tests = map[string]Function{
 	"labels": func(_ context.Context, w *Worker, args ...any) (any, error) {
 		return labels(int(args[0].(int64)))
 	},
+	"tardy": func(ctx context.Context, w *Worker, args ...any) (any, error) { // goes on after its call has failed and the next one has come
+		if w.Rank() == 0 {
+			return nil, errors.New("it is the one that fails")
+		}
+		<-ctx.Done()
+		for next := false; !next; time.Sleep(time.Millisecond) {
+			w.open.Lock()
+			next = w.open.epoch >= uint64(args[0].(int64))
+			w.open.Unlock()
+		}
+		for _, ctx := range []context.Context{ctx, context.Background()} {
+			if c, err := w.Comm(ctx); err == nil {
+				return nil, errors.Join(c.Barrier(ctx), errors.New("it has the next call's Comm"))
+			}
+			if c, err := w.Group(ctx, "late", []int{0, 1, 2}); err == nil {
+				return nil, errors.Join(c.Close(), errors.New("it has a group of the next call's"))
+			}
+		}
+		return nil, nil
+	},
 	"fail": func(ctx context.Context, w *Worker, args ...any) (any, error) {
 		if w.Rank() == int(args[0].(int64)) {
 			return nil, errors.New("it is the one that fails")
@@ -242,6 +262,17 @@ func TestRun(t *testing.T) {
 		require.Contains(t, failed.Text, fmt.Sprint("worker ", failed.Rank))
 		_, err = g.Run(bounded(t), "echo", struct{}{})
 		require.ErrorIs(t, err, device.ErrUnsupported)
+	})
+}
+
+// A call that goes on where it has failed elsewhere takes nothing from the next one.
+func TestTardyCall(t *testing.T) {
+	each(t, 3, func(t *testing.T, g *Gang) {
+		for failed := range 2 {
+			_, err := g.Run(bounded(t), "tardy", failed+1)
+			require.ErrorContains(t, err, "it is the one that fails")
+			require.Equal(t, []any{int64(3), int64(3), int64(3)}, results(t, g, "sum"))
+		}
 	})
 }
 

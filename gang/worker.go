@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"sync/atomic"
 
 	"github.com/volley-go/volley/collective/transport/mesh"
 	"github.com/volley-go/volley/collective/transport/secret"
@@ -22,6 +23,7 @@ type Worker struct {
 	meeting net.Listener // of rank 0, for the Comms of all workers
 
 	calls queue
+	taken atomic.Pointer[Call] // the last one
 
 	open opened
 	turn chan struct{} // of who makes the Comm of all

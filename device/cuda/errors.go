@@ -106,8 +106,9 @@ func (d *Device) lose(call string, c code) error {
 	}
 	launches := d.lib.inFlight(d.context)
 	text := d.lib.driver.text(c)
-	if n := len(launches); n > 0 && launches[n-1] == call && os.Getenv("CUDA_LAUNCH_BLOCKING") == "1" {
-		launches = launches[n-1:] // the ones before were done when they returned
+	// The launches before the last were done when they returned. Who waits on another goroutine may see the loss before the launch returns.
+	if n := len(launches); n > 0 && os.Getenv("CUDA_LAUNCH_BLOCKING") == "1" && (launches[n-1] == call || !slices.Contains(launches, call)) {
+		launches = launches[n-1:]
 	}
 	switch {
 	case len(launches) == 1:

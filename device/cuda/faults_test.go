@@ -317,6 +317,29 @@ func TestLostLater(t *testing.T) {
 	}
 }
 
+// TestLostBlockingLater finds it by a wait, on another goroutine than the launch perhaps: the last launch is named.
+func TestLostBlockingLater(t *testing.T) {
+	t.Setenv("CUDA_LAUNCH_BLOCKING", "1")
+	f := newFake(t)
+	d := f.open()
+	s := newStream(t, d)
+	b := onDevice(t, d, 8)
+	f.set(func() { f.held = true })
+	for _, name := range []string{"ordinals", "twice"} {
+		must(t, s.Launch(kernel(t, d, name), device.Grid{}, b))
+	}
+	f.mu.Lock()
+	f.lost = 719
+	f.mu.Unlock()
+	err := wait(t, s)
+	is(t, err, device.ErrLost, "cuda:0: twice: ", "found by wait")
+	if strings.Contains(err.Error(), "ordinals") {
+		t.Error(err)
+	}
+	b.Release()
+	must(t, d.Close())
+}
+
 // TestLostBlocking names the launch that a driver which waits for each finds.
 func TestLostBlocking(t *testing.T) {
 	t.Setenv("CUDA_LAUNCH_BLOCKING", "1")
