@@ -24,6 +24,8 @@ def test_hive(tmp_path):
     assert got == [{"v": 1, "year": 2001, "city": "Rome"}, {"v": 2, "year": 2001, "city": "São Paulo/Sé"}, {"v": 3, "year": 2002, "city": None}]
     assert rows(vo.scan_parquet(pattern).filter(vo.col("year") == 2002).collect()) == [{"v": 3, "year": 2002, "city": None}]
     assert list(vo.read_parquet(pattern, hive_partitioning=False).schema) == ["v"]
+    for path in (tmp_path / "hive", str(tmp_path / "hive/**/*.parquet")):
+        assert rows(vo.read_parquet(path)) == rows(vo.read_parquet(pattern))
     os.makedirs(tmp_path / "k=7")
     (tmp_path / "k=7/x.csv").write_text("a\n1\n")
     assert rows(vo.read_csv(str(tmp_path / "k=*/x.csv"))) == [{"a": 1, "k": 7}]

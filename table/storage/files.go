@@ -15,8 +15,8 @@ import (
 	"github.com/volley-go/volley/device"
 )
 
-// expandWithin turns paths and globs into the files they name: each argument's in lexical
-// order. A glob that matches nothing is an error, as a missing file is when it is opened.
+// expandWithin turns paths, folders and globs into the files they name: each argument's in lexical
+// order. A folder has the files that [FilesOf] finds. A glob that matches nothing is an error, as a missing file is when it is opened.
 // For each file it has the folder that was given: the part of its path in front of a
 // pattern, or what is common to the files that were named one by one.
 func expandWithin(paths []string) (all, within []string, err error) {
@@ -29,11 +29,20 @@ func expandWithin(paths []string) (all, within []string, err error) {
 		}
 	}
 	for _, p := range paths {
-		if _, err := os.Lstat(p); err == nil || !strings.ContainsAny(p, "*?[") {
+		info, err := os.Stat(p)
+		if err == nil && info.IsDir() {
+			found, err := FilesOf(p)
+			if err != nil {
+				return nil, nil, err
+			}
+			all, within = append(all, found...), append(within, slices.Repeat([]string{p}, len(found))...)
+			continue
+		}
+		if err == nil || !strings.ContainsAny(p, "*?[") {
 			all, within = append(all, p), append(within, given)
 			continue
 		}
-		found, err := filepath.Glob(p)
+		found, err := glob(p)
 		if err != nil {
 			return nil, nil, &Error{Path: p, Kind: device.ErrMismatch, Cause: err}
 		}
@@ -51,6 +60,53 @@ func expandWithin(paths []string) (all, within []string, err error) {
 		return nil, nil, &Error{Path: "storage", Kind: device.ErrMismatch, Text: "no file given"}
 	}
 	return all, within, nil
+}
+
+// glob is [filepath.Glob] in which an element ** stands for any number of folders, none too. Names that begin with a dot are not among
+// them.
+func glob(pattern string) ([]string, error) {
+	head, tail, deep := strings.Cut(filepath.ToSlash(pattern), "**/")
+	if !deep || head != "" && !strings.HasSuffix(head, "/") {
+		return filepath.Glob(pattern)
+	}
+	roots := []string{"."}
+	switch head {
+	case "":
+	case "/":
+		roots[0] = head
+	default:
+		var err error
+		if roots, err = filepath.Glob(strings.TrimSuffix(head, "/")); err != nil {
+			return nil, err
+		}
+	}
+	var all []string
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			if path != root && strings.HasPrefix(d.Name(), ".") {
+				return fs.SkipDir
+			}
+			found, err := glob(filepath.Join(literal(path), filepath.FromSlash(tail)))
+			all = append(all, found...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// literal is a pattern of one path.
+func literal(path string) string {
+	if filepath.Separator == '\\' { // where patterns have no escapes
+		return path
+	}
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
 }
 
 // common is the folder that two lie in.

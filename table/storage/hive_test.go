@@ -54,6 +54,54 @@ func hiveSource(ext string, off bool, paths ...string) table.Source {
 	return storage.IPC(paths...).With(storage.IPCReadOptions{NoHive: off})
 }
 
+// TestFoldersAsPaths reads a folder, and what is below it at any depth, like the files in it.
+func TestFoldersAsPaths(t *testing.T) {
+	ctx, b := context.Background(), backend(t)
+	dir := filepath.Join(t.TempDir(), "a[1] *")
+	for i, path := range hiveFiles(t, ".parquet") {
+		text, err := os.ReadFile(path)
+		rest, inside := strings.CutPrefix(filepath.ToSlash(path), "testdata/hive/")
+		for _, folder := range []string{"plain", "deep/.hidden", "deep/below"} {
+			to := filepath.Join(dir, folder, rest)
+			if folder != "plain" {
+				to = filepath.Join(dir, folder, fmt.Sprint("part", i), "file.parquet")
+			}
+			if err := errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o700), os.WriteFile(to, text, 0o600)); err != nil || !inside {
+				t.Fatal(err, inside)
+			}
+		}
+	}
+	escaped := strings.NewReplacer("[", `\[`, "*", `\*`).Replace(dir)
+	for path, want := range map[string]string{
+		filepath.Join(dir, "plain"):                     "v year city",
+		filepath.Join(escaped, "plain/**/*.parquet"):    "v year city",
+		filepath.Join(escaped, "deep/**/*.parquet"):     "v",
+		filepath.Join(escaped, "*/below/**/f*.parquet"): "v",
+	} {
+		got, err := storage.Read(ctx, b, storage.Parquet(path), storage.ReadOptions{})
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		var names []string
+		for _, f := range got.Schema().Fields() {
+			names = append(names, f.Name)
+		}
+		if got.NumRows() != 4 || strings.Join(names, " ") != want {
+			t.Errorf("%s: %d rows, columns %q", path, got.NumRows(), names)
+		}
+		got.Release()
+	}
+	for path, text := range map[string]string{
+		filepath.Join(dir, "deep"):                 "there are no files in it",
+		filepath.Join(escaped, "**/*.csv"):         "no file matches",
+		filepath.Join(escaped, "nowhere/**/*.csv"): "no file matches",
+	} {
+		if _, err := storage.Read(ctx, b, storage.Parquet(path), storage.ReadOptions{}); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestHive reads the columns that folders say, of every format, in each way.
 func TestHive(t *testing.T) {
 	ctx := context.Background()

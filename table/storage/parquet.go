@@ -69,7 +69,7 @@ func (p *parquetFile) with(o ParquetReadOptions) *parquetFile {
 	return p
 }
 
-// Parquet is the source of files and globs. What is wrong with them is
+// Parquet is the source of files, folders and globs. What is wrong with them is
 // returned by the first use.
 func Parquet(paths ...string) *ParquetSource {
 	s := &ParquetSource{}
