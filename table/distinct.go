@@ -2,11 +2,11 @@ package table
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -63,70 +63,38 @@ func (n *distinctNode) prune(need names) node {
 	return &out
 }
 
-func (n *distinctNode) compile(r *runner) (operator, error) {
-	o := &distinctOp{r: r, node: n}
-	var err error
-	o.in, err = r.pipe(n.in, &stepFunc{what: n.text() + ", of each morsel", execute: o.early})
-	return o, err
+func (n *distinctNode) compile(r *runner) (exec.Source, error) {
+	d := &distinct{r: r, node: n}
+	c := &compactor{r: r, schema: n.in.schema(), what: "distinct", early: d.early, shrink: d.shrink, finish: d.finish}
+	return r.sunk(n.in, c, n.text()+", of each morsel")
 }
 
-type distinctOp struct {
+type distinct struct {
 	r    *runner
-	in   operator
 	node *distinctNode
-	done bool
 }
 
-func (o *distinctOp) close() { o.in.close() }
-
-func (o *distinctOp) next(ctx context.Context) (*Batch, error) {
-	if o.done {
-		return nil, io.EOF
-	}
-	o.done = true
-	c := &compactor{r: o.r, schema: o.node.in.schema(), shrink: o.shrink}
-	defer c.release()
-	for {
-		b, err := o.in.next(ctx)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := c.add(ctx, b); err != nil {
-			return nil, wrapError("distinct", err)
-		}
-	}
-	all, err := c.finish(ctx)
-	if err != nil {
-		return nil, wrapError("distinct", err)
-	}
-	defer all.Release()
-	if all.Len() == 0 {
-		return nil, io.EOF
-	}
+func (o *distinct) finish(_ context.Context, all *Batch) (*Batch, error) {
 	return project(all, o.node.out)
 }
 
 // early keeps the first of equal rows of a morsel that has few others.
-func (o *distinctOp) early(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *distinct) early(ctx context.Context, b *Batch) (*Batch, error) {
 	if !o.r.early(b.Len()) {
 		return b.Retain(), nil
 	}
 	few, err := o.r.sampleFew(ctx, b.Len(), pick(b, o.node.on))
 	if err != nil {
-		return nil, wrapError("distinct", err)
+		return nil, err
 	}
 	if !few {
 		return b.Retain(), nil
 	}
-	out, err := o.shrink(ctx, b)
-	return out, wrapError("distinct", err)
+	return o.shrink(ctx, b)
 }
 
 // shrink keeps the first of equal rows. Rows without columns are all equal.
-func (o *distinctOp) shrink(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *distinct) shrink(ctx context.Context, b *Batch) (*Batch, error) {
 	if len(o.node.on) == 0 {
 		return b.Slice(0, min(1, b.Len()))
 	}

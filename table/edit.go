@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // editNode adds, renames or drops columns: a projectNode once the columns below
@@ -76,10 +77,10 @@ func (n *editNode) check(schema *arrow.Schema, have []string) error {
 
 // The rest of node is never asked of an editNode: resolve replaces it.
 
-func (n *editNode) schema() *arrow.Schema             { return nil }
-func (n *editNode) inputs() []node                    { return []node{n.in} }
-func (n *editNode) text() string                      { return "select" }
-func (n *editNode) withInputs([]node) node            { return n }
-func (n *editNode) push([]*expr.Expr) node            { return n }
-func (n *editNode) prune(names) node                  { return n }
-func (n *editNode) compile(*runner) (operator, error) { return n.in.compile(nil) }
+func (n *editNode) schema() *arrow.Schema                { return nil }
+func (n *editNode) inputs() []node                       { return []node{n.in} }
+func (n *editNode) text() string                         { return "select" }
+func (n *editNode) withInputs([]node) node               { return n }
+func (n *editNode) push([]*expr.Expr) node               { return n }
+func (n *editNode) prune(names) node                     { return n }
+func (n *editNode) compile(*runner) (exec.Source, error) { return n.in.compile(nil) }

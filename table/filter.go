@@ -66,8 +66,8 @@ func (n *filterNode) prune(need names) node {
 	return &filterNode{in: n.in.prune(below), predicate: n.predicate, out: subset(n.out, list)}
 }
 
-func (n *filterNode) input() node                         { return n.in }
-func (n *filterNode) compile(r *runner) (operator, error) { return r.pipe(n) }
+func (n *filterNode) input() node                            { return n.in }
+func (n *filterNode) compile(r *runner) (exec.Source, error) { return r.pipe(n) }
 
 func (n *filterNode) step(r *runner) (exec.Operator, error) {
 	bound, err := n.predicate.Bind(n.in.schema())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -110,8 +111,8 @@ func (n *groupNode) prune(need names) node {
 	return &out
 }
 
-func (n *groupNode) compile(r *runner) (operator, error) {
-	o := &groupOp{r: r, node: n}
+func (n *groupNode) compile(r *runner) (exec.Source, error) {
+	o := &grouping{r: r, node: n}
 	exprs := exprsOf(n.keys)
 	for _, a := range n.aggs {
 		exprs = append(exprs, a.steps()...)
@@ -141,13 +142,12 @@ func (n *groupNode) compile(r *runner) (operator, error) {
 	if err = o.plan(); err != nil {
 		return nil, err
 	}
-	o.in, err = r.pipe(in, o.step())
-	return o, err
+	return r.sunk(in, o, n.text()+", of each morsel")
 }
 
 // once binds each of the expressions of keys and aggregations that is there several times
 // once, so that sum(x) and mean(x) read one column, and says where each aggregation's is.
-func (o *groupOp) once(schema *arrow.Schema, exprs []*expr.Expr) error {
+func (o *grouping) once(schema *arrow.Schema, exprs []*expr.Expr) error {
 	var places, first []int // of each expression: its result; of each result: its first expression
 	var unique []*expr.Expr
 	for i, e := range exprs {

@@ -2,10 +2,10 @@ package table
 
 import (
 	"context"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -18,16 +18,15 @@ const (
 	manyPieces = 8
 )
 
-// groupOp aggregates. The last step of the pipeline below it computes keys and values,
+// grouping is the sink of groups. A worker computes keys and values,
 // and aggregates each morsel of few groups by itself. What comes of these partial
-// aggregates is merged. Morsels of many groups come as they are: they are put together
+// aggregates is merged. Morsels of many groups stay as they are: they are put together
 // and aggregated at once, or piece by piece where that leaves fewer than half of the rows.
-type groupOp struct {
+type grouping struct {
 	r     *runner
-	in    operator
 	node  *groupNode
 	bound *expr.Bound // keys, then the values of each aggregation
-	done  bool
+	ready *expr.Prepared
 
 	results int   // of bound
 	values  []int // of each aggregation: its result of bound, or -1
@@ -36,146 +35,246 @@ type groupOp struct {
 	split   bool          // every aggregate can be made of parts
 	rows    *arrow.Schema // keys and values
 	partial *arrow.Schema // keys and parts
-
-	raw     []*Batch // keys and values that were not yet aggregated
-	rawRows int64
-	most    int64      // rows of raw, from which on they are aggregated
-	merged  *compactor // partial aggregates
-	whole   bool       // pieces do not shrink
 }
 
-func (o *groupOp) close() {
-	o.in.close()
-	for _, b := range o.raw {
-		b.Release()
-	}
-	o.raw = nil
-	o.merged.release()
+// Prepare makes the expressions ready.
+func (o *grouping) Prepare(ctx context.Context) (err error) {
+	o.ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream)
+	return wrapError("group by", err)
 }
 
-func (o *groupOp) next(ctx context.Context) (*Batch, error) {
-	if o.done {
-		return nil, io.EOF
-	}
-	o.done = true
-	for {
-		b, err := o.in.next(ctx)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = wrapError("group by", o.add(ctx, b))
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	out, err := o.finish(ctx)
+// Make makes a groupState of no rows.
+func (o *grouping) Make(context.Context) (exec.SinkState, error) {
+	return &groupState{grouping: o, merged: &compacted{r: o.r, schema: o.partial, shrink: o.merge}}, nil
+}
+
+// Close gives the expressions back.
+func (o *grouping) Close() { o.ready.Release() }
+
+// Finish gives one row for each group.
+func (o *grouping) Finish(ctx context.Context, all exec.SinkState) (exec.Source, error) {
+	s := all.(*groupState)
+	defer s.Close()
+	out, err := s.finish(ctx)
 	if err != nil {
 		return nil, wrapError("group by", err)
 	}
-	if out.Len() == 0 {
-		out.Release()
-		return nil, io.EOF
-	}
-	return out, nil
+	return exec.Batches(out), nil
 }
 
-// add takes over what the step below made of a batch.
-func (o *groupOp) add(ctx context.Context, b *Batch) error {
-	if b.Schema() == o.partial {
-		if err := o.shrink(ctx, true); err != nil {
+// groupState is the groups of some rows: partial aggregates, and behind them rows that were not
+// yet aggregated.
+type groupState struct {
+	*grouping
+	merged  *compacted // partial aggregates
+	raw     []*Batch   // keys and values
+	rawRows int64
+	most    int64 // rows of raw, from which on they are aggregated
+	whole   bool  // pieces do not shrink
+}
+
+// Update computes keys and values of a morsel, and its partial aggregates if there are
+// few groups.
+func (s *groupState) Update(ctx context.Context, b *Batch) error {
+	defer b.Release()
+	columns, err := s.ready.EvalAll(ctx, b.Len(), b.Columns())
+	if err != nil {
+		return wrapError("group by", err)
+	}
+	p, err := s.early(ctx, b.Len(), columns)
+	if p != nil || err != nil {
+		releaseColumns(columns)
+	} else {
+		p, err = NewBatch(s.grouping.rows, b.Len(), columns)
+	}
+	if err != nil {
+		return wrapError("group by", err)
+	}
+	if p.Schema() != s.partial {
+		s.raw, s.rawRows = append(s.raw, p), s.rawRows+p.Len()
+		return nil
+	}
+	return wrapError("group by", s.addPartial(ctx, p))
+}
+
+// Merge adds what another has.
+func (s *groupState) Merge(ctx context.Context, later exec.SinkState) error {
+	l := later.(*groupState)
+	defer l.Close()
+	for len(l.merged.held) > 0 {
+		b := l.merged.held[0]
+		l.merged.held = l.merged.held[1:]
+		if err := s.addPartial(ctx, b); err != nil {
+			return wrapError("group by", err)
+		}
+	}
+	for len(l.raw) > 0 {
+		b := l.raw[0]
+		l.raw = l.raw[1:]
+		if err := s.addRaw(ctx, b); err != nil {
+			return wrapError("group by", err)
+		}
+	}
+	return nil
+}
+
+// addPartial takes over partial aggregates, whose rows follow all others.
+func (s *groupState) addPartial(ctx context.Context, b *Batch) error {
+	if err := s.shrink(ctx, true); err != nil {
+		b.Release()
+		return err
+	}
+	return s.merged.add(ctx, b)
+}
+
+// addRaw takes over rows that are not aggregated.
+func (s *groupState) addRaw(ctx context.Context, b *Batch) error {
+	if s.split && !s.whole && s.rawRows >= max(s.most, s.r.limit(pieceRows)) {
+		if err := s.piece(ctx); err != nil {
 			b.Release()
 			return err
 		}
-		return o.merged.add(ctx, b)
 	}
-	if o.split && !o.whole && o.rawRows >= max(o.most, o.r.limit(pieceRows)) {
-		if err := o.piece(ctx); err != nil {
-			b.Release()
-			return err
-		}
-	}
-	o.raw, o.rawRows = append(o.raw, b), o.rawRows+b.Len()
+	s.raw, s.rawRows = append(s.raw, b), s.rawRows+b.Len()
 	return nil
 }
 
 // piece aggregates the rows that were put together, unless a batch of them shows that
 // there are many groups and that they are not many rows yet.
-func (o *groupOp) piece(ctx context.Context) error {
-	last := o.raw[len(o.raw)-1]
-	if o.rawRows < o.r.limit(manyPieces*pieceRows) && last.Len() >= o.r.limit(partialSample) {
-		few, err := o.r.sampleFew(ctx, last.Len(), last.Columns()[:len(o.node.keys)])
+func (s *groupState) piece(ctx context.Context) error {
+	last := s.raw[len(s.raw)-1]
+	if s.rawRows < s.r.limit(manyPieces*pieceRows) && last.Len() >= s.r.limit(partialSample) {
+		few, err := s.r.sampleFew(ctx, last.Len(), last.Columns()[:len(s.node.keys)])
 		if err != nil {
 			return err
 		}
 		if !few {
-			o.most = o.rawRows + o.r.limit(pieceRows)
+			s.most = s.rawRows + s.r.limit(pieceRows)
 			return nil
 		}
 	}
-	o.most = 0
-	return o.shrink(ctx, o.merged.any())
+	s.most = 0
+	return s.shrink(ctx, s.merged.any())
 }
 
 // shrink makes partial aggregates of the rows that were put together. Where there would
-// be more than half as many, which be grouped again for nothing, they stay as they
+// be more than half as many, which would be groupState again for nothing, they stay as they
 // are, and so do all rows after them, unless it must.
-func (o *groupOp) shrink(ctx context.Context, must bool) error {
-	if len(o.raw) == 0 {
+func (s *groupState) shrink(ctx context.Context, must bool) error {
+	if len(s.raw) == 0 {
 		return nil
 	}
-	raw := o.raw
-	o.raw = nil
-	all, err := o.r.concat(ctx, o.rows, raw)
+	raw := s.raw
+	s.raw = nil
+	all, err := s.r.concat(ctx, s.grouping.rows, raw)
 	if err != nil {
 		return err
 	}
-	p, err := o.aggregate(ctx, all.Len(), all.Columns())
+	p, err := s.aggregate(ctx, all.Len(), all.Columns())
 	if overflowOf(err) != nil {
-		p, err = o.rowwise(ctx, all)
+		p, err = s.rowwise(ctx, all)
 	}
 	if err == nil && !must && 2*p.Len() > all.Len() {
 		p.Release()
-		o.raw, o.whole = []*Batch{all}, true
+		s.raw, s.whole = []*Batch{all}, true
 		return nil
 	}
 	all.Release()
 	if err != nil {
 		return err
 	}
-	o.rawRows = 0
-	return o.merged.add(ctx, p)
+	s.rawRows = 0
+	return s.merged.add(ctx, p)
 }
 
 // finish is the result.
-func (o *groupOp) finish(ctx context.Context) (*Batch, error) {
-	if o.merged.any() {
-		if err := o.shrink(ctx, true); err != nil {
+func (s *groupState) finish(ctx context.Context) (*Batch, error) {
+	if s.merged.any() {
+		if err := s.shrink(ctx, true); err != nil {
 			return nil, err
 		}
-		all, err := o.merged.finish(ctx)
+		all, err := s.merged.finish(ctx)
 		if err != nil {
-			return nil, o.named(err, o.aggregateOf)
+			return nil, s.named(err, s.aggregateOf)
 		}
 		defer all.Release()
-		return o.final(ctx, all)
+		return s.final(ctx, all)
 	}
-	raw := o.raw
-	o.raw = nil
-	if len(raw) == 0 && len(o.node.keys) > 0 {
-		return o.r.empty(ctx, o.node.out)
+	raw := s.raw
+	s.raw = nil
+	if len(raw) == 0 && len(s.node.keys) > 0 {
+		return s.r.empty(ctx, s.node.out)
 	}
-	all, err := o.r.concat(ctx, o.rows, raw)
+	all, err := s.r.concat(ctx, s.grouping.rows, raw)
 	if err != nil {
 		return nil, err
 	}
 	defer all.Release()
-	return o.atOnce(ctx, all)
+	return s.atOnce(ctx, all)
+}
+
+// Rows is how many rows and partial aggregates are held.
+func (s *groupState) Rows() int64 { return s.merged.Rows() + exec.RowsOf(s.raw) }
+
+// Size is how many bytes they take.
+func (s *groupState) Size() int64 {
+	return exec.SizeOf(append(s.merged.held[:len(s.merged.held):len(s.merged.held)], s.raw...))
+}
+
+// Write gives partial aggregates, and then rows, which are noted as such.
+func (s *groupState) Write(context.Context) ([]*Batch, error) {
+	out, err := s.merged.written(nil)
+	if err != nil {
+		return nil, err
+	}
+	n := notes{"rows": 1}
+	counts := notes{"most": s.most}
+	if s.whole {
+		counts["whole"] = 1
+	}
+	rows, err := written(s.raw, n.with(counts), n)
+	if err != nil {
+		exec.ReleaseAll(out)
+		return nil, err
+	}
+	return append(out, rows...), nil
+}
+
+// Read holds what Write wrote.
+func (s *groupState) Read(ctx context.Context, batches []*Batch) error {
+	at := 0
+	for at < len(batches) && notesOf(batches[at])["rows"] == 0 {
+		at++
+	}
+	raw := batches[at:]
+	if err := s.merged.Read(ctx, batches[:at]); err != nil {
+		exec.ReleaseAll(raw)
+		return err
+	}
+	for i, b := range raw {
+		if n := notesOf(b); i == 0 {
+			s.most, s.whole = n["most"], n["whole"] != 0
+		}
+		plain, err := withSchema(b, s.grouping.rows)
+		b.Release()
+		if err != nil {
+			exec.ReleaseAll(raw[i+1:])
+			return err
+		}
+		s.raw, s.rawRows = append(s.raw, plain), s.rawRows+plain.Len()
+	}
+	return nil
+}
+
+// Close releases what is held.
+func (s *groupState) Close() {
+	exec.ReleaseAll(s.raw)
+	s.raw = nil
+	s.merged.Close()
 }
 
 // atOnce aggregates all rows.
-func (o *groupOp) atOnce(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *grouping) atOnce(ctx context.Context, b *Batch) (*Batch, error) {
 	aggs := make([]kernels.Aggregate, len(o.node.aggs))
 	for i, a := range o.node.aggs {
 		aggs[i] = kernels.Aggregate{Op: a.op, Options: a.options}

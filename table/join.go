@@ -223,30 +223,10 @@ func (n *joinNode) prune(need names) node {
 	return &out
 }
 
-// input is the left side of a join whose left rows are joined whatever the others.
-func (n *joinNode) input() node {
-	switch n.kind {
-	case Inner, Left, Semi, Anti:
-		return n.left
-	}
-	return nil
-}
+// input is the left side.
+func (n *joinNode) input() node { return n.left }
 
-func (n *joinNode) compile(r *runner) (operator, error) {
-	if n.input() != nil {
-		return r.pipe(n)
-	}
-	left, err := r.compile(n.left)
-	if err != nil {
-		return nil, err
-	}
-	step, err := n.probe(r)
-	if err != nil {
-		left.close()
-		return nil, err
-	}
-	return &joinOp{probeStep: step, left: left}, nil
-}
+func (n *joinNode) compile(r *runner) (exec.Source, error) { return r.pipe(n) }
 
 func (n *joinNode) step(r *runner) (exec.Operator, error) { return n.probe(r) }
 
@@ -264,7 +244,7 @@ func (n *joinNode) probe(r *runner) (*probeStep, error) {
 			return nil, err
 		}
 	}
-	o.right, err = r.compile(n.right)
+	o.right, err = r.sunk(n.right, exec.Keep{}, "")
 	return o, err
 }
 

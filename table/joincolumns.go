@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -90,17 +91,15 @@ func (o *probeStep) wholeWay() wholeWay {
 // startWhole begins such a join with all rows of left. It is not done where these are
 // too many or memory is short: rows is nil then, and held are the batches that were
 // read.
-func (o *probeStep) startWhole(ctx context.Context, left operator, way wholeWay) (held []*Batch, rows kernels.JoinRows, err error) {
+func (o *probeStep) startWhole(ctx context.Context, left exec.Source, way wholeWay) (held []*Batch, rows kernels.JoinRows, err error) {
 	defer func() {
 		if rows != nil || err != nil {
-			for _, b := range held {
-				b.Release()
-			}
+			exec.ReleaseAll(held)
 			held = nil
 		}
 	}()
 	for n := int64(0); ; {
-		b, err := left.next(ctx)
+		b, err := left.Next(ctx)
 		if err == io.EOF {
 			break
 		}
@@ -124,11 +123,7 @@ func (o *probeStep) joinWhole(ctx context.Context, batches []*Batch, way wholeWa
 	n := o.node
 	leftKey, _ := o.leftKeys.ColumnOf(0)
 	rightKey, _ := o.rightKeys.ColumnOf(0)
-	all := make([]*Batch, len(batches))
-	for i, b := range batches {
-		all[i] = b.Retain()
-	}
-	whole, err := o.r.concat(ctx, n.left.schema(), all)
+	whole, err := o.r.concat(ctx, n.left.schema(), exec.Retained(batches))
 	if err != nil {
 		return nil, err
 	}
@@ -202,20 +197,20 @@ func repeatedKeys(c *memory.Column) bool {
 	return false
 }
 
-// wholeOp gives the rows of such a join.
-type wholeOp struct {
+// wholeSource gives the rows of such a join.
+type wholeSource struct {
 	*probeStep
-	left operator // read to its end
+	left exec.Source // read to its end
 	rows kernels.JoinRows
 }
 
-func (o *wholeOp) close() {
-	o.left.close()
+func (o *wholeSource) Close() {
+	o.left.Close()
 	o.rows.Release()
 	o.probeStep.Close()
 }
 
-func (o *wholeOp) next(ctx context.Context) (*Batch, error) {
+func (o *wholeSource) Next(ctx context.Context) (*Batch, error) {
 	rows := o.r.limit(wholeRows)
 	given, err := o.rows.Next(ctx, rows)
 	for errors.Is(err, device.ErrOutOfMemory) && rows > 1 {

@@ -3,10 +3,10 @@ package table
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -25,95 +25,43 @@ const crossLeast = 1 << 14
 // times the rows.
 const probePairs = 16 * probeRows
 
-// joinOp is a join that is no step: of all pairs, and one that gives right rows without
-// a match after all others. It takes the left rows slice by slice.
-type joinOp struct {
-	*probeStep
-	left  operator
-	seen  memory.Bitmap // right rows that matched, for right and full joins
-	batch *Batch        // the left batch in work, from row at on
-	at    int64
-	step  int64 // left rows of a slice, pairs of a cross join, where memory is short; 0 is probeRows
-	row   int64 // of a cross join: the right row to go on with
-	ended bool
+// Tails reports whether the join gives right rows without a match.
+func (o *probeStep) Tails() bool { return o.node.kind == Right || o.node.kind == Full }
+
+// Tail is the right rows without a match in any worker.
+func (o *probeStep) Tail(ctx context.Context) (exec.Source, error) {
+	seen := make(memory.Bitmap, memory.BitmapBytes(o.build.Len()))
+	o.lock.Lock()
+	for _, own := range o.seen {
+		for i, b := range own {
+			seen[i] |= b
+		}
+	}
+	o.lock.Unlock()
+	out, err := o.unmatched(ctx, seen)
+	if err != nil {
+		return nil, wrapError("join", err)
+	}
+	return exec.Batches(out), nil
 }
 
-func (o *joinOp) close() {
-	o.left.close()
-	o.probeStep.Close()
-	o.batch.Release()
-}
-
-func (o *joinOp) next(ctx context.Context) (*Batch, error) {
-	if o.build == nil {
-		if _, err := o.prepare(ctx); err != nil {
-			return nil, wrapError("join", err)
-		}
-		if o.node.kind != Cross {
-			o.seen = make(memory.Bitmap, memory.BitmapBytes(o.build.Len()))
-		}
+// unmatched is the right rows that are not in seen.
+func (o *probeStep) unmatched(ctx context.Context, seen memory.Bitmap) (*Batch, error) {
+	missed := o.build.Len() - seen.Count(0, o.build.Len())
+	if missed == 0 {
+		return o.r.empty(ctx, o.node.out)
 	}
-	for {
-		if err := device.Canceled(ctx, o.r.backend.Device.Name(), "join"); err != nil {
-			return nil, err
-		}
-		slice, err := o.slice(ctx)
-		if err == io.EOF {
-			return o.unmatched(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		var out *Batch
-		at, row, size, least := o.at-slice.Len(), int64(0), slice.Len(), int64(1)
-		if o.node.kind == Cross {
-			at, row, least = o.at, o.row, crossLeast
-			out, size, err = o.cross(ctx, slice)
-		} else {
-			out, err = o.probe(ctx, slice, o.seen)
-		}
-		slice.Release()
-		if errors.Is(err, device.ErrOutOfMemory) && size > least {
-			o.at, o.row, o.step = at, row, size/2        // the same rows again, fewer at a time
-			if err := o.r.stream.Wait(ctx); err != nil { // what was launched holds the memory that it uses
-				return nil, wrapError("join", err)
-			}
-			continue
-		}
-		if err != nil {
-			return nil, wrapError("join", err)
-		}
-		if o.step > 0 && out.Len() < probePairs/4 {
-			o.step *= 2
-		}
-		if out.Len() > 0 {
-			return out, nil
-		}
-		out.Release()
+	pairs, err := o.missedPairs(ctx, seen, missed)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// slice is the next left rows to work on.
-func (o *joinOp) slice(ctx context.Context) (*Batch, error) {
-	for o.batch == nil || o.at >= o.batch.Len() {
-		o.batch.Release()
-		o.batch, o.at, o.row = nil, 0, 0
-		b, err := o.left.next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		o.batch = b
+	defer pairs.Release()
+	none, err := o.r.empty(ctx, o.node.left.schema())
+	if err != nil {
+		return nil, err
 	}
-	n := min(o.r.limit(probeRows), o.batch.Len()-o.at)
-	if o.step > 0 {
-		n = min(n, o.step)
-	}
-	if o.node.kind == Cross { // cross goes on by itself
-		return o.batch.Retain(), nil
-	}
-	s, err := o.batch.Slice(o.at, n)
-	o.at += n
-	return s, err
+	defer none.Release()
+	return o.gather(ctx, none, o.build, pairs)
 }
 
 // mark sets the bits of rows.
@@ -139,87 +87,75 @@ func markRows[T uint32 | uint64](seen memory.Bitmap, rows *memory.Column, values
 	}
 }
 
-// cross pairs as many left rows with as many right rows as probeRows allows:
-// whole right sides while they are small, else one left row with some of the
-// right rows. It also gives the number of pairs that it went for.
-func (o *joinOp) cross(ctx context.Context, b *Batch) (*Batch, int64, error) {
-	right := o.build.Len()
-	if right == 0 {
-		o.at = b.Len()
-		none, err := o.r.empty(ctx, o.node.out)
-		return none, 0, err
+// crossState pairs all left rows with all right ones.
+type crossState struct{ *probeStep }
+
+func (s crossState) Close() {}
+
+// Execute pairs as many left rows with as many right rows as probeRows allows, and fewer
+// where memory is short: whole right sides while they are small, else one left row with some
+// of the right rows.
+func (s crossState) Execute(ctx context.Context, b *Batch, emit func(*Batch) error) error {
+	defer b.Release()
+	right, most := s.build.Len(), s.r.limit(probeRows)
+	step, row := most, int64(0)
+	for at := int64(0); at < b.Len() && right > 0; {
+		if err := device.Canceled(ctx, s.r.backend.Device.Name(), "join"); err != nil {
+			return err
+		}
+		left, some := int64(1), right
+		if row > 0 || right > step {
+			some = min(step, right-row)
+		} else {
+			left = min(step/right, b.Len()-at)
+		}
+		out, err := s.crossed(ctx, b, at, left, row, some)
+		if size := left * some; errors.Is(err, device.ErrOutOfMemory) && size > crossLeast {
+			step = size / 2
+			if err := s.r.stream.Wait(ctx); err != nil { // what was launched holds the memory that it uses
+				return wrapError("join", err)
+			}
+			continue
+		}
+		if err != nil {
+			return wrapError("join", err)
+		}
+		if row += some; row >= right {
+			row, at = 0, at+left
+		}
+		if step < most && out.Len() < probePairs/4 {
+			step *= 2
+		}
+		if err := emit(out); err != nil {
+			return err
+		}
 	}
-	most := o.r.limit(probeRows)
-	if o.step > 0 {
-		most = min(most, o.step)
-	}
-	left, some, from := int64(1), right, o.row
-	switch {
-	case from > 0 || right > most:
-		some = min(most, right-from)
-	default:
-		left = min(most/right, b.Len()-o.at)
-	}
-	at := o.at
-	if o.row += some; o.row >= right {
-		o.row = 0
-		o.at += left
-	}
-	out, err := o.crossed(ctx, b, at, left, from, some)
-	return out, left * some, err
+	return nil
 }
 
 // crossed pairs left rows from at on with some right rows.
-func (o *joinOp) crossed(ctx context.Context, b *Batch, at, left, from, some int64) (*Batch, error) {
-	slice, err := b.Slice(at, left)
+func (s crossState) crossed(ctx context.Context, b *Batch, at, left, from, some int64) (*Batch, error) {
+	rows, err := b.Slice(at, left)
 	if err != nil {
 		return nil, err
 	}
-	defer slice.Release()
-	pairs, err := o.r.backend.Cross(ctx, o.r.stream, 0, left, some)
+	defer rows.Release()
+	right, err := s.build.Slice(from, some)
+	if err != nil {
+		return nil, err
+	}
+	defer right.Release()
+	pairs, err := s.r.backend.Cross(ctx, s.r.stream, 0, left, some)
 	if err != nil {
 		return nil, err
 	}
 	defer pairs.Release()
-	whole := o.build
-	if o.build, err = whole.Slice(from, some); err != nil {
-		o.build = whole
-		return nil, err
-	}
-	out, err := o.gather(ctx, slice, pairs)
-	o.build.Release()
-	o.build = whole
-	return out, err
-}
-
-// unmatched is, for right and full joins, the right rows without a match, and
-// then io.EOF.
-func (o *joinOp) unmatched(ctx context.Context) (*Batch, error) {
-	if o.ended || o.seen == nil {
-		return nil, io.EOF
-	}
-	o.ended = true
-	missed := o.build.Len() - o.seen.Count(0, o.build.Len())
-	if missed == 0 {
-		return nil, io.EOF
-	}
-	pairs, err := o.missedPairs(ctx, missed)
-	if err != nil {
-		return nil, wrapError("join", err)
-	}
-	defer pairs.Release()
-	none, err := o.r.empty(ctx, o.node.left.schema())
-	if err != nil {
-		return nil, wrapError("join", err)
-	}
-	defer none.Release()
-	out, err := o.gather(ctx, none, pairs)
-	return out, wrapError("join", err)
+	return s.gather(ctx, rows, right, pairs)
 }
 
 // missedPairs are the right rows that no left row matched, each with no left
 // row.
-func (o *joinOp) missedPairs(ctx context.Context, missed int64) (*kernels.Pairs, error) {
+func (o *probeStep) missedPairs(ctx context.Context, seen memory.Bitmap, missed int64) (*kernels.Pairs, error) {
 	alloc, t := o.r.backend.Device.Pinned(), kernels.IndexType(o.build.Len())
 	width := int64(memory.Width(t))
 	rows, err := memory.New(alloc, missed*width)
@@ -228,7 +164,7 @@ func (o *joinOp) missedPairs(ctx context.Context, missed int64) (*kernels.Pairs,
 	}
 	k := 0
 	for i := range o.build.Len() {
-		if o.seen.Get(i) {
+		if seen.Get(i) {
 			continue
 		}
 		if width == 4 {

@@ -3,10 +3,10 @@ package table
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // limitNode gives n rows from an offset.
@@ -49,40 +49,12 @@ func (n *limitNode) prune(need names) node {
 	return &limitNode{in: n.in.prune(need), offset: n.offset, n: n.n}
 }
 
-func (n *limitNode) compile(r *runner) (operator, error) {
+func (n *limitNode) compile(r *runner) (exec.Source, error) {
 	in, err := r.compile(n.in)
 	if err != nil {
 		return nil, err
 	}
-	return &limitOp{in: in, skip: n.offset, left: n.n}, nil
-}
-
-type limitOp struct {
-	in         operator
-	skip, left int64
-}
-
-func (o *limitOp) close() { o.in.close() }
-
-func (o *limitOp) next(ctx context.Context) (*Batch, error) {
-	for o.left > 0 {
-		b, err := o.in.next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		from := min(o.skip, b.Len())
-		n := min(o.left, b.Len()-from)
-		o.skip -= from
-		o.left -= n
-		if n == 0 {
-			b.Release()
-			continue
-		}
-		out, err := b.Slice(from, n)
-		b.Release()
-		return out, err
-	}
-	return nil, io.EOF
+	return exec.Limit(in, n.offset, n.n), nil
 }
 
 // unionNode gives the rows of its inputs one after another. Each has dictionaries
@@ -157,35 +129,15 @@ func (n *unionNode) prune(need names) node {
 	return out
 }
 
-func (n *unionNode) compile(r *runner) (operator, error) {
-	o := &unionOp{}
+func (n *unionNode) compile(r *runner) (exec.Source, error) {
+	var ins []exec.Source
 	for _, in := range n.ins {
-		op, err := r.compile(in)
+		rows, err := r.compile(in)
 		if err != nil {
-			o.close()
+			exec.Concat(ins...).Close()
 			return nil, err
 		}
-		o.ins = append(o.ins, op)
+		ins = append(ins, rows)
 	}
-	return o, nil
-}
-
-type unionOp struct{ ins []operator }
-
-func (o *unionOp) next(ctx context.Context) (*Batch, error) {
-	for len(o.ins) > 0 {
-		b, err := o.ins[0].next(ctx)
-		if err != io.EOF {
-			return b, err
-		}
-		o.ins[0].close()
-		o.ins = o.ins[1:]
-	}
-	return nil, io.EOF
-}
-
-func (o *unionOp) close() {
-	for _, in := range o.ins {
-		in.close()
-	}
+	return exec.Concat(ins...), nil
 }

@@ -20,7 +20,7 @@ func overflowOf(err error) *kernels.OverflowError {
 
 // named puts the aggregation to the error of one that does not fit; of is the
 // aggregation of each of the kernel's aggregates.
-func (o *groupOp) named(err error, of func(at int) Aggregate) error {
+func (o *grouping) named(err error, of func(at int) Aggregate) error {
 	if over := overflowOf(err); over != nil {
 		return fmt.Errorf("%s: %w", of(over.At).call(), err)
 	}
@@ -28,11 +28,11 @@ func (o *groupOp) named(err error, of func(at int) Aggregate) error {
 }
 
 // aggregateOf is the aggregation that a part belongs to.
-func (o *groupOp) aggregateOf(part int) Aggregate { return o.node.aggs[o.parts[part].agg] }
+func (o *grouping) aggregateOf(part int) Aggregate { return o.node.aggs[o.parts[part].agg] }
 
 // rowwise is aggregate for rows of which a sum does not fit, though with those of
 // other batches it may: every row is a part by itself.
-func (o *groupOp) rowwise(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *grouping) rowwise(ctx context.Context, b *Batch) (*Batch, error) {
 	aggs, made, err := o.partialAggs(ctx, b.Columns())
 	defer releaseColumns(made)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -40,7 +39,7 @@ type part struct {
 // Mean is the sum over the count: the exact sum of decimals, that of others as float64.
 // Sums of floats are those of morsels, or pieces, added in order: they do not depend
 // on the number of workers.
-func (o *groupOp) plan() error {
+func (o *grouping) plan() error {
 	o.split = true
 	for _, a := range o.node.aggs {
 		o.split = o.split && splits[a.op] && a.options == (kernels.AggregateOptions{})
@@ -54,12 +53,11 @@ func (o *groupOp) plan() error {
 		}
 		o.partial = o.schemaOf(len(o.node.keys), o.parts)
 	}
-	o.merged = &compactor{r: o.r, schema: o.partial, shrink: o.merge}
 	return nil
 }
 
 // schemaOf names the first results of bound, and parts.
-func (o *groupOp) schemaOf(results int, parts []part) *arrow.Schema {
+func (o *grouping) schemaOf(results int, parts []part) *arrow.Schema {
 	var fields []arrow.Field
 	for i := range results {
 		fields = append(fields, arrow.Field{Name: fmt.Sprintf("value %d", i), Type: o.bound.TypeOf(i), Nullable: true})
@@ -77,7 +75,7 @@ var splits = map[kernels.Aggregation]bool{
 }
 
 // partsOf finds the parts of an aggregation; those of a mean are two.
-func (o *groupOp) partsOf(i int, a Aggregate) error {
+func (o *grouping) partsOf(i int, a Aggregate) error {
 	v := o.values[i]
 	switch a.op {
 	case kernels.Mean:
@@ -112,7 +110,7 @@ func (o *groupOp) partsOf(i int, a Aggregate) error {
 
 // partOf is the place of a part, which several aggregations may share: sum(x) and mean(x)
 // are both made of the sum.
-func (o *groupOp) partOf(p part) int {
+func (o *grouping) partOf(p part) int {
 	for i, q := range o.parts {
 		if q.make == p.make && q.value == p.value && arrow.TypeEqual(q.typ, p.typ) {
 			return i
@@ -122,35 +120,9 @@ func (o *groupOp) partOf(p part) int {
 	return len(o.parts) - 1
 }
 
-// step is the last step of the pipeline below: keys and values of a morsel, or its
-// partial aggregates.
-func (o *groupOp) step() *stepFunc {
-	var ready *expr.Prepared
-	return &stepFunc{
-		what: o.node.text() + ", of each morsel",
-		prepare: func(ctx context.Context) (err error) {
-			ready, err = o.bound.Prepare(ctx, o.r.backend, o.r.stream)
-			return wrapError("group by", err)
-		},
-		execute: func(ctx context.Context, b *Batch) (*Batch, error) {
-			columns, err := ready.EvalAll(ctx, b.Len(), b.Columns())
-			if err != nil {
-				return nil, wrapError("group by", err)
-			}
-			p, err := o.early(ctx, b.Len(), columns)
-			if p != nil || err != nil {
-				releaseColumns(columns)
-				return p, wrapError("group by", err)
-			}
-			return NewBatch(o.rows, b.Len(), columns)
-		},
-		release: func() { ready.Release() },
-	}
-}
-
 // early makes partial aggregates of a morsel, nil where it has not few groups, or a sum
 // does not fit.
-func (o *groupOp) early(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
+func (o *grouping) early(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
 	if few, err := o.fewGroups(ctx, rows, columns); err != nil || !few {
 		return nil, err
 	}
@@ -170,7 +142,7 @@ func (o *groupOp) early(ctx context.Context, rows int64, columns []*memory.Colum
 
 // fewGroups guesses whether a morsel has far fewer groups than rows. On a device, small
 // pieces are put together first.
-func (o *groupOp) fewGroups(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
+func (o *grouping) fewGroups(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
 	if !o.split || !o.r.early(rows) {
 		return false, nil
 	}
@@ -211,7 +183,7 @@ func (r *runner) sampleFew(ctx context.Context, rows int64, keys []*memory.Colum
 }
 
 // aggregate makes partial aggregates of keys and values.
-func (o *groupOp) aggregate(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
+func (o *grouping) aggregate(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
 	aggs, made, err := o.partialAggs(ctx, columns)
 	defer releaseColumns(made)
 	if err != nil {
@@ -222,7 +194,7 @@ func (o *groupOp) aggregate(ctx context.Context, rows int64, columns []*memory.C
 
 // partialAggs are the kernel's aggregates of parts, and the columns that were made for
 // them.
-func (o *groupOp) partialAggs(ctx context.Context, columns []*memory.Column) (aggs []kernels.Aggregate, made []*memory.Column, err error) {
+func (o *grouping) partialAggs(ctx context.Context, columns []*memory.Column) (aggs []kernels.Aggregate, made []*memory.Column, err error) {
 	for _, p := range o.parts {
 		a := kernels.Aggregate{Op: p.make}
 		if p.value >= 0 {
@@ -240,7 +212,7 @@ func (o *groupOp) partialAggs(ctx context.Context, columns []*memory.Column) (ag
 }
 
 // asFloat is a column as float64; a bool is 0 or 1.
-func (o *groupOp) asFloat(ctx context.Context, c *memory.Column) (*memory.Column, error) {
+func (o *grouping) asFloat(ctx context.Context, c *memory.Column) (*memory.Column, error) {
 	if c.Type().ID() == arrow.FLOAT64 {
 		return c.Retain(), nil
 	}
@@ -251,7 +223,7 @@ func (o *groupOp) asFloat(ctx context.Context, c *memory.Column) (*memory.Column
 }
 
 // merge merges partial aggregates of one group to one.
-func (o *groupOp) merge(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *grouping) merge(ctx context.Context, b *Batch) (*Batch, error) {
 	keys := len(o.node.keys)
 	aggs := make([]kernels.Aggregate, len(o.parts))
 	for i, p := range o.parts {
@@ -261,7 +233,7 @@ func (o *groupOp) merge(ctx context.Context, b *Batch) (*Batch, error) {
 }
 
 // final makes the aggregates of the merged parts.
-func (o *groupOp) final(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *grouping) final(ctx context.Context, b *Batch) (*Batch, error) {
 	var columns []*memory.Column
 	keys := len(o.node.keys)
 	for _, c := range b.Columns()[:keys] {
@@ -284,7 +256,7 @@ func (o *groupOp) final(ctx context.Context, b *Batch) (*Batch, error) {
 }
 
 // mean is sum over count; the sum of no value is null.
-func (o *groupOp) mean(ctx context.Context, sum, count *memory.Column) (*memory.Column, error) {
+func (o *grouping) mean(ctx context.Context, sum, count *memory.Column) (*memory.Column, error) {
 	s, err := o.asFloat(ctx, sum)
 	if err != nil {
 		return nil, err

@@ -19,26 +19,51 @@ type stepNode interface {
 	step(r *runner) (exec.Operator, error)
 }
 
-// pipeOp runs steps over the batches of an operator on all processors: each worker
-// takes the next batch through all steps. The pipeline is made with the first
-// batch: whether a join is a step is known once its right side is there.
-type pipeOp struct {
+// pipe runs steps over the batches of a source on all processors: each worker
+// takes the next batch through all steps, and into a sink if there is one. The pipeline is made
+// with the first batch: whether a join is a step is known once its right side is there.
+type pipe struct {
 	r     *runner
-	in    operator
+	in    exec.Source
 	steps []exec.Operator
 	cut   bool           // batches are cut to morsels
+	few   bool           // there is nothing to do for workers
 	run   *exec.Pipeline // owns in and steps, once it is there
 	noted *measuredPipe  // what the profile of the query knows; nil without one
 }
 
-// pipe compiles a node and the steps below it, and puts the steps last on top.
+// pipe compiles a node and the steps below it.
+func (r *runner) pipe(n node) (exec.Source, error) {
+	o, err := r.steps(n, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(o.steps) == 0 {
+		return o.in, nil
+	}
+	return o, nil
+}
+
+// sunk compiles a node and the steps below it into a sink, which it takes over, and gives what that
+// makes of all rows. what is how a profile shows what the sink does with each morsel, empty where
+// it only keeps it.
+func (r *runner) sunk(n node, s exec.Sink, what string) (exec.Source, error) {
+	o, err := r.steps(n, what)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return exec.Sunk(o, s), nil
+}
+
+// steps compiles a node and the steps below it; what is a last one.
 // Batches are cut to morsels where there are several steps: one alone has kernels
 // that go over a whole batch on all processors, and copies nothing.
-func (r *runner) pipe(n node, last ...*stepFunc) (_ operator, err error) {
-	o := &pipeOp{r: r, noted: r.prof.pipe()}
+func (r *runner) steps(n node, what string) (o *pipe, err error) {
+	o = &pipe{r: r, noted: r.prof.pipe()}
 	defer func() {
 		if err != nil {
-			o.close()
+			o.Close()
 		}
 	}()
 	var nodes []pipeNode
@@ -56,25 +81,23 @@ func (r *runner) pipe(n node, last ...*stepFunc) (_ operator, err error) {
 		}
 		nodes, n, planned = append(nodes, pipeNode{s, append(planned, s)}), s.input(), nil
 	}
-	if o.in, err = r.prof.source(o.noted, func() (operator, error) { return r.compile(n) }); err != nil {
-		return nil, err
+	if o.in, err = r.prof.source(o.noted, func() (exec.Source, error) { return r.compile(n) }); err != nil {
+		return o, err
 	}
 	for i := len(nodes) - 1; i >= 0; i-- {
 		s, err := r.prof.pipeStep(o.noted, nodes[i], func() (exec.Operator, error) { return nodes[i].step(r) })
 		if err != nil {
-			return nil, err
+			return o, err
 		}
 		o.steps = append(o.steps, s)
 	}
-	for _, s := range last {
-		r.prof.lastStep(o.noted, s.what)
-		o.steps = append(o.steps, s)
+	r.prof.lastStep(o.noted, what)
+	all := len(o.steps)
+	if what != "" {
+		all++
 	}
-	o.cut = len(o.steps) > 1
+	o.cut, o.few = all > 1, all == 0
 	r.prof.pipeDone(o.noted, o.options())
-	if len(o.steps) == 0 {
-		return o.in, nil
-	}
 	return o, nil
 }
 
@@ -87,7 +110,8 @@ type pipeNode struct {
 // onHost reports whether the backend works in host memory.
 func (r *runner) onHost() bool { return r.backend.Device.Place() == memory.Host }
 
-func (o *pipeOp) close() {
+// Close gives back the source and the steps.
+func (o *pipe) Close() {
 	if o.run != nil {
 		o.run.Close()
 		return
@@ -96,11 +120,12 @@ func (o *pipeOp) close() {
 		s.Close()
 	}
 	if o.in != nil {
-		o.in.close()
+		o.in.Close()
 	}
 }
 
-func (o *pipeOp) next(ctx context.Context) (*Batch, error) {
+// Next is the next batch that the last step gives.
+func (o *pipe) Next(ctx context.Context) (*Batch, error) {
 	if o.run == nil {
 		if err := o.start(ctx); err != nil {
 			return nil, err
@@ -109,9 +134,17 @@ func (o *pipeOp) next(ctx context.Context) (*Batch, error) {
 	return o.run.Next(ctx)
 }
 
+// Into gives all that the last step gives to a sink.
+func (o *pipe) Into(ctx context.Context, s exec.Sink) (exec.SinkState, error) {
+	if err := o.start(ctx); err != nil {
+		return nil, err
+	}
+	return o.run.Into(ctx, s)
+}
+
 // start makes the pipeline. A join of whole columns reads a pipeline of the steps below
 // it, and is what the steps above it read.
-func (o *pipeOp) start(ctx context.Context) error {
+func (o *pipe) start(ctx context.Context) error {
 	for at := 0; at < len(o.steps); {
 		j, ok := o.steps[at].(*probeStep)
 		if !ok {
@@ -128,7 +161,7 @@ func (o *pipeOp) start(ctx context.Context) error {
 		}
 		if at > 0 {
 			below := o.r.prof.cut(o.noted, at, o.options())
-			o.in = &pipeOp{r: o.r, run: o.pipeline(o.in, o.steps[:at], below)}
+			o.in = o.pipeline(o.in, o.steps[:at], below)
 			o.steps, at = o.steps[at:], 0
 		}
 		if at, err = o.startWhole(ctx, j, way); err != nil {
@@ -140,7 +173,7 @@ func (o *pipeOp) start(ctx context.Context) error {
 }
 
 // prepare reads the right side of a join: see probeStep.
-func (o *pipeOp) prepare(ctx context.Context, at int, j *probeStep) (wholeWay, error) {
+func (o *pipe) prepare(ctx context.Context, at int, j *probeStep) (wholeWay, error) {
 	if o.noted != nil {
 		t := profile.Of(ctx)
 		defer t.Back(t.Enter(o.noted.steps[at]))
@@ -150,7 +183,7 @@ func (o *pipeOp) prepare(ctx context.Context, at int, j *probeStep) (wholeWay, e
 
 // startWhole makes a join of whole columns, the first step, the source of the others, if it can be
 // done. It gives which step is to be looked at next.
-func (o *pipeOp) startWhole(ctx context.Context, j *probeStep, way wholeWay) (at int, err error) {
+func (o *pipe) startWhole(ctx context.Context, j *probeStep, way wholeWay) (at int, err error) {
 	if o.noted != nil {
 		t := profile.Of(ctx)
 		defer t.Back(t.Enter(o.noted.steps[0]))
@@ -160,29 +193,29 @@ func (o *pipeOp) startWhole(ctx context.Context, j *probeStep, way wholeWay) (at
 		return 0, err
 	}
 	if rows == nil {
-		o.in = &heldOp{held: held, in: o.in}
+		o.in = exec.Concat(exec.Batches(held...), o.in)
 		return 1, j.buildTable(ctx)
 	}
-	o.in, o.steps = o.r.measured(&wholeOp{probeStep: j, left: o.in, rows: rows}, o.noted), o.steps[1:]
+	o.in, o.steps = o.r.measured(&wholeSource{probeStep: j, left: o.in, rows: rows}, o.noted), o.steps[1:]
 	o.r.prof.whole(o.noted, o.options())
 	return 0, nil
 }
 
-// pipeline runs steps over the batches of an operator.
-func (o *pipeOp) pipeline(in operator, steps []exec.Operator, noted *measuredPipe) *exec.Pipeline {
+// pipeline runs steps over the batches of a source.
+func (o *pipe) pipeline(in exec.Source, steps []exec.Operator, noted *measuredPipe) *exec.Pipeline {
 	options := o.options()
 	options.Record = o.r.record(noted)
-	return exec.New(source{in}, steps, options)
+	return exec.New(in, steps, options)
 }
 
 // options say how pipelines run. On a device one goroutine gives its kernels whole batches. Of
 // a plan that is only explained, and says no device, nothing is known.
-func (o *pipeOp) options() exec.Options {
+func (o *pipe) options() exec.Options {
 	if o.r.backend == nil {
 		return exec.Options{}
 	}
 	options := exec.Options{Workers: 1, Rows: exec.Uncut, Device: o.r.backend.Device.Name()}
-	if o.r.onHost() {
+	if o.r.onHost() && !o.few {
 		options.Workers = processors.Count()
 		if o.cut {
 			options.Rows = o.r.morsel
@@ -191,38 +224,9 @@ func (o *pipeOp) options() exec.Options {
 	return options
 }
 
-// source is an operator as a pipeline's source.
-type source struct{ operator }
-
-func (s source) Next(ctx context.Context) (*Batch, error) { return s.next(ctx) }
-func (s source) Close()                                   { s.close() }
-
-// heldOp gives batches that were read before, and then those of an operator.
-type heldOp struct {
-	held []*Batch
-	in   operator
-}
-
-func (o *heldOp) next(ctx context.Context) (*Batch, error) {
-	if len(o.held) == 0 {
-		return o.in.next(ctx)
-	}
-	b := o.held[0]
-	o.held = o.held[1:]
-	return b, nil
-}
-
-func (o *heldOp) close() {
-	for _, b := range o.held {
-		b.Release()
-	}
-	o.in.close()
-}
-
 // stepFunc is a step that makes at most one batch of each. prepare makes once what all
 // workers share, and release gives it back; either may be nil.
 type stepFunc struct {
-	what    string // as a profile shows it, where it is no node's own step
 	prepare func(ctx context.Context) error
 	execute func(ctx context.Context, b *Batch) (*Batch, error)
 	release func()

@@ -7,11 +7,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 )
 
 // node is one operator of a plan. A chain makes nodes; resolve gives copies
-// with schemas, which the optimiser rebuilds and compile turns into operators.
+// with schemas, which the optimiser rebuilds and compile turns into pipelines.
 type node interface {
 	// resolve checks the node and those below it and finds their schemas.
 	resolve(ctx context.Context) (node, error)
@@ -29,8 +30,9 @@ type node interface {
 	// prune leaves out columns that nobody above needs. The result has at least
 	// those that are needed.
 	prune(need names) node
-	// compile makes the operator that does it.
-	compile(r *runner) (operator, error)
+	// compile makes the source of its rows: a pipeline of steps, or what is made of
+	// all rows of one.
+	compile(r *runner) (exec.Source, error)
 }
 
 // named is an expression and the name of its result.

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -12,11 +13,12 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// probeStep probes a built right side with left rows.
+// probeStep probes a built right side with left rows. Right and full joins give the right rows
+// without a match behind all others.
 type probeStep struct {
 	r                   *runner
 	node                *joinNode
-	right               operator
+	right               exec.Source
 	leftKeys, rightKeys *expr.Bound
 	where               *expr.Bound    // over the columns of the node's scope
 	ready               *expr.Prepared // of where
@@ -24,14 +26,30 @@ type probeStep struct {
 	build *Batch           // the right side
 	keys  []*memory.Column // its keys
 	table kernels.JoinTable
+
+	lock sync.Mutex
+	seen []memory.Bitmap // right rows that matched, of each worker, in right and full joins
 }
 
 // Prepare does nothing: whether the join is a step is known by prepare.
-func (o *probeStep) Prepare(context.Context) error             { return nil }
-func (o *probeStep) Begin(context.Context) (exec.State, error) { return probeState{o}, nil }
+func (o *probeStep) Prepare(context.Context) error { return nil }
+
+func (o *probeStep) Begin(context.Context) (exec.State, error) {
+	if o.node.kind == Cross {
+		return crossState{o}, nil
+	}
+	s := probeState{probeStep: o}
+	if o.Tails() {
+		s.own = make(memory.Bitmap, memory.BitmapBytes(o.build.Len()))
+		o.lock.Lock()
+		defer o.lock.Unlock()
+		o.seen = append(o.seen, s.own)
+	}
+	return s, nil
+}
 
 func (o *probeStep) Close() {
-	o.right.close()
+	o.right.Close()
 	o.ready.Release()
 	o.build.Release()
 	releaseColumns(o.keys)
@@ -86,8 +104,11 @@ func (o *probeStep) buildTable(ctx context.Context) (err error) {
 	return err
 }
 
-// probeState is a probeStep, which is every worker's.
-type probeState struct{ *probeStep }
+// probeState is a probeStep, which is every worker's, and the right rows that this worker matched.
+type probeState struct {
+	*probeStep
+	own memory.Bitmap // nil where nobody asks
+}
 
 func (s probeState) Close() {}
 
@@ -129,7 +150,7 @@ func (s probeState) some(ctx context.Context, b *Batch, at, n int64) (*Batch, in
 		return nil, n, err
 	}
 	defer slice.Release()
-	out, err := s.probe(ctx, slice, nil)
+	out, err := s.probe(ctx, slice, s.own)
 	return out, n, err
 }
 
@@ -165,7 +186,7 @@ func (o *probeStep) probe(ctx context.Context, b *Batch, seen memory.Bitmap) (*B
 			return nil, err
 		}
 		defer kept.Release()
-		return o.gather(ctx, b, kept)
+		return o.gather(ctx, b, o.build, kept)
 	}
 	if seen != nil {
 		right, err := o.r.backend.OnHost(ctx, o.r.stream, pairs.Right)
@@ -175,11 +196,11 @@ func (o *probeStep) probe(ctx context.Context, b *Batch, seen memory.Bitmap) (*B
 		mark(seen, right)
 		right.Release()
 	}
-	return o.gather(ctx, b, pairs)
+	return o.gather(ctx, b, o.build, pairs)
 }
 
-// gather is the result's columns for pairs of a left batch and the build side.
-func (o *probeStep) gather(ctx context.Context, b *Batch, p *kernels.Pairs) (*Batch, error) {
+// gather is the result's columns for pairs of a left batch and a right one.
+func (o *probeStep) gather(ctx context.Context, b, right *Batch, p *kernels.Pairs) (*Batch, error) {
 	var columns []*memory.Column
 	same := identity(p.Left, b.Len())
 	for _, out := range o.node.outputs {
@@ -187,7 +208,7 @@ func (o *probeStep) gather(ctx context.Context, b *Batch, p *kernels.Pairs) (*Ba
 		var err error
 		switch {
 		case out.left == "":
-			c, err = o.r.backend.Take(ctx, o.r.stream, o.build.ColumnNamed(out.right), p.Right, kernels.TakeOptions{Trusted: true})
+			c, err = o.r.backend.Take(ctx, o.r.stream, right.ColumnNamed(out.right), p.Right, kernels.TakeOptions{Trusted: true})
 		case out.right != "":
 			c, err = o.sharedKey(ctx, b, p, out)
 		case same:

@@ -58,11 +58,11 @@ func (q *Query) ExplainJSON(ctx context.Context) (string, error) {
 
 // outline notes what a plan would be run by.
 func (r *runner) outline(name string, n node) error {
-	op, err := r.plan(name, n)
+	rows, err := r.plan(name, n)
 	if err != nil {
 		return err
 	}
-	op.close()
+	rows.Close()
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (p *profiler) step(kind, text string, nodes, inputs []int) int {
 }
 
 // plan compiles a whole plan, measured under a name.
-func (r *runner) plan(name string, n node) (operator, error) {
+func (r *runner) plan(name string, n node) (exec.Source, error) {
 	p := r.prof
 	if p == nil {
 		return n.compile(r)
@@ -178,26 +178,26 @@ func (r *runner) plan(name string, n node) (operator, error) {
 // resultPlan is the name of the plan of a query itself.
 const resultPlan = "result"
 
-// compile makes the operator of a node, which is measured if the query is.
-func (r *runner) compile(n node) (operator, error) {
+// compile makes the source of a node's rows, which is measured if the query is.
+func (r *runner) compile(n node) (exec.Source, error) {
 	p := r.prof
 	if p == nil {
 		return n.compile(r)
 	}
 	f := p.push(n)
-	op, err := n.compile(r)
+	rows, err := n.compile(r)
 	p.pop()
 	if err != nil {
 		return nil, err
 	}
-	switch op.(type) {
-	case *pipeOp, *measuredOp: // have their steps
+	switch rows.(type) {
+	case *pipe, *measuredSource: // have their steps
 		p.read(f.inputs...)
-		return op, nil
+		return rows, nil
 	}
 	id := p.step(opOf(n), n.text(), f.nodes, f.inputs)
 	p.read(id)
-	return &measuredOp{operator: op, r: r, step: id}, nil
+	return &measuredSource{Source: rows, r: r, step: id}, nil
 }
 
 // push begins to compile nodes of a plan as one. Of a node that is in no plan, but was made of one that is,
@@ -232,17 +232,17 @@ func (r *runner) with(n node) {
 	}
 }
 
-// measuredOp measures an operator.
-type measuredOp struct {
-	operator
+// measuredSource measures a source.
+type measuredSource struct {
+	exec.Source
 	r    *runner
 	step int
 }
 
-func (o *measuredOp) next(ctx context.Context) (*Batch, error) {
+func (o *measuredSource) Next(ctx context.Context) (*Batch, error) {
 	t := profile.Of(ctx)
 	defer t.Back(t.Enter(o.step))
-	b, err := o.operator.next(ctx)
+	b, err := o.Source.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -262,15 +262,15 @@ func (r *runner) settled(ctx context.Context) error {
 	return r.stream.Wait(ctx)
 }
 
-// measured is an operator that is a step of a pipeline's profile, its first.
-func (r *runner) measured(op operator, m *measuredPipe) operator {
+// measured is a source that is a step of a pipeline's profile, its first.
+func (r *runner) measured(rows exec.Source, m *measuredPipe) exec.Source {
 	if m == nil {
-		return op
+		return rows
 	}
-	return &measuredOp{operator: op, r: r, step: m.steps[0]}
+	return &measuredSource{Source: rows, r: r, step: m.steps[0]}
 }
 
-// measuredPipe is what a profile knows of a pipeOp: the steps that its parts are.
+// measuredPipe is what a profile knows of a pipe: the steps that its parts are.
 type measuredPipe struct {
 	source   int
 	steps    []int
@@ -278,9 +278,10 @@ type measuredPipe struct {
 	pipeline *profile.Pipeline
 }
 
-// record is how a pipeline is measured.
+// record is how a pipeline is measured. One without steps is not: it only carries what its source,
+// which is, gives.
 func (r *runner) record(m *measuredPipe) *exec.Record {
-	if m == nil {
+	if m == nil || m.pipeline == nil {
 		return nil
 	}
 	out := &exec.Record{Recorder: r.prof.Recorder, Name: fmt.Sprintf("pipeline %d", m.pipeline.ID), Source: m.source, Steps: m.steps, Output: m.output}
@@ -299,7 +300,7 @@ func (p *profiler) pipe() *measuredPipe {
 }
 
 // source compiles the source of a pipeline.
-func (p *profiler) source(m *measuredPipe, compile func() (operator, error)) (operator, error) {
+func (p *profiler) source(m *measuredPipe, compile func() (exec.Source, error)) (exec.Source, error) {
 	if p == nil {
 		return compile()
 	}
@@ -329,7 +330,7 @@ func (p *profiler) pipeStep(m *measuredPipe, n pipeNode, compile func() (exec.Op
 
 // lastStep notes a step that is no node's own.
 func (p *profiler) lastStep(m *measuredPipe, what string) {
-	if p != nil {
+	if p != nil && what != "" {
 		m.add(p.step("partial", what, p.frames[len(p.frames)-1].nodes, []int{m.output}))
 	}
 }

@@ -84,8 +84,8 @@ func (n *projectNode) reduced() node {
 	return n.in
 }
 
-func (n *projectNode) input() node                         { return n.in }
-func (n *projectNode) compile(r *runner) (operator, error) { return r.pipe(n) }
+func (n *projectNode) input() node                            { return n.in }
+func (n *projectNode) compile(r *runner) (exec.Source, error) { return r.pipe(n) }
 
 func (n *projectNode) step(r *runner) (exec.Operator, error) {
 	bound, err := expr.BindAll(n.in.schema(), exprsOf(n.items)...)

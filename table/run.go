@@ -10,21 +10,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-// operator gives the batches of one node of a plan. It is used by one
-// goroutine.
-type operator interface {
-	// next is the next batch, with at least one row, or io.EOF. The reference
-	// belongs to the caller.
-	next(ctx context.Context) (*Batch, error)
-	// close gives back what the operator holds; it may come at any time, once.
-	close()
-}
-
-// runner is what the operators of one run share.
+// runner is what the pipelines of one run share.
 type runner struct {
 	backend *kernels.Backend
 	stream  device.Stream
@@ -118,17 +109,17 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 	if schema != nil {
 		*schema = plan.schema()
 	}
-	op, err := r.plan(resultPlan, plan)
+	rows, err := r.plan(resultPlan, plan)
 	if err != nil {
 		return err
 	}
-	defer op.close()
+	defer rows.Close()
 	prof.collecting()
 	for {
 		if err := device.Canceled(ctx, q.backend.Device.Name(), "query"); err != nil {
 			return err
 		}
-		b, err := op.next(ctx)
+		b, err := rows.Next(ctx)
 		if err == io.EOF {
 			return nil
 		}
@@ -191,18 +182,16 @@ func (r *runner) empty(ctx context.Context, schema *arrow.Schema) (*Batch, error
 	return NewBatch(schema, 0, columns)
 }
 
-// drain is all that an operator gives, and closes nothing.
-func drain(ctx context.Context, op operator) ([]*Batch, error) {
+// drain is all that a source gives, and closes nothing.
+func drain(ctx context.Context, rows exec.Source) ([]*Batch, error) {
 	var all []*Batch
 	for {
-		b, err := op.next(ctx)
+		b, err := rows.Next(ctx)
 		if err == io.EOF {
 			return all, nil
 		}
 		if err != nil {
-			for _, b := range all {
-				b.Release()
-			}
+			exec.ReleaseAll(all)
 			return nil, err
 		}
 		all = append(all, b)

@@ -8,12 +8,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-// scalarNode adds a column that has in every row the one value of another plan. It is no
-// operator: settle makes it a projection of a constant before a plan is optimised.
+// scalarNode adds a column that has in every row the one value of another plan. It runs
+// nothing: settle makes it a projection of a constant before a plan is optimised.
 type scalarNode struct {
 	in, one node
 	name    string
@@ -79,10 +80,10 @@ func (n *scalarNode) withInputs(in []node) node {
 
 // The rest of node is never asked of a scalarNode: settle replaces it.
 
-func (n *scalarNode) text() string                      { return "scalar " + n.name }
-func (n *scalarNode) push([]*expr.Expr) node            { return n }
-func (n *scalarNode) prune(names) node                  { return n }
-func (n *scalarNode) compile(*runner) (operator, error) { return n.in.compile(nil) }
+func (n *scalarNode) text() string                         { return "scalar " + n.name }
+func (n *scalarNode) push([]*expr.Expr) node               { return n }
+func (n *scalarNode) prune(names) node                     { return n }
+func (n *scalarNode) compile(*runner) (exec.Source, error) { return n.in.compile(nil) }
 
 // settle puts constants in place of the scalars of a resolved plan, those of the
 // plans that give them first.
@@ -119,14 +120,14 @@ func unknownScalar(n *scalarNode) (kernels.Scalar, error) { return kernels.Null(
 
 // scalar runs the plan of a scalar.
 func (r *runner) scalar(ctx context.Context, o *optimiser, n *scalarNode) (kernels.Scalar, error) {
-	op, err := r.plan("scalar "+n.name, o.optimise(n.plan()))
+	plan, err := r.plan("scalar "+n.name, o.optimise(n.plan()))
 	if err != nil {
 		return kernels.Scalar{}, err
 	}
-	defer op.close()
+	defer plan.Close()
 	value, rows := kernels.Null(n.typ()), int64(0)
 	for {
-		b, err := op.next(ctx)
+		b, err := plan.Next(ctx)
 		if err == io.EOF {
 			return value, nil
 		}

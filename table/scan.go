@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/flow/stats"
 )
 
@@ -71,7 +72,7 @@ func (n *scanNode) prune(need names) node {
 	return &out
 }
 
-func (n *scanNode) compile(r *runner) (operator, error) {
+func (n *scanNode) compile(r *runner) (exec.Source, error) {
 	o := ScanOptions{Predicate: n.predicate, Limit: n.limit}
 	if !n.all {
 		o.Columns = fieldNames(n.out)
@@ -86,7 +87,7 @@ type scanOp struct {
 	reader  BatchReader
 }
 
-func (o *scanOp) next(ctx context.Context) (*Batch, error) {
+func (o *scanOp) Next(ctx context.Context) (*Batch, error) {
 	if o.reader == nil {
 		reader, err := o.node.source.Scan(ctx, o.r.backend, o.options)
 		if err != nil {
@@ -136,7 +137,7 @@ func fieldTexts(s *arrow.Schema) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-func (o *scanOp) close() {
+func (o *scanOp) Close() {
 	if o.reader != nil {
 		_ = o.reader.Close() // what there was to say, Next has said
 	}
@@ -172,7 +173,7 @@ func (n *tableNode) prune(need names) node {
 	return &tableNode{table: n.table, out: subset(n.out, list)}
 }
 
-func (n *tableNode) compile(*runner) (operator, error) {
+func (n *tableNode) compile(*runner) (exec.Source, error) {
 	return &tableOp{node: n, table: n.table.Retain()}, nil
 }
 
@@ -182,7 +183,7 @@ type tableOp struct {
 	at    int
 }
 
-func (o *tableOp) next(ctx context.Context) (*Batch, error) {
+func (o *tableOp) Next(ctx context.Context) (*Batch, error) {
 	progress := device.ProgressOf(ctx)
 	if o.at == 0 {
 		progress.Expect(o.table.NumRows())
@@ -199,4 +200,4 @@ func (o *tableOp) next(ctx context.Context) (*Batch, error) {
 	return project(b, o.node.out)
 }
 
-func (o *tableOp) close() { o.table.Release() }
+func (o *tableOp) Close() { o.table.Release() }

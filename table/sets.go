@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // Intersect is the distinct rows of q that other has too, in the order in which they first
@@ -56,9 +57,9 @@ func (n *setNode) text() string {
 
 // The rest of node is never asked of a setNode: resolve replaces it.
 
-func (n *setNode) schema() *arrow.Schema             { return nil }
-func (n *setNode) inputs() []node                    { return []node{n.left, n.right} }
-func (n *setNode) withInputs([]node) node            { return n }
-func (n *setNode) push([]*expr.Expr) node            { return n }
-func (n *setNode) prune(names) node                  { return n }
-func (n *setNode) compile(*runner) (operator, error) { return n.left.compile(nil) }
+func (n *setNode) schema() *arrow.Schema                { return nil }
+func (n *setNode) inputs() []node                       { return []node{n.left, n.right} }
+func (n *setNode) withInputs([]node) node               { return n }
+func (n *setNode) push([]*expr.Expr) node               { return n }
+func (n *setNode) prune(names) node                     { return n }
+func (n *setNode) compile(*runner) (exec.Source, error) { return n.left.compile(nil) }

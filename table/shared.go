@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // shared is a part of a plan, or of several that are run together, which stands there more
@@ -56,7 +57,9 @@ func (n *sharedNode) prune(need names) node {
 	return &sharedNode{of: n.of, o: n.o, out: subset(n.out, list)}
 }
 
-func (n *sharedNode) compile(r *runner) (operator, error) { return &sharedOp{r: r, node: n}, nil }
+func (n *sharedNode) compile(r *runner) (exec.Source, error) {
+	return &sharedSource{r: r, node: n}, nil
+}
 
 // unshared is a plan in which nothing is shared.
 func unshared(n node) node {
@@ -107,21 +110,18 @@ func (b *sharedBatches) read(ctx context.Context, r *runner, of *shared) ([]*Bat
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	if !b.run {
-		op, err := r.plan(fmt.Sprintf("shared %d", of.number), of.final)
+		rows, err := r.plan(fmt.Sprintf("shared %d", of.number), of.final)
 		if err != nil {
 			return nil, err
 		}
-		batches, err := drain(ctx, op)
-		op.close()
+		batches, err := drain(ctx, rows)
+		rows.Close()
 		if err != nil {
 			return nil, err
 		}
 		b.run, b.batches, b.readers = true, batches, of.uses
 	}
-	out := make([]*Batch, len(b.batches))
-	for i, one := range b.batches {
-		out[i] = one.Retain()
-	}
+	out := exec.Retained(b.batches)
 	if b.readers--; b.readers <= 0 {
 		b.release()
 	}
@@ -129,9 +129,7 @@ func (b *sharedBatches) read(ctx context.Context, r *runner, of *shared) ([]*Bat
 }
 
 func (b *sharedBatches) release() {
-	for _, one := range b.batches {
-		one.Release()
-	}
+	exec.ReleaseAll(b.batches)
 	b.run, b.batches = false, nil
 }
 
@@ -146,21 +144,16 @@ func (s *sharedRows) close() {
 	}
 }
 
-type sharedOp struct {
+type sharedSource struct {
 	r     *runner
 	node  *sharedNode
 	rows  []*Batch // not yet given
 	begun bool
 }
 
-func (o *sharedOp) close() {
-	for _, b := range o.rows {
-		b.Release()
-	}
-	o.rows = nil
-}
+func (o *sharedSource) Close() { exec.ReleaseAll(o.rows) }
 
-func (o *sharedOp) next(ctx context.Context) (*Batch, error) {
+func (o *sharedSource) Next(ctx context.Context) (*Batch, error) {
 	if !o.begun {
 		rows, err := o.r.shared.rows(ctx, o.r, o.node.of)
 		if err != nil {

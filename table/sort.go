@@ -3,10 +3,10 @@ package table
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -77,92 +77,65 @@ func (n *sortNode) prune(need names) node {
 	return &out
 }
 
-func (n *sortNode) compile(r *runner) (operator, error) {
+func (n *sortNode) compile(r *runner) (exec.Source, error) {
 	bound, err := expr.BindAll(n.in.schema(), n.exprs()...)
 	if err != nil {
 		return nil, err
 	}
-	o := &sortOp{r: r, node: n, bound: bound}
-	if n.limit <= 0 {
-		o.in, err = r.compile(n.in)
-	} else {
-		o.in, err = r.pipe(n.in, &stepFunc{what: n.text() + ", of each morsel", execute: o.early})
+	o := &sorting{r: r, node: n, bound: bound}
+	switch {
+	case n.limit < 0:
+		return r.sunk(n.in, o, "")
+	case n.limit == 0:
+		none, err := r.compile(n.in)
+		if err != nil {
+			return nil, err
+		}
+		return exec.Limit(none, 0, 0), nil
 	}
-	return o, err
+	schema := n.in.schema()
+	c := &compactor{r: r, schema: schema, what: "sort", early: o.early,
+		shrink: func(ctx context.Context, b *Batch) (*Batch, error) { return o.sorted(ctx, b, schema) },
+		finish: func(_ context.Context, all *Batch) (*Batch, error) { return project(all, n.out) }}
+	return r.sunk(n.in, c, n.text()+", of each morsel")
 }
 
-type sortOp struct {
+// sorting is the sink of a sort. It keeps all rows: the kernel that sorts whole columns, on all
+// processors, takes less time than runs that are sorted by morsel and merged.
+type sorting struct {
+	exec.Keep
 	r     *runner
-	in    operator
 	node  *sortNode
 	bound *expr.Bound
-	done  bool
 }
 
-func (o *sortOp) close() { o.in.close() }
-
-func (o *sortOp) next(ctx context.Context) (*Batch, error) {
-	if o.done {
-		return nil, io.EOF
-	}
-	o.done = true
-	all, err := o.gather(ctx)
+// Finish gives all rows in order.
+func (o *sorting) Finish(ctx context.Context, rows exec.SinkState) (exec.Source, error) {
+	all, err := o.r.concat(ctx, o.node.in.schema(), rows.(*exec.Kept).Take())
 	if err != nil {
 		return nil, err
 	}
 	defer all.Release()
 	if all.Len() == 0 {
-		return nil, io.EOF
+		return exec.Batches(), nil
 	}
-	if o.node.limit < 0 {
-		sorted, err := o.sorted(ctx, all, o.node.out)
-		return sorted, wrapError("sort", err)
+	sorted, err := o.sorted(ctx, all, o.node.out)
+	if err != nil {
+		return nil, wrapError("sort", err)
 	}
-	return project(all, o.node.out)
-}
-
-// gather is all rows in one batch; of a top-k the rows that it gives, in order.
-func (o *sortOp) gather(ctx context.Context) (*Batch, error) {
-	schema := o.node.in.schema()
-	if o.node.limit < 0 {
-		batches, err := drain(ctx, o.in)
-		if err != nil {
-			return nil, err
-		}
-		return o.r.concat(ctx, schema, batches)
-	}
-	if o.node.limit == 0 {
-		return o.r.empty(ctx, schema)
-	}
-	c := &compactor{r: o.r, schema: schema, shrink: func(ctx context.Context, b *Batch) (*Batch, error) {
-		return o.sorted(ctx, b, schema)
-	}}
-	defer c.release()
-	for {
-		b, err := o.in.next(ctx)
-		if err == io.EOF {
-			return c.finish(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := c.add(ctx, b); err != nil {
-			return nil, wrapError("sort", err)
-		}
-	}
+	return exec.Batches(sorted), nil
 }
 
 // early keeps the first rows of a top-k of a batch that has many more.
-func (o *sortOp) early(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *sorting) early(ctx context.Context, b *Batch) (*Batch, error) {
 	if b.Len() <= 2*o.node.limit {
 		return b.Retain(), nil
 	}
-	out, err := o.sorted(ctx, b, o.node.in.schema())
-	return out, wrapError("sort", err)
+	return o.sorted(ctx, b, o.node.in.schema())
 }
 
 // sorted is a batch in order, cut to the columns of schema and to the limit.
-func (o *sortOp) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*Batch, error) {
+func (o *sorting) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*Batch, error) {
 	values, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
 	if err != nil {
 		return nil, err

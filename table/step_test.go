@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // materialised is a node that the optimiser cannot look through: conditions stay
@@ -27,4 +28,4 @@ func (m materialised) push(conds []*expr.Expr) node { return keep(m, conds) }
 func (m materialised) prune(names) node {
 	return materialised{m.in.prune(namesOf(fieldNames(m.in.schema())))}
 }
-func (m materialised) compile(r *runner) (operator, error) { return m.in.compile(r) }
+func (m materialised) compile(r *runner) (exec.Source, error) { return m.in.compile(r) }

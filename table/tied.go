@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -41,7 +42,7 @@ func (n *tiedNode) prune(need names) node {
 	}
 }
 
-func (n *tiedNode) compile(r *runner) (operator, error) {
+func (n *tiedNode) compile(r *runner) (exec.Source, error) {
 	more := *n.sort
 	if more.limit >= 0 { // the first row that is left out may be equal to the last that is not
 		more.limit += min(1, math.MaxInt64-more.limit)
@@ -54,29 +55,29 @@ func (n *tiedNode) compile(r *runner) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tiedOp{r: r, node: n, fast: fast, bound: bound}, nil
+	return &tiedSource{r: r, node: n, fast: fast, bound: bound}, nil
 }
 
-type tiedOp struct {
+type tiedSource struct {
 	r     *runner
 	node  *tiedNode
-	fast  operator // nil once it gave its rows
+	fast  exec.Source // nil once it gave its rows
 	bound *expr.Bound
-	slow  operator // where rows are equal
+	slow  exec.Source // where rows are equal
 }
 
-func (o *tiedOp) close() {
+func (o *tiedSource) Close() {
 	if o.fast != nil {
-		o.fast.close()
+		o.fast.Close()
 	}
 	if o.slow != nil {
-		o.slow.close()
+		o.slow.Close()
 	}
 }
 
-func (o *tiedOp) next(ctx context.Context) (*Batch, error) {
+func (o *tiedSource) Next(ctx context.Context) (*Batch, error) {
 	if o.slow != nil {
-		return o.slow.next(ctx)
+		return o.slow.Next(ctx)
 	}
 	if o.fast == nil {
 		return nil, io.EOF
@@ -85,7 +86,7 @@ func (o *tiedOp) next(ctx context.Context) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.fast.close()
+	o.fast.Close()
 	o.fast = nil
 	if len(batches) == 0 {
 		return nil, io.EOF
@@ -103,7 +104,7 @@ func (o *tiedOp) next(ctx context.Context) (*Batch, error) {
 		if o.slow, err = o.r.plan("ties as written", o.node.slow); err != nil {
 			return nil, err
 		}
-		return o.slow.next(ctx)
+		return o.slow.Next(ctx)
 	}
 	if limit := o.node.sort.limit; limit >= 0 && all.Len() > limit {
 		some, err := all.Slice(0, limit)
@@ -117,7 +118,7 @@ func (o *tiedOp) next(ctx context.Context) (*Batch, error) {
 }
 
 // ties reports whether rows are equal in all keys.
-func (o *tiedOp) ties(ctx context.Context, b *Batch) (bool, error) {
+func (o *tiedSource) ties(ctx context.Context, b *Batch) (bool, error) {
 	keys, err := o.bound.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
 	if err != nil {
 		return false, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
 )
 
 // widenNode gives its dictionaries WideIndices, as rows need that are to be united
@@ -27,33 +28,18 @@ func (n *widenNode) resolve(ctx context.Context) (node, error) {
 	return widened(in), nil
 }
 
-func (n *widenNode) schema() *arrow.Schema        { return wide(n.in.schema()) }
-func (n *widenNode) inputs() []node               { return []node{n.in} }
-func (n *widenNode) text() string                 { return "widen the indices of dictionaries" }
-func (n *widenNode) withInputs(in []node) node    { return &widenNode{in[0]} }
-func (n *widenNode) push(conds []*expr.Expr) node { return widened(n.in.push(conds)) }
-func (n *widenNode) prune(need names) node        { return widened(n.in.prune(need)) }
-func (n *widenNode) compile(r *runner) (operator, error) {
-	in, err := r.compile(n.in)
-	if err != nil {
-		return nil, err
-	}
-	return &widenOp{r, in, n.schema()}, nil
-}
+func (n *widenNode) schema() *arrow.Schema                  { return wide(n.in.schema()) }
+func (n *widenNode) inputs() []node                         { return []node{n.in} }
+func (n *widenNode) text() string                           { return "widen the indices of dictionaries" }
+func (n *widenNode) withInputs(in []node) node              { return &widenNode{in[0]} }
+func (n *widenNode) push(conds []*expr.Expr) node           { return widened(n.in.push(conds)) }
+func (n *widenNode) prune(need names) node                  { return widened(n.in.prune(need)) }
+func (n *widenNode) input() node                            { return n.in }
+func (n *widenNode) compile(r *runner) (exec.Source, error) { return r.pipe(n) }
 
-type widenOp struct {
-	r   *runner
-	in  operator
-	out *arrow.Schema
+func (n *widenNode) step(r *runner) (exec.Operator, error) {
+	out := n.schema()
+	return &stepFunc{execute: func(ctx context.Context, b *Batch) (*Batch, error) {
+		return widenBatch(ctx, r.backend, r.stream, b, out)
+	}}, nil
 }
-
-func (o *widenOp) next(ctx context.Context) (*Batch, error) {
-	b, err := o.in.next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Release()
-	return widenBatch(ctx, o.r.backend, o.r.stream, b, o.out)
-}
-
-func (o *widenOp) close() { o.in.close() }

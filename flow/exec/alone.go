@@ -103,7 +103,7 @@ func (p *Pipeline) morsel(ctx context.Context, track *profile.Track) (*flow.Batc
 		}
 		at := p.at
 		for at < len(p.ops) {
-			if _, ok := p.ops[at].(Tailed); ok {
+			if t, ok := p.ops[at].(Tailed); ok && t.Tails() {
 				break
 			}
 			at++

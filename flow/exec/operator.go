@@ -39,6 +39,8 @@ type Operator interface {
 // side that no left row matched.
 type Tailed interface {
 	Operator
+	// Tails reports whether there may be any.
+	Tails() bool
 	// Tail gives them. It comes once, when all states have executed what came before. The rows go
 	// through the operators after this one.
 	Tail(ctx context.Context) (Source, error)

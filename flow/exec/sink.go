@@ -111,7 +111,9 @@ func (p *Pipeline) absorb(ctx context.Context, c *chain, b *flow.Batch) (SinkSta
 
 // Inflow is what runs into a sink: a pipeline.
 type Inflow interface {
+	// Into gives all rows to a sink, and the state of them.
 	Into(ctx context.Context, s Sink) (SinkState, error)
+	// Close gives everything back. It comes once.
 	Close()
 }
 

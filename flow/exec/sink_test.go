@@ -170,6 +170,8 @@ type tailing struct {
 	fail error
 }
 
+func (o *tailing) Tails() bool { return true }
+
 func (o *tailing) Tail(context.Context) (exec.Source, error) {
 	if o.fail != nil {
 		return nil, o.fail
