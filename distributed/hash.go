@@ -28,10 +28,17 @@ func (h *hashed) release() {
 	if h == nil {
 		return
 	}
+	h.unhash()
+	h.t.Release()
+	h.t = nil
+}
+
+// unhash releases the hashes alone.
+func (h *hashed) unhash() {
 	for _, c := range h.hashes {
 		c.Release()
 	}
-	h.t.Release()
+	h.hashes = nil
 }
 
 // hash hashes the keys of a table's rows in types that keysTypes gave. With nulls it finds the rows

@@ -99,12 +99,10 @@ func (s *shuffling) run() (*Table, error) {
 			continue
 		}
 		ways[side].buckets = s.buckets
-		all := s.split(hashes[side], ways[side])
+		parts[side].Release()
+		parts[side] = s.shuffled(hashes[side], d.Schema(), ways[side])
 		hashes[side].release()
 		hashes[side] = nil
-		parts[side].Release()
-		parts[side] = s.deal(d.Schema(), all)
-		all.release()
 	}
 	return s.end(parts[0], parts[1], s.ofBoth(by[0], by[1]))
 }

@@ -14,7 +14,8 @@ import (
 type route struct {
 	o    *op
 	dest []int32   // by row
-	next [][]int64 // by block and destination: how many rows, then the place of the next
+	next [][]int64 // by block and destination: how many rows, then the place of the first within the destination
+	at   [][]int64 // the place of the next while rows are written
 	size int       // rows of a block
 }
 
@@ -23,14 +24,38 @@ func newRoute(o *op, rows int64, destinations int) *route {
 	if int64(cap(o.dest)) < rows {
 		o.dest = make([]int32, rows)
 	}
-	r := &route{o: o, dest: o.dest[:rows]}
-	blocks := max(1, min(runtime.GOMAXPROCS(0), int(rows)/splitRows))
-	r.size = (int(rows) + blocks - 1) / blocks
-	r.next = make([][]int64, blocks)
+	return routeOver(o, o.dest[:rows], destinations)
+}
+
+// routeOver is one of rows whose destinations have this place.
+func routeOver(o *op, dest []int32, destinations int) *route {
+	r := &route{o: o, dest: dest}
+	blocks := max(1, min(runtime.GOMAXPROCS(0), len(dest)/splitRows))
+	r.size = (len(dest) + blocks - 1) / blocks
+	r.next, r.at = make([][]int64, blocks), make([][]int64, blocks)
 	for i := range r.next {
-		r.next[i] = make([]int64, destinations)
+		r.next[i], r.at[i] = make([]int64, destinations), make([]int64, destinations)
 	}
 	return r
+}
+
+// count counts the rows of each block by their destinations, and gives those of all.
+func (r *route) count() ([]int64, error) {
+	if err := r.each(func(block, from, end int) {
+		for _, d := range r.dest[from:end] {
+			r.next[block][d]++
+		}
+	}); err != nil {
+		return nil, err
+	}
+	all := make([]int64, len(r.next[0]))
+	for _, block := range r.next {
+		for d, n := range block {
+			block[d] = all[d]
+			all[d] += n
+		}
+	}
+	return all, nil
 }
 
 // each calls f with the rows [from, end) of blocks, those of several blocks at once.
@@ -59,24 +84,9 @@ func (r *route) each(f func(block, from, end int)) error {
 	return nil
 }
 
-// place turns the counts into places, and gives where each destination's rows begin.
-func (r *route) place() []int64 {
-	offsets := make([]int64, len(r.next[0])+1)
-	at := int64(0)
-	for d := range r.next[0] {
-		for _, block := range r.next {
-			n := block[d]
-			block[d] = at
-			at += n
-		}
-		offsets[d+1] = at
-	}
-	return offsets
-}
-
 // order is the numbers of rows in the order of their destinations, and in their own within
 // each, where the backend reads them.
-func (r *route) order(s device.Stream) (*memory.Column, error) {
+func (r *route) order(s device.Stream, offsets []int64) (*memory.Column, error) {
 	backend := r.o.backend
 	near := backend.Device.Memory()
 	if !near.Place().HostAccessible() {
@@ -89,9 +99,9 @@ func (r *route) order(s device.Stream) (*memory.Column, error) {
 		return nil, err
 	}
 	if memory.Width(typ) == 4 {
-		err = number(r, memory.View[uint32](buffer))
+		err = number(r, memory.View[uint32](buffer), offsets)
 	} else {
-		err = number(r, memory.View[uint64](buffer))
+		err = number(r, memory.View[uint64](buffer), offsets)
 	}
 	if err != nil {
 		buffer.Release()
@@ -106,12 +116,15 @@ func (r *route) order(s device.Stream) (*memory.Column, error) {
 }
 
 // number writes the numbers of the rows.
-func number[R uint32 | uint64](r *route, rows []R) error {
+func number[R uint32 | uint64](r *route, rows []R, offsets []int64) error {
 	return r.each(func(block, from, end int) {
-		next := r.next[block]
+		next := r.at[block]
+		if from == block*r.size {
+			copy(next, r.next[block])
+		}
 		for i := from; i < end; i++ {
 			d := r.dest[i]
-			rows[next[d]] = R(i)
+			rows[offsets[d]+next[d]] = R(i)
 			next[d]++
 		}
 	})

@@ -157,9 +157,7 @@ func (o *op) hashShuffle(part *table.Table, schema *arrow.Schema, keys []string,
 		}
 		buckets = dealt(sizes, o.comm.Size())
 	}
-	all := o.split(h, way{buckets: buckets})
-	defer func() { all.release() }()
-	got := o.deal(schema, all)
+	got := o.shuffled(h, schema, way{buckets: buckets})
 	return got, Partitioning{Scheme: Hashed, Keys: slices.Clone(keys), Types: types, Buckets: buckets}
 }
 

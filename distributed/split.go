@@ -3,7 +3,6 @@ package distributed
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -99,16 +98,17 @@ func (o *op) splitChunk(h *hashed, s device.Stream, b *table.Batch, k int, w way
 // time and on several processors at once.
 func (o *op) scatter(s device.Stream, b *table.Batch, to pieces, fill func(dest []int32, from int)) error {
 	r := newRoute(o, b.Len(), len(to))
-	if err := r.each(func(block, from, end int) {
-		dest := r.dest[from:end]
-		fill(dest, from)
-		for _, d := range dest {
-			r.next[block][d]++
-		}
-	}); err != nil {
+	if err := r.each(func(_, from, end int) { fill(r.dest[from:end], from) }); err != nil {
 		return err
 	}
-	offsets := r.place()
+	counts, err := r.count()
+	if err != nil {
+		return err
+	}
+	offsets := make([]int64, len(to)+1)
+	for d, n := range counts {
+		offsets[d+1] = offsets[d] + n
+	}
 	for d := range to {
 		if offsets[d+1]-offsets[d] == b.Len() {
 			to[d] = append(to[d], b.Retain())
@@ -146,20 +146,16 @@ func (r *route) parts(s device.Stream, b *table.Batch, offsets []int64) (all [][
 			}
 		}
 	}()
-	next := make([][]int64, len(r.next)) // order counts on in r's own
-	for i := range next {
-		next[i] = slices.Clone(r.next[i])
-	}
 	var rows *memory.Column
 	defer func() { rows.Release() }()
 	for i := range b.NumColumns() {
 		c := b.Column(i)
 		var list []*memory.Column
 		if direct(c) {
-			list, err = r.written(c, next, offsets)
+			list, err = r.written(c, offsets)
 		} else {
 			if rows == nil {
-				if rows, err = r.order(s); err != nil {
+				if rows, err = r.order(s, offsets); err != nil {
 					return all, err
 				}
 			}

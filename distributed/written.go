@@ -1,8 +1,6 @@
 package distributed
 
 import (
-	"slices"
-
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/memory"
@@ -10,69 +8,92 @@ import (
 
 // direct reports whether the values of a column can be written to their destinations as they are read: those of one width, without nulls, where they are in the host's memory.
 func direct(c *memory.Column) bool {
-	switch memory.Width(c.Type()) {
-	case 4, 8:
-	default:
-		return false
-	}
-	return c.Type().ID() != arrow.DICTIONARY && c.Place() == memory.Host && c.NullCount() == 0
+	return directType(c.Type()) && c.Place() == memory.Host && c.NullCount() == 0
 }
 
-// written makes a column for each destination of the values of one that is direct, which is read once. next is where each block's rows begin, as place leaves it.
-func (r *route) written(c *memory.Column, next [][]int64, offsets []int64) (all []*memory.Column, err error) {
+func directType(t arrow.DataType) bool { return memory.Width(t) > 0 && t.ID() != arrow.DICTIONARY }
+
+// stretch is values of a column: n from at on, which are those of the route from first on.
+type stretch struct {
+	c            *memory.Column
+	at, first, n int64
+}
+
+// target is where n values go, from value at of a buffer on.
+type target struct {
+	b     *memory.Buffer
+	at, n int64
+}
+
+// written makes a column for each destination of the values of one that is direct, which is read once.
+func (r *route) written(c *memory.Column, offsets []int64) (all []*memory.Column, err error) {
+	width := int64(memory.Width(c.Type()))
+	to := make([]target, len(offsets)-1)
 	defer func() {
-		if err != nil {
-			releaseColumns(all)
-			all = nil
+		for _, t := range to {
+			t.b.Release()
 		}
 	}()
-	width := int64(memory.Width(c.Type()))
-	buffers := make([]*memory.Buffer, len(offsets)-1)
-	for d := range buffers {
+	for d := range to {
 		n := offsets[d+1] - offsets[d]
-		if buffers[d], err = memory.New(r.o.backend.Device.Memory(), n*width); err != nil {
-			for _, b := range buffers[:d] {
-				b.Release()
-			}
+		b, err := memory.New(r.o.backend.Device.Memory(), n*width)
+		if err != nil {
 			return nil, err
 		}
+		to[d] = target{b, 0, n}
 	}
-	if width == 4 {
-		err = writeParts[uint32](r, c, buffers, next, offsets)
-	} else {
-		err = writeParts[uint64](r, c, buffers, next, offsets)
+	if err := r.spread(width, []stretch{{c, 0, 0, c.Len()}}, to); err != nil {
+		return nil, err
 	}
-	for d, b := range buffers {
+	for _, t := range to {
+		made, err := memory.NewColumn(memory.Parts{Type: c.Type(), Len: t.n, Buffers: []*memory.Buffer{nil, t.b.Retain()}})
 		if err != nil {
-			b.Release()
-			continue
+			releaseColumns(all)
+			return nil, err
 		}
-		var made *memory.Column
-		if made, err = memory.NewColumn(memory.Parts{Type: c.Type(), Len: offsets[d+1] - offsets[d], Buffers: []*memory.Buffer{nil, b}}); err == nil {
-			all = append(all, made)
-		}
+		all = append(all, made)
 	}
-	return all, err
+	return all, nil
 }
 
-func writeParts[T uint32 | uint64](r *route, c *memory.Column, buffers []*memory.Buffer, next [][]int64, offsets []int64) error {
-	values, parts := memory.Values[T](c), make([][]T, len(buffers))
-	for d, b := range buffers {
-		parts[d] = memory.View[T](b)
+// spread writes values of a width to their destinations, each read once. The route's next are the places within them.
+func (r *route) spread(width int64, from []stretch, to []target) error {
+	switch width {
+	case 1:
+		return spread[uint8](r, from, to)
+	case 2:
+		return spread[uint16](r, from, to)
+	case 4:
+		return spread[uint32](r, from, to)
+	case 8:
+		return spread[uint64](r, from, to)
 	}
-	at := make([][]int64, len(next))
-	for block := range next {
-		at[block] = slices.Clone(next[block])
-		for d := range at[block] {
-			at[block][d] -= offsets[d]
+	return spread[[2]uint64](r, from, to)
+}
+
+func spread[T any](r *route, from []stretch, to []target) error {
+	parts := make([][]T, len(to))
+	for d, t := range to {
+		if t.n > 0 {
+			parts[d] = memory.View[T](t.b)[t.at : t.at+t.n]
 		}
 	}
-	return r.each(func(block, from, end int) {
-		to, dest := at[block], r.dest[from:end]
-		for i, v := range values[from:end] {
-			d := dest[i]
-			parts[d][to[d]] = v
-			to[d]++
+	return r.each(func(block, first, end int) {
+		next := r.at[block]
+		if first == block*r.size {
+			copy(next, r.next[block])
+		}
+		for _, s := range from {
+			low, high := max(int64(first), s.first), min(int64(end), s.first+s.n)
+			if low >= high {
+				continue
+			}
+			values, dest := memory.Values[T](s.c)[s.at+low-s.first:s.at+high-s.first], r.dest[low:high]
+			for i, v := range values {
+				d := dest[i]
+				parts[d][next[d]] = v
+				next[d]++
+			}
 		}
 	})
 }
