@@ -41,6 +41,9 @@ type ScanOptions struct {
 	// Columns. Bind it to the Source's schema and ask Bound.MayBeTrue with the
 	// ranges that the file states.
 	Predicate *expr.Expr
+	// Exact asks for no other rows than those for which Predicate is true. It is only set
+	// of a SplitSource on the host whose Filters promises that.
+	Exact bool
 	// Limit is how many rows, of those that pass Predicate, are needed; 0 means
 	// all. A Source may stop when it has surely given as many.
 	Limit int64

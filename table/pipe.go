@@ -81,6 +81,14 @@ func (r *runner) steps(n node, what string) (o *pipe, err error) {
 		}
 		nodes, n, planned = append(nodes, pipeNode{s, append(planned, s)}), s.input(), nil
 	}
+	if at := len(nodes) - 1; at >= 0 {
+		f, _ := nodes[at].stepNode.(*filterNode)
+		if s, ok := n.(*scanNode); ok && f != nil {
+			if does := s.filtered(f, r); does != nil {
+				nodes, n = nodes[:at], does
+			}
+		}
+	}
 	if o.in, err = r.prof.source(o.noted, func() (exec.Source, error) { return r.compile(n) }); err != nil {
 		return o, err
 	}
@@ -205,7 +213,7 @@ func (o *pipe) startWhole(ctx context.Context, j *probeStep, way wholeWay) (at i
 func (o *pipe) pipeline(in exec.Source, steps []exec.Operator, noted *measuredPipe) *exec.Pipeline {
 	options := o.options()
 	options.Record = o.r.record(noted)
-	return exec.New(in, steps, options)
+	return exec.New(sourceOf(in), steps, options)
 }
 
 // options say how pipelines run. On a device one goroutine gives its kernels whole batches. Of

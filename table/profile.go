@@ -216,6 +216,13 @@ func (p *profiler) push(nodes ...node) *frame {
 	return f
 }
 
+// same says that a node stands for one of a plan.
+func (p *profiler) same(stands, n node) {
+	if p != nil && p.plans[n] != nil {
+		p.plans[stands] = p.plans[n]
+	}
+}
+
 func (p *profiler) pop() { p.frames = p.frames[:len(p.frames)-1] }
 
 // read says that what is being compiled reads steps.

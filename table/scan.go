@@ -10,7 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/flow/profile"
 	"github.com/volley-go/volley/flow/stats"
 )
 
@@ -21,6 +23,7 @@ type scanNode struct {
 	all       bool // every column of the source
 	predicate *expr.Expr
 	limit     int64
+	filter    *filterNode                     // that the source does: out has its columns, and rows are those that pass; or nil
 	stated    func() map[string]*stats.Column // what the source states, nil for nothing
 }
 
@@ -72,19 +75,79 @@ func (n *scanNode) prune(need names) node {
 	return &out
 }
 
+// filtered is the scan that does a filter above it, where the source can; nil where it
+// cannot.
+func (n *scanNode) filtered(f *filterNode, r *runner) *scanNode {
+	if !r.splits() || f.in != node(n) || !expr.Equal(f.predicate, n.predicate) || !n.filters(n.predicate) {
+		return nil
+	}
+	out := *n
+	out.filter, out.out = f, f.out
+	out.all = n.all && f.out.NumFields() == n.out.NumFields()
+	r.prof.same(&out, n)
+	return &out
+}
+
+// filters reports whether the source can give just the rows that pass a condition.
+func (n *scanNode) filters(cond *expr.Expr) bool {
+	source, ok := n.source.(flow.SplitSource)
+	return ok && cond != nil && source.Filters(cond)
+}
+
+// splits reports whether workers read the parts of sources.
+func (r *runner) splits() bool { return r.backend != nil && r.onHost() }
+
 func (n *scanNode) compile(r *runner) (exec.Source, error) {
-	o := ScanOptions{Predicate: n.predicate, Limit: n.limit}
+	if n.filter != nil {
+		r.with(n.filter)
+	}
+	o := ScanOptions{Predicate: n.predicate, Exact: r.splits() && n.filters(n.predicate), Limit: n.limit}
 	if !n.all {
 		o.Columns = fieldNames(n.out)
+	}
+	if r.morsel != exec.MorselRows {
+		o.BatchRows = r.morsel
 	}
 	return &scanOp{r: r, node: n, options: o}, nil
 }
 
+// scanOp reads a source, which is opened when its first rows are asked for.
 type scanOp struct {
 	r       *runner
 	node    *scanNode
 	options ScanOptions
 	reader  BatchReader
+	splits  flow.Splits // in place of reader, where workers read parts
+}
+
+// scanOf is the scan that a source is, or nil.
+func scanOf(s exec.Source) *scanOp {
+	if m, ok := s.(*measuredSource); ok {
+		s = m.Source
+	}
+	o, _ := s.(*scanOp)
+	return o
+}
+
+// narrow adds a condition that was not known when the plan was made: rows for which it is not
+// true may be left out. It reports false where the source is open already.
+func (o *scanOp) narrow(cond *expr.Expr) bool {
+	if o.reader != nil || o.splits != nil {
+		return false
+	}
+	if o.options.Predicate == nil {
+		o.options.Predicate = cond
+	} else {
+		o.options.Predicate = expr.AllOf(o.options.Predicate, cond)
+	}
+	o.options.Exact = o.r.splits() && o.node.filters(o.options.Predicate)
+	return true
+}
+
+// divided reports whether workers read the parts of the source.
+func (o *scanOp) divided() bool {
+	_, ok := o.node.source.(flow.SplitSource)
+	return ok && o.r.splits()
 }
 
 func (o *scanOp) Next(ctx context.Context) (*Batch, error) {
@@ -95,8 +158,13 @@ func (o *scanOp) Next(ctx context.Context) (*Batch, error) {
 		}
 		o.reader = reader
 	}
+	return o.some(ctx, o.reader.Next)
+}
+
+// some is the next batch that has rows.
+func (o *scanOp) some(ctx context.Context, next func(context.Context) (*Batch, error)) (*Batch, error) {
 	for {
-		b, err := o.reader.Next(ctx)
+		b, err := next(ctx)
 		if err == io.EOF || err == nil && b.Len() > 0 {
 			return o.checked(ctx, b, err)
 		}
@@ -109,6 +177,67 @@ func (o *scanOp) Next(ctx context.Context) (*Batch, error) {
 		}
 	}
 }
+
+// split is the next part of the source.
+func (o *scanOp) split(ctx context.Context) (flow.Split, error) {
+	if o.splits == nil {
+		splits, err := o.node.source.(flow.SplitSource).Splits(ctx, o.r.backend, o.options)
+		if err != nil {
+			return nil, wrapError("scan", err)
+		}
+		o.splits = splits
+	}
+	s, err := o.splits.Next(ctx)
+	if err != nil && err != io.EOF {
+		err = wrapError("scan", err)
+	}
+	return s, err
+}
+
+// scanSource is a scan whose parts the workers of a pipeline read.
+type scanSource struct {
+	exec.Source
+	scan *scanOp
+	step int // of the profile; -1 without one
+}
+
+// sourceOf is a source as a pipeline reads it: by parts, where it has some.
+func sourceOf(s exec.Source) exec.Source {
+	o := scanOf(s)
+	if o == nil || !o.divided() || o.reader != nil {
+		return s
+	}
+	out := &scanSource{Source: s, scan: o, step: -1}
+	if m, ok := s.(*measuredSource); ok {
+		out.step = m.step
+	}
+	return out
+}
+
+// Split is the next part.
+func (s *scanSource) Split(ctx context.Context) (exec.Source, error) {
+	part, err := s.scan.split(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &scanSplit{s, part}, nil
+}
+
+// scanSplit is a part of a scan.
+type scanSplit struct {
+	of   *scanSource
+	part flow.Split
+}
+
+func (s *scanSplit) Next(ctx context.Context) (*Batch, error) {
+	b, err := s.of.scan.some(ctx, s.part.Next)
+	if err == nil && s.of.step >= 0 {
+		profile.Of(ctx).Out(s.of.step, b.Len(), b.Size())
+	}
+	return b, err
+}
+
+func (s *scanSplit) Close() { s.part.Close() }
 
 // checked holds what a source gave against what it promised.
 func (o *scanOp) checked(ctx context.Context, b *Batch, err error) (*Batch, error) {
@@ -140,6 +269,9 @@ func fieldTexts(s *arrow.Schema) string {
 func (o *scanOp) Close() {
 	if o.reader != nil {
 		_ = o.reader.Close() // what there was to say, Next has said
+	}
+	if o.splits != nil {
+		_ = o.splits.Close()
 	}
 }
 

@@ -23,6 +23,8 @@ type Options struct {
 	Rows int64
 	// Device is named by errors.
 	Device string
+	// Within, if not nil, is the context of the workers, in place of that of the first Next.
+	Within context.Context
 	// Record, if not nil, has the pipeline measured. The context of Next must have a track.
 	Record *Record
 }
@@ -45,6 +47,7 @@ const (
 type Pipeline struct {
 	options Options
 	morsels *Morsels // of the source, and then of the tails of operators
+	splits  Splits   // the source, while workers take parts of it
 	at      int      // the operator that these begin at
 	ops     []Operator
 	sink    Sink // nil where Next is called
@@ -98,7 +101,7 @@ func (i item) release() {
 	i.batch.Release()
 }
 
-// line is what comes of one morsel. err is written before items is closed.
+// line is what comes of one task. err is written before items is closed.
 type line struct {
 	items  chan item
 	from   int64 // the morsel's first row in its batch
@@ -113,7 +116,11 @@ func New(s Source, ops []Operator, o Options) *Pipeline {
 	if o.Rows <= 0 {
 		o.Rows = MorselRows
 	}
-	return &Pipeline{options: o, morsels: NewMorsels(s, o.Rows), ops: ops}
+	p := &Pipeline{options: o, morsels: NewMorsels(s, o.Rows), ops: ops}
+	if o.Workers > 1 {
+		p.splits, p.grown = s.(Splits)
+	}
+	return p
 }
 
 // Next is the next batch, of at least one row, or io.EOF. Rows come in the

@@ -11,6 +11,9 @@ import (
 
 func (p *Pipeline) start(ctx context.Context) {
 	p.started = true
+	if p.options.Within != nil {
+		ctx = p.options.Within
+	}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.lines = make(chan *line, ahead*p.options.Workers)
 	p.places = make(chan struct{}, ahead*p.options.Workers)
@@ -35,6 +38,9 @@ func (p *Pipeline) take(ctx context.Context) (item, error) {
 			select {
 			case l, ok := <-p.lines:
 				if !ok {
+					if err := device.Canceled(p.ctx, p.options.Device, "query"); err != nil {
+						return item{}, err
+					}
 					return item{}, io.EOF
 				}
 				p.current = l
@@ -67,12 +73,12 @@ func (p *Pipeline) work() {
 	defer c.close()
 	for {
 		p.hooks.turn(ctx)
-		m, l := p.begin(ctx, track, err)
+		t, l := p.begin(ctx, track, err)
 		if l == nil {
 			return
 		}
-		if m != nil {
-			l.err = counted(p.run(ctx, c, m, l), l.from)
+		if t.some() {
+			l.err = p.carry(ctx, c, t, l)
 			p.flying.Done()
 		}
 		close(l.items)
@@ -84,50 +90,45 @@ func (p *Pipeline) states(ctx context.Context, track *profile.Track) (c *chain, 
 	return begin(ctx, p.ops, p.options.Record, track)
 }
 
-// begin takes the next morsel and puts its line behind those before. A nil line
-// means that there is no more to do; a line without a morsel carries an error.
-func (p *Pipeline) begin(ctx context.Context, track *profile.Track, failed error) (*flow.Batch, *line) {
+// begin takes the next task and puts its line behind those before. A nil line
+// means that there is no more to do; a line without a task carries an error.
+func (p *Pipeline) begin(ctx context.Context, track *profile.Track, failed error) (t task, l *line) {
 	defer track.Back(track.Wait(p.source()))
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	track.Enter(p.source())
 	if p.ended {
-		return nil, nil
+		return task{}, nil
 	}
-	var m *flow.Batch
 	err := failed
 	if err == nil {
-		m, err = p.pull(ctx, track)
+		t, err = p.pull(ctx, track)
 	}
 	track.Wait(p.output())
 	if err == io.EOF {
 		p.end()
-		return nil, nil
+		return task{}, nil
 	}
-	l := &line{items: make(chan item, emitted), from: p.morsels.from, at: p.at, err: err}
-	if !p.enter(m, l) {
-		m.Release()
+	l = &line{items: make(chan item, t.room()), from: p.morsels.from, at: p.at, err: err}
+	if !p.enter(t, l) {
+		t.drop()
 		p.end()
-		return nil, nil
+		return task{}, nil
 	}
 	if err != nil {
 		p.end()
 	} else {
 		p.flying.Add(1)
 	}
-	return m, l
+	return t, l
 }
 
-// enter waits until there is room for a morsel ahead of what the consumer has
+// enter waits until there is room for a task ahead of what the consumer has
 // taken, and puts its line behind the others. A morsel that is larger than
 // MorselRows has room for as many taken, so that memory is bounded by rows. It
 // reports whether the pipeline still runs.
-func (p *Pipeline) enter(m *flow.Batch, l *line) bool {
-	want := 1
-	if m != nil {
-		want = int(min((m.Len()+MorselRows-1)/MorselRows, int64(cap(p.places))))
-	}
-	for range max(want, 1) {
+func (p *Pipeline) enter(t task, l *line) bool {
+	for range max(min(t.places(), int64(cap(p.places))), 1) {
 		select {
 		case p.places <- struct{}{}:
 			l.places++
@@ -146,11 +147,6 @@ func (p *Pipeline) enter(m *flow.Batch, l *line) bool {
 func (p *Pipeline) end() {
 	p.ended = true
 	close(p.lines)
-}
-
-func (p *Pipeline) pull(ctx context.Context, track *profile.Track) (m *flow.Batch, err error) {
-	defer guard(p.options.Device, &err)
-	return p.morsel(ctx, track)
 }
 
 func (p *Pipeline) run(ctx context.Context, c *chain, m *flow.Batch, l *line) (err error) {

@@ -80,7 +80,7 @@ var Packages = []Package{
 	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/profile", "flow/exec", "flow/stats"}), Tests: join(theCPU, theOracle)},
 	{Path: "table/storage/internal/filemeta"},
 	{Path: "table/storage/internal/csv", May: []string{"memory", "device", "internal/delimit"}, Tests: []string{"kernels"}},
-	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/processors", "internal/tier", "expr", "table", "table/storage/internal/csv", "table/storage/internal/filemeta"}), Tests: theCPU},
+	{Path: "table/storage", May: join(columns, []string{"internal/bitpack", "internal/processors", "internal/tier", "expr", "flow", "flow/exec", "table", "table/storage/internal/csv", "table/storage/internal/filemeta"}), Tests: theCPU},
 
 	// Many devices, many machines. The packages below do not import them: a loader takes rank and size as two integers.
 	{Path: "collective/algorithm"},

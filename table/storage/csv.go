@@ -8,6 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/internal/tier"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -16,7 +18,7 @@ import (
 )
 
 // CSVSource is the rows of one or more CSV files of the same columns, in the
-// order of the files. It is a table.Source. Files are read in blocks of about a
+// order of the files. It is a flow.SplitSource. Files are read in blocks of about a
 // megabyte that several workers parse, and of each record only the columns
 // asked for.
 type CSVSource struct {
@@ -84,12 +86,24 @@ func (s *CSVSource) inFiles(ctx context.Context) (*arrow.Schema, error) {
 
 // Scan begins to read.
 func (s *CSVSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (table.BatchReader, error) {
+	splits, err := s.Splits(ctx, b, o)
+	if err != nil {
+		return nil, err
+	}
+	return finishScan(ctx, b, s.Name(), splits)
+}
+
+// Filters is false: rows are parsed whole.
+func (s *CSVSource) Filters(*expr.Expr) bool { return false }
+
+// Splits begins a scan in blocks of text.
+func (s *CSVSource) Splits(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (flow.Splits, error) {
 	schema, err := s.inFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if s.hive != nil {
-		return s.hive.scan(ctx, b, o, s.Name(), schema, func(paths []string) table.Source { return s.bare(paths, schema) })
+		return s.hive.scan(b, o, s.Name(), schema, func(paths []string) flow.SplitSource { return s.bare(paths, schema) })
 	}
 	want, err := project(s.Name(), schema, o.Columns)
 	if err != nil {
@@ -110,7 +124,7 @@ func (s *CSVSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOp
 		_, given := s.options.Types[f.Name]
 		scan.columns = append(scan.columns, csv.Column{Name: f.Name, Number: i + 1, Type: f.Type, Parser: p, Given: given})
 	}
-	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
+	return scan, nil
 }
 
 // csvFile is an open file behind its header.
@@ -265,7 +279,7 @@ func (f *csvFile) sample(t *csv.Tokens, o *CSVOptions) ([]csv.Guess, error) {
 	return guesses, nil
 }
 
-// csvScanner gives a job for each block.
+// csvScanner gives a split for each block.
 type csvScanner struct {
 	source  *CSVSource
 	backend *kernels.Backend
@@ -277,7 +291,8 @@ type csvScanner struct {
 	file    *csvFile
 }
 
-func (s *csvScanner) next(ctx context.Context) (job, error) {
+// Next finds the records of the next block.
+func (s *csvScanner) Next(ctx context.Context) (flow.Split, error) {
 	for {
 		if s.file == nil {
 			if len(s.paths) == 0 {
@@ -291,22 +306,25 @@ func (s *csvScanner) next(ctx context.Context) (job, error) {
 		}
 		b, err := s.file.next()
 		if errors.Is(err, io.EOF) {
-			s.close()
+			_ = s.Close()
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
 		path := s.file.path
-		return func(_ context.Context, emit func(*table.Batch) error) error { return s.parse(path, b, emit) }, nil
+		return &once{path: path, part: fmt.Sprintf("lines from %d", b.Line), free: b.Release,
+			read: func(context.Context) (*table.Batch, error) { return s.parse(path, b) }}, nil
 	}
 }
 
-func (s *csvScanner) close() {
+// Close closes the file. Blocks are in memory.
+func (s *csvScanner) Close() error {
 	if s.file != nil {
 		s.file.close()
 		s.file = nil
 	}
+	return nil
 }
 
 // bad is what becomes of a record of a file that is wrong.
@@ -326,26 +344,23 @@ func wrongText(path string, f *csv.Fault) *Error {
 	return &Error{Path: path, Line: f.Line, Column: f.Column, Name: f.Name, Value: f.Value, Text: f.Text, Kind: ErrFormat}
 }
 
-// parse makes the batch of a block.
-func (s *csvScanner) parse(path string, b csv.Block, emit func(*table.Batch) error) error {
+// parse makes the batch of a block; nil where it has no rows.
+func (s *csvScanner) parse(path string, b csv.Block) (*table.Batch, error) {
 	defer b.Release()
 	o := &s.source.options
 	builder := &csv.Builder{Columns: s.columns, Nulls: o.nulls(), LongestNull: o.longestNull(), Memory: hostMemory(s.backend), Bad: s.bad(path)}
 	columns, rows, err := s.columnsOf(path, b, builder)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if rows == 0 {
 		for _, c := range columns {
 			c.Release()
 		}
-		return nil
+		return nil, nil
 	}
 	batch, err := table.NewBatch(s.want, int64(rows), columns)
-	if err != nil {
-		return inFile(path, "", err, nil)
-	}
-	return emit(batch)
+	return batch, inFile(path, "", err, nil)
 }
 
 // columnsOf cuts a block and builds its columns: by the grid where it is one, else record by record.

@@ -2,17 +2,18 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -219,12 +220,12 @@ func constant(from memory.Allocator, v kernels.Scalar, rows int64) (*memory.Colu
 }
 
 // scan reads group after group, of which of gives the source without the columns of folders.
-func (h *hive) scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions, name string, inFiles *arrow.Schema, of func(paths []string) table.Source) (table.BatchReader, error) {
+func (h *hive) scan(b *kernels.Backend, o table.ScanOptions, name string, inFiles *arrow.Schema, of func(paths []string) flow.SplitSource) (flow.Splits, error) {
 	want, err := project(name, h.schema(inFiles), o.Columns)
 	if err != nil {
 		return nil, err
 	}
-	r := &hiveReader{hive: h, backend: b, options: o, inFiles: inFiles, want: want, of: of, groups: h.groups}
+	r := &hiveSplits{hive: h, backend: b, options: o, inFiles: inFiles, want: want, of: of, groups: h.groups}
 	files, keys := h.split(want, inFiles)
 	r.keys = keys
 	if o.Columns != nil {
@@ -244,8 +245,13 @@ func (h *hive) scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions
 	return r, nil
 }
 
-// hiveReader is the table.BatchReader of files in folders of keys.
-type hiveReader struct {
+// names reports whether a folder says one of the columns.
+func (h *hive) names(columns []string) bool {
+	return h != nil && slices.ContainsFunc(h.fields, func(f arrow.Field) bool { return slices.Contains(columns, f.Name) })
+}
+
+// hiveSplits are the splits of files in folders of keys.
+type hiveSplits struct {
 	hive      *hive
 	backend   *kernels.Backend
 	options   table.ScanOptions
@@ -253,102 +259,104 @@ type hiveReader struct {
 	want      *arrow.Schema
 	keys      []int // of want, behind the columns of the files
 	predicate *expr.Bound
-	of        func(paths []string) table.Source
+	of        func(paths []string) flow.SplitSource
 	groups    []hiveGroup // yet to read
-	at        table.BatchReader
-	group     *hiveGroup // of at
-	closed    bool
+	at        *hiveScan
 }
 
-// Next is the next batch.
-func (r *hiveReader) Next(ctx context.Context) (*table.Batch, error) {
+// hiveScan is the scan of a group, which ends with the last of its users: who lists its
+// splits, and they.
+type hiveScan struct {
+	flow.Splits
+	group *hiveGroup
+	users atomic.Int64
+}
+
+func (s *hiveScan) drop() error {
+	if s.users.Add(-1) > 0 {
+		return nil
+	}
+	return s.Splits.Close()
+}
+
+// Next is the next split of the files.
+func (r *hiveSplits) Next(ctx context.Context) (flow.Split, error) {
 	for {
-		if r.closed {
-			return nil, &Error{Path: "storage", Kind: device.ErrClosed, Text: "read after Close"}
-		}
 		if r.at == nil {
 			if len(r.groups) == 0 {
 				return nil, io.EOF
 			}
-			r.group, r.groups = &r.groups[0], r.groups[1:]
-			if !r.group.may(r.hive, r.predicate) {
+			group := &r.groups[0]
+			r.groups = r.groups[1:]
+			if !group.may(r.hive, r.predicate) {
 				continue
 			}
-			if err := r.open(ctx); err != nil {
+			if err := r.open(ctx, group); err != nil {
 				return nil, err
 			}
 		}
-		b, err := r.at.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			err = r.at.Close()
-			r.at = nil
-			if err == nil {
-				continue
-			}
+		s, err := r.at.Next(ctx)
+		if err == nil {
+			r.at.users.Add(1)
+			return &hiveSplit{Split: s, of: r, at: r.at}, nil
 		}
-		if err != nil {
+		if err != io.EOF {
 			return nil, err
 		}
-		return r.with(ctx, b)
+		if err := r.Close(); err != nil {
+			return nil, err
+		}
 	}
 }
 
-func (r *hiveReader) open(ctx context.Context) (err error) {
-	source := r.of(r.group.paths)
+func (r *hiveSplits) open(ctx context.Context, group *hiveGroup) error {
+	source := r.of(group.paths)
 	have, err := source.Schema(ctx)
 	if err == nil {
-		err = sameColumns(r.group.paths[0], r.inFiles, have, r.options.Columns == nil)
+		err = sameColumns(group.paths[0], r.inFiles, have, r.options.Columns == nil)
 	}
+	if err != nil {
+		return err
+	}
+	splits, err := source.Splits(ctx, r.backend, r.options)
 	if err == nil {
-		r.at, err = source.Scan(ctx, r.backend, r.options)
+		r.at = &hiveScan{Splits: splits, group: group}
+		r.at.users.Store(1)
 	}
 	return err
 }
 
-// with adds the keys' columns, on the device.
-func (r *hiveReader) with(ctx context.Context, b *table.Batch) (*table.Batch, error) {
-	if r.backend.Device.Place().HostAccessible() || len(r.keys) == 0 {
-		return r.group.with(hostMemory(r.backend), b, r.want, r.keys)
-	}
-	defer b.Release()
-	empty, err := table.NewBatch(arrow.NewSchema(nil, nil), b.Len(), nil)
-	if err != nil {
-		return nil, err
-	}
-	fields := r.want.Fields()[b.NumColumns():]
-	keys, err := r.group.with(hostMemory(r.backend), empty, arrow.NewSchema(fields, nil), r.keys)
-	if err != nil {
-		return nil, err
-	}
-	defer keys.Release()
-	s, err := r.backend.NewStream()
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	there, err := (&mover{s, r.backend.Device.Memory()}).batch(ctx, keys)
-	if err != nil {
-		return nil, inFile(r.group.paths[0], "", err, nil)
-	}
-	defer there.Release()
-	var columns []*memory.Column
-	for _, from := range []*table.Batch{b, there} {
-		for i := range from.NumColumns() {
-			columns = append(columns, from.Column(i).Retain())
-		}
-	}
-	return table.NewBatch(r.want, b.Len(), columns)
-}
-
-// Close ends the reading.
-func (r *hiveReader) Close() error {
-	r.closed = true
+// Close ends the listing. Splits that are out are read on.
+func (r *hiveSplits) Close() error {
 	if r.at == nil {
 		return nil
 	}
 	at := r.at
 	r.at = nil
-	return at.Close()
+	return at.drop()
+}
+
+// hiveSplit is a split of a group's files.
+type hiveSplit struct {
+	flow.Split
+	of *hiveSplits
+	at *hiveScan
+}
+
+// Next adds the keys' columns.
+func (s *hiveSplit) Next(ctx context.Context) (*table.Batch, error) {
+	b, err := s.Split.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.at.group.with(hostMemory(s.of.backend), b, s.of.want, s.of.keys)
+	return out, inFile(s.at.group.paths[0], "", err, nil)
+}
+
+// Close closes the split.
+func (s *hiveSplit) Close() {
+	s.Split.Close()
+	_ = s.at.drop() // files that were only read
 }
 
 // partition adds the folders' columns to pieces of files.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -109,19 +111,31 @@ func (s *IPCSource) columns(f ipcInput) *arrow.Schema {
 
 // Scan begins to read. The reader's batches are the file's record batches.
 func (s *IPCSource) Scan(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (table.BatchReader, error) {
+	splits, err := s.Splits(ctx, b, o)
+	if err != nil {
+		return nil, err
+	}
+	return finishScan(ctx, b, s.Name(), splits)
+}
+
+// Filters is false: record batches are read whole.
+func (s *IPCSource) Filters(*expr.Expr) bool { return false }
+
+// Splits begins a scan by record batch. Those of a stream, and of a file with
+// dictionaries, are decoded one after the other.
+func (s *IPCSource) Splits(ctx context.Context, b *kernels.Backend, o table.ScanOptions) (flow.Splits, error) {
 	first, err := s.inFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if s.hive != nil {
-		return s.hive.scan(ctx, b, o, s.Name(), first, func(paths []string) table.Source { return s.bare(paths) })
+		return s.hive.scan(b, o, s.Name(), first, func(paths []string) flow.SplitSource { return s.bare(paths) })
 	}
 	want, err := project(s.Name(), first, o.Columns)
 	if err != nil {
 		return nil, err
 	}
-	scan := &ipcScan{backend: b, source: s, paths: s.paths, first: first, want: want, all: o.Columns == nil}
-	return finishScan(b, newOrdered(ctx, s.Name(), scan.next, scan.close))
+	return &ipcScan{backend: b, source: s, paths: s.paths, first: first, want: want, all: o.Columns == nil}, nil
 }
 
 // ipcInput is an open file or stream.
@@ -172,7 +186,7 @@ func openIPCInput(ctx context.Context, in *input, from memory.Allocator, o IPCRe
 	return s, nil
 }
 
-// ipcScan gives a job for each record batch of a file, and one for a stream.
+// ipcScan gives a split for each record batch.
 type ipcScan struct {
 	backend *kernels.Backend
 	source  *IPCSource
@@ -182,78 +196,91 @@ type ipcScan struct {
 	all     bool // columns
 
 	file   *ipcFile
+	stream *ipcStream
 	batch  int
 	opened []ipcInput
 }
 
-func (s *ipcScan) next(ctx context.Context) (job, error) {
+// Next is the next record batch; that of a stream is decoded here.
+func (s *ipcScan) Next(ctx context.Context) (flow.Split, error) {
 	for {
-		if s.file != nil && s.batch < len(s.file.batches) {
-			f, i := s.file, s.batch
+		switch i := s.batch; {
+		case s.file != nil && i < len(s.file.batches):
+			f := s.file
 			s.batch++
-			return func(_ context.Context, emit func(*table.Batch) error) error {
+			return &once{path: f.path, part: recordBatch(i), read: func(context.Context) (*table.Batch, error) {
 				rec, err := f.record(i)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				defer rec.Release()
-				return s.emit(f.path, i, f.arena, rec, emit)
-			}, nil
-		}
-		if len(s.paths) == 0 {
+				return s.wanted(f.path, i, f.arena, rec)
+			}}, nil
+		case s.stream != nil:
+			s.batch++
+			b, err := s.next(ctx, s.stream, i)
+			if err == io.EOF {
+				s.stream = nil
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &once{path: s.stream.path, free: b.Release, read: func(context.Context) (*table.Batch, error) { return b, nil }}, nil
+		case len(s.paths) == 0:
 			return nil, io.EOF
 		}
-		in, err := openIPC(ctx, s.paths[0], hostMemory(s.backend), s.source.options)
-		if err != nil {
+		if err := s.open(ctx, s.paths[0]); err != nil {
 			return nil, err
 		}
-		s.opened = append(s.opened, in)
-		if err := sameColumns(s.paths[0], s.first, s.source.columns(in), s.all); err != nil {
-			return nil, err
-		}
-		s.paths, s.file, s.batch = s.paths[1:], nil, 0
-		if stream, ok := in.(*ipcStream); ok {
-			return func(ctx context.Context, emit func(*table.Batch) error) error { return s.readStream(ctx, stream, emit) }, nil
-		}
-		s.file = in.(*ipcFile)
+		s.paths = s.paths[1:]
 	}
 }
 
-func (s *ipcScan) readStream(ctx context.Context, in *ipcStream, emit func(*table.Batch) error) error {
-	for i := 0; ; i++ {
-		if err := canceled(ctx, in.path); err != nil {
-			return err
-		}
-		rec, err := in.record(i)
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = s.emit(in.path, i, in.arena, rec, emit)
-		}
-		if err != nil {
-			return err
-		}
+func (s *ipcScan) open(ctx context.Context, path string) error {
+	in, err := openIPC(ctx, path, hostMemory(s.backend), s.source.options)
+	if err != nil {
+		return err
 	}
+	s.opened = append(s.opened, in)
+	if err := sameColumns(path, s.first, s.source.columns(in), s.all); err != nil {
+		return err
+	}
+	s.batch = 0
+	s.file, _ = in.(*ipcFile)
+	s.stream, _ = in.(*ipcStream)
+	return nil
 }
 
-// emit hands on the wanted columns of a record.
-func (s *ipcScan) emit(path string, i int, a *arena, rec arrow.RecordBatch, emit func(*table.Batch) error) (err error) {
+// next is the next batch of a stream.
+func (s *ipcScan) next(ctx context.Context, in *ipcStream, i int) (*table.Batch, error) {
+	if err := canceled(ctx, in.path); err != nil {
+		return nil, err
+	}
+	rec, err := in.record(i)
+	if err != nil {
+		return nil, err
+	}
+	return s.wanted(in.path, i, in.arena, rec)
+}
+
+// wanted is the wanted columns of a record.
+func (s *ipcScan) wanted(path string, i int, a *arena, rec arrow.RecordBatch) (b *table.Batch, err error) {
 	defer guard(path, recordBatch(i), &err)
 	for _, f := range s.want.Fields() {
 		if err := supported(path, f); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	b, err := batchOf(a, s.want, rec)
-	if err != nil {
-		return inFile(path, recordBatch(i), err, ErrFormat)
-	}
-	return emit(b)
+	b, err = batchOf(a, s.want, rec)
+	return b, inFile(path, recordBatch(i), err, ErrFormat)
 }
 
-func (s *ipcScan) close() {
+// Close closes the files.
+func (s *ipcScan) Close() error {
 	for _, f := range s.opened {
 		f.close()
 	}
+	s.opened = nil
+	return nil
 }

@@ -45,11 +45,15 @@ type chunkReader struct {
 	plainly  func(b []byte) ([]byte, error) // makes stored values what values takes as plain ones; nil where they are
 	deltas   []byte                         // a page that was written in differences, plain
 
+	row    int64       // of the row group, that comes next
 	pages  []chunkPage // yet to decode
 	at     int64       // offset in the file of the one at hand
 	packed *memory.Buffer
 	page   *memory.Buffer
 	there  *fetched             // of the row group
+	raw    *memory.Buffer       // of there, where that is this column's alone
+	order  []int32              // ordinals of chosen values among those that are there
+	bits   memory.Bitmap        // scratch
 	into   func(n int64) []byte // gives room for pages of data that are to stay, nil where each may overwrite the one before
 	left   int64                // rows of it yet to take
 	levels hybrid               // of it, where optional
@@ -208,7 +212,7 @@ func (c *chunkReader) next(ctx context.Context, rows int64) (_ *memory.Column, e
 			return nil, c.fault(err)
 		}
 		nulls += k - present
-		c.left, at = c.left-k, at+k
+		c.left, at, c.row = c.left-k, at+k, c.row+k
 	}
 	return c.column(rows, nulls, &bitmap)
 }
@@ -238,5 +242,6 @@ func (c *chunkReader) close() {
 	c.values.close()
 	c.packed.Release()
 	c.page.Release()
-	c.packed, c.page = nil, nil
+	c.raw.Release()
+	c.packed, c.page, c.raw = nil, nil, nil
 }

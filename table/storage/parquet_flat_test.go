@@ -226,7 +226,7 @@ func TestFlat(t *testing.T) {
 		build(array.NewListBuilder(arrowmem.DefaultAllocator, arrow.PrimitiveTypes.Int32), func(b *array.ListBuilder) { b.AppendNull() }),
 		build(array.NewDecimal128Builder(arrowmem.DefaultAllocator, &arrow.Decimal128Type{Precision: 20, Scale: 2}), func(b *array.Decimal128Builder) { b.AppendNull() }))
 	r := groupReader{file: f, from: memory.Heap, want: f.schema, fields: []int{0, 1, 2, 3, 4}, most: 1 << 20}
-	leaves, _, err := r.open(context.Background())
+	leaves, _, _, err := r.open(context.Background())
 	defer r.close()
 	if err != nil {
 		t.Fatal(err)

@@ -6,98 +6,232 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/internal/processors"
+
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
 
-// groupReader makes the batches of one row group. Flat columns it decodes
-// itself, all others come from arrow-go, whose record batches then say how many
-// rows a batch has.
+// groupReader makes the batches of rows of one row group. Flat columns it decodes itself, each
+// opened when a value of it is wanted first; where there are others arrow-go reads these
+// beside them: see groupBeside.
 type groupReader struct {
-	file   *parquetFile
-	g      int
-	from   memory.Allocator
-	memory *groupMemory  // of row groups before; nil where there were none
-	want   *arrow.Schema // of the batches
-	fields []int         // of want, in the file
-	emit   func(*table.Batch) error
-	most   int64 // bytes of texts of one batch
-	seen   int64 // rows emitted
+	file    *parquetFile
+	g       int
+	from    memory.Allocator
+	memory  *groupMemory  // of row groups before; nil where there were none
+	want    *arrow.Schema // of the batches
+	fields  []int         // in the file: of want, and then those that only the filter reads
+	filter  *scanFilter   // nil where all rows are given
+	at, end int64         // rows to read; 0 as the end is that of the row group
+	there   *fetched      // of the row group
+	most    int64         // bytes of texts of one batch
+	emit    func(*table.Batch) error
 
-	there  *fetched       // of the row group
-	at     int64          // rows read, this time
-	flat   []*chunkReader // of want's fields, nil where arrow-go reads
-	others *arrow.Schema  // of the fields that it reads
-	beside bool           // columns are decoded beside each other
-
+	flat    []*chunkReader // of fields, nil where it is not open or arrow-go reads
+	beside  *groupBeside   // nil where all columns are flat
+	work    groupFilter
 	checked bool // pages that arrow-go reads were held against their checksums
 }
 
-// read emits the batches behind those that were emitted, and the whole row
-// group where that is the first time.
-func (r *groupReader) read(ctx context.Context, size int64) (err error) {
-	part := rowGroup(r.g)
-	defer guard(r.file.path, part, &err)
-	leaves, largest, err := r.open(ctx)
+// errNotFlat says that a column is not one that a chunkReader reads.
+var errNotFlat = errors.New("not a flat column")
+
+// read emits the batches behind those that were emitted.
+func (r *groupReader) read(ctx context.Context, size int64) error {
 	defer r.close()
-	if err != nil {
-		return err
-	}
-	rows := r.file.meta.RowGroup(r.g).NumRows()
-	if len(leaves) > 0 {
-		return r.besideArrow(ctx, leaves, size, largest)
-	}
-	for r.at < rows {
-		if err := r.batch(ctx, min(size, rows-r.at), make([]*memory.Column, len(r.fields))); err != nil {
+	for {
+		b, err := r.next(ctx, size)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = r.emit(b)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
+
+// next is the next batch of at most size rows, or io.EOF. After errLongTexts it may be
+// called with another size.
+func (r *groupReader) next(ctx context.Context, size int64) (b *table.Batch, err error) {
+	defer func() {
+		if err != nil {
+			r.close() // some columns are ahead of others
+		}
+	}()
+	defer guard(r.file.path, rowGroup(r.g), &err)
+	if r.end == 0 {
+		r.end = r.file.meta.RowGroup(r.g).NumRows()
+	}
+	for b == nil {
+		if r.at >= r.end {
+			return nil, io.EOF
+		}
+		if err := canceled(ctx, r.file.path); err != nil {
+			return nil, err
+		}
+		if b, err = r.rows(ctx, size); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// rows is the batch of the next rows, nil if none of them passes the filter.
+func (r *groupReader) rows(ctx context.Context, size int64) (*table.Batch, error) {
+	if r.flat == nil {
+		r.flat = make([]*chunkReader, len(r.fields))
+		for _, i := range r.fields {
+			if !r.file.likelyFlat(r.g, i) {
+				r.beside = &groupBeside{groupReader: r}
+			}
+		}
+	}
+	if r.beside == nil {
+		b, err := r.flatRows(ctx, min(size, r.end-r.at))
+		if !errors.Is(err, errNotFlat) {
+			return b, err
+		}
+		r.close()
+		r.flat = make([]*chunkReader, len(r.fields))
+		r.beside = &groupBeside{groupReader: r}
+	}
+	return r.beside.rows(ctx, size)
+}
+
+// flatRows is rows of flat columns.
+func (r *groupReader) flatRows(ctx context.Context, n int64) (*table.Batch, error) {
+	kept, err := r.filterRows(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	defer r.work.clear()
+	if kept == 0 {
+		r.at += n
+		return nil, nil
+	}
+	columns := make([]*memory.Column, 0, r.want.NumFields())
+	for k := range r.want.NumFields() {
+		c, err := r.column(ctx, k, n, kept)
+		if err != nil {
+			releaseAll(columns)
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	r.at += n
+	return r.batchOf(kept, columns)
+}
+
+// batchOf is columns, which it takes over, as a batch.
+func (r *groupReader) batchOf(rows int64, columns []*memory.Column) (*table.Batch, error) {
+	b, err := table.NewBatch(r.want, rows, columns)
+	return b, inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
+}
+
+// column is field k of the next n rows, of which kept pass the filter.
+func (r *groupReader) column(ctx context.Context, k int, n, kept int64) (*memory.Column, error) {
+	if c, done, err := r.filtered(ctx, k, n, kept); done || err != nil {
+		return c, err
+	}
+	c, err := r.opened(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	if kept == n {
+		return c.next(ctx, n)
+	}
+	return c.picked(ctx, n, r.work.chosen)
+}
+
+// opened is the reader of field k, at the next row.
+func (r *groupReader) opened(ctx context.Context, k int) (*chunkReader, error) {
+	if r.flat[k] == nil {
+		c, err := r.openColumn(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			return nil, errNotFlat
+		}
+		r.flat[k] = c
+	}
+	return r.flat[k], r.flat[k].seek(ctx, r.at)
+}
+
+// openColumn walks the pages of field k, and is its reader; nil if it is not flat.
+func (r *groupReader) openColumn(ctx context.Context, k int) (c *chunkReader, err error) {
+	i := r.fields[k]
+	leaf := r.file.leaves[i][0]
+	chunk, err := r.file.meta.RowGroup(r.g).ColumnChunk(leaf)
+	if err != nil {
+		return nil, inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
+	}
+	there := r.there
+	var raw *memory.Buffer
+	defer func() {
+		if c == nil {
+			raw.Release()
+		}
+	}()
+	start, size := chunkSpan(chunk)
+	if there == nil && r.memory == nil && (size <= smallChunk || 2*(r.end-r.at) >= r.file.meta.RowGroup(r.g).NumRows()) {
+		there = fetch(ctx, r.file.input, &raw, r.from, []span{{start, size}})
+	}
+	pages, err := r.file.pagesOf(ctx, there, chunk, rowGroup(r.g), r.file.meta.Schema.Column(leaf).Path())
+	if err != nil {
+		return nil, err
+	}
+	if c = r.file.flatChunk(r.from, r.g, leaf, r.file.schema.Field(i), pages, r.most); c != nil {
+		c.there, c.raw = there, raw
+	}
+	return c, nil
+}
+
+// smallChunk is how large a column chunk is that is read at once though a few rows of it are
+// wanted.
+const smallChunk = 1 << 20
 
 // open walks all pages and makes the readers of flat columns. It gives the
 // other leaf columns and the size of the largest page among these.
-func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, err error) {
-	r.at, r.flat = 0, make([]*chunkReader, len(r.fields))
-	// Row groups are read beside each other, where there are enough.
-	r.beside = len(r.fields) > 1 && r.file.meta.NumRowGroups() < processors.Count()
-	var others []arrow.Field
+func (r *groupReader) open(ctx context.Context) (leaves []int, largest int64, others *arrow.Schema, err error) {
+	r.flat = make([]*chunkReader, len(r.fields))
+	var fields []arrow.Field
 	for k, i := range r.fields {
 		field := r.file.schema.Field(i)
-		var pages, all []chunkPage // of a leaf, and of all
+		var all []chunkPage // of its leaves
+		if len(r.file.leaves[i]) == 1 {
+			if r.flat[k], err = r.openColumn(ctx, k); err != nil {
+				return nil, 0, nil, err
+			}
+		}
+		if r.flat[k] != nil {
+			continue
+		}
 		for _, leaf := range r.file.leaves[i] {
 			chunk, err := r.file.meta.RowGroup(r.g).ColumnChunk(leaf)
 			if err != nil {
-				return nil, 0, inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
+				return nil, 0, nil, inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
 			}
-			if pages, err = r.file.pagesOf(ctx, r.there, chunk, rowGroup(r.g), r.file.meta.Schema.Column(leaf).Path()); err != nil {
-				return nil, 0, err
+			pages, err := r.file.pagesOf(ctx, r.there, chunk, rowGroup(r.g), r.file.meta.Schema.Column(leaf).Path())
+			if err != nil {
+				return nil, 0, nil, err
 			}
 			largest = max(largest, largestOf(pages))
 			all = append(all, pages...)
 		}
-		if len(r.file.leaves[i]) == 1 {
-			r.flat[k] = r.file.flatChunk(r.from, r.g, r.file.leaves[i][0], field, pages, r.most)
+		if err := r.checkPages(ctx, field.Name, all); err != nil {
+			return nil, 0, nil, err
 		}
-		if r.flat[k] != nil {
-			r.flat[k].there = r.there
-		}
-		if r.flat[k] == nil {
-			if err := r.checkPages(ctx, field.Name, all); err != nil {
-				return nil, 0, err
-			}
-			leaves = append(leaves, r.file.leaves[i]...)
-			others = append(others, field)
-		}
+		leaves = append(leaves, r.file.leaves[i]...)
+		fields = append(fields, field)
 	}
-	r.others, r.checked = arrow.NewSchema(others, nil), true
-	return leaves, largest, nil
+	r.checked = true
+	return leaves, largest, arrow.NewSchema(fields, nil), nil
 }
 
 // checkPages holds pages that arrow-go decodes against their checksums, which it does not
@@ -133,189 +267,42 @@ func (r *groupReader) checkPages(ctx context.Context, name string, pages []chunk
 	return nil
 }
 
+// close gives back what is open: what is read then is opened anew.
 func (r *groupReader) close() {
+	r.beside.close()
+	r.work.close()
 	for _, c := range r.flat {
 		if c != nil {
 			c.close()
 		}
 	}
+	r.flat, r.beside = nil, nil
 }
 
-// batch decodes the next rows of flat columns and emits them beside the given
-// columns, which it takes over.
-func (r *groupReader) batch(ctx context.Context, rows int64, columns []*memory.Column) (err error) {
-	defer func() {
-		for _, c := range columns {
-			if c != nil {
-				c.Release()
-			}
-		}
-	}()
-	if err := canceled(ctx, r.file.path); err != nil {
-		return err
-	}
-	if err := r.decode(ctx, rows, columns); err != nil {
-		return err
-	}
-	r.at += rows
-	if old := min(rows, rows-(r.at-r.seen)); old > 0 { // rows that were emitted before
-		for k, c := range columns {
-			columns[k], err = c.Slice(old, rows-old)
+func releaseAll(columns []*memory.Column) {
+	for _, c := range columns {
+		if c != nil {
 			c.Release()
-			if err != nil {
-				return err
-			}
 		}
-		rows -= old
 	}
-	if rows == 0 {
-		return nil
+}
+
+// likelyFlat reports whether the metadata of a row group says of a field that a chunkReader
+// reads it. The headers of pages tell for sure.
+func (f *parquetFile) likelyFlat(g, field int) bool {
+	if len(f.leaves[field]) != 1 {
+		return false
 	}
-	b, err := table.NewBatch(r.want, rows, slices.Clone(columns))
-	clear(columns)
+	chunk, err := f.meta.RowGroup(g).ColumnChunk(f.leaves[field][0])
 	if err != nil {
-		return inFile(r.file.path, rowGroup(r.g), err, ErrFormat)
+		return false
 	}
-	r.seen = r.at
-	return r.emit(b)
+	for _, e := range chunk.Encodings() {
+		if !slices.Contains(flatEncodings, int(e)) {
+			return false
+		}
+	}
+	return f.flatChunk(memory.Heap, g, f.leaves[field][0], f.schema.Field(field), nil, 1) != nil
 }
 
-// decode fills in the flat columns.
-func (r *groupReader) decode(ctx context.Context, rows int64, columns []*memory.Column) error {
-	faults := make([]error, len(r.flat))
-	one := func(k int) {
-		defer guard(r.file.path, rowGroup(r.g), &faults[k])
-		columns[k], faults[k] = r.flat[k].next(ctx, rows)
-	}
-	var workers sync.WaitGroup
-	for k, c := range r.flat {
-		switch {
-		case c == nil:
-		case r.beside:
-			workers.Add(1)
-			go func() {
-				defer workers.Done()
-				one(k)
-			}()
-		default:
-			one(k)
-		}
-	}
-	workers.Wait()
-	for _, err := range faults {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// besideArrow reads leaf columns through arrow-go, size rows at a time, and
-// the flat ones beside them. It counts rows: a file that was cut in the middle
-// of a page may end too early without an error of the decoder.
-func (r *groupReader) besideArrow(ctx context.Context, leaves []int, size, page int64) error {
-	f, part, rows := r.file, rowGroup(r.g), r.file.meta.RowGroup(r.g).NumRows()
-	a := newArena(r.from, largestBlock(f.size))
-	defer a.close()
-	a.raw = !slices.ContainsFunc(r.others.Fields(), func(field arrow.Field) bool { // whose items may be more than rows, and so their bitmaps longer
-		return arrow.IsNested(field.Type.ID())
-	})
-	records, err := r.records(ctx, a, leaves, size, page)
-	if err != nil {
-		return r.named(ctx, err, size, page)
-	}
-	defer records.Release()
-	for r.at < rows {
-		if err := canceled(ctx, f.path); err != nil {
-			return err
-		}
-		rec, err := r.record(records)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return r.named(ctx, err, size, page)
-		}
-		if err != nil || rec.NumRows() == 0 || rec.NumRows() > rows-r.at {
-			break
-		}
-		columns, err := r.given(a, rec)
-		if err != nil {
-			return inFile(f.path, part, err, ErrFormat)
-		}
-		if err := r.batch(ctx, rec.NumRows(), columns); err != nil {
-			return err
-		}
-	}
-	if r.at != rows {
-		return damaged(f.path, part, "its pages do not hold the %d rows that it should have", rows)
-	}
-	return nil
-}
-
-// records is arrow-go's reader of leaf columns.
-func (r *groupReader) records(ctx context.Context, a *arena, leaves []int, size, page int64) (_ pqarrow.RecordReader, err error) {
-	defer guard(r.file.path, rowGroup(r.g), &err)
-	reader, err := r.file.decoder(&until{ctx: ctx, in: r.file.input}, a, size, max(page, 1))
-	if err != nil {
-		return nil, err
-	}
-	return reader.GetRecordReader(ctx, leaves, []int{r.g})
-}
-
-// record is the next record, or io.EOF.
-func (r *groupReader) record(records pqarrow.RecordReader) (_ arrow.RecordBatch, err error) {
-	defer guard(r.file.path, rowGroup(r.g), &err)
-	return records.Read()
-}
-
-// named is an error of arrow-go's with the name of a column: it does not say which of
-// several is wrong, so each is tried alone.
-func (r *groupReader) named(ctx context.Context, err error, size, page int64) error {
-	err = inFile(r.file.path, rowGroup(r.g), decoderError(err), ErrFormat)
-	var own *Error
-	if !errors.As(err, &own) || own.Name != "" || !errors.Is(err, ErrFormat) && !errors.Is(err, device.ErrUnsupported) {
-		return err
-	}
-	for k, c := range r.flat {
-		i := r.fields[k]
-		if c != nil || r.others.NumFields() > 1 && !r.fails(ctx, r.file.leaves[i], size, page) {
-			continue
-		}
-		one := *own
-		one.Name = r.file.schema.Field(i).Name
-		return &one
-	}
-	return err
-}
-
-// fails reports whether leaf columns cannot be read.
-func (r *groupReader) fails(ctx context.Context, leaves []int, size, page int64) bool {
-	a := newArena(r.from, largestBlock(r.file.size))
-	defer a.close()
-	records, err := r.records(ctx, a, leaves, size, page)
-	if err != nil {
-		return true
-	}
-	defer records.Release()
-	for {
-		rec, err := r.record(records)
-		if err != nil || rec.NumRows() == 0 {
-			return err != nil && !errors.Is(err, io.EOF)
-		}
-	}
-}
-
-// given are the columns of a record at the places of their fields.
-func (r *groupReader) given(a *arena, rec arrow.RecordBatch) ([]*memory.Column, error) {
-	b, err := batchOf(a, r.others, rec)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Release()
-	columns, at := make([]*memory.Column, len(r.fields)), 0
-	for k, c := range r.flat {
-		if c == nil {
-			columns[k] = b.Column(at).Retain()
-			at++
-		}
-	}
-	return columns, nil
-}
+var flatEncodings = []int{encodingPlain, encodingPlainDictionary, encodingRLE, encodingDeltaBinary, encodingDeltaLengths, encodingDeltaBytes, encodingDictionary}

@@ -1,9 +1,11 @@
 package storage
 
-import "github.com/volley-go/volley/internal/bitpack"
+import (
+	"github.com/volley-go/volley/internal/bitpack"
+	"github.com/volley-go/volley/memory"
+)
 
-// ones takes n values of one bit and counts the ones, up to the first run that
-// is packed and has others.
+// ones takes n values of one bit and counts the ones.
 func (h *hybrid) ones(n int64) (ones int64, err error) {
 	for n > 0 {
 		if err := h.run(); err != nil {
@@ -13,9 +15,7 @@ func (h *hybrid) ones(n int64) (ones int64, err error) {
 		if h.packed == nil {
 			ones += k * int64(h.value)
 		} else {
-			for i := h.bit; i < h.bit+k; i++ {
-				ones += int64(h.packed[i>>3] >> (i & 7) & 1)
-			}
+			ones += memory.Bitmap(h.packed).Count(h.bit, k)
 			h.bit += k
 		}
 		h.left -= k

@@ -22,7 +22,9 @@ type textValues[T int32 | int64] struct {
 	held  *memory.Buffer // the dictionary page's bytes
 	dict  []byte
 	ends  []span32
-	valid bool // the whole dictionary is UTF-8
+	valid bool   // the whole dictionary is UTF-8
+	long  uint32 // the longest value of it
+	ones  []byte // its values, where each is one byte
 
 	offsets *memory.Buffer
 	off     []T
@@ -49,15 +51,22 @@ func (v *textValues[T]) dictionary(b []byte, n int64) (err error) {
 	v.ends = make([]span32, n)
 	v.valid = true
 	v.average = int64(len(b))/max(n, 1) - 3
-	at := 0
+	at, single := 0, true
 	for i := range v.ends {
 		length, err := textAt(b, at)
 		if err != nil {
 			return err
 		}
 		v.ends[i] = span32{uint32(at + 4), uint32(length)}
+		v.long, single = max(v.long, uint32(length)), single && length == 1
 		v.valid = v.valid && v.texts && utf8.Valid(b[at+4:at+4+length])
 		at += 4 + length
+	}
+	if single {
+		v.ones = make([]byte, n)
+		for i, s := range v.ends {
+			v.ones[i] = v.dict[s.from]
+		}
 	}
 	return nil
 }
@@ -136,7 +145,7 @@ func (v *textValues[T]) take(p *pageValues, at, rows, present int64, valid memor
 	}
 	if p.coded {
 		v.checked = v.checked && v.valid
-		return v.look(&p.runs, at, rows, present, valid)
+		return v.look(p, at, rows, present, valid)
 	}
 	v.checked = false
 	if v.average == 0 {
@@ -197,33 +206,152 @@ func (v *textValues[T]) short(off []T, b []byte, pos int) (done int64, next int)
 }
 
 // look takes values of the dictionary.
-func (v *textValues[T]) look(runs *hybrid, at, rows, present int64, valid memory.Bitmap) error {
+func (v *textValues[T]) look(p *pageValues, at, rows, present int64, valid memory.Bitmap) error {
 	var block [1024]uint32
-	var indices []uint32
-	for row := at; row < at+rows; row++ {
-		if valid != nil && !valid.Get(row) {
-			v.off[row+1] = T(v.used)
-			continue
+	for row := at; present > 0; {
+		indices := block[:min(present, int64(len(block)))]
+		largest, err := p.read(indices)
+		if err != nil {
+			return err
 		}
-		if len(indices) == 0 {
-			indices = block[:min(present, int64(len(block)))]
-			largest, err := runs.read(indices)
-			if err != nil {
-				return err
-			}
-			if int(largest) >= len(v.ends) {
-				return errIndex(largest, len(v.ends))
-			}
-			present -= int64(len(indices))
+		if int(largest) >= len(v.ends) {
+			return errIndex(largest, len(v.ends))
 		}
-		s := v.ends[indices[0]]
-		indices = indices[1:]
-		if err := v.put(row, v.dict[s.from:s.from+s.length]); err != nil {
+		present -= int64(len(indices))
+		if row, err = v.given(indices, row, at+rows, valid); err != nil {
 			return err
 		}
 	}
+	return v.nulls(at, rows, valid)
+}
+
+// given appends values of the dictionary, which are there, for the next rows that have one,
+// from a row on, and gives the row behind the last of them.
+func (v *textValues[T]) given(indices []uint32, row, end int64, valid memory.Bitmap) (int64, error) {
+	if valid == nil {
+		return row + int64(len(indices)), v.append(indices, row)
+	}
+	for _, k := range indices {
+		for ; row < end && !valid.Get(row); row++ {
+			v.off[row+1] = T(v.used)
+		}
+		s := v.ends[k]
+		if err := v.put(row, v.dict[s.from:s.from+s.length]); err != nil {
+			return 0, err
+		}
+		row++
+	}
+	return row, nil
+}
+
+// nulls are the offsets of the rows behind the last value.
+func (v *textValues[T]) nulls(at, rows int64, valid memory.Bitmap) error {
+	for row := at + rows; valid != nil && row > at && !valid.Get(row-1); row-- {
+		v.off[row] = T(v.used)
+	}
 	return nil
 }
+
+// append appends values of the dictionary, one for each row from a row on. Short ones are
+// copied by two moves: what is behind them is overwritten by the next.
+func (v *textValues[T]) append(indices []uint32, row int64) error {
+	off := v.off[row+1:][:len(indices)]
+	total := int64(len(indices))
+	if v.ones == nil {
+		total = 0
+		for _, k := range indices {
+			total += int64(v.ends[k].length)
+		}
+	}
+	if v.room == nil || v.used+total+slack > v.room.Len() {
+		v.done = row
+		if err := v.grow(total); err != nil {
+			return err
+		}
+	}
+	to, used := v.room.Bytes(), int(v.used)
+	switch {
+	case v.ones != nil:
+		for i, k := range indices {
+			to[used+i] = v.ones[k]
+			off[i] = T(used + i + 1)
+		}
+	case v.long <= 16:
+		for i, k := range indices {
+			s := v.ends[k]
+			copy(to[used:used+16], v.dict[s.from:s.from+16])
+			used += int(s.length)
+			off[i] = T(used)
+		}
+	default:
+		for i, k := range indices {
+			s := v.ends[k]
+			used += copy(to[used:], v.dict[s.from:s.from+s.length])
+			off[i] = T(used)
+		}
+	}
+	v.used += total
+	return nil
+}
+
+func (v *textValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+	if int64(len(sel)) == rows {
+		valid = nil
+	}
+	if p.coded {
+		v.checked = v.checked && v.valid
+		codes, err := p.chosen(n, sel, len(v.ends))
+		if err != nil {
+			return err
+		}
+		if _, err := v.given(codes, at, at+rows, valid); err != nil {
+			return err
+		}
+		return v.nulls(at, rows, valid)
+	}
+	v.checked = false
+	if v.average == 0 {
+		v.average = p.average
+	}
+	b, pos, row, next := p.plain, 0, at, 0
+	for i := int32(0); int64(i) < n; i++ {
+		length, err := textAt(b, pos)
+		if err != nil {
+			return err
+		}
+		pos += 4
+		if next < len(sel) && sel[next] == i {
+			for next++; valid != nil && !valid.Get(row); row++ {
+				v.off[row+1] = T(v.used)
+			}
+			if err := v.put(row, b[pos:pos+length]); err != nil {
+				return err
+			}
+			row++
+		}
+		pos += length
+	}
+	p.plain = b[pos:]
+	return v.nulls(at, rows, valid)
+}
+
+func (v *textValues[T]) skip(p *pageValues, n int64) error {
+	if p.coded {
+		return p.skipFixed(n, 1)
+	}
+	pos := 0
+	for range n {
+		length, err := textAt(p.plain, pos)
+		if err != nil {
+			return err
+		}
+		pos += 4 + length
+	}
+	p.plain = p.plain[pos:]
+	return nil
+}
+
+func (v *textValues[T]) size() int { return len(v.ends) }
 
 func (v *textValues[T]) end(rows int64) ([]*memory.Buffer, error) {
 	b := []*memory.Buffer{v.offsets, nil}

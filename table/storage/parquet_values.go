@@ -11,11 +11,71 @@ import (
 
 // pageValues are the values of the data page at hand, without its levels.
 type pageValues struct {
-	plain   []byte // PLAIN: yet to read
-	bit     int64  // PLAIN bools: of the next one
-	runs    hybrid // indices of the dictionary, or bools
-	coded   bool   // the values are runs
-	average int64  // bytes of a row of a PLAIN page
+	plain   []byte   // PLAIN: yet to read
+	bit     int64    // PLAIN bools: of the next one
+	runs    hybrid   // indices of the dictionary, or bools
+	coded   bool     // the values are indices
+	codes   []uint32 // in place of runs: indices that were read before, and are within the dictionary
+	average int64    // bytes of a row of a PLAIN page
+}
+
+// read takes the next indices and gives the largest, 0 of those that were read before.
+func (p *pageValues) read(to []uint32) (largest uint32, err error) {
+	if p.codes != nil {
+		p.codes = p.codes[copy(to, p.codes):]
+		return 0, nil
+	}
+	return p.runs.read(to)
+}
+
+// chosen are the indices of those of the next n values whose ordinals are in sel.
+func (p *pageValues) chosen(n int64, sel []int32, size int) ([]uint32, error) {
+	out := make([]uint32, len(sel))
+	if p.codes != nil {
+		for i, k := range sel {
+			out[i] = p.codes[k]
+		}
+		p.codes = p.codes[n:]
+		return out, nil
+	}
+	var block [1024]uint32
+	at := int64(0)
+	for i := 0; i < len(sel); {
+		if gap := int64(sel[i]) - at; gap >= int64(len(block)) {
+			if err := p.runs.skip(gap); err != nil {
+				return nil, err
+			}
+			at += gap
+		}
+		k := min(int64(len(block)), n-at)
+		largest, err := p.runs.read(block[:k])
+		if err != nil {
+			return nil, err
+		}
+		if int(largest) >= size {
+			return nil, errIndex(largest, size)
+		}
+		for end := at + k; i < len(sel) && int64(sel[i]) < end; i++ {
+			out[i] = block[int64(sel[i])-at]
+		}
+		at += k
+	}
+	return out, p.runs.skip(n - at)
+}
+
+// skipFixed leaves out n values of width bytes, where they are plain.
+func (p *pageValues) skipFixed(n, width int64) error {
+	switch {
+	case p.codes != nil:
+		p.codes = p.codes[n:]
+	case p.coded:
+		return p.runs.skip(n)
+	case int64(len(p.plain))/width < n:
+		return errValuesEnd
+	default:
+		p.plain = p.plain[n*width:]
+	}
+	return nil
 }
 
 // flatValues puts the values of pages together to columns.
@@ -27,6 +87,12 @@ type flatValues interface {
 	// take puts the next rows in place at row `at`. present of them have a
 	// value; where that is fewer, valid says which, from bit `at` on.
 	take(p *pageValues, at, rows, present int64, valid memory.Bitmap) error
+	// pick is take of those of the next n values whose ordinals are in sel, which rise.
+	pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error
+	// skip leaves out n values.
+	skip(p *pageValues, n int64) error
+	// size is how many values the dictionary has.
+	size() int
 	// end gives the buffers behind the bitmap of a column of so many rows to
 	// the caller.
 	end(rows int64) ([]*memory.Buffer, error)
@@ -104,7 +170,7 @@ func (v *fixedValues[T]) take(p *pageValues, at, rows, present int64, valid memo
 	to := v.out[at : at+present]
 	switch {
 	case p.coded:
-		if err := v.look(&p.runs, to); err != nil {
+		if err := v.look(p, to); err != nil {
 			return err
 		}
 	case int64(len(p.plain))/v.width < present:
@@ -124,14 +190,14 @@ func (v *fixedValues[T]) take(p *pageValues, at, rows, present int64, valid memo
 }
 
 // look takes values of the dictionary.
-func (v *fixedValues[T]) look(runs *hybrid, to []T) error {
-	if words, ok := any(v.dict).([]uint32); ok {
-		return lookUp(runs, words, any(to).([]uint32))
+func (v *fixedValues[T]) look(p *pageValues, to []T) error {
+	if words, ok := any(v.dict).([]uint32); ok && p.codes == nil {
+		return lookUp(&p.runs, words, any(to).([]uint32))
 	}
 	var block [1024]uint32
 	for len(to) > 0 {
 		indices := block[:min(len(to), len(block))]
-		largest, err := runs.read(indices)
+		largest, err := p.read(indices)
 		if err != nil {
 			return err
 		}
@@ -145,6 +211,40 @@ func (v *fixedValues[T]) look(runs *hybrid, to []T) error {
 	}
 	return nil
 }
+
+func (v *fixedValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+	to := v.out[at:][:len(sel)]
+	if p.coded {
+		codes, err := p.chosen(n, sel, len(v.dict))
+		if err != nil {
+			return err
+		}
+		for i, k := range codes {
+			to[i] = v.dict[k]
+		}
+	} else {
+		if int64(len(p.plain))/v.width < n {
+			return errValuesEnd
+		}
+		if v.width == 8 {
+			for i, k := range sel {
+				to[i] = T(binary.LittleEndian.Uint64(p.plain[8*int(k):]))
+			}
+		} else {
+			for i, k := range sel {
+				to[i] = T(binary.LittleEndian.Uint32(p.plain[4*int(k):]))
+			}
+		}
+		p.plain = p.plain[n*v.width:]
+	}
+	if int64(len(sel)) < rows {
+		spread(v.out[at:at+rows], int64(len(sel)), valid, at)
+	}
+	return nil
+}
+
+func (v *fixedValues[T]) skip(p *pageValues, n int64) error { return p.skipFixed(n, v.width) }
+func (v *fixedValues[T]) size() int                         { return len(v.dict) }
 
 // spread moves the values, which lie at the front, to the rows that have one.
 // Nulls get 0.
@@ -209,6 +309,39 @@ func (v *boolValues) take(p *pageValues, at, rows, present int64, valid memory.B
 	}
 	return nil
 }
+
+func (v *boolValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+	bits, from := memory.Bitmap(p.plain), p.bit
+	if p.coded {
+		bits, from = make(memory.Bitmap, memory.BitmapBytes(n)), 0
+		if _, err := p.runs.bits(bits, 0, n); err != nil {
+			return err
+		}
+	} else if err := v.skip(p, n); err != nil {
+		return err
+	}
+	out := memory.Bitmap(v.room.Bytes())
+	for i, row := 0, at; row < at+rows; row++ {
+		if valid == nil || valid.Get(row) {
+			out.Put(row, bits.Get(from+int64(sel[i])))
+			i++
+		}
+	}
+	return nil
+}
+
+func (v *boolValues) skip(p *pageValues, n int64) error {
+	if p.coded {
+		return p.runs.skip(n)
+	}
+	if 8*int64(len(p.plain))-p.bit < n {
+		return errValuesEnd
+	}
+	p.bit += n
+	return nil
+}
+
+func (v *boolValues) size() int { return 0 }
 
 func (v *boolValues) end(rows int64) ([]*memory.Buffer, error) {
 	b := v.room

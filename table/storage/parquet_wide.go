@@ -57,7 +57,7 @@ func (v *wideValues) take(p *pageValues, at, rows, present int64, valid memory.B
 	to := v.out[at : at+rows]
 	switch {
 	case p.coded:
-		if err := v.look(&p.runs, to[:present]); err != nil {
+		if err := v.look(p, to[:present]); err != nil {
 			return err
 		}
 	case int64(len(p.plain))/v.width < present:
@@ -66,7 +66,13 @@ func (v *wideValues) take(p *pageValues, at, rows, present int64, valid memory.B
 		v.copy(to[:present], p.plain)
 		p.plain = p.plain[present*v.width:]
 	}
-	for i := rows - 1; i >= 0 && present < rows; i-- {
+	v.spread(to, at, present, valid)
+	return nil
+}
+
+// spread moves the values, which lie at the front, to the rows that have one.
+func (v *wideValues) spread(to [][2]uint64, at, present int64, valid memory.Bitmap) {
+	for i := int64(len(to)) - 1; i >= 0 && present < int64(len(to)); i-- {
 		if valid.Get(at + i) {
 			present--
 			to[i] = to[present]
@@ -74,15 +80,40 @@ func (v *wideValues) take(p *pageValues, at, rows, present int64, valid memory.B
 			to[i] = [2]uint64{}
 		}
 	}
+}
+
+func (v *wideValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+	to := v.out[at : at+rows]
+	if p.coded {
+		codes, err := p.chosen(n, sel, len(v.dict))
+		if err != nil {
+			return err
+		}
+		for i, k := range codes {
+			to[i] = v.dict[k]
+		}
+	} else {
+		if int64(len(p.plain))/v.width < n {
+			return errValuesEnd
+		}
+		for i, k := range sel {
+			v.copy(to[i:i+1], p.plain[int64(k)*v.width:])
+		}
+		p.plain = p.plain[n*v.width:]
+	}
+	v.spread(to, at, int64(len(sel)), valid)
 	return nil
 }
 
+func (v *wideValues) skip(p *pageValues, n int64) error { return p.skipFixed(n, v.width) }
+func (v *wideValues) size() int                         { return len(v.dict) }
+
 // look takes values of the dictionary.
-func (v *wideValues) look(runs *hybrid, to [][2]uint64) error {
+func (v *wideValues) look(p *pageValues, to [][2]uint64) error {
 	var block [1024]uint32
 	for len(to) > 0 {
 		indices := block[:min(len(to), len(block))]
-		largest, err := runs.read(indices)
+		largest, err := p.read(indices)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (r *groupReader) words(ctx context.Context, as []arrow.DataType) (g *WordGr
 	room := r.memory.borrow()
 	defer r.memory.giveBack(room)
 	r.checked = true // columns that arrow-go reads are none of words
-	leaves, _, err := r.open(ctx)
+	leaves, _, _, err := r.open(ctx)
 	defer r.close()
 	if err != nil || len(leaves) > 0 {
 		return nil, err

@@ -49,6 +49,16 @@ type piece struct {
 	words func(ctx context.Context, want *arrow.Schema, there *fetched, as []arrow.DataType) (*WordGroup, error)
 }
 
+// emitted hands a batch, unless it is nil, to emit.
+func emitted(emit func(*table.Batch) error) func(*table.Batch, error) error {
+	return func(b *table.Batch, err error) error {
+		if err != nil || b == nil {
+			return err
+		}
+		return emit(b)
+	}
+}
+
 // pieceFile is an open file as it was when it was opened.
 type pieceFile struct {
 	in    *input

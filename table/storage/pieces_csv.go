@@ -120,7 +120,7 @@ func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input,
 	}
 	if text := there.bytes(at.at, at.size); text != nil { // of which no column keeps anything
 		at.lineFeeds(text)
-		return scan.parse(in.path, csv.Block{Text: text, Line: at.line, Lent: true}, emit)
+		return emitted(emit)(scan.parse(in.path, csv.Block{Text: text, Line: at.line, Lent: true}))
 	}
 	text := make([]byte, at.size)
 	if n, err := (&until{ctx: ctx, in: in}).ReadAt(text, at.at); n < len(text) {
@@ -130,5 +130,5 @@ func (s *CSVSource) readSpan(ctx context.Context, b *kernels.Backend, in *input,
 		return inFile(in.path, "", err, device.ErrUnavailable)
 	}
 	at.lineFeeds(text)
-	return scan.parse(in.path, csv.Block{Text: text, Line: at.line}, emit)
+	return emitted(emit)(scan.parse(in.path, csv.Block{Text: text, Line: at.line}))
 }

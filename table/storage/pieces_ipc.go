@@ -59,7 +59,7 @@ func (p *Pieces) openIPC(ctx context.Context, b *kernels.Backend, s *IPCSource) 
 						return err
 					}
 					defer rec.Release()
-					return (&ipcScan{want: want}).emit(path, i, f.arena, rec, emit)
+					return emitted(emit)((&ipcScan{want: want}).wanted(path, i, f.arena, rec))
 				}})
 			}
 		}
@@ -217,5 +217,5 @@ func (f *ipcFile) chunk(ctx context.Context, i int, want *arrow.Schema, emit fun
 		return err
 	}
 	defer rec.Release()
-	return (&ipcScan{want: want}).emit(f.path, i, f.arena, rec, emit)
+	return emitted(emit)((&ipcScan{want: want}).wanted(f.path, i, f.arena, rec))
 }

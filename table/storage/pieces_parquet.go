@@ -42,8 +42,9 @@ func (p *Pieces) openParquet(ctx context.Context, b *kernels.Backend, s *Parquet
 					r := groupReader{file: f, g: g, fields: fieldsOf(f, want)}
 					return together(r.spans())
 				}, read: func(ctx context.Context, want *arrow.Schema, there *fetched, emit func(*table.Batch) error) error {
-					scan := &parquetScan{backend: b, want: want}
-					return scan.read(ctx, f, g, fieldsOf(f, want), there, emit)
+					one := &parquetSplit{file: f, g: g, want: want, fields: fieldsOf(f, want), end: rows, there: there, from: hostMemory(b)}
+					defer one.Close()
+					return one.all(ctx, emit)
 				}, words: func(ctx context.Context, want *arrow.Schema, there *fetched, as []arrow.DataType) (*WordGroup, error) {
 					r := groupReader{file: f, g: g, from: p.rooms, memory: p.memory, want: want, fields: fieldsOf(f, want), there: there, most: largestBlock(f.size)}
 					return r.words(ctx, as)

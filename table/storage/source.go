@@ -115,15 +115,6 @@ func supported(path string, f arrow.Field) error {
 // host's, pinned for the device.
 func hostMemory(b *kernels.Backend) memory.Allocator { return b.Device.Pinned() }
 
-// finishScan is the reader of a scan onto a backend: one that is not on the
-// host gets each batch copied there.
-func finishScan(b *kernels.Backend, o *ordered) (table.BatchReader, error) {
-	if b.Device.Place().HostAccessible() {
-		return o, nil
-	}
-	return newUploader(b, o, o.path)
-}
-
 // emitCounts gives batches of rows without columns.
 func emitCounts(schema *arrow.Schema, rows, size int64, emit func(*table.Batch) error) error {
 	for rows > 0 {

@@ -1,0 +1,408 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
+)
+
+// scanFilter is a predicate that row groups are read with. It never changes: any number of
+// row groups use it at once.
+type scanFilter struct {
+	backend *kernels.Backend
+	stream  device.Stream
+	terms   []filterTerm
+	never   bool // it is true for no row
+}
+
+// filterTerm is a part of the predicate: all that is asked of one column, or a condition on
+// several.
+type filterTerm struct {
+	columns []string
+	ready   *expr.Prepared // over these
+}
+
+// newScanFilter takes a predicate over columns of a schema apart.
+func newScanFilter(ctx context.Context, b *kernels.Backend, s *arrow.Schema, predicate *expr.Expr) (_ *scanFilter, err error) {
+	f := &scanFilter{backend: b}
+	if f.stream, err = b.NewStream(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.close()
+		}
+	}()
+	var sets [][]string
+	var terms [][]*expr.Expr
+	for _, c := range expr.Conjuncts(predicate) {
+		columns := expr.Columns(c)
+		at := slices.IndexFunc(sets, func(have []string) bool { return len(have) < 2 && slices.Equal(have, columns) })
+		if at < 0 {
+			at, sets, terms = len(sets), append(sets, columns), append(terms, nil)
+		}
+		terms[at] = append(terms[at], c)
+	}
+	for i, columns := range sets {
+		if err := f.add(ctx, s, columns, expr.AllOf(terms[i]...)); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(f.terms, func(a, b filterTerm) int { return len(a.columns) - len(b.columns) })
+	return f, nil
+}
+
+func (f *scanFilter) add(ctx context.Context, s *arrow.Schema, columns []string, e *expr.Expr) error {
+	var fields []arrow.Field
+	for _, name := range columns {
+		at := s.FieldIndices(name)
+		if len(at) == 0 {
+			return expr.UnknownColumn(name, nil)
+		}
+		fields = append(fields, s.Field(at[0]))
+	}
+	bound, err := e.Bind(arrow.NewSchema(fields, nil))
+	if err == nil && bound.Type().ID() != arrow.BOOL {
+		err = fmt.Errorf("%w: %s is of type %s, not bool", device.ErrMismatch, e, expr.TypeName(bound.Type()))
+	}
+	if err != nil {
+		return err
+	}
+	ready, err := bound.Prepare(ctx, f.backend, f.stream)
+	if err != nil {
+		return err
+	}
+	if len(columns) > 0 {
+		f.terms = append(f.terms, filterTerm{columns, ready})
+		return nil
+	}
+	defer ready.Release()
+	one, err := ready.EvalAll(ctx, 1, nil)
+	if err != nil {
+		return err
+	}
+	defer releaseAll(one)
+	f.never = f.never || one[0].IsNull(0) || !one[0].Bits().Get(one[0].Offset())
+	return nil
+}
+
+// besides are the columns that the filter reads and a schema has not.
+func (f *scanFilter) besides(want *arrow.Schema) (names []string) {
+	if f == nil {
+		return nil
+	}
+	for _, t := range f.terms {
+		for _, name := range t.columns {
+			if len(want.FieldIndices(name)) == 0 && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// close gives back the constants.
+func (f *scanFilter) close() error {
+	if f == nil {
+		return nil
+	}
+	for _, t := range f.terms {
+		t.ready.Release()
+	}
+	f.terms = nil
+	return f.stream.Close()
+}
+
+// keep cuts the columns of a reader's fields to the rows that pass, and gives how many do.
+func (f *scanFilter) keep(ctx context.Context, r *groupReader, n int64, columns []*memory.Column) (int64, error) {
+	if f == nil {
+		return n, nil
+	}
+	w := &r.work
+	w.begin(r)
+	defer w.clear()
+	for k, c := range columns {
+		w.dense[k] = c.Retain()
+	}
+	kept, err := r.filterRows(ctx, n)
+	if err != nil || kept == 0 || kept == n {
+		return kept, err
+	}
+	for k := range r.want.NumFields() {
+		c, _, err := r.filtered(ctx, k, n, kept)
+		if err != nil {
+			return 0, err
+		}
+		columns[k].Release()
+		columns[k] = c
+	}
+	return kept, nil
+}
+
+// groupFilter is the filter at work on a row group, and on the batch at hand.
+type groupFilter struct {
+	terms  [][]int   // fields of the reader that each reads
+	tables [][]uint8 // by term: 1 for the values of its column's dictionary that pass, null behind them; nil where it was not looked at
+	mask   *memory.Buffer
+	words  []uint64 // of the mask
+	chosen []int32  // the rows that pass, where some do not
+
+	codes [][]uint32       // by field: indices of the batch, empty where they were not read
+	dense []*memory.Column // by field: its values, nil where they were not read
+	masks *memory.Column   // the mask, once it is wanted as a column
+}
+
+// begin finds the fields of the terms.
+func (w *groupFilter) begin(r *groupReader) {
+	if w.terms != nil {
+		return
+	}
+	w.terms, w.tables = make([][]int, len(r.filter.terms)), make([][]uint8, len(r.filter.terms))
+	w.codes, w.dense = make([][]uint32, len(r.fields)), make([]*memory.Column, len(r.fields))
+	for t, term := range r.filter.terms {
+		for _, name := range term.columns {
+			w.terms[t] = append(w.terms[t], slices.IndexFunc(r.fields, func(i int) bool { return r.file.schema.Field(i).Name == name }))
+		}
+	}
+}
+
+// clear gives back what is of the batch at hand.
+func (w *groupFilter) clear() {
+	releaseAll(w.dense)
+	clear(w.dense)
+	for k := range w.codes {
+		w.codes[k] = w.codes[k][:0]
+	}
+	if w.masks != nil {
+		w.masks.Release()
+		w.masks, w.mask, w.words = nil, nil, nil
+	}
+}
+
+func (w *groupFilter) close() {
+	w.clear()
+	w.mask.Release()
+	*w = groupFilter{}
+}
+
+// filterRows finds which of the next n rows pass, and gives how many. clear ends it.
+func (r *groupReader) filterRows(ctx context.Context, n int64) (kept int64, err error) {
+	if r.filter == nil {
+		return n, nil
+	}
+	w := &r.work
+	w.begin(r)
+	if r.filter.never {
+		return 0, nil
+	}
+	if int64(len(w.words)) < (n+63)/64 {
+		w.mask.Release()
+		if w.mask, err = memory.New(r.from, (n+63)/64*8); err != nil {
+			return 0, inFile(r.file.path, rowGroup(r.g), err, nil)
+		}
+		w.words = memory.View[uint64](w.mask)
+	}
+	words := w.words[:(n+63)/64]
+	for i := range words {
+		words[i] = ^uint64(0)
+	}
+	if n&63 != 0 {
+		words[len(words)-1] = 1<<(n&63) - 1
+	}
+	kept = n
+	for t := range r.filter.terms {
+		if kept, err = r.term(ctx, t, n, kept, words); err != nil || kept == 0 {
+			return kept, err
+		}
+	}
+	w.chosen = w.chosen[:0]
+	if kept < n {
+		w.chosen = appendOnes(w.chosen, words)
+	}
+	return kept, nil
+}
+
+// term applies a term to the next n rows.
+func (r *groupReader) term(ctx context.Context, t int, n, kept int64, words []uint64) (int64, error) {
+	w := &r.work
+	if fields := w.terms[t]; len(fields) == 1 && w.dense[fields[0]] == nil {
+		pass, err := r.tableOf(ctx, t, fields[0], n)
+		if err != nil {
+			return 0, err
+		}
+		if pass != nil {
+			switch some := slices.Contains(pass, 1); {
+			case !some:
+				return 0, nil
+			case !slices.Contains(pass, 0):
+				return kept, nil
+			}
+			codes, err := r.codesOf(ctx, fields[0], n)
+			if err != nil {
+				return 0, err
+			}
+			return andCodes(words, codes, pass), nil
+		}
+	}
+	columns := make([]*memory.Column, 0, len(w.terms[t]))
+	for _, k := range w.terms[t] {
+		c, err := r.denseOf(ctx, k, n)
+		if err != nil {
+			return 0, err
+		}
+		columns = append(columns, c)
+	}
+	out, err := r.filter.terms[t].ready.EvalAll(ctx, n, columns)
+	if err != nil {
+		return 0, inFile(r.file.path, rowGroup(r.g), err, nil)
+	}
+	defer releaseAll(out)
+	return andMask(words, n, out[0]), nil
+}
+
+// tableOf says which values of a field's dictionary pass a term; nil where the next n rows are
+// not all coded, or the dictionary is so large that this takes longer than to look at them.
+func (r *groupReader) tableOf(ctx context.Context, t, k int, n int64) ([]uint8, error) {
+	w := &r.work
+	if len(w.codes[k]) > 0 {
+		return w.tables[t], nil // which is there: a field has one term of its own
+	}
+	c, err := r.opened(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := c.coded(ctx, n, max(64, (r.end-r.at)/2))
+	if !ok || err != nil {
+		return nil, err
+	}
+	if w.tables[t] != nil {
+		return w.tables[t], nil
+	}
+	values, err := c.dictionary()
+	if err != nil {
+		return nil, err
+	}
+	defer values.Release()
+	out, err := r.filter.terms[t].ready.EvalAll(ctx, values.Len(), []*memory.Column{values})
+	if err != nil {
+		return nil, inFile(r.file.path, rowGroup(r.g), err, nil)
+	}
+	defer releaseAll(out)
+	table := make([]uint8, values.Len())
+	for i := range table {
+		if row := int64(i); !out[0].IsNull(row) && out[0].Bits().Get(out[0].Offset()+row) {
+			table[i] = 1
+		}
+	}
+	w.tables[t] = table
+	return table, nil
+}
+
+// codesOf are the indices of the next n rows of a field.
+func (r *groupReader) codesOf(ctx context.Context, k int, n int64) ([]uint32, error) {
+	w := &r.work
+	if len(w.codes[k]) == 0 {
+		codes := slices.Grow(w.codes[k], int(n))[:n]
+		if err := r.flat[k].codes(ctx, codes); err != nil {
+			return nil, err
+		}
+		w.codes[k] = codes
+	}
+	return w.codes[k], nil
+}
+
+// denseOf are the next n values of a field, which stay the filter's.
+func (r *groupReader) denseOf(ctx context.Context, k int, n int64) (_ *memory.Column, err error) {
+	w := &r.work
+	switch {
+	case w.dense[k] != nil:
+	case len(w.codes[k]) > 0:
+		w.dense[k], err = r.flat[k].ofCodes(w.codes[k], false)
+	default:
+		var c *chunkReader
+		if c, err = r.opened(ctx, k); err == nil {
+			w.dense[k], err = c.next(ctx, n)
+		}
+	}
+	return w.dense[k], err
+}
+
+// filtered is a field of the next n rows, of which kept pass; done is false where the filter
+// has not read it.
+func (r *groupReader) filtered(ctx context.Context, k int, n, kept int64) (_ *memory.Column, done bool, err error) {
+	w := &r.work
+	switch {
+	case r.filter == nil:
+		return nil, false, nil
+	case w.dense[k] != nil && kept == n:
+		return w.dense[k].Retain(), true, nil
+	case w.dense[k] != nil:
+		if w.masks == nil {
+			w.masks, err = memory.NewColumn(memory.Parts{Type: arrow.FixedWidthTypes.Boolean, Len: n, Place: memory.Host, Buffers: []*memory.Buffer{nil, w.mask}})
+			if err != nil {
+				return nil, true, inFile(r.file.path, rowGroup(r.g), err, nil)
+			}
+		}
+		c, err := r.filter.backend.Filter(ctx, r.filter.stream, w.dense[k], w.masks, kernels.FilterOptions{})
+		return c, true, inFile(r.file.path, rowGroup(r.g), err, nil)
+	case len(w.codes[k]) > 0:
+		codes := w.codes[k]
+		if kept < n {
+			for i, row := range w.chosen { // in place: chosen rows lie behind
+				codes[i] = codes[row]
+			}
+			codes = codes[:kept]
+		}
+		c, err := r.flat[k].ofCodes(codes, false)
+		return c, true, err
+	}
+	return nil, false, nil
+}
+
+// andCodes takes out the rows whose codes do not pass, and gives how many are left.
+func andCodes(words []uint64, codes []uint32, pass []uint8) (kept int64) {
+	for i := range words {
+		part := codes[i*64:]
+		part = part[:min(64, len(part))]
+		word := uint64(0)
+		for j, k := range part {
+			word |= uint64(pass[k]) << j
+		}
+		words[i] &= word
+		kept += int64(bits.OnesCount64(words[i]))
+	}
+	return kept
+}
+
+// andMask takes out the rows for which a mask is not true, and gives how many are left.
+func andMask(words []uint64, n int64, mask *memory.Column) (kept int64) {
+	values, valid := mask.Bits(), mask.Validity()
+	for i := range words {
+		at, k := mask.Offset()+64*int64(i), min(64, n-64*int64(i))
+		word := values.Word(at, k)
+		if valid != nil {
+			word &= valid.Word(at, k)
+		}
+		words[i] &= word
+		kept += int64(bits.OnesCount64(words[i]))
+	}
+	return kept
+}
+
+// appendOnes appends the numbers of the bits that are set.
+func appendOnes(to []int32, words []uint64) []int32 {
+	for i, word := range words {
+		for ; word != 0; word &= word - 1 {
+			to = append(to, int32(i*64+bits.TrailingZeros64(word)))
+		}
+	}
+	return to
+}
