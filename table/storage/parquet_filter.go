@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -155,10 +156,13 @@ type groupFilter struct {
 	words  []uint64 // of the mask
 	chosen []int32  // the rows that pass, where some do not
 
-	codes [][]uint32       // by field: indices of the batch, empty where they were not read
+	codes []*[]uint32      // by field: indices of the batch, nil where they were not read
 	dense []*memory.Column // by field: its values, nil where they were not read
 	masks *memory.Column   // the mask, once it is wanted as a column
 }
+
+// codeRooms are where indices go, from batch to batch and split to split.
+var codeRooms = sync.Pool{New: func() any { return new([]uint32) }}
 
 // begin finds the fields of the terms.
 func (w *groupFilter) begin(r *groupReader) {
@@ -166,7 +170,7 @@ func (w *groupFilter) begin(r *groupReader) {
 		return
 	}
 	w.terms, w.tables = make([][]int, len(r.filter.terms)), make([][]uint8, len(r.filter.terms))
-	w.codes, w.dense = make([][]uint32, len(r.fields)), make([]*memory.Column, len(r.fields))
+	w.codes, w.dense = make([]*[]uint32, len(r.fields)), make([]*memory.Column, len(r.fields))
 	for t, term := range r.filter.terms {
 		for _, name := range term.columns {
 			w.terms[t] = append(w.terms[t], slices.IndexFunc(r.fields, func(i int) bool { return r.file.schema.Field(i).Name == name }))
@@ -178,8 +182,11 @@ func (w *groupFilter) begin(r *groupReader) {
 func (w *groupFilter) clear() {
 	releaseAll(w.dense)
 	clear(w.dense)
-	for k := range w.codes {
-		w.codes[k] = w.codes[k][:0]
+	for k, room := range w.codes {
+		if room != nil {
+			codeRooms.Put(room)
+			w.codes[k] = nil
+		}
 	}
 	if w.masks != nil {
 		w.masks.Release()
@@ -272,7 +279,7 @@ func (r *groupReader) term(ctx context.Context, t int, n, kept int64, words []ui
 // not all coded, or the dictionary is so large that this takes longer than to look at them.
 func (r *groupReader) tableOf(ctx context.Context, t, k int, n int64) ([]uint8, error) {
 	w := &r.work
-	if len(w.codes[k]) > 0 {
+	if w.codes[k] != nil {
 		return w.tables[t], nil // which is there: a field has one term of its own
 	}
 	c, err := r.opened(ctx, k)
@@ -309,14 +316,15 @@ func (r *groupReader) tableOf(ctx context.Context, t, k int, n int64) ([]uint8, 
 // codesOf are the indices of the next n rows of a field.
 func (r *groupReader) codesOf(ctx context.Context, k int, n int64) ([]uint32, error) {
 	w := &r.work
-	if len(w.codes[k]) == 0 {
-		codes := slices.Grow(w.codes[k], int(n))[:n]
-		if err := r.flat[k].codes(ctx, codes); err != nil {
+	if w.codes[k] == nil {
+		room := codeRooms.Get().(*[]uint32)
+		*room = slices.Grow((*room)[:0], int(n))[:n]
+		if err := r.flat[k].codes(ctx, *room); err != nil {
 			return nil, err
 		}
-		w.codes[k] = codes
+		w.codes[k] = room
 	}
-	return w.codes[k], nil
+	return *w.codes[k], nil
 }
 
 // denseOf are the next n values of a field, which stay the filter's.
@@ -324,8 +332,8 @@ func (r *groupReader) denseOf(ctx context.Context, k int, n int64) (_ *memory.Co
 	w := &r.work
 	switch {
 	case w.dense[k] != nil:
-	case len(w.codes[k]) > 0:
-		w.dense[k], err = r.flat[k].ofCodes(w.codes[k], false)
+	case w.codes[k] != nil:
+		w.dense[k], err = r.flat[k].ofCodes(*w.codes[k], false)
 	default:
 		var c *chunkReader
 		if c, err = r.opened(ctx, k); err == nil {
@@ -353,8 +361,8 @@ func (r *groupReader) filtered(ctx context.Context, k int, n, kept int64) (_ *me
 		}
 		c, err := r.filter.backend.Filter(ctx, r.filter.stream, w.dense[k], w.masks, kernels.FilterOptions{})
 		return c, true, inFile(r.file.path, rowGroup(r.g), err, nil)
-	case len(w.codes[k]) > 0:
-		codes := w.codes[k]
+	case w.codes[k] != nil:
+		codes := *w.codes[k]
 		if kept < n {
 			for i, row := range w.chosen { // in place: chosen rows lie behind
 				codes[i] = codes[row]

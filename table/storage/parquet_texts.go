@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"unicode/utf8"
@@ -85,7 +86,7 @@ func textAt(b []byte, at int) (int, error) {
 }
 
 func (v *textValues[T]) begin(rows int64) (err error) {
-	if v.offsets, err = memory.New(v.from, (rows+1)*v.wide); err != nil {
+	if v.offsets, err = memory.New(v.from, roomFor((rows+1)*v.wide)); err != nil {
 		return err
 	}
 	v.off = memory.View[T](v.offsets)
@@ -107,7 +108,7 @@ func (v *textValues[T]) grow(n int64) error {
 		expect += v.used
 	}
 	size := min(max(need, min(expect, 8*need+1<<20), v.used+v.used/4), v.most)
-	b, err := memory.New(v.from, size+slack)
+	b, err := memory.New(v.from, roomFor(size+slack))
 	if err != nil {
 		return err
 	}
@@ -300,12 +301,20 @@ func (v *textValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64
 	}
 	if p.coded {
 		v.checked = v.checked && v.valid
-		codes, err := p.chosen(n, sel, len(v.ends))
-		if err != nil {
-			return err
-		}
-		if _, err := v.given(codes, at, at+rows, valid); err != nil {
-			return err
+		var failed error
+		var few [chosenBlock]uint32
+		row := at
+		if err := p.chosen(n, sel, len(v.ends), func(_ int, codes []uint32, sel []int32, base int32) {
+			for len(sel) > 0 && failed == nil {
+				k := min(len(sel), len(few))
+				for i, at := range sel[:k] {
+					few[i] = codes[at-base]
+				}
+				row, failed = v.given(few[:k], row, at+rows, valid)
+				sel = sel[k:]
+			}
+		}); err != nil || failed != nil {
+			return cmp.Or(failed, err)
 		}
 		return v.nulls(at, rows, valid)
 	}

@@ -28,39 +28,41 @@ func (p *pageValues) read(to []uint32) (largest uint32, err error) {
 	return p.runs.read(to)
 }
 
-// chosen are the indices of those of the next n values whose ordinals are in sel.
-func (p *pageValues) chosen(n int64, sel []int32, size int) ([]uint32, error) {
-	out := make([]uint32, len(sel))
+// chosenBlock is how many indices are unpacked at once.
+const chosenBlock = 1024
+
+// chosen hands the indices of those of the next n values whose ordinals are in sel to put,
+// some at a time: value i of sel is the one at codes[sel[i]-base].
+func (p *pageValues) chosen(n int64, sel []int32, size int, put func(first int, codes []uint32, sel []int32, base int32)) error {
 	if p.codes != nil {
-		for i, k := range sel {
-			out[i] = p.codes[k]
-		}
+		put(0, p.codes, sel, 0)
 		p.codes = p.codes[n:]
-		return out, nil
+		return nil
 	}
-	var block [1024]uint32
+	var block [chosenBlock]uint32
 	at := int64(0)
 	for i := 0; i < len(sel); {
-		if gap := int64(sel[i]) - at; gap >= int64(len(block)) {
+		if gap := int64(sel[i]) - at; gap >= chosenBlock {
 			if err := p.runs.skip(gap); err != nil {
-				return nil, err
+				return err
 			}
 			at += gap
 		}
-		k := min(int64(len(block)), n-at)
+		k := min(chosenBlock, n-at)
 		largest, err := p.runs.read(block[:k])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if int(largest) >= size {
-			return nil, errIndex(largest, size)
+			return errIndex(largest, size)
 		}
+		first := i
 		for end := at + k; i < len(sel) && int64(sel[i]) < end; i++ {
-			out[i] = block[int64(sel[i])-at]
 		}
+		put(first, block[:k], sel[first:i], int32(at))
 		at += k
 	}
-	return out, p.runs.skip(n - at)
+	return p.runs.skip(n - at)
 }
 
 // skipFixed leaves out n values of width bytes, where they are plain.
@@ -112,6 +114,13 @@ func errIndex(index uint32, values int) error {
 	return fmt.Errorf("it refers to value %d of a dictionary of %d", index, values)
 }
 
+// roomFor is up to an eighth more than so many bytes: batches of nearly as many rows then have
+// memory of one size, which is used again.
+func roomFor(n int64) int64 {
+	step := int64(1) << max(6, bits.Len64(uint64(n))-4)
+	return (n + step - 1) / step * step
+}
+
 // stored are the bits of values of up to eight bytes.
 type stored interface {
 	uint8 | uint16 | uint32 | uint64
@@ -148,7 +157,7 @@ func (v *fixedValues[T]) dictionary(b []byte, n int64) (err error) {
 }
 
 func (v *fixedValues[T]) begin(rows int64) (err error) {
-	v.room, err = memory.New(v.from, rows*v.wide)
+	v.room, err = memory.New(v.from, roomFor(rows*v.wide))
 	v.out = memory.View[T](v.room)
 	return err
 }
@@ -215,12 +224,13 @@ func (v *fixedValues[T]) look(p *pageValues, to []T) error {
 func (v *fixedValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
 	to := v.out[at:][:len(sel)]
 	if p.coded {
-		codes, err := p.chosen(n, sel, len(v.dict))
-		if err != nil {
+		if err := p.chosen(n, sel, len(v.dict), func(first int, codes []uint32, sel []int32, base int32) {
+			to := to[first:][:len(sel)]
+			for i, k := range sel {
+				to[i] = v.dict[codes[k-base]]
+			}
+		}); err != nil {
 			return err
-		}
-		for i, k := range codes {
-			to[i] = v.dict[k]
 		}
 	} else {
 		if int64(len(p.plain))/v.width < n {

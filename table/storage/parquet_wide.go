@@ -25,7 +25,7 @@ func (v *wideValues) dictionary(b []byte, n int64) error {
 }
 
 func (v *wideValues) begin(rows int64) (err error) {
-	v.room, err = memory.New(v.from, 16*rows)
+	v.room, err = memory.New(v.from, roomFor(16*rows))
 	v.out = memory.View[[2]uint64](v.room)
 	return err
 }
@@ -85,12 +85,13 @@ func (v *wideValues) spread(to [][2]uint64, at, present int64, valid memory.Bitm
 func (v *wideValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
 	to := v.out[at : at+rows]
 	if p.coded {
-		codes, err := p.chosen(n, sel, len(v.dict))
-		if err != nil {
+		if err := p.chosen(n, sel, len(v.dict), func(first int, codes []uint32, sel []int32, base int32) {
+			to := to[first:][:len(sel)]
+			for i, k := range sel {
+				to[i] = v.dict[codes[k-base]]
+			}
+		}); err != nil {
 			return err
-		}
-		for i, k := range codes {
-			to[i] = v.dict[k]
 		}
 	} else {
 		if int64(len(p.plain))/v.width < n {
