@@ -33,6 +33,9 @@ func expandWithin(paths []string) (all, within []string, err error) {
 		if err == nil && info.IsDir() {
 			found, err := FilesOf(p)
 			if err != nil {
+				if at, ok := err.(*Error); ok && at.Path == p {
+					err = &Error{Path: p, Kind: device.ErrUnavailable, Text: "is a directory, and " + at.Text, Cause: at.Cause}
+				}
 				return nil, nil, err
 			}
 			all, within = append(all, found...), append(within, slices.Repeat([]string{p}, len(found))...)

@@ -92,7 +92,7 @@ func TestFoldersAsPaths(t *testing.T) {
 		got.Release()
 	}
 	for path, text := range map[string]string{
-		filepath.Join(dir, "deep"):                 "there are no files in it",
+		filepath.Join(dir, "deep"):                 "is a directory, and there are no files in it",
 		filepath.Join(escaped, "**/*.csv"):         "no file matches",
 		filepath.Join(escaped, "nowhere/**/*.csv"): "no file matches",
 	} {
