@@ -119,7 +119,7 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 		if err := device.Canceled(ctx, q.backend.Device.Name(), "query"); err != nil {
 			return err
 		}
-		b, err := rows.Next(ctx)
+		b, err := r.next(ctx, rows)
 		if err == io.EOF {
 			return nil
 		}
@@ -132,6 +132,12 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 			return err
 		}
 	}
+}
+
+// next is the next batch of a source. A panic of the source is an error of the query.
+func (r *runner) next(ctx context.Context, rows exec.Source) (b *Batch, err error) {
+	defer exec.Guard(r.backend.Device.Name(), &err)
+	return rows.Next(ctx)
 }
 
 // concat is the batches one after another as one, which takes them over, also

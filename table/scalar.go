@@ -127,7 +127,7 @@ func (r *runner) scalar(ctx context.Context, o *optimiser, n *scalarNode) (kerne
 	defer plan.Close()
 	value, rows := kernels.Null(n.typ()), int64(0)
 	for {
-		b, err := plan.Next(ctx)
+		b, err := r.next(ctx, plan)
 		if err == io.EOF {
 			return value, nil
 		}

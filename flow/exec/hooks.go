@@ -10,7 +10,8 @@ import (
 // Hooks let a test kit stand between the parts of all pipelines that run with a context. Any
 // of them may be nil.
 type Hooks struct {
-	// Workers, if not 0, is how many workers a pipeline has that may have several.
+	// Workers, if not 0, is how many workers a pipeline has that may have several, of however few
+	// rows.
 	Workers int
 	// Turn comes before a worker takes a morsel, and before it hands on what came of one. It
 	// returns when the worker may.
@@ -18,7 +19,8 @@ type Hooks struct {
 	// Check looks at each batch before a step, of which it gets the operator or the sink; nil is
 	// the consumer. Its error is that of the step.
 	Check func(step any, b *flow.Batch) error
-	// State looks at each state that a worker made, and gives the one that is merged.
+	// State looks at each state that a worker made or that was merged, and gives the one to go on
+	// with, also beside an error.
 	State func(ctx context.Context, s Sink, made SinkState) (SinkState, error)
 }
 

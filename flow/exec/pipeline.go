@@ -158,7 +158,7 @@ func (p *Pipeline) step(ctx context.Context) (item, error) {
 }
 
 func (p *Pipeline) guarded(ctx context.Context) (_ item, err error) {
-	defer guard(p.options.Device, &err)
+	defer Guard(p.options.Device, &err)
 	return p.next(ctx)
 }
 
@@ -167,7 +167,7 @@ func (p *Pipeline) next(ctx context.Context) (item, error) {
 		p.prepared = true
 		p.hooks = hooksOf(ctx)
 		if p.hooks != nil && p.hooks.Workers > 0 && p.options.Workers > 1 {
-			p.options.Workers = p.hooks.Workers
+			p.options.Workers, p.grown = p.hooks.Workers, p.hooks.Workers > 1
 		}
 		for i := range p.ops {
 			if err := p.prepare(ctx, i); err != nil {
@@ -249,8 +249,8 @@ func counted(err error, from int64) error {
 	return fmt.Errorf("%w (counted from row %d)", err, from)
 }
 
-// guard makes an error of a panic.
-func guard(name string, err *error) {
+// Guard, deferred, makes an error of a panic.
+func Guard(name string, err *error) {
 	if r := recover(); r != nil {
 		*err = device.Errorf(nil, name, "query", "%s", fmt.Sprintf("internal error: %v\n%s", r, debug.Stack()))
 	}

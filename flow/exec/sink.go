@@ -55,7 +55,9 @@ func (p *Pipeline) Into(ctx context.Context, s Sink) (SinkState, error) {
 	for err == nil {
 		var next item
 		if next, err = p.step(ctx); err == nil {
-			err = p.merge(ctx, all, next.state)
+			if err = p.merge(ctx, all, next.state); err == nil {
+				all, err = p.hooks.reread(ctx, s, all)
+			}
 		}
 	}
 	if err == io.EOF {
@@ -69,7 +71,7 @@ func (p *Pipeline) Into(ctx context.Context, s Sink) (SinkState, error) {
 }
 
 func (p *Pipeline) guardedMake(ctx context.Context, s Sink) (all SinkState, err error) {
-	defer guard(p.options.Device, &err)
+	defer Guard(p.options.Device, &err)
 	if err := p.prepareSink(ctx, s); err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func (p *Pipeline) guardedMake(ctx context.Context, s Sink) (all SinkState, err 
 }
 
 func (p *Pipeline) merge(ctx context.Context, all, next SinkState) (err error) {
-	defer guard(p.options.Device, &err)
+	defer Guard(p.options.Device, &err)
 	return all.Merge(ctx, next)
 }
 

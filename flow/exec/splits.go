@@ -63,7 +63,7 @@ func (t task) room() int {
 
 // pull is the next task, which begins at operator p.at.
 func (p *Pipeline) pull(ctx context.Context, track *profile.Track) (t task, err error) {
-	defer guard(p.options.Device, &err)
+	defer Guard(p.options.Device, &err)
 	if p.splits != nil {
 		s, err := p.splits.Split(ctx)
 		if err == nil {
@@ -101,7 +101,7 @@ func (p *Pipeline) carry(ctx context.Context, c *chain, t task, l *line) error {
 
 // read is the next morsel of a part.
 func (p *Pipeline) read(ctx context.Context, track *profile.Track, part *Morsels) (m *flow.Batch, err error) {
-	defer guard(p.options.Device, &err)
+	defer Guard(p.options.Device, &err)
 	defer track.Back(track.Enter(p.source()))
 	return part.Next(ctx)
 }

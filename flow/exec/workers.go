@@ -86,7 +86,7 @@ func (p *Pipeline) work() {
 }
 
 func (p *Pipeline) states(ctx context.Context, track *profile.Track) (c *chain, err error) {
-	defer guard(p.options.Device, &err)
+	defer Guard(p.options.Device, &err)
 	return begin(ctx, p.ops, p.options.Record, track)
 }
 
@@ -150,7 +150,7 @@ func (p *Pipeline) end() {
 }
 
 func (p *Pipeline) run(ctx context.Context, c *chain, m *flow.Batch, l *line) (err error) {
-	defer guard(p.options.Device, &err)
+	defer Guard(p.options.Device, &err)
 	if err := device.Canceled(p.ctx, p.options.Device, "query"); err != nil {
 		m.Release()
 		return err

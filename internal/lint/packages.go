@@ -10,7 +10,7 @@ type Package struct {
 }
 
 // testKits may be imported by the test files of every package.
-var testKits = []string{"device/devicetest", "internal/cuemu", "internal/ncclemu", "internal/guard", "internal/backends", "kernels/kerneltest"}
+var testKits = []string{"device/devicetest", "internal/cuemu", "internal/ncclemu", "internal/guard", "internal/backends", "kernels/kerneltest", "flow/flowtest"}
 
 var (
 	bytesAndDevices = []string{"memory", "device"}
@@ -76,6 +76,7 @@ var Packages = []Package{
 	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
 	{Path: "flow/profile"},
 	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow", "flow/profile"})},
+	{Path: "flow/flowtest", May: join(bytesAndDevices, []string{"kernels", "internal/backends", "flow", "flow/exec"})},
 	{Path: "flow/stats", May: columns},
 	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/profile", "flow/exec", "flow/stats"}), Tests: join(theCPU, theOracle)},
 	{Path: "table/storage/internal/filemeta"},

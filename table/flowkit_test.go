@@ -1,0 +1,81 @@
+package table_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/volley-go/volley/flow"
+	"github.com/volley-go/volley/flow/flowtest"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/table"
+)
+
+// queryOf is a query as a subject over one or two sources.
+func queryOf(name string, inputs int, make func(q, other *table.Query) *table.Query) flowtest.Subject {
+	return flowtest.Subject{Name: name, Inputs: inputs, Run: func(ctx context.Context, b *kernels.Backend, in []flow.Source, each func(*flow.Batch) error) error {
+		q, other := table.Scan(in[0]).On(b), table.Scan(in[len(in)-1]).On(b)
+		for batch, err := range make(q, other).Batches(ctx) {
+			if err == nil {
+				err = each(batch.Retain())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// TestFlow has every operator, sink and source of queries under the kit.
+func TestFlow(t *testing.T) {
+	sums := []table.Aggregate{table.Sum("x"), table.Mean("d"), table.Min("s"), table.Max("m"), table.Count(), table.First("id"), table.Last("x")}
+	join := func(kind table.Kind, options ...table.JoinOption) flowtest.Subject {
+		return queryOf(kind.String()+" join", 2, func(q, other *table.Query) *table.Query {
+			return q.Join(other.Select("m", "s", "id"), kind, append(options, table.On("m"))...)
+		})
+	}
+	left := queryOf("left join where", 2, func(q, other *table.Query) *table.Query {
+		return q.Join(other, table.Left, table.On("m"), table.Where("x < x_right"))
+	})
+	flowtest.Run(t,
+		queryOf("scan", 1, func(q, _ *table.Query) *table.Query { return q }),
+		queryOf("filter", 1, func(q, _ *table.Query) *table.Query { return q.Filter("m > 7 and x < 1") }),
+		queryOf("project", 1, func(q, _ *table.Query) *table.Query {
+			return q.Select("s", "x", "m", "id").WithColumn("y", "x * m").WithColumn("one", "1")
+		}),
+		queryOf("steps", 1, func(q, _ *table.Query) *table.Query {
+			return q.Filter("m > 3").WithColumn("y", "x + m").Filter("y > 5")
+		}),
+		queryOf("limit", 1, func(q, _ *table.Query) *table.Query { return q.Filter("m > 3").Slice(9, 20) }),
+		queryOf("union", 2, func(q, other *table.Query) *table.Query { return q.Union(other).Filter("id > 3") }),
+		queryOf("group", 1, func(q, _ *table.Query) *table.Query { return q.GroupBy("k", "s").Agg(sums...) }),
+		queryOf("group many", 1, func(q, _ *table.Query) *table.Query {
+			return q.GroupBy("m", "id").Agg(append(sums, table.Var("x"), table.CountDistinct("s"))...)
+		}),
+		queryOf("group by constants", 1, func(q, _ *table.Query) *table.Query {
+			return q.WithColumn("one", "1").GroupBy("one", "b").Agg(sums...)
+		}),
+		queryOf("aggregate", 1, func(q, _ *table.Query) *table.Query { return q.Agg(sums...) }),
+		queryOf("distinct", 1, func(q, _ *table.Query) *table.Query { return q.Distinct("k", "s") }),
+		queryOf("sort", 1, func(q, _ *table.Query) *table.Query { return q.Sort(table.Desc("x"), table.Asc("s").NullsFirst()) }),
+		queryOf("top", 1, func(q, _ *table.Query) *table.Query { return q.TopK(6, table.Asc("m"), table.Desc("s")) }),
+		queryOf("shared", 1, func(q, _ *table.Query) *table.Query {
+			g := q.GroupBy("k").Agg(table.Sum("m"))
+			return g.Join(g, table.Inner, table.On("k"))
+		}),
+		join(table.Inner), join(table.Left), join(table.Right), join(table.Full, table.NullsEqual()), join(table.Semi), join(table.Anti), left,
+		queryOf("inner join in any order", 2, func(q, other *table.Query) *table.Query {
+			return q.Select("m", "id", "x").Join(other.Select("m", "id", "d"), table.Inner, table.On("m"), table.AnyOrder()).Sort(table.Asc("id"), table.Asc("id_right"))
+		}),
+		queryOf("joins of joins", 2, func(q, other *table.Query) *table.Query {
+			return q.Join(other.Select("m", "x"), table.Full, table.On("m")).Filter("m > 2").Join(other.Select("m", "d"), table.Right, table.On("m")).GroupBy("m").Agg(table.Count(), table.Sum("x"))
+		}),
+		queryOf("cross join", 2, func(q, other *table.Query) *table.Query {
+			return q.Select("id", "s").Join(other.Select("x").Head(7), table.Cross).Filter("id > 2")
+		}),
+		queryOf("intersect", 2, func(q, other *table.Query) *table.Query { return q.Select("k", "s").Intersect(other.Select("k", "s")) }),
+		queryOf("scalar", 2, func(q, other *table.Query) *table.Query {
+			return q.WithScalar("most", other.Agg(table.Max("m"))).Filter("m < most")
+		}),
+	)
+}
