@@ -21,8 +21,14 @@ import (
 
 // go test ./distributed -run Soak -timeout 60m -schedules 6000 is half an hour of the same.
 var (
-	schedules = flag.Int("schedules", 100, "programs of random operators, with a rank that dies in most of them, of TestSoak; TestSoakOfProcesses has an eighth of them")
+	schedules = flag.Int("schedules", usualSchedules, "programs of random operators, with a rank that dies in most of them, of TestSoak; TestSoakOfProcesses has an eighth of them")
 	soakSeed  = flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of both")
+)
+
+const (
+	// usualSchedules are some seconds on a machine that rests. On a busy one no more of them begin after usualTime, and of processes after half of it.
+	usualSchedules = 100
+	usualTime      = 20 * time.Second
 )
 
 // step is one operation of a random program, and what it is on all rows.
@@ -168,8 +174,13 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		n = min(n, 15)
 	}
-	goroutines, faults := runtime.NumGoroutine(), 0
+	goroutines, faults, began := runtime.NumGoroutine(), 0, time.Now()
 	for i := range n {
+		if *schedules == usualSchedules && time.Since(began) > usualTime {
+			t.Logf("%d of %d programs in %v", i, n, usualTime)
+			n = i
+			break
+		}
 		r := rand.New(rand.NewPCG(*soakSeed, uint64(i)))
 		size, p := 2+r.IntN(3), randomProgram(r, 4)
 		event := faultinject.Event{Rank: r.IntN(size), N: int64(r.IntN(80)), Kind: faultinject.Kind(r.IntN(2))}

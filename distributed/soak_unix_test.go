@@ -28,7 +28,12 @@ func TestSoakOfProcesses(t *testing.T) {
 	if testing.Short() {
 		n = min(n, 2)
 	}
+	began := time.Now()
 	for i := range n {
+		if *schedules == usualSchedules && time.Since(began) > usualTime/2 {
+			t.Logf("%d of %d programs in %v", i, n, usualTime/2)
+			break
+		}
 		r := rand.New(rand.NewPCG(*soakSeed, uint64(i)|1<<32))
 		size, carrier, kill := 2+r.IntN(3), []string{"shm", "tcp"}[r.IntN(2)], r.IntN(3) > 0
 		if runtime.GOOS != "linux" {
