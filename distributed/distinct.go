@@ -114,12 +114,14 @@ func (s *selection) kept(other *Table, kind table.Kind) (*Table, error) {
 		by = Partitioning{}
 	}
 	row := freeName(s.d.Schema(), "row")
-	numbered := s.table(func() (*table.Table, error) { return part.WithRowNumber(s.ctx, row, s.d.before()) })
-	defer numbered.Release()
 	first := s.table(func() (*table.Table, error) {
+		numbered, err := part.WithRowNumber(s.ctx, row, s.d.before())
+		if err != nil {
+			return nil, err
+		}
+		defer numbered.Release()
 		return numbered.Query().Distinct(s.columns...).Select(append(toAny(s.columns), row)...).Collect(s.ctx)
 	})
-	defer first.Release()
 	keys := s.schemaWith(row)
 	types, err := keyTypes(keys, s.columns)
 	if err != nil {
@@ -127,9 +129,7 @@ func (s *selection) kept(other *Table, kind table.Kind) (*Table, error) {
 	}
 	got, spread := s.hashShuffle(first, keys, s.columns, types, nil)
 	got = s.inOne(got)
-	defer got.Release()
 	others := s.others(other, types, spread)
-	defer others.Release()
 	winners := s.table(func() (*table.Table, error) {
 		q := got.Query().Distinct(s.columns...)
 		if other != nil {
@@ -137,8 +137,10 @@ func (s *selection) kept(other *Table, kind table.Kind) (*Table, error) {
 		}
 		return q.Select(row).Collect(s.ctx)
 	})
-	defer winners.Release()
+	got.Release()
+	others.Release()
 	mine := s.home(winners, row)
+	winners.Release()
 	defer mine.Release()
 	made := s.table(func() (*table.Table, error) { return s.filtered(part, mine) })
 	defer made.Release()
@@ -165,7 +167,6 @@ func (s *selection) others(other *Table, types []arrow.DataType, by Partitioning
 	few := s.table(func() (*table.Table, error) {
 		return part.Query().Select(toAny(s.columns)...).Distinct().Collect(s.ctx)
 	})
-	defer few.Release()
 	var fields []arrow.Field
 	for _, c := range s.columns {
 		fields = append(fields, other.Schema().Field(other.Schema().FieldIndices(c)[0]))

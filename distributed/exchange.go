@@ -120,13 +120,7 @@ func (o *op) deal(schema *arrow.Schema, lists [][]*table.Batch) *table.Table {
 			types = append(types, f.Type)
 		}
 		for r, list := range lists {
-			for _, b := range list {
-				l := columns.List{Rows: b.Len()}
-				for i := range b.NumColumns() {
-					l.Columns = append(l.Columns, b.Column(i))
-				}
-				parts[r] = append(parts[r], l)
-			}
+			parts[r] = listsOf(list)
 		}
 		mover, err = columns.New(o.comm, o.backend.Device)
 		return err

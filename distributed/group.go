@@ -119,7 +119,6 @@ func (r *groupRun) groups() (*Table, error) {
 		return r.together(r.d.by)
 	}
 	parts, ended := r.parts()
-	defer parts.Release()
 	if ended != nil {
 		return nil, ended
 	}
@@ -127,6 +126,7 @@ func (r *groupRun) groups() (*Table, error) {
 		return r.rows()
 	}
 	if sum(parts.counts) <= groupLimits.few {
+		defer parts.Release()
 		return r.few(parts)
 	}
 	return r.merged(parts)
@@ -188,7 +188,7 @@ func (r *groupRun) few(parts *Table) (*Table, error) {
 	return r.finish(mine, Partitioning{})
 }
 
-// merged moves parts of one group to one rank.
+// merged moves parts of one group, which it takes over, to one rank.
 func (r *groupRun) merged(parts *Table) (*Table, error) {
 	return r.spread(parts, func(q *table.Query) *table.Query { return r.plan.merged(q, !r.plan.options.anyOrder) })
 }
@@ -196,19 +196,17 @@ func (r *groupRun) merged(parts *Table) (*Table, error) {
 // rows moves the rows of one group to one rank.
 func (r *groupRun) rows() (*Table, error) {
 	narrow := r.narrow(r.plan.once)
-	defer narrow.Release()
 	made, err := r.finish(narrow, Partitioning{})
+	narrow.Release()
 	if err != nil {
 		return nil, err
 	}
-	defer made.Release()
 	return r.spread(made, func(q *table.Query) *table.Query { return r.plan.whole(q, !r.plan.options.anyOrder) })
 }
 
-// spread moves the rows of a table by the hash of the keys, and groups them as f says.
+// spread moves the rows of a table, which it takes over, by the hash of the keys, and groups them as f says.
 func (r *groupRun) spread(t *Table, f func(*table.Query) *table.Query) (*Table, error) {
 	part := t.part.Retain()
-	defer func() { part.Release() }()
 	if !r.plan.options.anyOrder {
 		numbered := r.table(func() (*table.Table, error) { return part.WithRowNumber(r.ctx, orderColumn, t.before()) })
 		part.Release()
@@ -223,11 +221,18 @@ func (r *groupRun) spread(t *Table, f func(*table.Query) *table.Query) (*Table, 
 	if err != nil {
 		r.fail(err)
 	}
+	t.Release()
 	got, by := r.hashShuffle(part, schema, keys, types, nil)
 	got = r.inOne(got)
-	defer got.Release()
 	by.Keys = r.plan.names()
-	return r.ordered(by, func() (*table.Table, error) { return f(got.Query()).Collect(r.ctx) })
+	made, err := r.ordered(by, func() (*table.Table, error) {
+		whole := got
+		got = nil
+		defer whole.Release()
+		return f(whole.Query()).Collect(r.ctx)
+	})
+	got.Release() // where it was not asked for
+	return made, err
 }
 
 // together aggregates rows of which those of one group are on one rank.
@@ -255,13 +260,13 @@ func (r *groupRun) ordered(by Partitioning, f func() (*table.Table, error)) (*Ta
 		made, err := f()
 		return made, r.plan.explain(err)
 	})
-	defer groups.Release()
 	made, err := r.finish(groups, by)
+	groups.Release()
 	if err != nil || r.plan.options.anyOrder {
 		return made, err
 	}
-	defer made.Release()
 	mine := r.dealSorted(made, table.Asc(orderColumn))
+	made.Release()
 	defer mine.Release()
 	bare := r.table(func() (*table.Table, error) {
 		return mine.Query().Sort(table.Asc(orderColumn)).Drop(orderColumn).Collect(r.ctx)
@@ -281,7 +286,6 @@ func (o *op) dealSorted(d *Table, order table.Order) *table.Table {
 	defer k.release()
 	cuts := k.cuts(o)
 	lists := make(pieces, o.comm.Size())
-	defer func() { lists.release() }()
 	o.do(func() (err error) {
 		for r := range lists {
 			if lists[r], err = batches(d.part, cuts[r], cuts[r+1]); err != nil {
@@ -290,7 +294,7 @@ func (o *op) dealSorted(d *Table, order table.Order) *table.Table {
 		}
 		return nil
 	})
-	return o.deal(d.Schema(), lists)
+	return o.whole(d.Schema(), lists)
 }
 
 // scalars aggregates all rows to one.

@@ -44,10 +44,9 @@ func (o *op) byRange(d *Table, orders []table.Order) (*Table, error) {
 		return o.finish(sorted, by)
 	}
 	k.load(o, sorted)
-	defer k.release()
-	all := make(pieces, o.comm.Size())
-	defer func() { all.release() }()
 	cuts := k.cuts(o)
+	k.release()
+	all := make(pieces, o.comm.Size())
 	o.do(func() (err error) {
 		for r := range all {
 			if all[r], err = batches(sorted, cuts[r], cuts[r+1]); err != nil {
@@ -56,7 +55,7 @@ func (o *op) byRange(d *Table, orders []table.Order) (*Table, error) {
 		}
 		return nil
 	})
-	got := o.deal(d.Schema(), all)
+	got := o.whole(d.Schema(), all)
 	defer got.Release()
 	return o.finish(got, by)
 }

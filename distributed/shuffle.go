@@ -123,7 +123,6 @@ func (o *op) byHash(d *Table, keys []string) (*Table, error) {
 		return o.finish(d.part, d.by)
 	}
 	part := o.once(d)
-	defer part.Release()
 	got, by := o.hashShuffle(part, d.Schema(), keys, types, nil)
 	defer got.Release()
 	return o.finish(got, by)
@@ -143,11 +142,12 @@ func (p Partitioning) hashes(keys []string, types []arrow.DataType) bool {
 	return true
 }
 
-// hashShuffle moves the rows of all ranks' tables by the hash of keys: to the ranks of the buckets
+// hashShuffle moves the rows of all ranks' tables, which it takes over, by the hash of keys: to the ranks of the buckets
 // given, or where they are nil of buckets that are dealt out by size. It gives what this rank
 // gets, nil where there was an error, and how the rows are spread then.
 func (o *op) hashShuffle(part *table.Table, schema *arrow.Schema, keys []string, types []arrow.DataType, buckets []int32) (*table.Table, Partitioning) {
 	h := o.hash(part, keys, types, false)
+	part.Release()
 	defer h.release()
 	if buckets == nil {
 		sizes := make([]int64, bucketsPerRank*o.comm.Size())

@@ -35,46 +35,51 @@ type way struct {
 // processor takes. Tests have fewer.
 var splitRows = 1 << 18
 
-// split parts a table by the hashes of its rows: those for a rank keep their order, and those for
-// all ranks come behind them. Rows with null keys, where they were looked for, stay. It is nil
-// where this rank has an error.
-func (o *op) split(h *hashed, w way) (all pieces) {
-	o.do(func() (err error) {
-		s, err := o.backend.NewStream()
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, s.Close()) }()
-		all = make(pieces, o.comm.Size())
-		to := make(pieces, len(all)+1)
-		defer func() { to.release() }()
-		for k, b := range h.t.Chunks() {
-			if err := o.splitChunk(h, s, b, k, w, to); err != nil {
-				return err
-			}
-		}
-		last := len(all)
-		for r := range all {
-			all[r] = to[r]
-			for _, b := range to[last] {
-				all[r] = append(all[r], b.Retain())
-			}
-			to[r] = nil
-		}
-		return s.Wait(o.ctx)
-	})
-	if !o.going() {
-		all.release()
-		return nil
+// split parts rows of a table by their hashes: those for a rank keep their order, and those for
+// all ranks come behind them. Rows with null keys, where they were looked for, stay.
+func (o *op) split(h *hashed, w way, rows round) (all pieces, err error) {
+	s, err := o.backend.NewStream()
+	if err != nil {
+		return nil, err
 	}
-	return all
+	all = make(pieces, o.comm.Size())
+	to := make(pieces, len(all)+1)
+	defer func() {
+		to.release()
+		if err = errors.Join(err, s.Close()); err != nil {
+			all.release()
+			all = nil
+		}
+	}()
+	for _, p := range rows.pieces {
+		if err := o.splitPiece(h, s, p, w, to); err != nil {
+			return all, err
+		}
+	}
+	last := len(all)
+	for r := range all {
+		all[r] = to[r]
+		for _, b := range to[last] {
+			all[r] = append(all[r], b.Retain())
+		}
+		to[r] = nil
+	}
+	return all, s.Wait(o.ctx)
 }
 
-// splitChunk adds the rows of a chunk to the pieces: by rank, those for all as one more.
-func (o *op) splitChunk(h *hashed, s device.Stream, b *table.Batch, k int, w way, to pieces) error {
+// splitPiece adds rows of a chunk to the pieces: by rank, those for all as one more.
+func (o *op) splitPiece(h *hashed, s device.Stream, p piece, w way, to pieces) error {
 	self, all := int32(o.comm.Rank()), int32(o.comm.Size())
 	n := uint64(len(w.buckets))
-	hashes, marks := memory.Values[uint64](h.hashes[k]), h.nulls[k]
+	hashes, marks := memory.Values[uint64](h.hashes[p.k])[p.at:p.at+p.n], h.nulls[p.k]
+	if marks != nil {
+		marks = marks[p.at : p.at+p.n]
+	}
+	b, err := p.b.Slice(p.at, p.n)
+	if err != nil {
+		return err
+	}
+	defer b.Release()
 	return o.scatter(s, b, to, func(dest []int32, from int) {
 		for i := range dest {
 			hash := hashes[from+i]

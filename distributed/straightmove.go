@@ -3,7 +3,10 @@ package distributed
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/table"
 )
 
 // move moves the rows, round by round. Its error is that of all ranks; one of this rank, which is the end of its context, is kept.
@@ -37,8 +40,10 @@ func (s *straight) part(i int) ([]collective.Transfer, error) {
 	self, size := s.comm.Rank(), s.comm.Size()
 	rows := s.rounds[i]
 	r := routeOver(s.op, s.dest[rows.from:rows.end], size)
-	if _, err := r.count(); err != nil {
-		return nil, err
+	if len(r.next) > 1 { // else all places begin at 0
+		if _, err := r.count(); err != nil {
+			return nil, err
+		}
 	}
 	starts, away := make([]int64, size), int64(0)
 	for d, n := range s.send[i] {
@@ -90,4 +95,67 @@ func (s *straight) receive(i int, transfers []collective.Transfer) []collective.
 		}
 	}
 	return transfers
+}
+
+// pieceRows is how many rows go in one message at most, of up to 16 bytes each.
+const pieceRows = 1 << 25
+
+// whole is deal, whose result is one chunk where all ranks' columns are direct: it does not keep the lists alive then. It releases them.
+func (o *op) whole(schema *arrow.Schema, lists pieces) *table.Table {
+	defer lists.release()
+	s := &straight{op: o, schema: schema}
+	fits, rounds := o.going(), 0
+	for _, list := range lists {
+		fits, rounds = fits && s.direct(list), max(rounds, len(list))
+		for _, b := range list {
+			fits = fits && b.Len() <= pieceRows
+		}
+	}
+	if !s.all(fits, rounds) {
+		return o.deal(schema, lists)
+	}
+	defer s.release()
+	s.send = make([][]int64, rounds)
+	for i := range s.send {
+		s.send[i] = make([]int64, len(lists))
+		for d, list := range lists {
+			if i < len(list) {
+				s.send[i][d] = list[i].Len()
+			}
+		}
+	}
+	if s.tell() {
+		s.end(s.pass(lists))
+	}
+	return o.table(s.result)
+}
+
+// pass sends each list to its rank.
+func (s *straight) pass(lists pieces) error {
+	self, size := s.comm.Rank(), s.comm.Size()
+	for i := range s.most {
+		var transfers []collective.Transfer
+		for c, w := range s.widths {
+			for k := range size { // from this rank on
+				d := (self + k) % size
+				if i >= len(lists[d]) {
+					continue
+				}
+				col := lists[d][i].Column(c)
+				bytes := col.Buffer(1).Bytes()[col.Offset()*w : (col.Offset()+col.Len())*w]
+				if d == self {
+					copy(s.made[c].Bytes()[s.at[self]*w:], bytes)
+					continue
+				}
+				transfers = append(transfers, collective.Transfer{Peer: d, Data: collective.Of(bytes)})
+			}
+		}
+		if i < len(s.send) {
+			s.at[self] += s.send[i][self]
+		}
+		if err := s.comm.Exchange(s.ctx, s.receive(i, transfers)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
