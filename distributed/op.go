@@ -31,6 +31,7 @@ type op struct {
 	call    *agree.Call
 	backend *kernels.Backend // where this rank works
 	dest    []int32          // of the latest route, to be used again
+	pos     []uint32         // and the places of its rows
 	err     error            // of this rank, and not known to the others yet
 	ended   error            // on all ranks: the operation is over
 }

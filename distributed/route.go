@@ -15,7 +15,7 @@ type route struct {
 	o    *op
 	dest []int32   // by row
 	next [][]int64 // by block and destination: how many rows, then the place of the first within the destination
-	at   [][]int64 // the place of the next while rows are written
+	pos  []uint32  // by row: its place within its destination, found when it is first asked for
 	size int       // rows of a block
 }
 
@@ -32,9 +32,9 @@ func routeOver(o *op, dest []int32, destinations int) *route {
 	r := &route{o: o, dest: dest}
 	blocks := max(1, min(runtime.GOMAXPROCS(0), len(dest)/splitRows))
 	r.size = (len(dest) + blocks - 1) / blocks
-	r.next, r.at = make([][]int64, blocks), make([][]int64, blocks)
+	r.next = make([][]int64, blocks)
 	for i := range r.next {
-		r.next[i], r.at[i] = make([]int64, destinations), make([]int64, destinations)
+		r.next[i] = make([]int64, destinations)
 	}
 	return r
 }
@@ -117,15 +117,32 @@ func (r *route) order(s device.Stream, offsets []int64) (*memory.Column, error) 
 
 // number writes the numbers of the rows.
 func number[R uint32 | uint64](r *route, rows []R, offsets []int64) error {
-	return r.each(func(block, from, end int) {
-		next := r.at[block]
-		if from == block*r.size {
-			copy(next, r.next[block])
-		}
+	if err := r.places(); err != nil {
+		return err
+	}
+	return r.each(func(_, from, end int) {
 		for i := from; i < end; i++ {
-			d := r.dest[i]
-			rows[offsets[d]+next[d]] = R(i)
+			rows[offsets[r.dest[i]]+int64(r.pos[i])] = R(i)
+		}
+	})
+}
+
+// places finds the place of each row within its destination. It counts on in next.
+func (r *route) places() error {
+	if r.pos != nil {
+		return nil
+	}
+	if cap(r.o.pos) < len(r.dest) {
+		r.o.pos = make([]uint32, len(r.dest))
+	}
+	pos := r.o.pos[:len(r.dest)]
+	err := r.each(func(block, from, end int) {
+		next, place := r.next[block], pos[from:end]
+		for i, d := range r.dest[from:end] {
+			place[i] = uint32(next[d])
 			next[d]++
 		}
 	})
+	r.pos = pos
+	return err
 }

@@ -177,15 +177,25 @@ func (o *op) roundRobin(d *Table) (*Table, error) {
 			return err
 		}
 		defer s.Close()
-		for _, b := range part.Chunks() {
-			if err := o.scatter(s, b, all, func(dest []int32, from int) {
-				for i := range dest {
-					dest[i] = int32((first + int64(from+i)) % int64(len(all)))
+		cut := &straight{op: o}
+		cut.cut(part)
+		for _, r := range cut.rounds {
+			for _, p := range r.pieces {
+				b, err := p.b.Slice(p.at, p.n)
+				if err != nil {
+					return err
 				}
-			}); err != nil {
-				return err
+				err = o.scatter(s, b, all, func(dest []int32, from int) {
+					for i := range dest {
+						dest[i] = int32((first + int64(from+i)) % int64(len(all)))
+					}
+				})
+				b.Release()
+				if err != nil {
+					return err
+				}
+				first += p.n
 			}
-			first += b.Len()
 		}
 		return s.Wait(o.ctx)
 	})

@@ -56,7 +56,7 @@ func (r *route) written(c *memory.Column, offsets []int64) (all []*memory.Column
 	return all, nil
 }
 
-// spread writes values of a width to their destinations, each read once. The route's next are the places within them.
+// spread writes values of a width to their places within their destinations, each read once.
 func (r *route) spread(width int64, from []stretch, to []target) error {
 	switch width {
 	case 1:
@@ -72,27 +72,24 @@ func (r *route) spread(width int64, from []stretch, to []target) error {
 }
 
 func spread[T any](r *route, from []stretch, to []target) error {
+	if err := r.places(); err != nil {
+		return err
+	}
 	parts := make([][]T, len(to))
 	for d, t := range to {
 		if t.n > 0 {
 			parts[d] = memory.View[T](t.b)[t.at : t.at+t.n]
 		}
 	}
-	return r.each(func(block, first, end int) {
-		next := r.at[block]
-		if first == block*r.size {
-			copy(next, r.next[block])
-		}
+	return r.each(func(_, first, end int) {
 		for _, s := range from {
 			low, high := max(int64(first), s.first), min(int64(end), s.first+s.n)
 			if low >= high {
 				continue
 			}
-			values, dest := memory.Values[T](s.c)[s.at+low-s.first:s.at+high-s.first], r.dest[low:high]
+			values, dest, place := memory.Values[T](s.c)[s.at+low-s.first:s.at+high-s.first], r.dest[low:high], r.pos[low:high]
 			for i, v := range values {
-				d := dest[i]
-				parts[d][next[d]] = v
-				next[d]++
+				parts[dest[i]][place[i]] = v
 			}
 		}
 	})
