@@ -154,15 +154,20 @@ type groupFilter struct {
 	tables [][]uint8 // by term: 1 for the values of its column's dictionary that pass, null behind them; nil where it was not looked at
 	mask   *memory.Buffer
 	words  []uint64 // of the mask
-	chosen []int32  // the rows that pass, where some do not
+	chosen []int32  // the rows that pass, where some do not; of room
+	room   *[]int32
 
 	codes []*[]uint32      // by field: indices of the batch, nil where they were not read
 	dense []*memory.Column // by field: its values, nil where they were not read
 	masks *memory.Column   // the mask, once it is wanted as a column
 }
 
-// codeRooms are where indices go, from batch to batch and split to split.
-var codeRooms = sync.Pool{New: func() any { return new([]uint32) }}
+// codeRooms and chosenRooms are where indices and numbers of rows go, from batch to batch and
+// split to split.
+var (
+	codeRooms   = sync.Pool{New: func() any { return new([]uint32) }}
+	chosenRooms = sync.Pool{New: func() any { return new([]int32) }}
+)
 
 // begin finds the fields of the terms.
 func (w *groupFilter) begin(r *groupReader) {
@@ -197,6 +202,9 @@ func (w *groupFilter) clear() {
 func (w *groupFilter) close() {
 	w.clear()
 	w.mask.Release()
+	if w.room != nil {
+		chosenRooms.Put(w.room)
+	}
 	*w = groupFilter{}
 }
 
@@ -230,9 +238,8 @@ func (r *groupReader) filterRows(ctx context.Context, n int64) (kept int64, err 
 			return kept, err
 		}
 	}
-	w.chosen = w.chosen[:0]
 	if kept < n {
-		w.chosen = appendOnes(w.chosen, words)
+		w.choose(words, kept)
 	}
 	return kept, nil
 }
@@ -405,12 +412,18 @@ func andMask(words []uint64, n int64, mask *memory.Column) (kept int64) {
 	return kept
 }
 
-// appendOnes appends the numbers of the bits that are set.
-func appendOnes(to []int32, words []uint64) []int32 {
+// choose lists the rows whose bits are set, so many.
+func (w *groupFilter) choose(words []uint64, kept int64) {
+	if w.room == nil {
+		w.room = chosenRooms.Get().(*[]int32)
+	}
+	*w.room = slices.Grow((*w.room)[:0], int(kept))[:kept]
+	w.chosen = *w.room
+	at := 0
 	for i, word := range words {
 		for ; word != 0; word &= word - 1 {
-			to = append(to, int32(i*64+bits.TrailingZeros64(word)))
+			w.chosen[at] = int32(i*64 + bits.TrailingZeros64(word))
+			at++
 		}
 	}
-	return to
 }

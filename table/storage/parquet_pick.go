@@ -127,30 +127,26 @@ func (c *chunkReader) pickOf(k, first, to int64, part []int32, bitmap *memory.Bu
 			return 0, fmt.Errorf("definition levels: %w", err)
 		}
 	}
-	c.order = c.order[:0]
+	c.left, c.row = c.left-k, c.row+k
 	if present == k {
-		for _, row := range part {
-			c.order = append(c.order, row-int32(first))
-		}
 		if c.optional {
 			valid.Fill(to, n, true)
 		}
-	} else {
-		word, before := int64(0), 0 // values in the words before
-		for i, row := range part {
-			at := int64(row) - first
-			for ; word < at>>6; word++ {
-				before += bits.OnesCount64(c.bits.Word(word<<6, min(64, k-word<<6)))
-			}
-			if c.bits.Get(at) {
-				valid.Set(to + int64(i))
-				c.order = append(c.order, int32(before+bits.OnesCount64(c.bits.Word(word<<6, at&63))))
-			}
-		}
-		nulls = n - int64(len(c.order))
+		return 0, c.values.pick(&c.body, present, part, int32(first), to, n, valid)
 	}
-	c.left, c.row = c.left-k, c.row+k
-	return nulls, c.values.pick(&c.body, present, c.order, to, n, valid)
+	c.order = c.order[:0]
+	word, before := int64(0), 0 // values in the words before
+	for i, row := range part {
+		at := int64(row) - first
+		for ; word < at>>6; word++ {
+			before += bits.OnesCount64(c.bits.Word(word<<6, min(64, k-word<<6)))
+		}
+		if c.bits.Get(at) {
+			valid.Set(to + int64(i))
+			c.order = append(c.order, int32(before+bits.OnesCount64(c.bits.Word(word<<6, at&63))))
+		}
+	}
+	return n - int64(len(c.order)), c.values.pick(&c.body, present, c.order, 0, to, n, valid)
 }
 
 // scratch makes room for so many bits.

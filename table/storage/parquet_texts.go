@@ -295,7 +295,7 @@ func (v *textValues[T]) append(indices []uint32, row int64) error {
 	return nil
 }
 
-func (v *textValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+func (v *textValues[T]) pick(p *pageValues, n int64, sel []int32, base int32, at, rows int64, valid memory.Bitmap) error {
 	if int64(len(sel)) == rows {
 		valid = nil
 	}
@@ -304,7 +304,7 @@ func (v *textValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64
 		var failed error
 		var few [chosenBlock]uint32
 		row := at
-		if err := p.chosen(n, sel, len(v.ends), func(_ int, codes []uint32, sel []int32, base int32) {
+		if err := p.chosen(n, sel, base, len(v.ends), func(_ int, codes []uint32, sel []int32, base int32) {
 			for len(sel) > 0 && failed == nil {
 				k := min(len(sel), len(few))
 				for i, at := range sel[:k] {
@@ -329,7 +329,7 @@ func (v *textValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64
 			return err
 		}
 		pos += 4
-		if next < len(sel) && sel[next] == i {
+		if next < len(sel) && sel[next]-base == i {
 			for next++; valid != nil && !valid.Get(row); row++ {
 				v.off[row+1] = T(v.used)
 			}

@@ -31,16 +31,17 @@ func (p *pageValues) read(to []uint32) (largest uint32, err error) {
 // chosenBlock is how many indices are unpacked at once.
 const chosenBlock = 1024
 
-// chosen hands the indices of those of the next n values whose ordinals are in sel to put,
-// some at a time: value i of sel is the one at codes[sel[i]-base].
-func (p *pageValues) chosen(n int64, sel []int32, size int, put func(first int, codes []uint32, sel []int32, base int32)) error {
+// chosen hands the indices of those of the next n values, numbered from base on, whose numbers
+// are in sel to put, some at a time: value i of sel is the one at codes[sel[i]-base].
+func (p *pageValues) chosen(n int64, sel []int32, base int32, size int, put func(first int, codes []uint32, sel []int32, base int32)) error {
 	if p.codes != nil {
-		put(0, p.codes, sel, 0)
+		put(0, p.codes, sel, base)
 		p.codes = p.codes[n:]
 		return nil
 	}
 	var block [chosenBlock]uint32
-	at := int64(0)
+	at := int64(base)
+	n += at
 	for i := 0; i < len(sel); {
 		if gap := int64(sel[i]) - at; gap >= chosenBlock {
 			if err := p.runs.skip(gap); err != nil {
@@ -89,8 +90,9 @@ type flatValues interface {
 	// take puts the next rows in place at row `at`. present of them have a
 	// value; where that is fewer, valid says which, from bit `at` on.
 	take(p *pageValues, at, rows, present int64, valid memory.Bitmap) error
-	// pick is take of those of the next n values whose ordinals are in sel, which rise.
-	pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error
+	// pick is take of those of the next n values, numbered from base on, whose numbers are in
+	// sel, which rise.
+	pick(p *pageValues, n int64, sel []int32, base int32, at, rows int64, valid memory.Bitmap) error
 	// skip leaves out n values.
 	skip(p *pageValues, n int64) error
 	// size is how many values the dictionary has.
@@ -221,10 +223,10 @@ func (v *fixedValues[T]) look(p *pageValues, to []T) error {
 	return nil
 }
 
-func (v *fixedValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+func (v *fixedValues[T]) pick(p *pageValues, n int64, sel []int32, base int32, at, rows int64, valid memory.Bitmap) error {
 	to := v.out[at:][:len(sel)]
 	if p.coded {
-		if err := p.chosen(n, sel, len(v.dict), func(first int, codes []uint32, sel []int32, base int32) {
+		if err := p.chosen(n, sel, base, len(v.dict), func(first int, codes []uint32, sel []int32, base int32) {
 			to := to[first:][:len(sel)]
 			for i, k := range sel {
 				to[i] = v.dict[codes[k-base]]
@@ -238,11 +240,11 @@ func (v *fixedValues[T]) pick(p *pageValues, n int64, sel []int32, at, rows int6
 		}
 		if v.width == 8 {
 			for i, k := range sel {
-				to[i] = T(binary.LittleEndian.Uint64(p.plain[8*int(k):]))
+				to[i] = T(binary.LittleEndian.Uint64(p.plain[8*int(k-base):]))
 			}
 		} else {
 			for i, k := range sel {
-				to[i] = T(binary.LittleEndian.Uint32(p.plain[4*int(k):]))
+				to[i] = T(binary.LittleEndian.Uint32(p.plain[4*int(k-base):]))
 			}
 		}
 		p.plain = p.plain[n*v.width:]
@@ -320,7 +322,7 @@ func (v *boolValues) take(p *pageValues, at, rows, present int64, valid memory.B
 	return nil
 }
 
-func (v *boolValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+func (v *boolValues) pick(p *pageValues, n int64, sel []int32, base int32, at, rows int64, valid memory.Bitmap) error {
 	bits, from := memory.Bitmap(p.plain), p.bit
 	if p.coded {
 		bits, from = make(memory.Bitmap, memory.BitmapBytes(n)), 0
@@ -333,7 +335,7 @@ func (v *boolValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, v
 	out := memory.Bitmap(v.room.Bytes())
 	for i, row := 0, at; row < at+rows; row++ {
 		if valid == nil || valid.Get(row) {
-			out.Put(row, bits.Get(from+int64(sel[i])))
+			out.Put(row, bits.Get(from+int64(sel[i]-base)))
 			i++
 		}
 	}

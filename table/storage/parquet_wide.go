@@ -10,17 +10,35 @@ import (
 type wideValues struct {
 	from  memory.Allocator
 	width int64 // of a stored number
-	dict  [][2]uint64
+	held  *memory.Buffer
+	dict  []int64     // of numbers of up to 8 bytes
+	large [][2]uint64 // of others
 	room  *memory.Buffer
 	out   [][2]uint64
 }
 
-func (v *wideValues) dictionary(b []byte, n int64) error {
+func (v *wideValues) dictionary(b []byte, n int64) (err error) {
 	if int64(len(b))/v.width < n {
 		return errValuesEnd
 	}
-	v.dict = make([][2]uint64, n)
-	v.copy(v.dict, b)
+	if v.held, err = memory.New(v.from, roomFor(max(8, v.width)*n)); err != nil {
+		return err
+	}
+	switch v.width {
+	case 4:
+		v.dict = memory.View[int64](v.held)[:n]
+		for i := range v.dict {
+			v.dict[i] = int64(int32(binary.LittleEndian.Uint32(b[4*i:])))
+		}
+	case 8:
+		v.dict = memory.View[int64](v.held)[:n]
+		for i := range v.dict {
+			v.dict[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+	default:
+		v.large = memory.View[[2]uint64](v.held)[:n]
+		v.copy(v.large, b)
+	}
 	return nil
 }
 
@@ -82,13 +100,20 @@ func (v *wideValues) spread(to [][2]uint64, at, present int64, valid memory.Bitm
 	}
 }
 
-func (v *wideValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, valid memory.Bitmap) error {
+func (v *wideValues) pick(p *pageValues, n int64, sel []int32, base int32, at, rows int64, valid memory.Bitmap) error {
 	to := v.out[at : at+rows]
 	if p.coded {
-		if err := p.chosen(n, sel, len(v.dict), func(first int, codes []uint32, sel []int32, base int32) {
+		if err := p.chosen(n, sel, base, v.size(), func(first int, codes []uint32, sel []int32, base int32) {
 			to := to[first:][:len(sel)]
+			if v.large != nil {
+				for i, k := range sel {
+					to[i] = v.large[codes[k-base]]
+				}
+				return
+			}
 			for i, k := range sel {
-				to[i] = v.dict[codes[k-base]]
+				x := v.dict[codes[k-base]]
+				to[i] = [2]uint64{uint64(x), uint64(x >> 63)}
 			}
 		}); err != nil {
 			return err
@@ -98,7 +123,7 @@ func (v *wideValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, v
 			return errValuesEnd
 		}
 		for i, k := range sel {
-			v.copy(to[i:i+1], p.plain[int64(k)*v.width:])
+			v.copy(to[i:i+1], p.plain[int64(k-base)*v.width:])
 		}
 		p.plain = p.plain[n*v.width:]
 	}
@@ -107,7 +132,7 @@ func (v *wideValues) pick(p *pageValues, n int64, sel []int32, at, rows int64, v
 }
 
 func (v *wideValues) skip(p *pageValues, n int64) error { return p.skipFixed(n, v.width) }
-func (v *wideValues) size() int                         { return len(v.dict) }
+func (v *wideValues) size() int                         { return max(len(v.dict), len(v.large)) }
 
 // look takes values of the dictionary.
 func (v *wideValues) look(p *pageValues, to [][2]uint64) error {
@@ -118,11 +143,18 @@ func (v *wideValues) look(p *pageValues, to [][2]uint64) error {
 		if err != nil {
 			return err
 		}
-		if int(largest) >= len(v.dict) {
-			return errIndex(largest, len(v.dict))
+		if int(largest) >= v.size() {
+			return errIndex(largest, v.size())
 		}
-		for i, k := range indices {
-			to[i] = v.dict[k]
+		if v.large != nil {
+			for i, k := range indices {
+				to[i] = v.large[k]
+			}
+		} else {
+			for i, k := range indices {
+				x := v.dict[k]
+				to[i] = [2]uint64{uint64(x), uint64(x >> 63)}
+			}
 		}
 		to = to[len(indices):]
 	}
@@ -138,6 +170,7 @@ func (v *wideValues) end(int64) ([]*memory.Buffer, error) {
 func (v *wideValues) unchecked() bool { return false }
 
 func (v *wideValues) close() {
+	v.held.Release()
 	v.room.Release()
-	v.room, v.out = nil, nil
+	v.held, v.room, v.out = nil, nil, nil
 }
