@@ -37,9 +37,9 @@ limit 2 from 3
   top 5 by k
     table of 40 rows in 2 chunks, columns [id, k, v, s]`: From(table).Sort(Asc("k")).Slice(3, 2),
 		`
-inner join on k = k columns [id, s_right]
+inner join on k = k, keys 1 of k columns [id, s_right]
   filter v > 0.0
-    scan memory.test columns [id, k, v] where v > 0.0
+    scan memory.test columns [id, k, v] where v > 0.0, bounds of k in keys 1
   filter s = 'a'
     scan memory.test columns [k, s] where s = 'a'`: file.Join(file, Inner, On("k")).Filter("v > 0.0 and s_right = 'a'").Select("id", "s_right"),
 		`

@@ -17,7 +17,8 @@ import (
 // filterNode keeps the rows for which a condition is true.
 type filterNode struct {
 	in        node
-	predicate *expr.Expr
+	predicate *expr.Expr // nil where there are only keys
+	keys      []keyTest  // of joins, that rows must have
 	out       *arrow.Schema
 }
 
@@ -38,7 +39,16 @@ func (n *filterNode) resolve(ctx context.Context) (node, error) {
 
 func (n *filterNode) schema() *arrow.Schema { return n.out }
 func (n *filterNode) inputs() []node        { return []node{n.in} }
-func (n *filterNode) text() string          { return "filter " + n.predicate.String() }
+
+func (n *filterNode) text() string {
+	switch {
+	case n.predicate == nil:
+		return "filter " + testTexts(n.keys)
+	case len(n.keys) > 0:
+		return "filter " + n.predicate.String() + " and " + testTexts(n.keys)
+	}
+	return "filter " + n.predicate.String()
+}
 
 func (n *filterNode) withInputs(in []node) node {
 	out := *n
@@ -70,36 +80,45 @@ func (n *filterNode) input() node                            { return n.in }
 func (n *filterNode) compile(r *runner) (exec.Source, error) { return r.pipe(n) }
 
 func (n *filterNode) step(r *runner) (exec.Operator, error) {
-	bound, err := n.predicate.Bind(n.in.schema())
-	if err != nil {
-		return nil, err
+	var bound *expr.Bound
+	if n.predicate != nil {
+		var err error
+		if bound, err = n.predicate.Bind(n.in.schema()); err != nil {
+			return nil, err
+		}
 	}
 	var ready *expr.Prepared
 	return &stepFunc{
 		prepare: func(ctx context.Context) (err error) {
-			ready, err = bound.Prepare(ctx, r.backend, r.stream)
+			if bound != nil {
+				ready, err = bound.Prepare(ctx, r.backend, r.stream)
+			}
 			return wrapError("filter", err)
 		},
 		execute: func(ctx context.Context, b *Batch) (*Batch, error) {
-			out, err := r.filter(ctx, b, ready, n.out)
+			out, err := r.filter(ctx, b, ready, r.setsOf(b, n.keys), n.out)
 			return out, wrapError("filter", err)
 		},
 		release: func() { ready.Release() },
 	}, nil
 }
 
-// filter is the rows of a batch for which the condition is true, cut to the
-// columns of schema. Where all rows stay nothing is copied.
-func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Prepared, schema *arrow.Schema) (*Batch, error) {
-	if out, done, err := r.filterWhere(ctx, b, cond, schema); done || err != nil {
-		return out, err
+// filter is the rows of a batch for which the condition, if there is one, is true, and whose keys
+// are in the sets, cut to the columns of schema. Where all rows stay nothing is copied.
+func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Prepared, sets []setTest, schema *arrow.Schema) (*Batch, error) {
+	if cond == nil && len(sets) == 0 {
+		return project(b, schema)
 	}
-	masks, err := cond.EvalAll(ctx, b.Len(), b.Columns())
+	if len(sets) == 0 {
+		if out, done, err := r.filterWhere(ctx, b, cond, schema); done || err != nil {
+			return out, err
+		}
+	}
+	mask, err := r.mask(ctx, b, cond, sets)
 	if err != nil {
 		return nil, err
 	}
-	defer releaseColumns(masks)
-	mask := masks[0]
+	defer mask.Release()
 	kept, err := r.count(ctx, mask)
 	if err != nil {
 		return nil, err
@@ -120,6 +139,22 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Prepared, sche
 		columns = append(columns, f)
 	}
 	return NewBatch(schema, kept, columns)
+}
+
+// mask is the mask of the rows that filter keeps.
+func (r *runner) mask(ctx context.Context, b *Batch, cond *expr.Prepared, sets []setTest) (*memory.Column, error) {
+	if cond == nil {
+		return r.testedMask(nil, b.Len(), sets)
+	}
+	masks, err := cond.EvalAll(ctx, b.Len(), b.Columns())
+	if err != nil {
+		return nil, err
+	}
+	if len(sets) == 0 {
+		return masks[0], nil
+	}
+	defer releaseColumns(masks)
+	return r.testedMask(masks[0], b.Len(), sets)
 }
 
 // filterWhere is filter in one pass, where the backend has it. A row that the

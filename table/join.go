@@ -18,6 +18,7 @@ type joinNode struct {
 	joinOptions
 	keyTypes []arrow.DataType // what both sides of each key are cast to
 	streams  bool             // few rows are needed, and left ones after these are not asked for
+	hands    []*handed        // keys that it hands down to the left side
 	scope    []joinOutput     // the columns that where reads
 	scoped   *arrow.Schema    // of these
 	outputs  []joinOutput
@@ -155,7 +156,7 @@ func (n *joinNode) text() string {
 	if n.where != nil {
 		s += " where " + n.where.String()
 	}
-	return s + " columns [" + strings.Join(fieldNames(n.out), ", ") + "]"
+	return s + n.handsText() + " columns [" + strings.Join(fieldNames(n.out), ", ") + "]"
 }
 
 // push sends conditions to the side whose columns they read, where rows that

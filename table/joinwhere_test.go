@@ -146,8 +146,8 @@ func TestConditionsOfJoinsArePushed(t *testing.T) {
   filter v > 2.0
     scan memory.test columns [id, k, v] where v > 2.0
 `: file.Join(file, Anti, On("k"), where).Select("id"),
-		`semi join on k = k columns [id]
-  scan memory.test columns [id, k]
+		`semi join on k = k, keys 1 of k columns [id]
+  scan memory.test columns [id, k], bounds of k in keys 1
   filter v > 2.0
     scan memory.test columns [k, v] where v > 2.0
 `: file.Join(file, Semi, On("k"), Where("v_right > 2.0")).Select("id"),

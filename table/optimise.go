@@ -20,7 +20,7 @@ func (o *optimiser) finished(n node, want *arrow.Schema) node {
 	n, _ = o.reorder(n, true)
 	n = exactly(o.reduce(n).prune(namesOf(fieldNames(want))), want)
 	o.finish()
-	return n
+	return o.hand(n)
 }
 
 // exactly is n with the columns of want, in that order and no others.

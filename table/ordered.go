@@ -16,6 +16,7 @@ type optimiser struct {
 	bySignature map[string][]*shared
 	numbered    int       // shared parts
 	local       []*shared // of reduced joins, which are not yet finished
+	handles     int       // keys that joins hand down
 }
 
 // reorder puts joins in the order that costs least, from n down. seen says that somebody can

@@ -64,6 +64,9 @@ func (o *probeStep) prepare(ctx context.Context) (way wholeWay, err error) {
 	if err := o.read(ctx); err != nil || o.node.kind == Cross {
 		return wholeNever, err
 	}
+	if err := o.hand(); err != nil {
+		return wholeNever, err
+	}
 	if way = o.wholeWay(); way == wholeIfRepeated {
 		if err := o.buildTable(ctx); err != nil {
 			return wholeNever, err

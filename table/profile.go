@@ -408,9 +408,9 @@ func (p *profiler) describe(n node) *profile.Node {
 	p.nodes, p.made, p.plans[n] = append(p.nodes, n), append(p.made, out), out
 	switch n := n.(type) {
 	case *filterNode:
-		out.Conditions = conditionsOf(n.predicate)
+		out.Conditions = append(conditionsOf(n.predicate), testsOf(n.keys)...)
 	case *scanNode:
-		out.SourceConditions = conditionsOf(n.predicate)
+		out.SourceConditions = append(conditionsOf(n.predicate), testsOf(n.keys)...)
 	case *joinNode:
 		out.Conditions = conditionsOf(n.where)
 	}

@@ -22,7 +22,7 @@ func (o *optimiser) reduce(n node) node {
 	if right := o.reduced(j, j.left, j.right, 1, j.where != nil || j.kind != Inner || !j.anyOrder); right != nil {
 		return j.withInputs(right)
 	}
-	if j.kind == Inner {
+	if j.kind == Inner && !o.handsAny(j) {
 		if both := o.reduced(j, j.right, j.left, 0, false); both != nil {
 			return j.withInputs(both)
 		}
@@ -171,7 +171,7 @@ func (o *optimiser) semiCut(j *joinNode, use *sharedNode, n node, at int, name m
 func (o *optimiser) finish() {
 	for i := len(o.local) - 1; i >= 0; i-- {
 		s := o.local[i]
-		s.final = exactly(s.in.prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema())))
+		s.final = o.hand(exactly(s.in.prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema()))))
 	}
 	o.local = nil
 }

@@ -41,7 +41,7 @@ func TestLargeSidesAreReduced(t *testing.T) {
 		"none on the right":  {few.Join(large.Filter("v < 0"), Anti, byPart), false},
 		"groups":             {few.Join(sums, Left, byPart), true},
 		"groups renamed":     {few.Join(sums.Filter("sum > 1000").Select(expr.Col("part").As("p"), "sum"), Inner, Keys("pk", "p")), true},
-		"groups on the left": {sums.Join(few, Inner, Keys("part", "pk")), true},
+		"groups on the left": {sums.Join(few, Inner, Keys("part", "pk")), false}, // the join hands its keys down
 		"groups by another":  {few.Join(large.GroupBy("shop").Agg(Max("part").As("part")), Semi, byPart), false},
 		"all parts":          {From(part).Join(large, Left, byPart), false},
 		"the first rows":     {few.Join(large, Inner, byPart).Head(3), false},
@@ -55,6 +55,13 @@ func TestLargeSidesAreReduced(t *testing.T) {
 		sameRows(t, name, c.q)
 		sameRows(t, name+", summed", c.q.Agg(Count()))
 	}
+	t.Setenv("VOLLEY_OPTIMISER", "-joinfilter")
+	onLeft := sums.Join(few, Inner, Keys("part", "pk"))
+	plan := shape(t, onLeft)
+	if part.Backend().Device.Memory().Place().HostAccessible() {
+		require.Contains(t, plan, cut)
+	}
+	equalRows(t, "groups on the left", collect(t, onLeft), func() []string { t.Setenv("VOLLEY_OPTIMISER", "-all"); return collect(t, onLeft) }())
 	t.Setenv("VOLLEY_OPTIMISER", "-reduce")
 	require.NotContains(t, shape(t, few.Join(large, Semi, byPart)), cut)
 }

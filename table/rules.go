@@ -7,15 +7,16 @@ import (
 
 // The rules that VOLLEY_OPTIMISER can switch off, by name.
 const (
-	ruleJoinOrder = "joinorder" // joins in the order that costs least, the smaller side built
-	ruleTies      = "ties"      // also below sorts that are only likely to tell rows apart
-	ruleImplied   = "implied"   // what the branches of an or have in common, for each side of a join
-	ruleShared    = "shared"    // equal parts of a plan run once
-	ruleReduce    = "reduce"    // rows that the smaller side of a join has no key for are left out early
+	ruleJoinOrder  = "joinorder"  // joins in the order that costs least, the smaller side built
+	ruleTies       = "ties"       // also below sorts that are only likely to tell rows apart
+	ruleImplied    = "implied"    // what the branches of an or have in common, for each side of a join
+	ruleShared     = "shared"     // equal parts of a plan run once
+	ruleReduce     = "reduce"     // rows that the smaller side of a join has no key for are left out early
+	ruleJoinFilter = "joinfilter" // keys of a build side leave rows of the other side out where they come from
 )
 
 // rules are the names of all of them.
-var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce}
+var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce, ruleJoinFilter}
 
 // switches are the rules that are off.
 type switches map[string]bool

@@ -21,6 +21,7 @@ type runner struct {
 	stream  device.Stream
 	morsel  int64 // rows of a morsel
 	shared  sharedRows
+	keys    handedKeys
 	prof    *profiler
 }
 
@@ -101,6 +102,7 @@ func (q *Query) run(ctx context.Context, each func(*Batch, device.Stream) (bool,
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	r := &runner{backend: q.backend, stream: stream, morsel: morsel, prof: prof}
 	defer r.shared.close()
+	defer r.keys.close()
 	ctx = prof.begin(ctx, r)
 	plan, _, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) { return r.scalar(ctx, o, s) })
 	if err != nil {

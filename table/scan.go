@@ -25,6 +25,7 @@ type scanNode struct {
 	limit     int64
 	filter    *filterNode                     // that the source does: out has its columns, and rows are those that pass; or nil
 	stated    func() map[string]*stats.Column // what the source states, nil for nothing
+	keys      []keyTest                       // of joins, whose bounds the source is given
 }
 
 func (n *scanNode) resolve(ctx context.Context) (node, error) {
@@ -57,6 +58,9 @@ func (n *scanNode) text() string {
 	if n.limit > 0 {
 		s += fmt.Sprintf(" limit %d", n.limit)
 	}
+	if len(n.keys) > 0 {
+		s += ", bounds of " + testTexts(n.keys)
+	}
 	return s
 }
 
@@ -75,6 +79,7 @@ func (n *scanNode) prune(need names) node {
 	return &out
 }
 
+<<<<<<< HEAD
 // filtered is the scan that does a filter above it, where the source can; nil where it
 // cannot.
 func (n *scanNode) filtered(f *filterNode, r *runner) *scanNode {
@@ -102,6 +107,10 @@ func (n *scanNode) compile(r *runner) (exec.Source, error) {
 		r.with(n.filter)
 	}
 	o := ScanOptions{Predicate: n.predicate, Exact: r.splits() && n.filters(n.predicate), Limit: n.limit}
+=======
+func (n *scanNode) compile(r *runner) (operator, error) {
+	o := ScanOptions{Limit: n.limit}
+>>>>>>> f269cda (Hand keys of build sides down to the scans of the other side)
 	if !n.all {
 		o.Columns = fieldNames(n.out)
 	}
@@ -152,6 +161,7 @@ func (o *scanOp) divided() bool {
 
 func (o *scanOp) Next(ctx context.Context) (*Batch, error) {
 	if o.reader == nil {
+		o.options.Predicate = o.node.condition(o.r)
 		reader, err := o.node.source.Scan(ctx, o.r.backend, o.options)
 		if err != nil {
 			return nil, wrapError("scan", err)

@@ -75,7 +75,7 @@ var Packages = []Package{
 	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: join(theCPU, theOracle)},
 	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
 	{Path: "flow/profile"},
-	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow", "flow/profile"})},
+	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow", "flow/profile"}), Tests: []string{"kernels"}},
 	{Path: "flow/flowtest", May: join(bytesAndDevices, []string{"kernels", "internal/backends", "flow", "flow/exec"})},
 	{Path: "flow/stats", May: columns},
 	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/profile", "flow/exec", "flow/stats"}), Tests: join(theCPU, theOracle)},

@@ -32,7 +32,7 @@ def test_random_plans_in_small_morsels(rows: int) -> None:
 
 
 # The rules of the optimiser; each is also switched off alone, in a process of its own, which reads the variable as it starts.
-RULES = ["joinorder", "ties", "implied", "shared", "reduce"]
+RULES = ["joinorder", "ties", "implied", "shared", "reduce", "joinfilter"]
 FEWER = 120
 
 
