@@ -84,7 +84,10 @@ func (r *runner) steps(n node, what string) (o *pipe, err error) {
 	if at := len(nodes) - 1; at >= 0 {
 		f, _ := nodes[at].stepNode.(*filterNode)
 		if s, ok := n.(*scanNode); ok && f != nil {
-			if does := s.filtered(f, r); does != nil {
+			switch does, left := s.filtered(f, r); {
+			case left != nil:
+				nodes[at].stepNode, n = left, does
+			case does != nil:
 				nodes, n = nodes[:at], does
 			}
 		}

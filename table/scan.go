@@ -23,6 +23,7 @@ type scanNode struct {
 	all       bool // every column of the source
 	predicate *expr.Expr
 	limit     int64
+	exact     bool                            // the source gives just the rows that pass the predicate
 	filter    *filterNode                     // that the source does: out has its columns, and rows are those that pass; or nil
 	stated    func() map[string]*stats.Column // what the source states, nil for nothing
 	keys      []keyTest                       // of joins, whose bounds the source is given
@@ -79,18 +80,24 @@ func (n *scanNode) prune(need names) node {
 	return &out
 }
 
-<<<<<<< HEAD
-// filtered is the scan that does a filter above it, where the source can; nil where it
-// cannot.
-func (n *scanNode) filtered(f *filterNode, r *runner) *scanNode {
-	if !r.splits() || f.in != node(n) || !expr.Equal(f.predicate, n.predicate) || !n.filters(n.predicate) {
-		return nil
+// filtered is the scan that does a filter above it, where the source can, with the filter of keys
+// that is left; nil where it cannot.
+func (n *scanNode) filtered(f *filterNode, r *runner) (*scanNode, *filterNode) {
+	if !r.splits() || f.in != node(n) || f.predicate == nil || !expr.Equal(f.predicate, n.predicate) || !n.filters(n.predicate) {
+		return nil, nil
 	}
 	out := *n
+	out.exact = true
+	r.prof.same(&out, n)
+	if len(f.keys) > 0 {
+		left := *f
+		left.in, left.predicate = &out, nil
+		r.prof.same(&left, f)
+		return &out, &left
+	}
 	out.filter, out.out = f, f.out
 	out.all = n.all && f.out.NumFields() == n.out.NumFields()
-	r.prof.same(&out, n)
-	return &out
+	return &out, nil
 }
 
 // filters reports whether the source can give just the rows that pass a condition.
@@ -106,11 +113,7 @@ func (n *scanNode) compile(r *runner) (exec.Source, error) {
 	if n.filter != nil {
 		r.with(n.filter)
 	}
-	o := ScanOptions{Predicate: n.predicate, Exact: r.splits() && n.filters(n.predicate), Limit: n.limit}
-=======
-func (n *scanNode) compile(r *runner) (operator, error) {
 	o := ScanOptions{Limit: n.limit}
->>>>>>> f269cda (Hand keys of build sides down to the scans of the other side)
 	if !n.all {
 		o.Columns = fieldNames(n.out)
 	}
@@ -138,19 +141,16 @@ func scanOf(s exec.Source) *scanOp {
 	return o
 }
 
-// narrow adds a condition that was not known when the plan was made: rows for which it is not
-// true may be left out. It reports false where the source is open already.
-func (o *scanOp) narrow(cond *expr.Expr) bool {
-	if o.reader != nil || o.splits != nil {
-		return false
+// opened are the options with the conditions that are known when the source is opened: bounds of
+// the keys of joins too. Rows that these leave out no join would keep.
+func (o *scanOp) opened() ScanOptions {
+	n, out := o.node, o.options
+	out.Predicate = n.condition(o.r)
+	out.Exact = n.predicate != nil && o.r.splits() && n.filters(out.Predicate)
+	if n.exact && !out.Exact { // no filter above does what the plan says
+		out.Predicate, out.Exact = n.predicate, true
 	}
-	if o.options.Predicate == nil {
-		o.options.Predicate = cond
-	} else {
-		o.options.Predicate = expr.AllOf(o.options.Predicate, cond)
-	}
-	o.options.Exact = o.r.splits() && o.node.filters(o.options.Predicate)
-	return true
+	return out
 }
 
 // divided reports whether workers read the parts of the source.
@@ -161,8 +161,7 @@ func (o *scanOp) divided() bool {
 
 func (o *scanOp) Next(ctx context.Context) (*Batch, error) {
 	if o.reader == nil {
-		o.options.Predicate = o.node.condition(o.r)
-		reader, err := o.node.source.Scan(ctx, o.r.backend, o.options)
+		reader, err := o.node.source.Scan(ctx, o.r.backend, o.opened())
 		if err != nil {
 			return nil, wrapError("scan", err)
 		}
@@ -191,7 +190,7 @@ func (o *scanOp) some(ctx context.Context, next func(context.Context) (*Batch, e
 // split is the next part of the source.
 func (o *scanOp) split(ctx context.Context) (flow.Split, error) {
 	if o.splits == nil {
-		splits, err := o.node.source.(flow.SplitSource).Splits(ctx, o.r.backend, o.options)
+		splits, err := o.node.source.(flow.SplitSource).Splits(ctx, o.r.backend, o.opened())
 		if err != nil {
 			return nil, wrapError("scan", err)
 		}

@@ -19,8 +19,8 @@ func newChart() *cobra.Command {
 		Short: "Draw results of a race as a chart, one for light pages and one for dark ones",
 		Long: `chart reads lines that --json or --out wrote, and draws how many times as long as
 volley the other engines took, by shortest times, into PREFIX-light.png and
-PREFIX-dark.png. The operation "mean" is the geometric mean over those of which all
-have a time. Nothing is measured.`,
+PREFIX-dark.png. The operation "mean" is the geometric mean over those that all
+have run. Nothing is measured.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || out == "" || len(ops) == 0 || len(engines) == 0 {
 				return usagef("chart needs results, --ops, --engines and --out: volley bench chart columnar.jsonl --ops sort,join_1e5 --engines duckdb,polars --out chart")
