@@ -25,6 +25,7 @@ type shape struct {
 	sliced     bool // out of longer columns, from an odd row on
 	dictionary bool // texts
 	whole      bool // one batch
+	parts      bool // workers read parts of the source
 }
 
 var allValues = []values{
@@ -41,6 +42,7 @@ var allShapes = []shape{
 	{name: "plain"},
 	{name: "slices", sliced: true},
 	{name: "dictionaries", dictionary: true, sliced: true},
+	{name: "parts", parts: true},
 	{name: "one batch", whole: true},
 }
 

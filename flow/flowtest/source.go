@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
@@ -31,6 +32,7 @@ var errBroken = errors.New("a broken page")
 type source struct {
 	schema  *arrow.Schema
 	batches []*flow.Batch
+	parts   bool // workers read them
 	fault   fault
 	at      int
 	hangs   func() // is called when it begins to
@@ -45,17 +47,55 @@ func (s *source) Name() string                                  { return "source
 
 // Scan gives the batches from the first on.
 func (s *source) Scan(_ context.Context, b *kernels.Backend, o flow.ScanOptions) (flow.BatchReader, error) {
+	return s.reader(b, o, 0, len(s.batches)), nil
+}
+
+// reader reads batches of the source.
+func (s *source) reader(b *kernels.Backend, o flow.ScanOptions, from, end int) *reader {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.open++
-	return &reader{of: s, backend: b, columns: o.Columns}, nil
+	return &reader{of: s, backend: b, columns: o.Columns, at: from, end: end}
 }
+
+// splitting is a source whose parts workers read.
+type splitting struct{ *source }
+
+// partBatches is how many batches are a part.
+const partBatches = 5
+
+// Filters says that nothing is left out.
+func (s splitting) Filters(*expr.Expr) bool { return false }
+
+// Splits gives the parts.
+func (s splitting) Splits(_ context.Context, b *kernels.Backend, o flow.ScanOptions) (flow.Splits, error) {
+	return &splits{reader: s.reader(b, o, 0, 0), options: o}, nil
+}
+
+type splits struct {
+	*reader
+	options flow.ScanOptions
+	from    int
+}
+
+func (s *splits) Next(context.Context) (flow.Split, error) {
+	if s.from >= len(s.of.batches) && s.from > 0 {
+		return nil, io.EOF
+	}
+	from := s.from
+	s.from += partBatches
+	return split{s.of.reader(s.backend, s.options, from, min(s.from, len(s.of.batches)))}, nil
+}
+
+type split struct{ *reader }
+
+func (s split) Close() { _ = s.reader.Close() }
 
 type reader struct {
 	of      *source
 	backend *kernels.Backend
 	columns []string // nil for all
-	at      int
+	at, end int      // of its batches
 	busy    sync.Mutex
 	closed  bool
 }
@@ -73,7 +113,7 @@ func (r *reader) Next(ctx context.Context) (*flow.Batch, error) {
 			return nil, err
 		}
 	}
-	if r.at == len(r.of.batches) {
+	if r.at >= r.end {
 		return nil, io.EOF
 	}
 	r.at++

@@ -42,8 +42,8 @@ func Run(t *testing.T, subjects ...Subject) {
 		t.Run(s.Name, func(t *testing.T) {
 			k := newKit(t, s)
 			t.Run("rows", k.rows)
-			t.Run("faults", k.faults)
-			t.Run("ends", k.ends)
+			t.Run("faults", func(t *testing.T) { eachShape(t, k.faults) })
+			t.Run("ends", func(t *testing.T) { eachShape(t, k.ends) })
 		})
 	}
 }
@@ -85,7 +85,7 @@ func (k *kit) sourcesOf(t *testing.T, v values, s shape) []*source {
 		batches, err := batchesOf(less, s, uint64(i)+1)
 		require.NoError(t, err)
 		t.Cleanup(func() { exec.ReleaseAll(batches) })
-		out = append(out, &source{schema: memory.HeldSchema(schemaOf(s)), batches: batches})
+		out = append(out, &source{schema: memory.HeldSchema(schemaOf(s)), batches: batches, parts: s.parts})
 	}
 	return out
 }
@@ -107,7 +107,11 @@ func (k *kit) do(t *testing.T, r run) (got []string, err error) {
 	}
 	var in []flow.Source
 	for _, s := range r.sources {
-		in = append(in, s)
+		if s.parts {
+			in = append(in, splitting{s})
+		} else {
+			in = append(in, s)
+		}
 	}
 	before, releases := k.counted.Stats().Bytes, memory.OverReleases()
 	batches := 0
@@ -199,20 +203,29 @@ func (k *kit) rows(t *testing.T) {
 	}
 }
 
-// someValues and someShape are of the runs that do not end well.
+// someValues and someShapes are of the runs that do not end well.
 var (
 	someValues = allValues[1]
-	someShape  = allShapes[1]
+	someShapes = allShapes[1:4]
 )
 
+// eachShape tests shapes, of devices one.
+func eachShape(t *testing.T, f func(t *testing.T, s shape)) {
+	for i, s := range someShapes {
+		if i == 0 || backends.OnHost() {
+			t.Run(s.name, func(t *testing.T) { f(t, s) })
+		}
+	}
+}
+
 // faults checks what comes of sources, and of steps, that fail.
-func (k *kit) faults(t *testing.T) {
+func (k *kit) faults(t *testing.T, s shape) {
 	for input := range k.Inputs {
 		for _, at := range []int{0, 1, 4} {
 			for _, workers := range []int{1, 3} {
 				for _, f := range []fault{faultFails, faultPanics, faultHangs} {
 					ctx, cancel := context.WithCancel(t.Context())
-					sources := k.sourcesOf(t, someValues, someShape)
+					sources := k.sourcesOf(t, someValues, s)
 					bad := sources[input]
 					bad.fault, bad.at, bad.hangs = f, at, cancel
 					_, err := k.do(t, run{ctx: ctx, rows: "3", workers: workers, seed: uint64(at + 1), sources: sources})
@@ -236,41 +249,41 @@ func (k *kit) faults(t *testing.T) {
 }
 
 // ends checks consumers that stop, contexts that end, and steps that fail, before each of some batches.
-func (k *kit) ends(t *testing.T) {
+func (k *kit) ends(t *testing.T, s shape) {
 	for _, workers := range []int{1, 3} {
 		for _, rows := range []string{"3", ""} {
 			for stop := 1; stop <= 3; stop++ {
-				_, err := k.do(t, run{rows: rows, workers: workers, seed: uint64(stop), stop: stop, sources: k.sourcesOf(t, someValues, someShape)})
+				_, err := k.do(t, run{rows: rows, workers: workers, seed: uint64(stop), stop: stop, sources: k.sourcesOf(t, someValues, s)})
 				if !errors.Is(err, errEnough) {
 					require.NoError(t, err)
 				}
 			}
 			all := &checker{}
-			_, err := k.do(t, run{rows: rows, workers: workers, check: all, sources: k.sourcesOf(t, someValues, someShape)})
+			_, err := k.do(t, run{rows: rows, workers: workers, check: all, sources: k.sourcesOf(t, someValues, s)})
 			require.NoError(t, err)
 			n := all.seen.Load()
 			for at := int64(1); at <= n; at += 1 + n/7 {
-				k.endsBefore(t, rows, workers, at)
+				k.endsBefore(t, s, rows, workers, at)
 			}
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := k.do(t, run{ctx: ctx, workers: 3, sources: k.sourcesOf(t, someValues, someShape)})
+	_, err := k.do(t, run{ctx: ctx, workers: 3, sources: k.sourcesOf(t, someValues, s)})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
 // endsBefore ends a context before a batch, and has a step fail there.
-func (k *kit) endsBefore(t *testing.T, rows string, workers int, at int64) {
+func (k *kit) endsBefore(t *testing.T, s shape, rows string, workers int, at int64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	end := &checker{at: at, act: func() error { cancel(); return nil }}
-	_, err := k.do(t, run{ctx: ctx, rows: rows, workers: workers, seed: uint64(at), check: end, sources: k.sourcesOf(t, someValues, someShape)})
+	_, err := k.do(t, run{ctx: ctx, rows: rows, workers: workers, seed: uint64(at), check: end, sources: k.sourcesOf(t, someValues, s)})
 	if err != nil { // the last batches may be there already
 		require.ErrorIs(t, err, context.Canceled)
 	}
 	fails := &checker{at: at, act: func() error { return errStep }}
-	_, err = k.do(t, run{rows: rows, workers: workers, seed: uint64(at), check: fails, sources: k.sourcesOf(t, someValues, someShape)})
+	_, err = k.do(t, run{rows: rows, workers: workers, seed: uint64(at), check: fails, sources: k.sourcesOf(t, someValues, s)})
 	if err != nil { // a consumer may have had enough
 		require.ErrorIs(t, err, errStep)
 	}

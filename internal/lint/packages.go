@@ -76,7 +76,7 @@ var Packages = []Package{
 	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
 	{Path: "flow/profile"},
 	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow", "flow/profile"}), Tests: []string{"kernels"}},
-	{Path: "flow/flowtest", May: join(bytesAndDevices, []string{"kernels", "internal/backends", "flow", "flow/exec"})},
+	{Path: "flow/flowtest", May: join(bytesAndDevices, []string{"kernels", "internal/backends", "expr", "flow", "flow/exec"})},
 	{Path: "flow/stats", May: columns},
 	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/profile", "flow/exec", "flow/stats"}), Tests: join(theCPU, theOracle)},
 	{Path: "table/storage/internal/filemeta"},
