@@ -73,6 +73,9 @@ def test_failure(four: vo.gang.Gang) -> None:
         four.run(F + "fail", 2)
     assert list(e.value.ranks) == [2]
     assert values(four.run(F + "total")) == [6] * 4
+    with pytest.raises(vo.CallFailed, match="SystemExit: 7") as e:  # which does not end the worker
+        four.run(F + "leave", 1)
+    assert list(e.value.ranks) == [1] and values(four.run(F + "total")) == [6] * 4
     with pytest.raises(vo.CallFailed, match="No module named"):
         four.run("no_such_module:f")
     for wrong in ("f", "a:b:c", 5):

@@ -325,7 +325,7 @@ class Worker(_Place):
             result = _perform(what, packed)
             ref = result if isinstance(result, Ref) else self.put(what, result)
             call("volley_gang_answer", self, number, encode(ref.text), None)
-        except Exception as e:  # what the function raises is the call's answer
+        except (Exception, SystemExit) as e:  # what the function raises is the call's answer, and sys.exit does not end the worker
             text = encode(traceback.format_exc().replace("\0", "\\0"))
             if isinstance(e, CollectiveFault) and e.cause:
                 ranks = numbers_of("ranks", e.ranks)

@@ -1,0 +1,60 @@
+//go:build unix
+
+package gang
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/volley-go/volley/collective"
+)
+
+// Calls from many goroutines wait for each other, and every one has its end, the last too.
+func TestManyCalls(t *testing.T) {
+	each(t, 2, func(t *testing.T, g *Gang) {
+		var all sync.WaitGroup
+		errs := make([]error, 20)
+		for i := range errs {
+			all.Go(func() {
+				refs, err := g.Run(bounded(t), "echo", int64(i))
+				for _, r := range refs {
+					var v any
+					if v, errs[i] = g.Get(bounded(t), r); errs[i] != nil {
+						return
+					}
+					if got := v.([]any)[0]; got != int64(i) {
+						errs[i] = errors.New("the answer of another call")
+						return
+					}
+				}
+				errs[i] = err
+			})
+		}
+		all.Wait()
+		require.NoError(t, errors.Join(errs...))
+	})
+}
+
+// Two workers that are killed at once: the call has an error that names one of them or both, and the whole starts again.
+func TestTwoDeaths(t *testing.T) {
+	g := start(t, program(t), Options{Workers: 4})
+	pids := results(t, g, "pid")
+	for _, rank := range []int{1, 3} {
+		require.NoError(t, syscall.Kill(int(pids[rank].(int64)), syscall.SIGKILL))
+	}
+	_, err := g.Run(bounded(t), "sum")
+	var f *collective.Fault
+	require.ErrorAs(t, err, &f)
+	require.Subset(t, []int{1, 3}, f.Ranks)
+	require.NotEmpty(t, f.Ranks)
+	require.NoError(t, g.Restart(bounded(t)))
+	require.Equal(t, []any{int64(6), int64(6), int64(6), int64(6)}, results(t, g, "sum"))
+	refs, err := g.Run(context.WithoutCancel(bounded(t)), "sum")
+	require.NoError(t, err)
+	require.Len(t, refs, 4)
+}
