@@ -17,7 +17,7 @@ const (
 
 // Gauge tells what the machine gives right now.
 type Gauge interface {
-	// Read measures for a moment.
+	// Read measures it.
 	Read(ctx context.Context) (report.Reading, error)
 }
 
