@@ -47,7 +47,7 @@ func (b *Backend) Match(ctx context.Context, s device.Stream, op MatchOp, c *mem
 	if _, err := MatchType(op, c.Type()); err != nil {
 		return nil, err
 	}
-	if err := b.admit(ctx, s, call, b.Set.Match != nil, BinaryTypes, c); err != nil {
+	if err := b.admit(ctx, s, call, b.Set.Match.Func != nil, b.Set.Match.Types, c); err != nil {
 		return nil, err
 	}
 	if op == Like {
@@ -55,7 +55,7 @@ func (b *Backend) Match(ctx context.Context, s device.Stream, op MatchOp, c *mem
 			return nil, err
 		}
 	}
-	return b.Set.Match(ctx, s, op, c, pattern)
+	return b.Set.Match.Func(ctx, s, op, c, pattern)
 }
 
 // MatchType is bool, or an ErrUnsupported where t is no type of texts or bytes.

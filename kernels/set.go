@@ -23,6 +23,8 @@ type Set struct {
 	Unary      Entry[UnaryFunc]
 	Temporal   Entry[TemporalFunc]
 	Compare    Entry[CompareFunc]
+	Match      Entry[MatchFunc]
+	Substring  Entry[SubstringFunc]
 	Logic      Entry[LogicFunc]
 	Not        Entry[NotFunc]
 	IsNull     Entry[IsNullFunc]
@@ -37,8 +39,6 @@ type Set struct {
 	Concat    Entry[ConcatFunc]
 	Partition Entry[PartitionFunc]
 
-	Match       MatchFunc       // a pattern in texts; nil where texts are not searched
-	Substring   SubstringFunc   // a part of texts; nil where there is no such kernel
 	FilterWhere FilterWhereFunc // a condition and filters in one pass; nil where they are several
 	GatherRows  GatherRowsFunc  // rows of columns as a matrix; nil where there is no such kernel
 

@@ -27,10 +27,10 @@ func (b *Backend) Substring(ctx context.Context, s device.Stream, c *memory.Colu
 	if _, err := SubstringType(c.Type(), from, length); err != nil {
 		return nil, err
 	}
-	if err := b.admit(ctx, s, call, b.Set.Substring != nil, BinaryTypes, c); err != nil {
+	if err := b.admit(ctx, s, call, b.Set.Substring.Func != nil, b.Set.Substring.Types, c); err != nil {
 		return nil, err
 	}
-	return b.Set.Substring(ctx, s, c, from, length)
+	return b.Set.Substring.Func(ctx, s, c, from, length)
 }
 
 // SubstringType is t, or an error where Substring has no such part of it.

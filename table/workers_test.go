@@ -92,10 +92,8 @@ func unevenPlans(a, b *Table) map[string]*Query {
 		"full join":            q.Join(other, Full, on).GroupBy("few_right").Agg(Sum("x"), Sum("x_right")),
 		"semi join where":      q.Join(other, Semi, on, Where("x < x_right and y <> y_right")).Agg(Sum("x"), Mean("f")),
 		"left join where":      q.Join(other, Left, on, Where("x + y < x_right")).Agg(Sum("x_right"), Count("x_right")),
+		"filter texts":         q.Filter("x * y > 0.1 and s like 'a%1%' or y < 0.01"),
 		"scalar of other rows": q.WithScalar("m", other.Agg(Mean("x"))).Filter("x > m").WithColumn("z", "x / m").Agg(Sum("z"), Count()),
-	}
-	if a.backend.Set.Match != nil { // devices search no texts
-		plans["filter texts"] = q.Filter("x * y > 0.1 and s like 'a%1%' or y < 0.01")
 	}
 	return plans
 }

@@ -10,6 +10,8 @@ func (e *Engine) set() *kernels.Set {
 	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: e.unary, Types: kernels.NumberTypes | kernels.DecimalTypes | kernels.DurationTypes}
 	s.Temporal = kernels.Entry[kernels.TemporalFunc]{Func: e.temporal, Types: kernels.TemporalTypes &^ kernels.DurationTypes}
 	s.Compare = kernels.Entry[kernels.CompareFunc]{Func: e.compare, Types: kernels.KeyTypes}
+	s.Match = kernels.Entry[kernels.MatchFunc]{Func: e.match, Types: kernels.BinaryTypes}
+	s.Substring = kernels.Entry[kernels.SubstringFunc]{Func: e.substring, Types: kernels.BinaryTypes}
 	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: e.logic, Types: kernels.BoolTypes}
 	s.Not = kernels.Entry[kernels.NotFunc]{Func: e.not, Types: kernels.BoolTypes}
 	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: e.isNull, Types: kernels.AllTypes}

@@ -9,16 +9,8 @@ import (
 	"github.com/volley-go/volley/kernels"
 )
 
-// match looks for pieces of texts in texts, on backends that search; others say
-// that they do not.
+// match looks for pieces of texts in texts.
 func match(s *Suite) {
-	if s.tested.backend.Set.Match == nil {
-		texts := s.FromScalars(arrow.BinaryTypes.String, kernels.String("a text"))
-		s.Refuses(Call{Case: Case{Type: arrow.BinaryTypes.String, Length: 1}, Note: "contains"}, device.ErrUnsupported, func(e *Env) (Result, error) {
-			return One(e.Match(e.Ctx, e.Stream, kernels.Contains, e.On(texts), "t"))
-		})
-		return
-	}
 	for c := range s.Cases(kernels.BinaryTypes) {
 		op := kernels.MatchOp(s.Rand.IntN(int(kernels.EndsWith) + 1))
 		c.Domain = s.DrawDomain()
@@ -37,14 +29,12 @@ func match(s *Suite) {
 	s.refuses("numbers", func(e *Env) (Result, error) {
 		return One(e.Match(e.Ctx, e.Stream, kernels.Contains, e.On(numbers), "1"))
 	}, "int64")
+	like(s)
 }
 
 // like holds texts against patterns of LIKE, made of pieces of the texts and of
 // wildcards.
 func like(s *Suite) {
-	if s.tested.backend.Set.Match == nil {
-		return // match tells that such a backend says so
-	}
 	for c := range s.Cases(kernels.BinaryTypes) {
 		c.Domain = s.DrawDomain()
 		column := s.Column(c)

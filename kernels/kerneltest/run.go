@@ -28,6 +28,8 @@ var families = []Family{
 	{"Elementwise", "Unary", unary, benchUnary},
 	{"Elementwise", "Temporal", temporal, benchTemporal},
 	{"Elementwise", "Compare", compareKernel, benchCompare},
+	{"Elementwise", "Match", match, nil},
+	{"Elementwise", "Substring", substring, nil},
 	{"Elementwise", "Logic", logic, benchLogic},
 	{"Elementwise", "Not", not, nil},
 	{"Elementwise", "IsNull", isNull, nil},

@@ -9,16 +9,10 @@ import (
 	"github.com/volley-go/volley/kernels"
 )
 
-// substring takes parts of texts, on backends that cut; others say that they do not.
+// substring takes parts of texts.
 func substring(s *Suite) {
 	text := arrow.BinaryTypes.String
 	texts := s.FromScalars(text, kernels.String("a text"))
-	if s.tested.backend.Set.Substring == nil {
-		s.Refuses(Call{Case: Case{Type: text, Length: 1}, Note: "substring"}, device.ErrUnsupported, func(e *Env) (Result, error) {
-			return One(e.Substring(e.Ctx, e.Stream, e.On(texts), 1, 1))
-		})
-		return
-	}
 	for c := range s.Cases(kernels.BinaryTypes) {
 		c.Domain = s.DrawDomain()
 		column := s.Column(c)

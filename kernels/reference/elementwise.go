@@ -14,10 +14,10 @@ func addElementwise(s *kernels.Set) {
 	s.Unary = kernels.Entry[kernels.UnaryFunc]{Func: unary, Types: numbers | duration}
 	s.Temporal = kernels.Entry[kernels.TemporalFunc]{Func: temporal, Types: kernels.TemporalTypes &^ duration}
 	s.Compare = kernels.Entry[kernels.CompareFunc]{Func: compare, Types: kernels.KeyTypes}
+	s.Match = kernels.Entry[kernels.MatchFunc]{Func: match, Types: kernels.BinaryTypes}
+	s.Substring = kernels.Entry[kernels.SubstringFunc]{Func: substring, Types: kernels.BinaryTypes}
 	s.Logic = kernels.Entry[kernels.LogicFunc]{Func: logic, Types: kernels.BoolTypes}
 	s.Not = kernels.Entry[kernels.NotFunc]{Func: not, Types: kernels.BoolTypes}
-	s.Match = match
-	s.Substring = substring
 	s.IsNull = kernels.Entry[kernels.IsNullFunc]{Func: isNull, Types: kernels.AllTypes}
 	s.FillNull = kernels.Entry[kernels.FillNullFunc]{Func: fillNull, Types: kernels.KeyTypes}
 	s.IfElse = kernels.Entry[kernels.IfElseFunc]{Func: ifElse, Types: kernels.KeyTypes}

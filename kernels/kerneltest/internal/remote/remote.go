@@ -35,20 +35,8 @@ func New(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backen
 			return x.call(near, args)
 		}))
 	}
-	if set.Match != nil {
-		far.Match = across(x, set.Match)
-	}
-	if set.Substring != nil {
-		far.Substring = across(x, set.Substring)
-	}
 	far.GatherRows = x.gatherRows
 	return &kernels.Backend{Device: devicetest.NewRemote(place, o...), Set: &far}
-}
-
-// across is a kernel for the host as one that takes arguments from another device.
-func across[F any](x *crossing, f F) F {
-	near := reflect.ValueOf(f)
-	return reflect.MakeFunc(near.Type(), func(args []reflect.Value) []reflect.Value { return x.call(near, args) }).Interface().(F)
 }
 
 // latency is how long a result takes to be there: long enough for whoever does
