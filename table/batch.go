@@ -2,6 +2,7 @@ package table
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/memory"
 )
@@ -36,3 +37,9 @@ func releaseColumns(columns []*memory.Column) {
 		c.Release()
 	}
 }
+
+// The kinds of error that this package makes itself.
+var (
+	errMismatch    = device.ErrMismatch
+	errUnsupported = device.ErrUnsupported
+)
