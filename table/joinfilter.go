@@ -378,6 +378,9 @@ func (n *scanNode) bounds(column string, k *exec.KeySet) []*expr.Expr {
 				values = append(values, value(v))
 			}
 		}
+		if len(values) == 0 { // none is of the column's type
+			return []*expr.Expr{expr.Lit(false)}
+		}
 		return []*expr.Expr{col.In(values...)}
 	}
 	if n.stated == nil || !fits(low) || !fits(high) {

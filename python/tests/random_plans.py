@@ -2,12 +2,15 @@
 limits and unions over random tables. The test runs 500; any number by hand, from a seed on:
 
     python python/tests/random_plans.py 100000 500
+
+With RANDOM_PLANS_FOLDER set, tables are files in that folder, which are written anew for each case.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import math
+import os
 import random
 import sys
 from collections.abc import Callable
@@ -17,8 +20,10 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import volley as vo
 
+FOLDER = os.environ.get("RANDOM_PLANS_FOLDER")
 LETTERS = "abé%_"
 DAY = dt.date(2024, 2, 20)
 # The types of a column by what can be done with it: numbers of one kind are compared, matched and added up with each other.
@@ -63,7 +68,7 @@ class Maker:
     """Makes the tables and the plan of one case."""
 
     def __init__(self, seed: int) -> None:
-        self.r = random.Random(seed)
+        self.seed, self.r = seed, random.Random(seed)
         self.names = 0
         self.tables: dict[str, pa.Table] = {}
         self.bases = [self.base() for _ in range(self.r.randrange(1, 4))]
@@ -107,7 +112,23 @@ class Maker:
             whole = pa.concat_tables([whole.slice(0, at), whole.slice(at)])
         name = f"t{len(self.tables)}"
         self.tables[name] = whole
-        return Plan(vo.Table(whole).lazy(), f"select * from {name}", tuple(fields), rows=rows)
+        return Plan(self.relation(name, whole), f"select * from {name}", tuple(fields), rows=rows)
+
+    def relation(self, name: str, whole: pa.Table) -> vo.Query:
+        """The table in memory, or a file: Parquet in row groups and pages of a few rows, or Arrow IPC in batches."""
+        if FOLDER is None:
+            return vo.Table(whole).lazy()
+        r = random.Random(f"{self.seed} {name}")
+        path = f"{FOLDER}/{name}-{os.getpid()}"
+        if r.random() < 0.25:
+            with pa.ipc.new_file(path + ".arrow", whole.schema) as f:
+                f.write_table(whole, max_chunksize=r.choice([1, 7, 100]))
+            return vo.scan_ipc(path + ".arrow")
+        dictionary = r.choice([True, False, whole.column_names[:1]])
+        pq.write_table(whole, path + ".parquet", row_group_size=r.choice([1, 5, 16, 100]), data_page_size=r.choice([1, 64, 1 << 20]), use_dictionary=dictionary,
+                       write_statistics=r.random() < 0.8, write_page_index=r.random() < 0.5, data_page_version=r.choice(["1.0", "2.0"]),
+                       compression=r.choice(["none", "snappy", "zstd"]), write_batch_size=r.choice([1, 3, 1024]), store_decimal_as_integer=r.random() < 0.5)  # fmt: skip
+        return vo.scan_parquet(path + ".parquet")
 
     # ---- expressions ----
 

@@ -31,6 +31,15 @@ def test_random_plans_in_small_morsels(rows: int) -> None:
     assert "0 failed" in run.stdout
 
 
+@pytest.mark.parametrize(("first", "rows"), [(15030, "3"), (25000, "")])
+def test_random_plans_over_files(tmp_path: pathlib.Path, first: int, rows: str) -> None:
+    """Sources in parts, with conditions that the readers do, in pages and row groups of few rows."""
+    environment = {**os.environ, "RANDOM_PLANS_FOLDER": str(tmp_path), **({"VOLLEY_MORSEL_ROWS": rows} if rows else {})}
+    run = subprocess.run([sys.executable, random_plans.__file__, str(first), "120"], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    assert "0 failed" in run.stdout
+
+
 # The rules of the optimiser; each is also switched off alone, in a process of its own, which reads the variable as it starts.
 RULES = ["joinorder", "ties", "implied", "shared", "reduce", "joinfilter"]
 FEWER = 120
