@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
@@ -83,6 +85,54 @@ func TestSourceFails(t *testing.T) {
 			got.Release()
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// panicking is a source that panics in one of its calls.
+type panicking struct {
+	memorySource
+	in string
+}
+
+func (p panicking) Schema(ctx context.Context) (*arrow.Schema, error) {
+	if p.in == "schema" {
+		panic("torn")
+	}
+	return p.memorySource.Schema(ctx)
+}
+
+func (p panicking) Ranges(context.Context) ([]map[string]expr.Range, error) {
+	if p.in == "ranges" {
+		panic("torn")
+	}
+	return nil, nil
+}
+
+func (p panicking) Scan(ctx context.Context, b *kernels.Backend, o ScanOptions) (BatchReader, error) {
+	if p.in == "scan" {
+		panic("torn")
+	}
+	return p.memorySource.Scan(ctx, b, o)
+}
+
+// TestSourcePanics: whatever a source panics in is an error of the call, which says so.
+func TestSourcePanics(t *testing.T) {
+	b := testBackend(t)
+	table := tableOf(t, b, randomRecs(30, 5, 6), 3, 6)
+	for _, in := range []string{"schema", "ranges", "scan"} {
+		q := Scan(panicking{memorySource{table: table, asked: new([]ScanOptions)}, in}).On(b)
+		q = q.Join(q, Inner, On("id")).Join(table, Inner, On("id"), Suffix("_3")).Filter("k > 1")
+		_, err := q.Collect(t.Context())
+		require.ErrorContains(t, err, "torn", in)
+		_, _, err = q.Profile(t.Context())
+		require.ErrorContains(t, err, "torn", in)
+		if in == "scan" { // which these do not
+			continue
+		}
+		_, err = q.Explain(t.Context())
+		require.ErrorContains(t, err, "torn", in)
+		_, err = q.ExplainJSON(t.Context())
+		require.ErrorContains(t, err, "torn", in)
 	}
 }
 

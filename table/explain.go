@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -14,7 +15,8 @@ import (
 // sources are given. The plans of scalars come after it, in the order in which they are
 // run; in the conditions their names stand for the values. Parts that stand in the plans more
 // than once, and are run once, are at the end. How many rows a step gives is a guess.
-func (q *Query) Explain(ctx context.Context) (string, error) {
+func (q *Query) Explain(ctx context.Context) (_ string, err error) {
+	defer exec.Guard(q.place(), &err)
 	guess := newEstimates()
 	scalars, b := explainer{guess: guess}, explainer{guess: guess}
 	n, _, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) {

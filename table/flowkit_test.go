@@ -2,8 +2,10 @@ package table_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/flow/flowtest"
 	"github.com/volley-go/volley/kernels"
@@ -26,8 +28,33 @@ func queryOf(name string, inputs int, make func(q, other *table.Query) *table.Qu
 	}}
 }
 
+// tablesOf is a query over tables of the rows of two sources as a subject.
+func tablesOf(name string, make func(q, other *table.Query) *table.Query) flowtest.Subject {
+	return flowtest.Subject{Name: name, Inputs: 2, Run: func(ctx context.Context, b *kernels.Backend, in []flow.Source, each func(*flow.Batch) error) error {
+		var tables []*table.Query
+		for _, s := range in {
+			t, err := table.Scan(s).On(b).Collect(ctx)
+			if err != nil {
+				return err
+			}
+			defer t.Release()
+			tables = append(tables, table.From(t))
+		}
+		for batch, err := range make(tables[0], tables[1]).Batches(ctx) {
+			if err == nil {
+				err = each(batch.Retain())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
 // TestFlow has every operator, sink and source of queries under the kit.
 func TestFlow(t *testing.T) {
+	tied := map[bool]int{}
 	sums := []table.Aggregate{table.Sum("x"), table.Mean("d"), table.Min("s"), table.Max("m"), table.Count(), table.First("id"), table.Last("x")}
 	join := func(kind table.Kind, options ...table.JoinOption) flowtest.Subject {
 		return queryOf(kind.String()+" join", 2, func(q, other *table.Query) *table.Query {
@@ -74,8 +101,21 @@ func TestFlow(t *testing.T) {
 			return q.Select("id", "s").Join(other.Select("x").Head(7), table.Cross).Filter("id > 2")
 		}),
 		queryOf("intersect", 2, func(q, other *table.Query) *table.Query { return q.Select("k", "s").Intersect(other.Select("k", "s")) }),
+		tablesOf("tables", func(q, other *table.Query) *table.Query {
+			return q.Join(other.Select("m", "x"), table.Left, table.On("m"), table.Suffix("_2")).Filter("id > 4")
+		}),
+		tablesOf("ties as written", func(q, other *table.Query) *table.Query {
+			q = other.Filter("m > 20").Select("m", "d").Join(q.Select("m", "x", "id"), table.Inner, table.On("m")).TopK(9, table.Asc("x"))
+			text, err := q.Explain(t.Context())
+			require.NoError(t, err)
+			tied[strings.Contains(text, "ties as written")]++
+			return q
+		}),
 		queryOf("scalar", 2, func(q, other *table.Query) *table.Query {
 			return q.WithScalar("most", other.Agg(table.Max("m"))).Filter("m < most")
 		}),
 	)
+	if len(tied) > 0 { // which is one of those that were asked for
+		require.Positive(t, tied[true], tied)
+	}
 }

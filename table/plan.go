@@ -126,17 +126,25 @@ func schemaOf(in *arrow.Schema, items []named) (*arrow.Schema, error) {
 
 // resolved is the resolved and optimised plan of a query, with the values of its
 // scalars, which valueOf finds by the same optimiser.
-func (q *Query) resolved(ctx context.Context, valueOf func(*optimiser, *scalarNode) (kernels.Scalar, error)) (node, *optimiser, error) {
+func (q *Query) resolved(ctx context.Context, valueOf func(*optimiser, *scalarNode) (kernels.Scalar, error)) (n node, o *optimiser, err error) {
 	if q.err != nil {
 		return nil, nil, q.err
 	}
-	n, err := q.plan.resolve(ctx)
-	if err != nil {
+	defer exec.Guard(q.place(), &err)
+	if n, err = q.plan.resolve(ctx); err != nil {
 		return nil, nil, err
 	}
-	o := newOptimiser()
+	o = newOptimiser()
 	n, err = o.plan(n, func(s *scalarNode) (kernels.Scalar, error) { return valueOf(o, s) })
 	return n, o, err
+}
+
+// place is the device's name, for what a source panics with.
+func (q *Query) place() string {
+	if q.backend == nil {
+		return "query"
+	}
+	return q.backend.Device.Name()
 }
 
 // exprsOf are the expressions of named items.

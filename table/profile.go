@@ -30,7 +30,8 @@ func (q *Query) Profile(ctx context.Context) (*Table, *Profile, error) {
 // and guesses of rows, which conditions sources are given, the steps that run them, and the
 // pipelines of steps that each worker carries morsels through. Joins of large sides may
 // be cut into two pipelines as they run.
-func (q *Query) ExplainJSON(ctx context.Context) (string, error) {
+func (q *Query) ExplainJSON(ctx context.Context) (_ string, err error) {
+	defer exec.Guard(q.place(), &err)
 	p := newProfiler()
 	r := &runner{backend: q.backend, morsel: exec.MorselRows, prof: p}
 	n, o, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) {
