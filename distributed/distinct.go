@@ -18,7 +18,7 @@ import (
 // all if none is named. Nulls are equal, and NaNs.
 //
 // The rows that are kept stay on their ranks, in their order: only keys move, of each
-// rank's distinct rows, and the numbers of the rows that are kept come back.
+// rank's distinct rows or, where those would be hardly fewer, of all, and the numbers of the rows that are kept come back.
 func (d *Table) Distinct(ctx context.Context, columns ...string) (*Table, error) {
 	s := &selection{op: d.start(ctx, "Distinct", "on "+strings.Join(columns, ", ")), d: d, columns: columns}
 	if len(columns) == 0 {
@@ -114,13 +114,18 @@ func (s *selection) kept(other *Table, kind table.Kind) (*Table, error) {
 		by = Partitioning{}
 	}
 	row := freeName(s.d.Schema(), "row")
+	reduces := s.reduces(part)
 	first := s.table(func() (*table.Table, error) {
 		numbered, err := part.WithRowNumber(s.ctx, row, s.d.before())
 		if err != nil {
 			return nil, err
 		}
 		defer numbered.Release()
-		return numbered.Query().Distinct(s.columns...).Select(append(toAny(s.columns), row)...).Collect(s.ctx)
+		q := numbered.Query()
+		if reduces {
+			q = q.Distinct(s.columns...)
+		}
+		return q.Select(append(toAny(s.columns), row)...).Collect(s.ctx)
 	})
 	keys := s.schemaWith(row)
 	types, err := keyTypes(keys, s.columns)
@@ -145,6 +150,34 @@ func (s *selection) kept(other *Table, kind table.Kind) (*Table, error) {
 	made := s.table(func() (*table.Table, error) { return s.filtered(part, mine) })
 	defer made.Release()
 	return s.finish(made, by)
+}
+
+// reduces reports whether the distinct rows of each rank are to be found before they move: unless samples of all ranks show that there would be hardly fewer of them.
+func (s *selection) reduces(part *table.Table) bool {
+	var rows, found int64
+	s.do(func() error {
+		if rows = part.NumRows() / 8; part.NumRows() <= groupLimits.sample {
+			rows = 0 // they are few, and not worth a sample
+		}
+		head, err := sliced(part, 0, rows)
+		if err != nil {
+			return err
+		}
+		defer head.Release()
+		made, err := head.Query().Select(toAny(s.columns)...).Distinct().Collect(s.ctx)
+		if err != nil {
+			return err
+		}
+		defer made.Release()
+		found = made.NumRows()
+		return nil
+	})
+	said := s.words([]int64{rows, found})
+	rows, found = 0, 0
+	for _, row := range said {
+		rows, found = rows+row[0], found+row[1]
+	}
+	return float64(found) <= groupLimits.giveUp*float64(rows) || rows == 0
 }
 
 // schemaWith is the schema of the columns and the number of a row.

@@ -3,6 +3,7 @@ package distributed
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -14,8 +15,46 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
+// Where samples show that the distinct rows of a rank would be no fewer than its rows, all go, and the result is the same.
+func TestSetsOfRowsThatAreDistinct(t *testing.T) {
+	usual := groupLimits
+	defer func() { groupLimits = usual }()
+	groupLimits.sample = 8
+	for _, giveUp := range []float64{-1, 0.5, 2} { // never reduced, if samples say so, always
+		groupLimits.giveUp = giveUp
+		setsAsOnOneRank(t)
+		everyShape(t, 90, func(r *rank, s *source) error {
+			d, err := r.spread(s, "")
+			if err != nil {
+				return err
+			}
+			defer d.Release()
+			got, err := d.Distinct(r, "k")
+			if err != nil {
+				return err
+			}
+			defer got.Release()
+			whole := s.whole(r.backend, "")
+			defer whole.Release()
+			want, err := whole.Query().Distinct("k").Collect(r)
+			if err != nil {
+				return err
+			}
+			defer want.Release()
+			have, err := r.all(got)
+			if err != nil {
+				return err
+			}
+			require.Equal(r.t, strings.Join(rows(want), "\n"), strings.Join(have, "\n"))
+			return nil
+		})
+	}
+}
+
 // TestSetsAsOnOneRank: Intersect and Except give the rows of the local ones, and Union all rows.
-func TestSetsAsOnOneRank(t *testing.T) {
+func TestSetsAsOnOneRank(t *testing.T) { setsAsOnOneRank(t) }
+
+func setsAsOnOneRank(t *testing.T) {
 	for _, n := range []int{1, 3, 4} {
 		for i, shape := range shapes {
 			each(t, n, func(r *rank) error {
