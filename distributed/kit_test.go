@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if flag.Parse(); flag.Lookup("test.bench").Value.String() == "" {
-		splitRows, roundRows = 5, 7
+		splitRows, roundRows = 5, 16
 	}
 	if !backends.OnHost() {
 		sizes, shapes, rightSizes = []int{3}, []string{"empty ranks", "null keys"}, []int{36}
