@@ -45,7 +45,7 @@ func ReadAnswer(path string) (*Answer, error) {
 	return &Answer{Columns: all[0], Rows: all[1:]}, nil
 }
 
-// AnswerOf is the rows of a table.
+// AnswerOf is the rows of a table, which may be released then.
 func AnswerOf(t *table.Table) (*Answer, error) {
 	a := &Answer{Rows: make([][]string, t.NumRows())}
 	records, err := t.ToRecords()
@@ -89,7 +89,7 @@ func valueText(c arrow.Array, i int) string {
 	case *array.Dictionary:
 		return valueText(c.Dictionary(), c.GetValueIndex(i))
 	default:
-		return c.ValueStr(i)
+		return strings.Clone(c.ValueStr(i)) // a text is a part of the table's memory
 	}
 }
 

@@ -6,10 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
+	"github.com/volley-go/volley/table"
 )
 
 // small is the folder of the small tables, with answers.
@@ -51,6 +55,26 @@ func TestAnswers(t *testing.T) {
 			require.Empty(t, answer.Differs(want), "%s from %s", q.Name, from)
 		}
 	}
+}
+
+// An answer outlives the memory of the table that it was read from.
+func TestAnswersOutliveTables(t *testing.T) {
+	b := testBackend(t)
+	texts := array.NewStringBuilder(arrowmemory.DefaultAllocator)
+	texts.AppendValues([]string{"before", "the end"}, nil)
+	plain := texts.NewStringArray()
+	kind := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	indices := array.NewInt8Builder(arrowmemory.DefaultAllocator)
+	indices.AppendValues([]int8{1, 0}, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: plain.DataType()}, {Name: "d", Type: kind}}, nil)
+	record := array.NewRecordBatch(schema, []arrow.Array{plain, array.NewDictionaryArray(kind, indices.NewArray(), plain)}, 2)
+	x, err := table.FromRecord(b, record)
+	require.NoError(t, err)
+	answer, err := AnswerOf(x)
+	require.NoError(t, err)
+	x.Release()
+	copy(plain.Data().Buffers()[2].Bytes(), "xxxxxxxxxxxxx") // who has the memory next
+	require.Equal(t, [][]string{{"before", "the end"}, {"the end", "before"}}, answer.Rows)
 }
 
 // A wrong answer is seen whatever is wrong with it.
