@@ -75,14 +75,14 @@ func (r *groupBeside) rows(ctx context.Context, size int64) (*table.Batch, error
 	if from >= to {
 		return nil, nil
 	}
-	r.groupReader.at = to
 	for k, c := range columns {
 		if columns[k], err = c.Slice(from-first, to-from); err != nil {
 			return nil, err
 		}
 		c.Release()
 	}
-	kept, err := r.filter.keep(ctx, r.groupReader, to-from, columns)
+	kept, err := r.filter.keep(ctx, r.groupReader, from, to-from, columns)
+	r.groupReader.at = to
 	if err != nil || kept == 0 {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type scanFilter struct {
 // several.
 type filterTerm struct {
 	columns []string
+	bound   *expr.Bound
 	ready   *expr.Prepared // over these
 }
 
@@ -82,7 +83,7 @@ func (f *scanFilter) add(ctx context.Context, s *arrow.Schema, columns []string,
 		return err
 	}
 	if len(columns) > 0 {
-		f.terms = append(f.terms, filterTerm{columns, ready})
+		f.terms = append(f.terms, filterTerm{columns, bound, ready})
 		return nil
 	}
 	defer ready.Release()
@@ -122,18 +123,19 @@ func (f *scanFilter) close() error {
 	return f.stream.Close()
 }
 
-// keep cuts the columns of a reader's fields to the rows that pass, and gives how many do.
-func (f *scanFilter) keep(ctx context.Context, r *groupReader, n int64, columns []*memory.Column) (int64, error) {
+// keep cuts the columns of a reader's fields, which are of n rows from a row on, to the rows that
+// pass, and gives how many do.
+func (f *scanFilter) keep(ctx context.Context, r *groupReader, from, n int64, columns []*memory.Column) (int64, error) {
 	if f == nil {
 		return n, nil
 	}
 	w := &r.work
-	w.begin(r)
+	w.begin(ctx, r)
 	defer w.clear()
 	for k, c := range columns {
 		w.dense[k] = c.Retain()
 	}
-	kept, err := r.filterRows(ctx, n)
+	kept, err := r.filterRows(ctx, from, n)
 	if err != nil || kept == 0 || kept == n {
 		return kept, err
 	}
@@ -150,6 +152,7 @@ func (f *scanFilter) keep(ctx context.Context, r *groupReader, n int64, columns 
 
 // groupFilter is the filter at work on a row group, and on the batch at hand.
 type groupFilter struct {
+	dead   []rowSpan // rows that the page index rules out
 	terms  [][]int   // fields of the reader that each reads
 	tables [][]uint8 // by term: 1 for the values of its column's dictionary that pass, null behind them; nil where it was not looked at
 	mask   *memory.Buffer
@@ -170,7 +173,7 @@ var (
 )
 
 // begin finds the fields of the terms.
-func (w *groupFilter) begin(r *groupReader) {
+func (w *groupFilter) begin(ctx context.Context, r *groupReader) {
 	if w.terms != nil {
 		return
 	}
@@ -179,6 +182,9 @@ func (w *groupFilter) begin(r *groupReader) {
 	for t, term := range r.filter.terms {
 		for _, name := range term.columns {
 			w.terms[t] = append(w.terms[t], slices.IndexFunc(r.fields, func(i int) bool { return r.file.schema.Field(i).Name == name }))
+		}
+		if len(term.columns) == 1 {
+			w.dead = append(w.dead, r.file.unpassable(ctx, r.g, r.fields[w.terms[t][0]], term.bound)...)
 		}
 	}
 }
@@ -208,13 +214,13 @@ func (w *groupFilter) close() {
 	*w = groupFilter{}
 }
 
-// filterRows finds which of the next n rows pass, and gives how many. clear ends it.
-func (r *groupReader) filterRows(ctx context.Context, n int64) (kept int64, err error) {
+// filterRows finds which of n rows pass, and gives how many. clear ends it.
+func (r *groupReader) filterRows(ctx context.Context, from, n int64) (kept int64, err error) {
 	if r.filter == nil {
 		return n, nil
 	}
 	w := &r.work
-	w.begin(r)
+	w.begin(ctx, r)
 	if r.filter.never {
 		return 0, nil
 	}
@@ -232,7 +238,11 @@ func (r *groupReader) filterRows(ctx context.Context, n int64) (kept int64, err 
 	if n&63 != 0 {
 		words[len(words)-1] = 1<<(n&63) - 1
 	}
-	kept = n
+	if kept = n; len(w.dead) > 0 {
+		if kept = w.rule(from, n); kept == 0 {
+			return 0, nil
+		}
+	}
 	for t := range r.filter.terms {
 		if kept, err = r.term(ctx, t, n, kept, words); err != nil || kept == 0 {
 			return kept, err
@@ -242,6 +252,17 @@ func (r *groupReader) filterRows(ctx context.Context, n int64) (kept int64, err 
 		w.choose(words, kept)
 	}
 	return kept, nil
+}
+
+// rule takes out the rows that are ruled out, and gives how many of n rows are left.
+func (w *groupFilter) rule(from, n int64) (kept int64) {
+	mask := memory.Bitmap(w.mask.Bytes())
+	for _, s := range w.dead {
+		if a, b := max(s.from, from), min(s.to, from+n); a < b {
+			mask.Fill(a-from, b-a, false)
+		}
+	}
+	return mask.Count(0, n)
 }
 
 // term applies a term to the next n rows.

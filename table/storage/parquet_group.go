@@ -105,7 +105,7 @@ func (r *groupReader) rows(ctx context.Context, size int64) (*table.Batch, error
 
 // flatRows is rows of flat columns.
 func (r *groupReader) flatRows(ctx context.Context, n int64) (*table.Batch, error) {
-	kept, err := r.filterRows(ctx, n)
+	kept, err := r.filterRows(ctx, r.at, n)
 	if err != nil {
 		return nil, err
 	}

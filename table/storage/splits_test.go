@@ -65,9 +65,9 @@ func kinds(t testing.TB, b *kernels.Backend, all *table.Table) map[string]*table
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		return path
 	}
-	write(t, all, at("groups.parquet"), 3000, parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDataPageSize(4000), parquet.WithBatchSize(100))
+	write(t, all, at("groups.parquet"), 3000, parquet.WithPageIndexEnabled(true), parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDataPageSize(4000), parquet.WithBatchSize(100))
 	write(t, all, at("whole.parquet"), all.NumRows(), parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryPageSizeLimit(1500), parquet.WithDataPageSize(2000), parquet.WithBatchSize(64))
-	write(t, all, at("plain.parquet"), 4000, parquet.WithDictionaryDefault(false), parquet.WithDataPageVersion(parquet.DataPageV2), parquet.WithBatchSize(500), parquet.WithDataPageSize(9000))
+	write(t, all, at("plain.parquet"), 4000, parquet.WithPageIndexEnabled(true), parquet.WithDictionaryDefault(false), parquet.WithDataPageVersion(parquet.DataPageV2), parquet.WithBatchSize(500), parquet.WithDataPageSize(9000))
 	require.NoError(t, storage.WriteIPC(ctx, all, at("file.arrow"), storage.IPCOptions{}))
 	require.NoError(t, storage.WriteIPC(ctx, all, at("stream.arrows"), storage.IPCOptions{Stream: true, Compression: storage.CompressionLZ4}))
 	require.NoError(t, storage.WriteCSV(ctx, all, at("lines.csv"), storage.CSVWriteOptions{}))
@@ -233,6 +233,55 @@ func damage(t *testing.T, path string, group int, column string) {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for i := start; i < start+size; i++ {
+		b[i] = 0xff
+	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+}
+
+// TestPagesAreLeftOut: a page that no row asks for is not unpacked, as its damage does not show:
+// those of other columns, and those of the condition's own where the index of pages rules a
+// batch out.
+func TestPagesAreLeftOut(t *testing.T) {
+	b := backend(t)
+	if !backends.OnHost() {
+		return
+	}
+	t.Setenv("VOLLEY_MORSEL_ROWS", "500")
+	all := mixed(t, b, 8000, 7)
+	defer all.Release()
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	write(t, all, path, 8000, parquet.WithPageIndexEnabled(true), parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(false), parquet.WithDataPageSize(4000), parquet.WithBatchSize(100))
+	for _, column := range []string{"long", "key"} {
+		damageEnd(t, path, column)
+	}
+	low := storage.ScanParquet(path).On(b).Filter("key >= 100 and key < 300").Select("key", "long")
+	got, err := low.Collect(context.Background())
+	require.NoError(t, err)
+	want, err := all.Query().Filter("key >= 100 and key < 300").Select("key", "long").Collect(context.Background())
+	require.NoError(t, err)
+	same(t, got, want)
+	got.Release()
+	want.Release()
+	for _, column := range []string{"long", "key"} {
+		_, err := storage.ScanParquet(path).On(b).Select(column).Collect(context.Background())
+		wantError(t, err, nil, path, "row group 0", column)
+	}
+	_, err = storage.ScanParquet(path).On(b).Filter("key >= 0").Select("small").Collect(context.Background())
+	wantError(t, err, nil, path, "row group 0", "key")
+}
+
+// damageEnd breaks the end of the last page of a column of row group 0, whose pages are compressed.
+func damageEnd(t *testing.T, path, column string) {
+	t.Helper()
+	f, err := parquetfile.OpenParquetFile(path, false)
+	require.NoError(t, err)
+	chunk, err := f.MetaData().RowGroup(0).ColumnChunk(f.MetaData().Schema.ColumnIndexByName(column))
+	require.NoError(t, err)
+	end := chunk.DataPageOffset() + chunk.TotalCompressedSize()
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for i := end - 200; i < end; i++ {
 		b[i] = 0xff
 	}
 	require.NoError(t, os.WriteFile(path, b, 0o600))
