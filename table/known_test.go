@@ -1,0 +1,120 @@
+package table
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/stretchr/testify/require"
+	"github.com/volley-go/volley/expr"
+)
+
+// The kinds of wrong rows that engines have given, each against the rows that are right: with all rules, with each
+// alone and with none, in morsels of 3 rows and whole.
+func TestRowsThatEnginesHaveGotWrong(t *testing.T) {
+	b := testBackend(t)
+	made := func(columns ...Series) *Query {
+		table, err := New(b, columns...)
+		require.NoError(t, err)
+		t.Cleanup(table.Release)
+		return From(table)
+	}
+	yes, no := true, false
+	nan := math.NaN()
+	left := made(Column("k", []int64{1, 2, 2, 3, 0, 4, 1}).Valid([]bool{yes, yes, yes, yes, no, yes, yes}), Column("v", []int64{10, 20, 21, 30, 40, 50, 11}))
+	right := made(Column("k", []int64{2, 2, 3, 0, 9, 1}).Valid([]bool{yes, yes, yes, no, yes, yes}), Column("v", []int64{20, 22, 30, 40, 90, 12}))
+	floats := made(Column("f", []float64{nan, 0, math.Copysign(0, -1), 1, 2, nan, 0}).Valid([]bool{yes, yes, yes, yes, no, yes, yes}), Column("id", seriesOf(7)))
+	other := made(Column("f", []float64{math.Copysign(0, -1), nan, 5}), Column("w", []int64{1, 2, 3}))
+	short := made(Column("s", []int16{math.MinInt16, math.MaxInt16, 0, -1, math.MinInt16}), Column("id", seriesOf(5)))
+	edge := made(Column("s", []int16{math.MaxInt16, math.MinInt16}), Column("w", []int64{7, 8}))
+	long := made(Column("l", []int64{math.MinInt64, math.MaxInt64, 0, -1}), Column("id", seriesOf(4)))
+	far := made(Column("l", []int64{math.MaxInt64, math.MinInt64, 5}), Column("w", []int64{7, 8, 9}))
+	tiny := made(Column("t", []int8{1, -1, 44, 127}), Column("id", seriesOf(4)))
+	a := strings.Repeat("a", 70)
+	texts := made(Column("g", []int64{0, 0, 1}), Column("s", []string{a + "z", a + "b", a}))
+	none := left.Filter("v < 0")
+	on := On("k")
+	for name, c := range map[string]struct {
+		q    *Query
+		want string
+	}{
+		"a join filter below a limit":               {left.Head(3).Join(right.Filter("v = 30"), Inner, on), ""},
+		"a join filter below top n":                 {left.TopK(2, Desc("v")).Join(right.Filter("v = 12"), Semi, on), ""},
+		"a condition on the right of one name":      {left.Join(right, Inner, on).Filter("v_right = 22").Select("k", "v"), "2|20 2|21"},
+		"sides that are exchanged":                  {right.Filter("v < 23").Join(left, Inner, on).Join(made(Column("j", []int64{2})), Inner, Keys("k", "j")).Select("v", "v_right"), "20|20 20|21 22|20 22|21"},
+		"null is null":                              {left.Join(right, Semi, on, NullsEqual()).Select("v"), "10 20 21 30 40 11"},
+		"null is null, inner":                       {left.Join(right.Filter("v >= 30"), Inner, on, NullsEqual()).Select("v", "v_right"), "30|30 40|40"},
+		"a condition right of a left join":          {left.Join(right.Filter("v > 21"), Left, on).Select("v", "v_right"), "10|null 20|22 21|22 30|30 40|null 50|null 11|null"},
+		"a condition above a left join":             {left.Join(right, Left, on).Filter("v_right > 21").Select("v", "v_right"), "20|22 21|22 30|30"},
+		"rows without a match":                      {left.Join(right, Left, on).Filter("v_right is null").Select("v"), "40 50"},
+		"a null that counts as a value":             {left.Join(right, Left, on).Filter("coalesce(v_right, 0) < 13").Select("v"), "10 40 50 11"},
+		"the ends of int16":                         {short.Join(edge, Inner, On("s")).Select("id", "w"), "0|8 1|7 4|8"},
+		"the ends of int16 as groups":               {short.GroupBy("s").Agg(Count()), "-32768|2 32767|1 0|1 -1|1"},
+		"the ends of int64":                         {long.Join(far, Inner, On("l")).Select("id", "w"), "0|8 1|7"},
+		"the ends of int64 as groups":               {long.GroupBy("l").Agg(Count()).Select("count"), "1 1 1 1"},
+		"groups of nothing":                         {none.GroupBy("k").Agg(Count(), Sum("v")), ""},
+		"a join of nothing":                         {left.Join(none, Anti, on).Agg(Count()), "7"},
+		"nothing joined":                            {none.Join(right, Left, on).GroupBy("k").Agg(Count()).Sort(Asc("k")), ""},
+		"a constant wider than its column":          {tiny.Filter("t = 300 or t = 1 or t < -1000").Select("id"), "0"},
+		"constants wider than their column":         {tiny.Filter("t in (300, 44) and t < 70000").Select("id"), "2"},
+		"a key wider than the other":                {tiny.Join(made(Column("w", []int64{300, 257, 44})), Inner, Keys("t", "w")).Select("id"), "2"},
+		"NaN, -0 and null as keys":                  {floats.Join(other, Inner, On("f")).Select("id", "w"), "0|2 1|1 2|1 5|2 6|1"},
+		"NaN, -0 and null in semi joins":            {floats.Join(other, Anti, On("f")).Select("id"), "3 4"},
+		"NaN, -0 and null as groups":                {floats.GroupBy("f").Agg(Count()).Select("count"), "2 3 1 1"},
+		"NaN and null at the end of top n":          {floats.TopK(5, Asc("f")).Select("id"), "1 2 6 3 0"},
+		"NaN and null at the end of descending":     {floats.TopK(7, Desc("f")).Select("id"), "3 1 2 6 0 5 4"},
+		"null before all in top n":                  {floats.TopK(2, Desc("f").NullsFirst()).Select("id"), "4 0"},
+		"null before all":                           {floats.TopK(3, Asc("f").NullsFirst()).Select("id"), "4 0 5"},
+		"long texts of one beginning":               {texts.GroupBy("g").Agg(Min("s").As("least"), Max("s").As("most")).Select(expr.Col("least").Eq(a+"b").As("x"), expr.Col("most").Eq(a+"z").As("y")), "true|true false|false"},
+		"semi, a condition, keys that repeat":       {left.Join(right, Semi, on, Where("v <> v_right")).Select("v"), "10 20 21 11"},
+		"anti, a condition, keys that repeat":       {left.Join(right, Anti, on, Where("v <> v_right")).Select("v"), "30 40 50"},
+		"anti, one of the matches":                  {left.Join(right, Anti, on, Where("v + 2 = v_right")).Select("v"), "21 30 40 50 11"},
+		"not exists with null keys":                 {left.Join(right, Anti, on).Select("v"), "40 50"},
+		"exists with null keys":                     {left.Join(right.Filter("k is null"), Semi, on).Select("v"), ""},
+		"a filter, a left join, a limit":            {left.Filter("v > 15").Join(right, Left, on).Head(3).Select("v", "v_right"), "20|20 20|22 21|20"},
+		"a limit below a left join":                 {left.Head(2).Join(right, Left, on).Filter("v_right <> 20").Select("v", "v_right"), "10|12 20|22"},
+		"a right join of keys alone":                {left.Select("k").Join(right.Select("k"), Right, on), "1 2 2 2 2 3 1 null 9"},
+		"a left join against a larger side":         {right.Filter("v = 90").Join(left.Union(left), Left, on).Select("v", "v_right"), "90|null"},
+		"a count of no group":                       {none.Agg(Count(), Count("v").As("n"), Sum("v")), "0|0|null"},
+		"a count of groups that a filter took away": {left.GroupBy("k").Agg(Count()).Filter("count > 5").Agg(Count()), "0"},
+		"a condition that others protect":           {left.Filter("v > 10").Filter(expr.Lit(100).DivChecked(expr.Col("v").Sub(10)).Gt(9)).Select("v"), "20 11"},
+		"a cast that a condition protects":          {left.Filter("v < 50").WithColumn("t", expr.Col("v").Mul(3).Cast(arrow.PrimitiveTypes.Int8)).Filter("t > 100").Select("v"), "40"},
+	} {
+		var want []string
+		if c.want != "" {
+			want = strings.Split(c.want, " ")
+		}
+		for _, rows := range []string{"3", ""} {
+			t.Setenv(morselVariable, rows)
+			for _, off := range append([]string{"none", "all"}, rules...) {
+				t.Setenv("VOLLEY_OPTIMISER", "-"+off)
+				equalRows(t, name+" without "+off, collect(t, c.q), want)
+			}
+		}
+	}
+}
+
+// Sums of decimals are exact past 64 bits, and of 38 digits an error past those.
+func TestSumsOfDecimalsDoNotWrap(t *testing.T) {
+	b := testBackend(t)
+	n := 40
+	price, widest := &arrow.Decimal128Type{Precision: 18, Scale: 0}, &arrow.Decimal128Type{Precision: 38, Scale: 0}
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = 999_999_999_999_999_999
+	}
+	table, err := New(b, Column("x", values), Column("g", make([]int64, n)))
+	require.NoError(t, err)
+	defer table.Release()
+	for _, rows := range []string{"3", ""} {
+		t.Setenv(morselVariable, rows)
+		for _, keys := range [][]any{nil, {"g"}} {
+			sums := From(table).WithColumn("d", expr.Col("x").Cast(price)).GroupBy(keys...).Agg(Sum("d").As("s")).Select("s")
+			equalRows(t, "exact", collect(t, sums), []string{"39999999999999999960"})
+			wide := From(table).WithColumn("d", expr.Col("x").Cast(widest).Mul(expr.Lit("10000000000000000000").Cast(&arrow.Decimal128Type{Precision: 20, Scale: 0})).Cast(widest))
+			_, err := wide.GroupBy(keys...).Agg(Sum("d")).Collect(t.Context())
+			require.Error(t, err)
+		}
+	}
+}
