@@ -98,7 +98,11 @@ func (p *pruner) known(i int) (Range, bool) {
 	n := p.bound.nodes[i]
 	switch n.kind {
 	case KindColumn:
-		return p.ranges(p.bound.schema.Field(n.column).Name)
+		r, ok := p.ranges(p.bound.schema.Field(n.column).Name)
+		if ok && usable(r.Min, n.typ) && usable(r.Max, n.typ) && kernels.CompareKeys(r.Min, r.Max) > 0 {
+			r.Min, r.Max = kernels.Scalar{}, kernels.Scalar{} // bounds that no value lies between bound nothing
+		}
+		return r, ok
 	case KindLiteral:
 		if n.value.Valid() {
 			return Range{Min: n.value, Max: n.value, Rows: 1}, true

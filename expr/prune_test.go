@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -83,6 +85,28 @@ func TestMayBeTrue(t *testing.T) {
 	} {
 		if got := mustBind(t, text, flights).MayBeTrue(ranges); got != want {
 			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
+// A least value above the greatest, of whatever type, is not believed: nothing is left out by it.
+func TestBoundsTheWrongWayRoundBoundNothing(t *testing.T) {
+	price := &arrow.Decimal128Type{Precision: 9, Scale: 2}
+	for _, c := range []struct {
+		typ       arrow.DataType
+		low, high kernels.Scalar
+		texts     []string
+	}{
+		{arrow.PrimitiveTypes.Int64, kernels.Int64(9), kernels.Int64(1), []string{"x = 5", "x > 3", "x < 7", "x <> 5", "x in (5)", "x between 4 and 6", "not (x = 5)", "x + 0 = 5"}},
+		{arrow.PrimitiveTypes.Float64, kernels.Float64(9), kernels.Float64(1), []string{"x = 5", "x > 3", "x < 7"}},
+		{arrow.BinaryTypes.String, kernels.String("z"), kernels.String("a"), []string{"x = 'm'", "x > 'c'", "x in ('m', 'n')"}},
+		{arrow.FixedWidthTypes.Date32, kernels.Int(arrow.FixedWidthTypes.Date32, 9), kernels.Int(arrow.FixedWidthTypes.Date32, 1), []string{"x = date '1970-01-06'", "x >= date '1970-01-06'"}},
+		{price, kernels.Decimal(price, decimal128.FromI64(900)), kernels.Decimal(price, decimal128.FromI64(100)), []string{"x = 5", "x > 3.5"}},
+	} {
+		schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: c.typ}}, nil)
+		for _, text := range c.texts {
+			may := mustBind(t, text, schema).MayBeTrue(func(string) (Range, bool) { return Range{Min: c.low, Max: c.high, Rows: 10}, true })
+			require.True(t, may, "%s of %s", text, c.typ)
 		}
 	}
 }
