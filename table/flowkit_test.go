@@ -105,7 +105,7 @@ func TestFlow(t *testing.T) {
 			return q.Join(other.Select("m", "x"), table.Left, table.On("m"), table.Suffix("_2")).Filter("id > 4")
 		}),
 		tablesOf("ties as written", func(q, other *table.Query) *table.Query {
-			q = other.Filter("m > 20").Select("m", "d").Join(q.Select("m", "x", "id"), table.Inner, table.On("m")).TopK(9, table.Asc("x"))
+			q = other.Filter("m > 20").Select("m", "d").Join(q.Select("m", "x", "id"), table.Inner, table.On("m")).TopK(9, table.Asc("x").NullsFirst(), table.Asc("d").NullsFirst())
 			text, err := q.Explain(t.Context())
 			require.NoError(t, err)
 			tied[strings.Contains(text, "ties as written")]++
@@ -115,7 +115,7 @@ func TestFlow(t *testing.T) {
 			return q.WithScalar("most", other.Agg(table.Max("m"))).Filter("m < most")
 		}),
 	)
-	if len(tied) > 0 { // which is one of those that were asked for
+	if len(tied) > 0 && !testing.Short() { // which gives it few rows
 		require.Positive(t, tied[true], tied)
 	}
 }
