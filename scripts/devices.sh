@@ -5,6 +5,8 @@
 # Tests of four million rows and of a hundred million pairs, which take a minute and more on a device here and depend neither on the number of devices nor
 # on how the driver is called. The host runs them.
 large_tables='^(TestPeakMemory|TestJoinOfManyPairs)$'
+# The 22 queries of TPC-H, from memory and from files.
+whole_queries='^TestAnswers$'
 on_device='^(TestOnDevice|TestGathersOnDevice|TestGathersColumnsOnDevice|TestRefusedOnDevice|TestHostMakesForDevice)$'
 device_collectives='^(TestBackend|TestColumnsOfABackend|TestReduceOfABackend|TestDeathOfAsync|TestCanceledAsync|TestClosed|TestRefusesCounts|TestCountsDiffer)$'
 
@@ -32,6 +34,7 @@ opencl_tables() {
 	with_opencl "tables on OpenCL" || return 0
 	section "OpenCL: tables, files and expressions"
 	VOLLEY_BACKEND=opencl device_test -short -skip "$large_tables" ./expr ./table ./table/storage
+	VOLLEY_BACKEND=opencl device_test -run "$whole_queries" ./bench/tpch
 
 	section "OpenCL: collectives, and batches copied to the device"
 	VOLLEY_BACKEND=opencl device_test -run "$device_collectives" ./collective/ondevice ./collective/columns
@@ -43,6 +46,7 @@ opencl_long() {
 	section "OpenCL: two devices"
 	POCL_DEVICES="pthread pthread" VOLLEY_KERNELTEST=tiny device_test ./device/opencl ./kernels/opencl
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench flights --runs 1 --json
+	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench tpch --data testdata/tpch --scale 0.01 --runs 1 --json
 
 	# On the second of two devices, and called with cgo: which device a call is for, and how it is called, know nothing of each other.
 	section "OpenCL: with cgo"
@@ -125,6 +129,7 @@ cuda_tables() {
 	with_emulator "tables on the emulated CUDA driver" || return 0
 	section "CUDA on the emulated driver: tables, files and expressions"
 	VOLLEY_BACKEND=cuda on_emulator 4 device_test -short -skip "$large_tables" ./expr ./table ./table/storage
+	VOLLEY_BACKEND=cuda on_emulator 4 device_test -run "$whole_queries" ./bench/tpch
 	section "CUDA on the emulated driver: collectives, also over the emulated NCCL, and batches copied to the device"
 	VOLLEY_BACKEND=cuda CUEMU_DEVICES=4 VOLLEY_NCCL_LIBRARY=$(CGO_ENABLED=0 go run ./internal/ncclemu/build) \
 		on_emulator 6 device_test ./collective/transport/nccl ./collective/ondevice ./collective/columns
@@ -138,8 +143,9 @@ cuda_long() {
 	section "CUDA on the emulated driver: all tests of tables, files and expressions"
 	VOLLEY_BACKEND=cuda on_emulator 4 device_test -skip "$large_tables" ./expr ./table ./table/storage
 	# One run of each step: the answers are checked once, and times on an emulated driver say nothing.
-	section "CUDA on the emulated driver: the main job on every device"
+	section "CUDA on the emulated driver: the main job and whole queries on every device"
 	CUEMU_DEVICES=2 on_emulator 5 go run ./cmd/volley bench flights --runs 1 --json
+	CUEMU_DEVICES=2 on_emulator 5 go run ./cmd/volley bench tpch --data testdata/tpch --scale 0.01 --runs 1 --json
 }
 
 ptx() {

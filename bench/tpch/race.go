@@ -122,7 +122,7 @@ func (r *race) one(ctx context.Context, q Query) error {
 }
 
 // check runs the query once everywhere and holds the answers against the one that is wanted: that of
-// the folder, or else DuckDB's.
+// the folder or of a run before, or else DuckDB's.
 func (r *race) check(ctx context.Context, q Query, all []*racer) error {
 	want, err := r.want(q)
 	if err != nil {
@@ -140,6 +140,9 @@ func (r *race) check(ctx context.Context, q Query, all []*racer) error {
 			want = a
 		}
 		r.p.Add(1)
+	}
+	if r.Seen != nil && r.Seen[q.Name] == nil && answers[0] != nil {
+		r.Seen[q.Name] = answers[0]
 	}
 	for i, e := range all {
 		if want == nil || answers[i] == nil || answers[i] == want && len(all) == 1 {
@@ -182,6 +185,9 @@ func (r *race) add(q Query, all []*racer, l Line) error {
 		rec := report.Record{Suite: "tpch", Op: q.Name, Engine: e.name(), Version: e.release(), Device: "cpu", Threads: r.Threads, Unsteady: l.Unsteady}
 		if e.engine == engine(r.ours) {
 			rec.Device = r.Backend.Device.Name()
+		}
+		if r.Files {
+			rec.Way = "files"
 		}
 		rec.SetTiming(e.Timing)
 		if e.wall > 0 && e.cpu > 0 {

@@ -26,6 +26,9 @@ type Options struct {
 	Peers   []string         // names as [Peers] lists them; none for ours alone
 	Rounds  int              // rounds of each query
 	Threads int              // threads that each may use
+	// Seen are our answers by query, of runs on other devices: a run is held against them
+	// where the folder has none, and adds its own. Nil where there is one run.
+	Seen map[string]*Answer
 
 	gauge rounds.Gauge // for tests; nil for that of package report
 }
@@ -43,8 +46,8 @@ func Names() []string {
 func Peers() []string { return []string{"duckdb", "polars"} }
 
 // Run runs the queries, ours and those of peers in turns. Each engine's times are a record, whose OK
-// tells whether its answer is that of the files of the folder's own answers, or DuckDB's where it takes
-// part; the ratios are an [report.Answer] at the end. It stops within 100 ms of the end of ctx.
+// tells whether its answer is that of the files of the folder's own answers, or else one of [Options].Seen, or
+// DuckDB's where it takes part; the ratios are an [report.Answer] at the end. It stops within 100 ms of the end of ctx.
 //
 // A peer that fails at a query, or whose process ends, is missing there; the error of the run, after its
 // answer, is then a [report.Incomplete].
@@ -92,11 +95,12 @@ type Line struct {
 	rounds.Taken
 }
 
-// want is the answer that is known of a query before it is run: that of a folder that has answers.
+// want is the answer that is known of a query before it is run: that of a folder that has answers, or
+// else of a run before.
 func (r *race) want(q Query) (*Answer, error) {
 	a, err := ReadAnswer(filepath.Join(r.Folder, "answers", q.Name+".csv"))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return r.Seen[q.Name], nil
 	}
 	return a, err
 }
@@ -111,7 +115,11 @@ func (r *race) answer() report.Answer {
 	if r.Files {
 		from = "Parquet files"
 	}
-	g := &report.Grid{Title: fmt.Sprintf("TPC-H at scale %v from %s: fastest runs", r.Scale, from), Header: append([]string{"query"}, names...), Left: []bool{true}}
+	title := fmt.Sprintf("TPC-H at scale %v from %s", r.Scale, from)
+	if name := r.Backend.Device.Name(); name != "cpu" {
+		title += " on " + name
+	}
+	g := &report.Grid{Title: title + ": fastest runs", Header: append([]string{"query"}, names...), Left: []bool{true}}
 	if len(r.peers) > 0 {
 		g.Header = append(g.Header, "best peer", "ratio")
 	}
@@ -157,6 +165,6 @@ func (r *race) answer() report.Answer {
 	for _, n := range r.notes {
 		g.Note += "\n" + n
 	}
-	value := map[string]any{"scale": r.Scale, "from": from, "queries": r.lines, "geometric_means": means}
+	value := map[string]any{"device": r.Backend.Device.Name(), "scale": r.Scale, "from": from, "queries": r.lines, "geometric_means": means}
 	return report.Answer{Suite: "tpch", Value: value, Grid: g}
 }

@@ -134,6 +134,31 @@ func TestOursAlone(t *testing.T) {
 	}
 }
 
+// A run on one device is held against that on another where the folder has no answers.
+func TestDevicesAreHeldAgainstEachOther(t *testing.T) {
+	folder := t.TempDir()
+	tables, err := filepath.Glob(filepath.Join(small, "*.parquet"))
+	require.NoError(t, err)
+	require.Len(t, tables, 8)
+	for _, path := range tables {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(path)), text, 0o666))
+	}
+	o := optionsOf(t)
+	o.Folder, o.Queries, o.Seen = folder, []string{"q4", "q6"}, map[string]*Answer{}
+	var first, second, third kept
+	require.NoError(t, Run(t.Context(), o, &first, progress.Nothing()))
+	require.Nil(t, first.records[0].OK)
+	require.NoError(t, Run(t.Context(), o, &second, progress.Nothing()))
+	require.True(t, *second.records[0].OK && *second.records[1].OK)
+	o.Seen["q6"].Rows[0][0] = "1"
+	require.NoError(t, Run(t.Context(), o, &third, progress.Nothing()))
+	require.True(t, *third.records[0].OK)
+	require.False(t, *third.records[1].OK)
+	require.Contains(t, third.answer.Grid.Note, "q6, volley: a wrong answer")
+}
+
 // Peers take turns; what one fails at, answers wrong, or dies of is said, and the rest is measured.
 func TestPeersTakeTurns(t *testing.T) {
 	program, err := os.Executable()

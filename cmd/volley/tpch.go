@@ -22,8 +22,10 @@ func newTPCH(d deps, f *benchFlags) *cobra.Command {
 		Long: `tpch runs the queries of TPC-H with the parameters of its validation run, from
 tables in memory or from Parquet files. Data is made by tpchgen-cli (pip install
 tpchgen-cli) once for each scale, in the user's cache folder. With --peers DuckDB
-and Polars run them in turns with volley, on the same number of threads, and the
-answers are held against DuckDB's. It is no TPC benchmark. With --memory it tells
+and Polars run them in turns with volley on the CPU, on the same number of threads,
+and the answers are held against DuckDB's. Where the folder of the data has answers
+they are held against those, else those of other devices against the CPU's. It is
+no TPC benchmark. With --memory it tells
 what memory each query needs, beside that of --peers.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/volley-go/volley"
@@ -144,8 +145,8 @@ func runPeers(ctx context.Context, o peerOptions, to report.Sink, p progress.Pro
 }
 
 func runTPCH(ctx context.Context, o tpchOptions, to report.Sink, p progress.Progress) error {
-	if len(o.Devices) == 0 {
-		o.Devices = []string{"cpu"} // others search no texts
+	if len(o.Peers) > 0 {
+		o.Devices = []string{"cpu"} // as the peers
 	}
 	given, err := o.given(ctx, p)
 	if err != nil {
@@ -155,9 +156,15 @@ func runTPCH(ctx context.Context, o tpchOptions, to report.Sink, p progress.Prog
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(all, func(a, b *kernels.Backend) int { // the CPU first: others are held against it
+		return strings.Compare(fmt.Sprint(a.Device.Name() != "cpu"), fmt.Sprint(b.Device.Name() != "cpu"))
+	})
+	given.Seen = map[string]*tpch.Answer{}
 	for _, b := range all {
 		given.Backend = b
-		err = errors.Join(err, tpch.Run(ctx, given, to, p))
+		if failed := tpch.Run(ctx, given, to, p); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", b.Device.Name(), failed))
+		}
 	}
 	return errors.Join(err, close())
 }
