@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // files writes what a run leaves, and gives the folder.
 func files(t *testing.T, steps, bench, peers string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"steps": steps, "bench": bench, "peers": peers} {
+	for name, text := range map[string]string{"steps": steps, "bench": bench, "peers": peers, "queries": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -130,4 +132,29 @@ func TestNothing(t *testing.T) {
 	if err := run(files(t, "{", "", ""), new(strings.Builder)); err == nil || !strings.Contains(err.Error(), "steps.jsonl") {
 		t.Error(err)
 	}
+}
+
+// TestQueries puts a query on the device beside the one on the CPU, and says what of the two there is.
+func TestQueries(t *testing.T) {
+	line := func(suite, op, device, more string, seconds float64) string {
+		return fmt.Sprintf(`{"suite":%q,"op":%q,"engine":"volley","device":%q,"min_s":%g%s}`+"\n", suite, op, device, seconds, more)
+	}
+	dir := files(t, passed, "", "")
+	text := line("flights", "fit", "cpu", "", 4) + line("flights", "transfer", "cuda:0", "", 1) + line("flights", "fit", "cuda:0", `,"ok":true`, 2) +
+		`{"suite":"flights","op":"fit","engine":"reference","device":"cpu","min_s":9}` + "\n" + `{"suite":"tpch","answer":{}}` + "\n" +
+		line("tpch", "q1", "cpu", `,"ok":true`, 3) + line("tpch", "q2", "cpu", `,"ok":true`, 3) + line("tpch", "q1", "cuda:0", `,"ok":false`, 1) +
+		line("tpch", "q1", "cpu", `,"ok":true,"way":"files"`, 5) + line("tpch", "q1", "cuda:0", `,"ok":true,"way":"files"`, 10)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "queries.jsonl"), []byte(text), 0o666))
+	r, _, out := verdicts(t, dir)
+	require.Len(t, r.Queries, 9)
+	require.Equal(t, [][]string{
+		{"flights fit", "4.00 s", "2.00 s", "2.00", "right"},
+		{"flights transfer", "", "1.00 s", "", "not checked"},
+		{"tpch q1", "3.00 s", "1.00 s", "3.00", "wrong"},
+		{"tpch q2", "3.00 s", "", "", "not run"},
+		{"tpch q1 from files", "5.00 s", "10.0 s", "0.50", "right"},
+	}, beside(r.Queries).Rows)
+	require.Contains(t, out, "Whole queries")
+	require.NoError(t, os.Remove(filepath.Join(dir, "queries.jsonl")))
+	require.ErrorContains(t, run(dir, new(strings.Builder)), "queries.jsonl")
 }

@@ -47,6 +47,7 @@ type results struct {
 	Targets []verdict `json:"targets"`
 	Bench   []record  `json:"bench"`
 	Peers   []record  `json:"peers"`
+	Queries []record  `json:"queries"` // whole queries, on the CPU and on the device
 }
 
 func run(folder string, to io.Writer) error {
@@ -55,6 +56,7 @@ func run(folder string, to io.Writer) error {
 		lines(filepath.Join(folder, "steps.jsonl"), &r.Steps),
 		lines(filepath.Join(folder, "bench.jsonl"), &r.Bench),
 		lines(filepath.Join(folder, "peers.jsonl"), &r.Peers),
+		lines(filepath.Join(folder, "queries.jsonl"), &r.Queries),
 	); err != nil {
 		return err
 	}
@@ -118,7 +120,11 @@ func show(r *results, to io.Writer) error {
 		}
 		targets.Add(t.Target, fmt.Sprintf("%.2f", t.Needed), measured, t.Verdict, t.From)
 	}
-	for i, g := range []report.Grid{parts, targets} {
+	grids := []report.Grid{parts, targets}
+	if len(r.Queries) > 0 {
+		grids = append(grids, beside(r.Queries))
+	}
+	for i, g := range grids {
 		if i > 0 {
 			if _, err := fmt.Fprintln(to); err != nil {
 				return err

@@ -2,19 +2,19 @@
 # Runs on the machine with the card, from the unpacked bundle of scripts/gpu-check; see docs/gpu-check.md. It needs bash and a CUDA driver; with
 # python3 and CuPy or PyTorch it times those beside volley. What is not there is said and goes into the results. Installs nothing.
 #
-# usage: run.sh [--device cuda:0] [--rows 1e8] [--runs 5] [--rounds 3] [--only conformance,sanitizer,bench,peers] [--ops sum,sort] [--limit 3600] [--out results]
+# usage: run.sh [--device cuda:0] [--rows 1e8] [--runs 5] [--rounds 3] [--only conformance,sanitizer,bench,peers,queries] [--ops sum,sort] [--scale 1] [--limit 3600] [--out results]
 # Exit status: 0 when every part that could run passed, 1 when one failed, 2 for a wrong command line. Targets missed do not change it.
 set -uo pipefail
 unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 bundle=$PWD
 
-device=cuda:0 rows=1e8 runs=5 rounds=3 only=conformance,sanitizer,bench,peers ops= limit=3600 out=results
+device=cuda:0 rows=1e8 runs=5 rounds=3 only=conformance,sanitizer,bench,peers,queries ops= scale=1 limit=3600 out=results
 # Set by `gpu-check --dry-run` alone: tests to run, OpenCL devices that stand in for NVIDIA's, and NumPy for CuPy.
 tests=${GPU_CHECK_TESTS:-} opencl=${GPU_CHECK_OPENCL:-NVIDIA} stand_in=${GPU_CHECK_STAND_IN:-}
 while [ $# -gt 0 ]; do
 	case $1 in
-	--device | --rows | --runs | --rounds | --only | --ops | --limit | --out)
+	--device | --rows | --runs | --rounds | --only | --ops | --scale | --limit | --out)
 		[ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
 		declare "${1#--}=$2"
 		shift 2
@@ -26,8 +26,9 @@ while [ $# -gt 0 ]; do
 	esac
 done
 for part in ${only//,/ }; do
-	[[ $part =~ ^(conformance|sanitizer|bench|peers)$ ]] || { echo "run.sh: --only: there is no part $part" >&2; exit 2; }
+	[[ $part =~ ^(conformance|sanitizer|bench|peers|queries)$ ]] || { echo "run.sh: --only: there is no part $part" >&2; exit 2; }
 done
+[[ $scale =~ ^[0-9]*\.?[0-9]+$ ]] || { echo "run.sh: --scale is $scale, a number such as 1 or 0.1 is needed" >&2; exit 2; }
 [[ $limit =~ ^[0-9]+$ ]] || { echo "run.sh: --limit is $limit, a number of seconds is needed" >&2; exit 2; }
 [[ $device == cuda:* ]] || { echo "run.sh: --device is $device, a CUDA device such as cuda:0 is needed" >&2; exit 2; }
 
@@ -58,7 +59,7 @@ folder=$out/$(tr 'A-Z' 'a-z' <<<"$card" | tr -cs 'a-z0-9\n' - | sed 's/^-*//; s/
 mkdir -p "$folder/logs" || exit 1
 folder=$(cd "$folder" && pwd)
 steps=$folder/steps.jsonl
-touch "$steps" "$folder/bench.jsonl" "$folder/peers.jsonl"
+touch "$steps" "$folder/bench.jsonl" "$folder/peers.jsonl" "$folder/queries.jsonl"
 echo "$listed" >"$folder/devices.jsonl"
 failed=0
 
@@ -193,10 +194,38 @@ peers() {
 	fi
 }
 
+# whole SUITE OPTIONS...: records of whole queries, on the CPU and then on the card, whose answers are held against each other.
+whole() { timeout "$limit" ./volley bench "$1" --device "cpu,$device" --runs "$runs" --json "${@:2}" >>"$folder/queries.jsonl"; }
+
+# make_tables FOLDER: TPC-H's tables of the scale, whole or not at all.
+make_tables() {
+	[ -d "$1" ] && return 0
+	rm -rf "$1.new"
+	timeout "$limit" ./tpchgen-cli parquet -s "$scale" --output-dir "$1.new" && mv "$1.new" "$1"
+}
+
+queries() {
+	forget 'queries-'
+	: >"$folder/queries.jsonl"
+	step queries-flights whole flights --data testdata/flights/flights-1m.parquet
+	local tables=testdata/tpch of=0.01
+	if [ "$scale" = "$of" ]; then
+		: # the bundle has these tables, with answers that are known
+	elif [ -x ./tpchgen-cli ]; then
+		step queries-tables make_tables "$bundle/tables-$scale"
+		[ ! -d "$bundle/tables-$scale" ] || tables=$bundle/tables-$scale of=$scale
+	else
+		missing queries-tables "the bundle was made without tpchgen-cli: TPC-H runs at scale $of, not $scale"
+	fi
+	step queries-tpch whole tpch --data "$tables" --scale "$of"
+	step queries-files whole tpch --data "$tables" --scale "$of" --from files
+}
+
 echo "$card ($device), $rows rows; results in $folder"
 part conformance && conformance
 part sanitizer && sanitizer
 part bench && benches
 part peers && peers
+part queries && queries
 ./summary "$folder" | tee "$folder/summary.txt" || failed=1
 exit $failed
