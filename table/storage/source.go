@@ -9,7 +9,6 @@ import (
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
-	"github.com/volley-go/volley/table"
 )
 
 // defaultRows is how many rows a batch has where nothing else is asked: small
@@ -114,19 +113,3 @@ func supported(path string, f arrow.Field) error {
 // hostMemory is the allocator that files are read into for a backend: the
 // host's, pinned for the device.
 func hostMemory(b *kernels.Backend) memory.Allocator { return b.Device.Pinned() }
-
-// emitCounts gives batches of rows without columns.
-func emitCounts(schema *arrow.Schema, rows, size int64, emit func(*table.Batch) error) error {
-	for rows > 0 {
-		n := min(rows, size)
-		b, err := table.NewBatch(schema, n, nil)
-		if err == nil {
-			err = emit(b)
-		}
-		if err != nil {
-			return err
-		}
-		rows -= n
-	}
-	return nil
-}
