@@ -50,21 +50,21 @@ mpi() {
 
 # Seconds of processor time each, of 2,400 that two processors have in twenty minutes. 240 are free for the engine.
 go version
-job_beside 60 downloads
-job 60 checks
-job 300 races
-job 130 cuda_kernels
-job 200 kernel_tests
-job 140 package_tests
+job_beside 10 downloads
+job 40 checks
+job 560 races
+job 115 cuda_kernels
+job 220 kernel_tests
+job 190 package_tests
 job 320 bindings
-job 160 cuda_tables
-job 50 opencl_kernels
-job 100 opencl_tables
-job 20 driver_tags
+job 270 cuda_tables
+job 40 opencl_kernels
+job 160 opencl_tables
+job 10 driver_tags
 job 70 ptx
-job 60 engines
-job_alone 100 rank_tests
-job_alone 30 mpi
-job_alone 30 main_job
+job 65 engines
+job_alone 50 rank_tests
+job_alone 15 mpi
+job_alone 20 main_job
 run_jobs "$@"
 finish
