@@ -21,7 +21,9 @@ import volley as vo
 import volley.engines.{engine}
 with vo.engines.{engine}.enter() as w:
     assert flights.query_on(w) == flights.answer()
-    print("rank", w.rank, "of", w.size, "generation", w.generation, flush=True)
+    # One write: launchers mix what the ranks of an unbuffered Python write in pieces.
+    sys.stdout.write(f"rank {{w.rank}} of {{w.size}} generation {{w.generation}}\\n")
+    sys.stdout.flush()
     w.comm.barrier()
 """
 
@@ -62,6 +64,7 @@ def test_mpi_by_name(mpi: str) -> None:
     """The MPI library carries the messages, and is ended with the process: the launcher sees no failure."""
     launcher, variables = LAUNCHERS[mpi]
     body = """
+import sys
 from array import array
 import volley as vo
 comm = vo.Comm(transport="mpi")
@@ -69,7 +72,7 @@ assert comm.transport == "mpi" and comm.size == 2
 assert comm.allreduce(array("q", [comm.rank + 1]))[0] == 3
 part = comm.split(0, key=-comm.rank)
 assert part.allgather(array("q", [comm.rank])) == array("q", [1, 0])
-print("rank", comm.rank, "of", comm.size)
+sys.stdout.write(f"rank {comm.rank} of {comm.size}\\n")
 """
     assert ran([*launcher, "-n", "2", sys.executable, "-c", body], **variables) == ["rank 0 of 2", "rank 1 of 2"]
 
@@ -147,7 +150,9 @@ with vo.engines.torch.enter() as w:
             open({str(tmp_path / "fault")!r}, "w").write(repr(list(e.ranks)))
             raise
     assert flights.query_on(w) == flights.answer()
-    print("rank", w.rank, "of", w.size, "generation", w.generation, flush=True)
+    # One write: launchers mix what the ranks of an unbuffered Python write in pieces.
+    sys.stdout.write(f"rank {{w.rank}} of {{w.size}} generation {{w.generation}}\\n")
+    sys.stdout.flush()
     w.comm.barrier()
 """
     assert lines(torchrun(tmp_path, body, "--standalone", "--max_restarts=2", "--monitor_interval=2")) == both(2)
