@@ -197,7 +197,7 @@ func (w *Worker) run(ctx context.Context, body []byte) (mesh.Answer, error) {
 		return mesh.Answer{}, told(errValue)
 	}
 	epoch := binary.LittleEndian.Uint64(body)
-	w.renew(epoch)
+	w.reach(epoch) // a call has failed since, on this worker or another one
 	d := decoder{rest: body[8:]}
 	name, err := d.bytes()
 	if err != nil {
@@ -211,19 +211,8 @@ func (w *Worker) run(ctx context.Context, body []byte) (mesh.Answer, error) {
 		c.answer(Ref{}, context.Cause(ctx))
 	}
 	if c.err != nil {
-		w.abort(epoch) // nobody waits for this worker in a collective operation
+		w.reach(epoch + 1) // nobody waits for this worker in a collective operation
 		return mesh.Answer{}, told(c.err)
 	}
 	return mesh.Answer{Parts: [][]byte{[]byte(c.ref.String())}}, nil
-}
-
-// renew closes the Comms of calls before, where one has failed since, on this worker or another one.
-func (w *Worker) renew(epoch uint64) {
-	w.open.Lock()
-	before := w.open.epoch
-	w.open.epoch = max(before, epoch)
-	w.open.Unlock()
-	if before < epoch {
-		w.abort(before)
-	}
 }

@@ -122,7 +122,7 @@ func (w *Worker) Group(ctx context.Context, id string, ranks []int) (*collective
 		return nil, w.named(ctx, "Group", err)
 	}
 	w.open.Lock()
-	err := w.late(ctx, "Group")
+	epoch, err := w.open.epoch, w.late(ctx, "Group")
 	w.open.Unlock()
 	if err != nil {
 		return nil, err
@@ -132,8 +132,14 @@ func (w *Worker) Group(ctx context.Context, id string, ranks []int) (*collective
 		return nil, w.named(ctx, "Group", err)
 	}
 	w.open.Lock()
-	defer w.open.Unlock()
-	w.open.groups = append(w.open.groups, c)
+	late := w.open.epoch != epoch
+	if !late {
+		w.open.groups = append(w.open.groups, c)
+	}
+	w.open.Unlock()
+	if late {
+		return nil, errors.Join(errFailed, c.Close())
+	}
 	return c, nil
 }
 
@@ -154,21 +160,21 @@ func (w *Worker) group(id string, ranks []int) (*collective.Comm, error) {
 // opened is what is open of a worker's Comms.
 type opened struct {
 	sync.Mutex
-	epoch   uint64 // how many calls have failed before
+	epoch   uint64 // how many calls have failed, as far as this worker knows
 	world   *collective.Comm
 	joining context.CancelCauseFunc // of the Comm that is being made
 	groups  []*collective.Comm
-	closed  uint64 // all epochs before this one are closed
 }
 
-// abort closes the Comms of an epoch, so that nothing waits in them. A Comm of a later one was made by a later call.
-func (w *Worker) abort(epoch uint64) {
+// reach closes the Comms of the epochs before, so that nothing waits in them, where the worker has not reached the epoch
+// already. A Comm that is still being made sees that it is of another epoch than the worker.
+func (w *Worker) reach(epoch uint64) {
 	w.open.Lock()
-	if w.open.epoch > epoch+1 || w.open.closed > epoch {
+	if w.open.epoch >= epoch {
 		w.open.Unlock()
 		return
 	}
-	w.open.closed = epoch + 1
+	w.open.epoch = epoch
 	open := w.open.groups
 	if w.open.world != nil {
 		open = append(open, w.open.world)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -159,6 +160,27 @@ func TestEncrypted(t *testing.T) {
 	require.Equal(t, []any{int64(1), int64(1)}, results(t, g, "sum"))
 	require.Equal(t, []any{int64(1), int64(0)}, results(t, g, "ring", 1<<20))
 	require.Equal(t, []any{int64(0), int64(1)}, results(t, g, "group", "g", 100_000))
+}
+
+// A start that sweeps meets gangs that end.
+func TestSweepMeetsEnds(t *testing.T) {
+	where := t.TempDir()
+	var all sync.WaitGroup
+	for who := range 4 {
+		all.Go(func() {
+			for n := range 100 {
+				f, err := openFolder(where, fmt.Sprintf("%d-%d.1", who, n))
+				if err == nil {
+					err = f.close()
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Files of generations that have gone are swept by the next start; those of gangs that live stay.

@@ -12,8 +12,8 @@ import (
 
 // folder is where the files of a generation are: its name has run and generation, and it is locked as long as the gang's start has it.
 type folder struct {
-	path string
-	lock *os.File
+	all, path string
+	lock      *os.File
 }
 
 // sharedMemory is where files are memory, on Linux.
@@ -44,7 +44,7 @@ func openFolder(where, name string) (_ *folder, err error) {
 	if err := own(all); err != nil {
 		return nil, err
 	}
-	turn, err := locked(filepath.Join(all, "lock"), true) // of those who sweep and make
+	turn, err := sweeper(all)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +60,11 @@ func openFolder(where, name string) (_ *folder, err error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
-	return &folder{path, lock}, nil
+	return &folder{all, path, lock}, nil
 }
+
+// sweeper is the lock of those who make, sweep and remove folders: else one finds what another is half through with.
+func sweeper(all string) (*os.File, error) { return locked(filepath.Join(all, "lock"), true) }
 
 // sweep removes the folders that nobody has locked.
 func sweep(all string) error {
@@ -89,7 +92,13 @@ func sweep(all string) error {
 }
 
 // close removes it.
-func (f *folder) close() error { return errors.Join(os.RemoveAll(f.path), f.lock.Close()) }
+func (f *folder) close() error {
+	turn, err := sweeper(f.all)
+	if err == nil {
+		defer func() { _ = turn.Close() }() // it was only locked
+	}
+	return errors.Join(os.RemoveAll(f.path), f.lock.Close())
+}
 
 // errLocked is of a file that somebody else has locked.
 var errLocked = errors.New("somebody else has locked it")

@@ -92,6 +92,10 @@ var tests = map[string]Function{
 		}
 		return sumOfRanks(ctx, w)
 	},
+	"self": func(_ context.Context, w *Worker, _ ...any) (any, error) {
+		alone.Store(w)
+		return nil, nil
+	},
 	"panic": func(_ context.Context, w *Worker, _ ...any) (any, error) { panic(fmt.Sprint("worker ", w.Rank())) },
 	"die": func(ctx context.Context, w *Worker, args ...any) (any, error) {
 		if w.Rank() == int(args[0].(int64)) {
@@ -265,6 +269,9 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// alone is the worker that ran "self" last.
+var alone atomic.Pointer[Worker]
+
 // A call that goes on where it has failed elsewhere takes nothing from the next one.
 func TestTardyCall(t *testing.T) {
 	each(t, 3, func(t *testing.T, g *Gang) {
@@ -274,6 +281,52 @@ func TestTardyCall(t *testing.T) {
 			require.Equal(t, []any{int64(3), int64(3), int64(3)}, results(t, g, "sum"))
 		}
 	})
+}
+
+// Answers of calls that have failed come late: they close nothing that a later call has made, and a Comm that was begun before the failure is
+// not kept for the next call.
+func TestLateAnswers(t *testing.T) {
+	g := start(t, serving(), Options{Workers: 1})
+	refs, err := g.Run(bounded(t), "self")
+	require.NoError(t, err)
+	require.NoError(t, g.Drop(bounded(t), refs[0]))
+	w := alone.Load()
+	first, err := w.Comm(bounded(t))
+	require.NoError(t, err)
+	w.reach(2) // two calls have failed, of one of which this worker knows nothing
+	require.ErrorIs(t, first.Barrier(bounded(t)), device.ErrClosed)
+	second, err := w.Comm(bounded(t))
+	require.NoError(t, err)
+	for late := range uint64(2) {
+		w.reach(late + 1)
+	}
+	require.NoError(t, second.Barrier(bounded(t)))
+	again, err := w.Comm(bounded(t))
+	require.NoError(t, err)
+	require.Same(t, second, again)
+
+	// The call fails while its Comm is made: between workers of one process nothing waits, so only the epoch tells.
+	for range 200 {
+		w.open.Lock()
+		epoch := w.open.epoch
+		w.open.Unlock()
+		w.reach(epoch + 1)
+		failed := make(chan struct{})
+		go func() {
+			defer close(failed)
+			w.reach(epoch + 2)
+		}()
+		made, err := w.Comm(bounded(t))
+		<-failed
+		w.open.Lock()
+		kept := w.open.world
+		w.open.Unlock()
+		if err == nil && kept != nil {
+			require.NoError(t, kept.Barrier(bounded(t)), "a Comm of a call that has failed is kept")
+		} else if err == nil {
+			require.ErrorIs(t, made.Barrier(bounded(t)), device.ErrClosed)
+		}
+	}
 }
 
 // A function that fails on one worker ends the others' calls, also those that wait for it, and says why. The next call is as if nothing had been.

@@ -147,7 +147,7 @@ func (w *Worker) Abandon(why error) error {
 // left ends what belongs to the place.
 func (w *Worker) left() {
 	w.calls.close()
-	w.abort(math.MaxUint64 - 1)
+	w.reach(math.MaxUint64)
 	w.discharge()
 	w.unmeet()
 	w.vacate()
