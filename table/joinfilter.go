@@ -370,7 +370,7 @@ func (n *scanNode) bounds(column string, k *exec.KeySet) []*expr.Expr {
 		return []*expr.Expr{expr.Lit(false)}
 	}
 	value := func(v int64) kernels.Scalar { return kernels.Int(t, v) }
-	fits := func(v int64) bool { return value(v).Int64() == v }
+	fits := func(v int64) bool { return value(v).Int64() == v && (v >= 0 || t.ID() != arrow.UINT64) }
 	if list := k.Listed(); list != nil {
 		var values []any
 		for _, v := range list {

@@ -62,19 +62,26 @@ func Lacks(err error) (string, error) {
 	return err.Error(), nil
 }
 
-// Unpack writes the programs of a folder named python into another.
+// shared is what all programs import.
+//
+//go:embed python/*.py
+var shared embed.FS
+
+// Unpack writes the programs of a folder named python, and what all programs share, into another.
 func Unpack(programs embed.FS, dir string) error {
-	files, err := programs.ReadDir("python")
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		text, err := programs.ReadFile("python/" + f.Name())
+	for _, from := range []embed.FS{shared, programs} {
+		files, err := from.ReadDir("python")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.Name()), text, 0o666); err != nil {
-			return err
+		for _, f := range files {
+			text, err := from.ReadFile("python/" + f.Name())
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, f.Name()), text, 0o666); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

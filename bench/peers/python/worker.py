@@ -18,7 +18,6 @@ Commands, told by "do":
 An answer comes when the process rests. A command that fails is answered with error. The end of standard input ends the process.
 """
 
-import ctypes
 import gc
 import importlib
 import json
@@ -26,30 +25,14 @@ import os
 import sys
 import time
 
+from process import at_rest, resident, rest
+
 
 def threads_of(n):
     """Tells every library how many threads to use; before any is imported."""
     for name in ("OMP", "OPENBLAS", "MKL", "POLARS_MAX", "RAYON", "NUMEXPR", "ARROW_IO", "NUMBA"):
         os.environ[name + ("_NUM_THREADS" if name in ("OMP", "OPENBLAS", "MKL", "RAYON", "NUMBA") else "_THREADS")] = str(n)
     os.environ["NUMEXPR_NUM_THREADS"] = str(n)
-
-
-def resident(key):
-    """A line of /proc/self/status in bytes."""
-    with open("/proc/self/status") as f:
-        for line in f:
-            if line.startswith(key + ":"):
-                return int(line.split()[1]) << 10
-    raise OSError(f"/proc/self/status has no {key}")
-
-
-def rest():
-    """Waits, a second at most, until the process rests: threads of a library that look for more work would slow the next engine down."""
-    for _ in range(100):
-        cpu = time.process_time()
-        time.sleep(0.01)
-        if time.process_time() - cpu < 0.001:
-            return
 
 
 class Worker:
@@ -102,7 +85,7 @@ class Worker:
         return {"seconds": [seconds], **fingerprint.of(result, c["columns"], c["order"])}
 
     def measure(self, c):
-        start = self.at_rest()
+        start = at_rest()
         answer = self.load(c)
         if "lacks" in answer:
             return answer
@@ -111,23 +94,11 @@ class Worker:
         f = self.ways[name]
         self.ways = {}
         self.engine.only(c["op"], name)
-        before = self.at_rest()
+        before = at_rest()
         result = f()
         peak = resident("VmHWM")
         rows = result.num_rows
         return {"way": name, "of": len(names), "rows": rows, "start_rss_bytes": start, "input_rss_bytes": before, "peak_rss_bytes": peak}
-
-    def at_rest(self):
-        """The resident memory after all that is not needed was given back to the system, as far as the allocators do that; the peak begins there."""
-        gc.collect()
-        self.pa.default_memory_pool().release_unused()
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim:
-            trim(0)
-        rest()
-        with open("/proc/self/clear_refs", "w") as f:
-            f.write("5")
-        return resident("VmRSS")
 
     def keep(self, c):
         start = time.perf_counter()

@@ -13,7 +13,6 @@ Commands, told by "do":
 An answer comes when the process rests. A command that fails is answered with error. The end of standard input ends the process.
 """
 
-import ctypes
 import gc
 import importlib
 import json
@@ -21,23 +20,7 @@ import os
 import sys
 import time
 
-
-def rest():
-    """Waits, a second at most, until the process rests: threads of a library that look for more work would slow the next engine down."""
-    for _ in range(100):
-        cpu = time.process_time()
-        time.sleep(0.01)
-        if time.process_time() - cpu < 0.001:
-            return
-
-
-def resident(key):
-    """A line of /proc/self/status in bytes."""
-    with open("/proc/self/status") as f:
-        for line in f:
-            if line.startswith(key + ":"):
-                return int(line.split()[1]) << 10
-    raise OSError(f"/proc/self/status has no {key}")
+from process import at_rest, resident, rest
 
 
 class Worker:
@@ -57,14 +40,7 @@ class Worker:
 
     def measure(self, c):
         self.engine.load(c["folder"], c["files"])
-        gc.collect()
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim:
-            trim(0)
-        rest()
-        with open("/proc/self/clear_refs", "w") as f:
-            f.write("5")
-        before = resident("VmRSS")
+        before = at_rest()
         result = self.engine.run(c["query"])
         peak = resident("VmHWM")
         del result
