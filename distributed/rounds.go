@@ -85,8 +85,8 @@ func (s *straight) deals(mover *columns.Comm, h *hashed, w way) ([][]columns.Lis
 		}
 		sent = make(chan arrival, 1)
 		go func() {
-			defer parted.release()
 			got, err := mover.Deal(s.ctx, s.call, types, lists, own)
+			parted.release() // before it is said that they have gone: who waits may look at what is held
 			sent <- arrival{got, err}
 		}()
 	}
