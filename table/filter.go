@@ -20,6 +20,8 @@ type filterNode struct {
 	predicate *expr.Expr // nil where there are only keys
 	keys      []keyTest  // of joins, that rows must have
 	out       *arrow.Schema
+	mask      bool          // groups just above may be given the mask: see the rule
+	masked    *arrow.Schema // out and a mask: what is above takes rows that are kept for the most part with their mask; or nil
 }
 
 func (n *filterNode) resolve(ctx context.Context) (node, error) {
@@ -42,6 +44,8 @@ func (n *filterNode) inputs() []node        { return []node{n.in} }
 
 func (n *filterNode) text() string {
 	switch {
+	case n.mask:
+		return "filter " + n.predicate.String() + ", as a mask where most rows stay"
 	case n.predicate == nil:
 		return "filter " + testTexts(n.keys)
 	case len(n.keys) > 0:
@@ -96,6 +100,10 @@ func (n *filterNode) step(r *runner) (exec.Operator, error) {
 			return wrapError("filter", err)
 		},
 		execute: func(ctx context.Context, b *Batch) (*Batch, error) {
+			if n.masked != nil && r.early(b.Len()) {
+				out, err := r.masked(ctx, b, ready, n)
+				return out, wrapError("filter", err)
+			}
 			out, err := r.filter(ctx, b, ready, r.setsOf(b, n.keys), n.out)
 			return out, wrapError("filter", err)
 		},
@@ -119,6 +127,11 @@ func (r *runner) filter(ctx context.Context, b *Batch, cond *expr.Prepared, sets
 		return nil, err
 	}
 	defer mask.Release()
+	return r.kept(ctx, b, mask, schema)
+}
+
+// kept is the rows of a batch that a mask has, cut to the columns of schema.
+func (r *runner) kept(ctx context.Context, b *Batch, mask *memory.Column, schema *arrow.Schema) (*Batch, error) {
 	kept, err := r.count(ctx, mask)
 	if err != nil {
 		return nil, err

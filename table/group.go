@@ -113,21 +113,9 @@ func (n *groupNode) prune(need names) node {
 
 func (n *groupNode) compile(r *runner) (exec.Source, error) {
 	o := &grouping{r: r, node: n}
-	exprs := exprsOf(n.keys)
-	for _, a := range n.aggs {
-		exprs = append(exprs, a.steps()...)
-	}
-	in := n.in
-	for {
-		p, ok := in.(*projectNode)
-		if !ok {
-			break
-		}
-		bound, below, ok := p.merged(exprs)
-		if !ok {
-			break
-		}
-		in, exprs, o.bound = p.in, below, bound
+	in, exprs, bound, merged := n.merged(n.exprs())
+	o.bound = bound
+	for _, p := range merged {
 		r.with(p)
 	}
 	var err error
@@ -142,7 +130,33 @@ func (n *groupNode) compile(r *runner) (exec.Source, error) {
 	if err = o.plan(); err != nil {
 		return nil, err
 	}
-	return r.sunk(in, o, n.text()+", of each morsel")
+	return r.sunk(o.masks(in), o, n.text()+", of each morsel")
+}
+
+// merged goes down through the projections whose results expressions can be computed with: it gives what is
+// below, the expressions over that, bound unless they are as given, and the projections.
+func (n *groupNode) merged(exprs []*expr.Expr) (in node, below []*expr.Expr, bound *expr.Bound, projections []*projectNode) {
+	in = n.in
+	for {
+		p, ok := in.(*projectNode)
+		if !ok {
+			return in, exprs, bound, projections
+		}
+		b, below, ok := p.merged(exprs)
+		if !ok {
+			return in, exprs, bound, projections
+		}
+		in, exprs, bound, projections = p.in, below, b, append(projections, p)
+	}
+}
+
+// exprs are the keys, and then the values of each aggregation.
+func (n *groupNode) exprs() []*expr.Expr {
+	all := exprsOf(n.keys)
+	for _, a := range n.aggs {
+		all = append(all, a.steps()...)
+	}
+	return all
 }
 
 // once binds each of the expressions of keys and aggregations that is there several times

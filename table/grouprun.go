@@ -28,13 +28,14 @@ type grouping struct {
 	bound *expr.Bound // keys, then the values of each aggregation
 	ready *expr.Prepared
 
-	results int   // of bound
-	values  []int // of each aggregation: its result of bound, or -1
-	parts   []part
-	places  [][2]int      // of each aggregation: its parts; the second of a mean is its count
-	split   bool          // every aggregate can be made of parts
-	rows    *arrow.Schema // keys and values
-	partial *arrow.Schema // keys and parts
+	results               int   // of bound
+	values                []int // of each aggregation: its result of bound, or -1
+	parts                 []part
+	places                [][2]int      // of each aggregation: its parts; the second of a mean is its count
+	split                 bool          // every aggregate can be made of parts
+	rows                  *arrow.Schema // keys and values
+	partial               *arrow.Schema // keys and parts
+	masked, maskedPartial *arrow.Schema // of morsels with a mask, and of keys, mask and parts; or nil
 }
 
 // Prepare makes the expressions ready.
@@ -77,16 +78,7 @@ type groupState struct {
 // few groups.
 func (s *groupState) Update(ctx context.Context, b *Batch) error {
 	defer b.Release()
-	columns, err := s.ready.EvalAll(ctx, b.Len(), b.Columns())
-	if err != nil {
-		return wrapError("group by", err)
-	}
-	p, err := s.early(ctx, b.Len(), columns)
-	if p != nil || err != nil {
-		releaseColumns(columns)
-	} else {
-		p, err = NewBatch(s.grouping.rows, b.Len(), columns)
-	}
+	p, err := s.ofMorsel(ctx, b)
 	if err != nil {
 		return wrapError("group by", err)
 	}

@@ -48,12 +48,7 @@ func (o *optimiser) hand(n node) node {
 	if o.off[ruleJoinFilter] {
 		return n
 	}
-	if t, ok := n.(*tiedNode); ok {
-		out := *t
-		out.sort, out.slow = o.hand(t.sort).(*sortNode), o.hand(t.slow)
-		return &out
-	}
-	n = replaceInputs(n, o.hand)
+	n = replaceTied(n, o.hand)
 	j, ok := n.(*joinNode)
 	if !ok || j.kind != Inner && j.kind != Semi || j.nullsEqual || j.streams {
 		return n

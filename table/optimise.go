@@ -20,7 +20,21 @@ func (o *optimiser) finished(n node, want *arrow.Schema) node {
 	n, _ = o.reorder(n, true)
 	n = exactly(o.reduce(n).prune(namesOf(fieldNames(want))), want)
 	o.finish()
-	return o.hand(n)
+	return o.last(n)
+}
+
+// last does what is done to a plan that is otherwise as it will run.
+func (o *optimiser) last(n node) node { return o.mask(o.hand(n)) }
+
+// replaceTied is replaceInputs, and of both plans of a sort that looks for ties.
+func replaceTied(n node, f func(node) node) node {
+	t, ok := n.(*tiedNode)
+	if !ok {
+		return replaceInputs(n, f)
+	}
+	out := *t
+	out.sort, out.slow = f(t.sort).(*sortNode), f(t.slow)
+	return &out
 }
 
 // exactly is n with the columns of want, in that order and no others.

@@ -2,9 +2,13 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -118,6 +122,28 @@ func (o *grouping) partOf(p part) int {
 	}
 	o.parts = append(o.parts, p)
 	return len(o.parts) - 1
+}
+
+// ofMorsel is the partial aggregates of a morsel, or its keys and values.
+func (o *grouping) ofMorsel(ctx context.Context, b *Batch) (*Batch, error) {
+	if o.masked != nil && b.Schema() == o.masked {
+		return o.ofMasked(ctx, b)
+	}
+	columns, err := o.ready.EvalAll(ctx, b.Len(), b.Columns())
+	if err != nil {
+		return nil, err
+	}
+	return o.ofValues(ctx, b.Len(), columns)
+}
+
+// ofValues is ofMorsel of keys and values, which it takes over.
+func (o *grouping) ofValues(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
+	p, err := o.early(ctx, rows, columns)
+	if p != nil || err != nil {
+		releaseColumns(columns)
+		return p, err
+	}
+	return NewBatch(o.rows, rows, columns)
 }
 
 // early makes partial aggregates of a morsel, nil where it has not few groups, or a sum
@@ -268,4 +294,148 @@ func (o *grouping) mean(ctx context.Context, sum, count *memory.Column) (*memory
 	}
 	defer n.Release()
 	return o.r.backend.Arithmetic(ctx, o.r.stream, kernels.Divide, s, n, kernels.ArithmeticOptions{})
+}
+
+// maskedShare is the share of the rows of a morsel from which on they are not copied without the
+// others, but aggregated with them: the mask is one more key then, and groups of rows that it
+// does not have are dropped.
+const maskedShare = 0.75
+
+// maskedGuess is the share of rows that a filter is thought to keep from which on its masks are
+// given to groups.
+const maskedGuess = 0.5
+
+// mask marks the filters just below groups that are thought to keep most rows.
+func (o *optimiser) mask(n node) node {
+	if o.off[ruleMask] {
+		return n
+	}
+	n = replaceTied(n, o.mask)
+	g, ok := n.(*groupNode)
+	if !ok || len(g.keys) == 0 {
+		return n
+	}
+	in, _, _, projections := g.merged(g.exprs())
+	f, ok := in.(*filterNode)
+	if !ok || len(f.keys) > 0 || o.guess.share(f.in, f.predicate) < maskedGuess {
+		return n
+	}
+	marked := *f
+	marked.mask = true
+	in = &marked
+	for i := len(projections) - 1; i >= 0; i-- {
+		in = projections[i].withInputs([]node{in})
+	}
+	return g.withInputs([]node{in})
+}
+
+// masks has a filter just below give a mask beside morsels of which it keeps most rows.
+func (o *grouping) masks(in node) node {
+	f, ok := in.(*filterNode)
+	if !ok || !f.mask || !o.split || o.r.backend == nil || !o.r.onHost() {
+		return in
+	}
+	mask := arrow.Field{Name: "", Type: arrow.FixedWidthTypes.Boolean, Nullable: true}
+	out := *f
+	out.masked = arrow.NewSchema(append(slices.Clone(f.out.Fields()), mask), nil)
+	o.masked = out.masked
+	keys := o.partial.Fields()[:len(o.node.keys)]
+	o.maskedPartial = arrow.NewSchema(append(append(slices.Clone(keys), mask), o.partial.Fields()[len(keys):]...), nil)
+	o.r.prof.same(&out, f)
+	return &out
+}
+
+// masked is the rows of a morsel with their mask where it has most of them, else those
+// that it has.
+func (r *runner) masked(ctx context.Context, b *Batch, cond *expr.Prepared, n *filterNode) (*Batch, error) {
+	masks, err := cond.EvalAll(ctx, b.Len(), b.Columns())
+	if err != nil {
+		return nil, err
+	}
+	if kept := countTrue(masks[0]); kept == b.Len() || float64(kept) < maskedShare*float64(b.Len()) {
+		defer releaseColumns(masks)
+		return r.kept(ctx, b, masks[0], n.out)
+	}
+	columns := pick(b, fieldNames(n.out))
+	for _, c := range columns {
+		c.Retain()
+	}
+	return NewBatch(n.masked, b.Len(), append(columns, masks[0]))
+}
+
+// ofMasked is what the step makes of a morsel with a mask. Where rows that the mask has not stand in
+// the way, because they have no value or their sum is too large, or where there are not few
+// groups, the rows are copied without them.
+func (o *grouping) ofMasked(ctx context.Context, b *Batch) (*Batch, error) {
+	last := len(b.Columns()) - 1
+	mask := b.Columns()[last]
+	columns, err := o.ready.EvalAll(ctx, b.Len(), b.Columns()[:last])
+	if errors.Is(err, device.ErrValue) {
+		kept, err := o.kept(ctx, mask, b.Columns()[:last])
+		if err != nil {
+			return nil, err
+		}
+		defer releaseColumns(kept)
+		if columns, err = o.ready.EvalAll(ctx, countTrue(mask), kept); err != nil {
+			return nil, err
+		}
+		return o.ofValues(ctx, countTrue(mask), columns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := o.earlyMasked(ctx, b.Len(), columns, mask)
+	if p == nil && err == nil {
+		kept, err := o.kept(ctx, mask, columns)
+		releaseColumns(columns)
+		if err != nil {
+			return nil, err
+		}
+		return o.ofValues(ctx, countTrue(mask), kept)
+	}
+	releaseColumns(columns)
+	return p, err
+}
+
+// kept are the values of columns that a mask has.
+func (o *grouping) kept(ctx context.Context, mask *memory.Column, columns []*memory.Column) (kept []*memory.Column, err error) {
+	for _, c := range columns {
+		k, err := o.r.backend.Filter(ctx, o.r.stream, c, mask, kernels.FilterOptions{})
+		if err != nil {
+			releaseColumns(kept)
+			return nil, err
+		}
+		kept = append(kept, k)
+	}
+	return kept, nil
+}
+
+// earlyMasked is early of the rows that a mask has.
+func (o *grouping) earlyMasked(ctx context.Context, rows int64, columns []*memory.Column, mask *memory.Column) (*Batch, error) {
+	if few, err := o.fewGroups(ctx, rows, columns); err != nil || !few {
+		return nil, err
+	}
+	aggs, made, err := o.partialAggs(ctx, columns)
+	defer releaseColumns(made)
+	if err != nil {
+		return nil, err
+	}
+	keys := append(slices.Clone(columns[:len(o.node.keys)]), mask)
+	p, err := o.r.groupBy(ctx, o.maskedPartial, rows, keys, aggs, o.node.options)
+	if overflowOf(err) != nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer p.Release()
+	if p.Len()*partialShare > rows {
+		return nil, nil
+	}
+	all := p.Columns()
+	kept, err := o.kept(ctx, all[len(keys)-1], append(slices.Clone(all[:len(keys)-1]), all[len(keys):]...))
+	if err != nil {
+		return nil, err
+	}
+	return NewBatch(o.partial, kept[0].Len(), kept)
 }

@@ -171,7 +171,7 @@ func (o *optimiser) semiCut(j *joinNode, use *sharedNode, n node, at int, name m
 func (o *optimiser) finish() {
 	for i := len(o.local) - 1; i >= 0; i-- {
 		s := o.local[i]
-		s.final = o.hand(exactly(s.in.prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema()))))
+		s.final = o.last(exactly(s.in.prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema()))))
 	}
 	o.local = nil
 }

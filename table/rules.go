@@ -13,10 +13,11 @@ const (
 	ruleShared     = "shared"     // equal parts of a plan run once
 	ruleReduce     = "reduce"     // rows that the smaller side of a join has no key for are left out early
 	ruleJoinFilter = "joinfilter" // keys of a build side leave rows of the other side out where they come from
+	ruleMask       = "mask"       // groups take a mask for a key where a filter keeps most rows
 )
 
 // rules are the names of all of them.
-var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce, ruleJoinFilter}
+var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce, ruleJoinFilter, ruleMask}
 
 // switches are the rules that are off.
 type switches map[string]bool

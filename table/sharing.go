@@ -145,7 +145,7 @@ func (o *optimiser) plan(n node, valueOf func(*scalarNode) (kernels.Scalar, erro
 		}
 		for _, s := range o.shares {
 			in, _ := o.reorder(s.in, s.seen)
-			s.final = o.hand(exactly(o.reduce(in).prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema()))))
+			s.final = o.last(exactly(o.reduce(in).prune(s.need), subset(s.in.schema(), s.need.among(s.in.schema()))))
 			o.finish()
 		}
 	}
