@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/device"
 )
 
@@ -107,4 +108,12 @@ func TestCastScalarRoundTrips(t *testing.T) {
 			t.Fatalf("%d came back as %d (seed %d)", s.Int64(), back.Int64(), seed)
 		}
 	}
+}
+
+// A time without a zone has none as text either, so that the text can be read as such again.
+func TestTimesAsText(t *testing.T) {
+	at := int64(981173106789)
+	require.Equal(t, "2001-02-03 04:05:06.789", Int(&arrow.TimestampType{Unit: arrow.Millisecond}, at).String())
+	require.Equal(t, "2001-02-03 04:05:06.789Z", Int(&arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "UTC"}, at).String())
+	require.Equal(t, "2001-02-03 05:05:06.789+01:00", Int(&arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "Europe/Berlin"}, at).String())
 }

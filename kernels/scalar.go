@@ -167,8 +167,12 @@ func (s Scalar) String() string {
 		return arrow.Date64(s.Int64()).FormattedString()
 	case id == arrow.TIMESTAMP:
 		t := s.typ.(*arrow.TimestampType)
+		layout := "2006-01-02 15:04:05.999999999"
+		if t.TimeZone != "" {
+			layout += "Z07:00"
+		}
 		if to, err := t.GetToTimeFunc(); err == nil {
-			return to(arrow.Timestamp(s.Int64())).Format("2006-01-02 15:04:05.999999999Z07:00")
+			return to(arrow.Timestamp(s.Int64())).Format(layout)
 		}
 		return strconv.FormatInt(s.Int64(), 10)
 	case id == arrow.TIME32:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 )
@@ -37,6 +38,17 @@ func (q *Query) Explain(ctx context.Context) (_ string, err error) {
 		b.node(b.shared[i].final, 1)
 	}
 	return b.text.String(), nil
+}
+
+// Schema is the names and types of the columns that the query gives. Files are opened for it,
+// and no rows are read: of a plan that would fail before its first row it is that error.
+func (q *Query) Schema(ctx context.Context) (_ *arrow.Schema, err error) {
+	defer exec.Guard(q.place(), &err)
+	n, _, err := q.resolved(ctx, func(_ *optimiser, s *scalarNode) (kernels.Scalar, error) { return unknownScalar(s) })
+	if err != nil {
+		return nil, err
+	}
+	return n.schema(), nil
 }
 
 // explainer writes plans, and remembers the shared parts that they read.

@@ -116,3 +116,37 @@ func TestExplainGuessesRows(t *testing.T) {
 		require.Equal(t, want, strings.SplitN(got, "\n", 2)[0])
 	}
 }
+
+// A query says what columns it gives before it runs, and Head(0) gives them without a row read.
+func TestSchemaReadsNoRow(t *testing.T) {
+	b := testBackend(t)
+	table := tableOf(t, b, randomRecs(40, 5, 1), 2, 1)
+	var asked []ScanOptions
+	file := Scan(memorySource{table: table, asked: &asked}).On(b)
+	other := file.GroupBy("k").Agg(Mean("v"))
+	for what, q := range map[string]*Query{
+		"a sort":   file.Sort(Desc("v")),
+		"groups":   other,
+		"a join":   file.Join(other, Left, On("k")),
+		"distinct": file.Select("s").Distinct(),
+		"a union":  file.Union(file),
+		"a scalar": file.WithScalar("mean", file.Agg(Mean("v"))).Filter("v > mean"),
+	} {
+		schema, err := q.Schema(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, asked, what)
+		none, err := q.Head(0).Collect(t.Context())
+		require.NoError(t, err)
+		require.Truef(t, schema.Equal(none.Schema()), "%s: %s\n%s", what, schema, none.Schema())
+		none.Release()
+		if what != "a scalar" { // its query is run
+			require.Empty(t, asked, what)
+		}
+		asked = nil
+		all := collect(t, q)
+		require.NotEmpty(t, all, what)
+		asked = nil
+	}
+	_, err := file.Filter("nothing > 3").Schema(t.Context())
+	require.ErrorContains(t, err, `unknown column "nothing"`)
+}

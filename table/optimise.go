@@ -132,7 +132,7 @@ func fuse(n node) node {
 	if n, ok := n.(*limitNode); ok {
 		out := *n
 		out.in = fuse(limited(n.in, n.offset+min(n.n, math.MaxInt64-n.offset)))
-		if s, ok := out.in.(*sortNode); ok && n.offset == 0 && s.limit >= 0 && s.limit <= n.n {
+		if s, ok := out.in.(*sortNode); ok && n.n > 0 && n.offset == 0 && s.limit >= 0 && s.limit <= n.n { // a limit of 0 reads nothing
 			return s
 		}
 		return &out

@@ -43,6 +43,26 @@ class Query(Handle):
     def __repr__(self) -> str:
         return "<volley.Query>"
 
+    @property
+    def schema(self) -> dict[str, str]:
+        """The types of the columns by their names, in order. Files are opened for it, and no row is read, but those of a scalar's query.
+
+        >>> Table({"a": [1, 2]}).lazy().with_columns(b="a / 2").schema
+        {'a': 'int64', 'b': 'float64'}
+        """
+        with self.head(0).collect() as none:
+            return none.schema
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns: see schema."""
+        return list(self.schema)
+
+    @property
+    def dtypes(self) -> list[str]:
+        """The types of the columns: see schema."""
+        return list(self.schema.values())
+
     def _repr_html_(self) -> str:
         """The plan, or why there is none."""
         try:
