@@ -242,3 +242,24 @@ def test_docstrings() -> None:
             assert result.failed == 0, test.name
             ran += result.attempted
     assert ran >= 20
+
+
+def test_texts_that_are_given_by_name() -> None:
+    """with_columns and select take the text of an expression, as filter does; a text that was meant to be one is never a constant in silence."""
+    t = vo.Table({"k": [1, 2], "s": ["x", "y"]})
+    for made in (t.with_columns(a="case when k > 1 then s else 'z' end", b="k"), t.lazy().with_columns(a="case when k > 1 then s else 'z' end", b="k").collect()):
+        assert made.select("a", "b").to_pydict() == {"a": ["z", "y"], "b": [1, 2]}
+    assert t.select(twice="k * 2", unit=lit("m")).to_pydict() == {"twice": [2, 4], "unit": ["m", "m"]}
+    assert t.assign(unit="m / s").to_pydict()["unit"] == ["m / s"] * 2 == t.lazy().assign(unit="m / s").collect().to_pydict()["unit"]
+    with pytest.raises(vo.Mismatch, match='unknown column "hello"'):
+        t.with_columns(a="hello")
+    with pytest.raises(vo.Mismatch, match="syntax error"):
+        t.select(a="hello world")
+
+
+def test_schema_of_a_query() -> None:
+    q = vo.Table({"k": [1, 2], "s": ["x", "y"]}).lazy().group_by("s").agg(col("k").mean()).sort("s")
+    assert q.schema == {"s": "utf8", "mean_k": "float64"} == q.collect().schema
+    assert q.columns == ["s", "mean_k"] and q.dtypes == ["utf8", "float64"]
+    with pytest.raises(vo.Mismatch, match='unknown column "n"'):
+        q.filter("n > 1").schema

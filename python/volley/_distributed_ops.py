@@ -15,7 +15,7 @@ from ._masks import sorted_out
 from ._rows import window
 from ._agreed import agreed, told
 from .expr import Agg, Expr, col, lit, sql
-from .query import Paths, _Aggregates, _column, _flat, _names, _orders, _paths
+from .query import Paths, _Aggregates, _column, _flat, _names, _orders, _paths, by_name
 
 if TYPE_CHECKING:
     from .comm import Comm
@@ -59,14 +59,14 @@ class Operators:
             if not all(whole):
                 raise TypeError(say("aggregates make one row, and columns as many as there are: select either, or join what agg gives"))
             return self.agg(*given, **named)
-        all_ = [_column(i) for i in given] + [lit(v).alias(n) for n, v in named.items()]
+        all_ = [_column(i) for i in given] + [by_name(v).alias(n) for n, v in named.items()]
         return self._made("select", handles(all_), len(all_))
 
     @agreed("WithColumns")
     def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Table:
         """With further columns, or others in place of those of their names, as Query.with_columns has them. No row moves."""
         given: list[tuple[str | None, Any]] = [*((None, _column(i)) for i in _flat(items)), *named.items()]
-        values = [lit(value) for _, value in given]
+        values = [by_name(value) for _, value in given]
         names = (c_char_p * max(1, len(given)))(*[None if name is None else encode(name) for name, _ in given])
         return self._made("with_columns", names, handles(values), len(values))
 

@@ -47,11 +47,10 @@ class Query(Handle):
     def schema(self) -> dict[str, str]:
         """The types of the columns by their names, in order. Files are opened for it, and no row is read, but those of a scalar's query.
 
-        >>> Table({"a": [1, 2]}).lazy().with_columns(b="a / 2").schema
+        >>> Table({"a": [1, 2]}).lazy().with_columns(b="a * 0.5").schema
         {'a': 'int64', 'b': 'float64'}
         """
-        with self.head(0).collect() as none:
-            return none.schema
+        return self.head(0).collect().schema
 
     @property
     def columns(self) -> list[str]:
@@ -90,8 +89,11 @@ class Query(Handle):
         return q
 
     def select(self, *items: Expr | str | Iterable[Expr | str], **named: Any) -> Query:
-        """These columns, in this order; or aggregates of all rows, as agg makes them.
+        """These columns, in this order; or aggregates of all rows, as agg makes them. A text is the name of a column, and of one that is given by
+        name an expression, as in filter; ``lit`` makes a constant of it.
 
+        >>> Table({"a": [1, 2, 3]}).select("a", twice="a * 2", unit=lit("m")).to_dicts()[0]
+        {'a': 1, 'twice': 2, 'unit': 'm'}
         >>> Table({"a": [1, 2, 3]}).select(col("a").max()).to_pydict()
         {'max_a': [3]}
         """
@@ -101,26 +103,26 @@ class Query(Handle):
             if not all(whole):
                 raise TypeError(say("aggregates make one row, and columns as many as there are: select either, or join what agg gives"))
             return self.agg(*given, **named)
-        all_ = [_column(i) for i in given] + [lit(v).alias(n) for n, v in named.items()]
+        all_ = [_column(i) for i in given] + [by_name(v).alias(n) for n, v in named.items()]
         return Query(make("volley_query_select", self, handles(all_), len(all_)))
 
     def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Query:
         """With further columns, or others in place of those of their names. All expressions see the columns as they were; one without ``alias``
-        has the name of its text.
+        has the name of its text. Texts are as in select.
 
         >>> Table({"a": [1], "b": [2]}).with_columns(a=col("b"), b=col("a")).to_pydict()
         {'a': [2], 'b': [1]}
         """
         given: list[tuple[str | None, Any]] = [*((None, _column(i)) for i in _flat(items)), *named.items()]
-        values = [lit(value) for _, value in given]
+        values = [by_name(value) for _, value in given]
         names = (ctypes.c_char_p * max(1, len(given)))(*[None if name is None else encode(name) for name, _ in given])
         return Query(make("volley_query_with_columns", self, names, handles(values), len(values)))
 
     with_column = with_columns
 
     def assign(self, **named: Any) -> Query:
-        """``with_columns`` by pandas' name."""
-        return self.with_columns(**named)
+        """``with_columns`` by pandas' name: a text is a constant, as it is there."""
+        return self.with_columns(**constants(named))
 
     def with_scalar(self, **named: Query | Table) -> Query:
         """With further columns, or others in place of those of their names: each has the one value of another query or table, which has one
@@ -394,6 +396,16 @@ def _column(item: Any) -> Expr:
         why = "an aggregate, for agg" if isinstance(item, Agg) else f"neither: a constant is lit({item!r})" if isinstance(item, (int, float)) else "neither"
         raise TypeError(say(f"the name of a column or an expression is wanted, and {shown(item)} is {why}", item))
     return item
+
+
+def by_name(value: Any) -> Expr:
+    """What is given by name: a text is an expression, as it is in filter, so that one that was meant to be is no constant in silence."""
+    return sql(value) if isinstance(value, str) else lit(value)
+
+
+def constants(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Texts as constants."""
+    return {n: lit(v) if isinstance(v, str) else v for n, v in named.items()}
 
 
 class _Orders:

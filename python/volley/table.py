@@ -24,7 +24,7 @@ from .errors import Unsupported
 from ._masks import beside, columns_of, free_names, is_array, mask_of, names_in, sorted_out
 from ._rows import rows_of, window
 from .expr import Agg, Expr, col
-from .query import GroupBy, Paths, Query, query_of, scan_csv, scan_ipc, scan_parquet
+from .query import GroupBy, Paths, Query, constants, query_of, scan_csv, scan_ipc, scan_parquet
 
 
 class Table(Handle):
@@ -250,7 +250,7 @@ class Table(Handle):
 
     def assign(self, **named: Any) -> Table:
         """See Query.assign."""
-        return self.with_columns(**named)
+        return self.with_columns(**constants(named))
 
     def drop(self, *columns: str | Iterable[str]) -> Table:
         """See Query.drop."""
