@@ -141,6 +141,7 @@ import volley as vo
 import volley.engines.torch
 with vo.engines.torch.enter() as w:
     if w.generation == 1:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends this one as soon as it sees that the other has died
         w.comm.barrier()
         if w.rank == 1:
             os.kill(os.getpid(), signal.SIGKILL)
