@@ -15,7 +15,7 @@ import (
 	"github.com/volley-go/volley/collective/transport/transporttest"
 )
 
-const limit = 30 * time.Second
+const limit = 2 * time.Minute
 
 func listener(t testing.TB) net.Listener {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
