@@ -163,7 +163,7 @@ func survivesIn(t *testing.T, ends []transport.Endpoint, event faultinject.Event
 			return err
 		}
 		defer small.Close()
-		return run(&rank{r.Context, r.t, small, r.backend})
+		return run(&rank{Context: r.Context, t: r.t, comm: small, backend: r.backend})
 	}) {
 		require.NoError(t, err, "rank %d, message %d", r, event.N)
 	}

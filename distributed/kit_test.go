@@ -37,6 +37,14 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if how := os.Getenv(asRank); how != "" {
+		splitRows, roundRows = 5, 16
+		if err := struckProcess(how); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if flag.Parse(); flag.Lookup("test.bench").Value.String() == "" {
 		splitRows, roundRows = 5, 16
 	}
@@ -55,6 +63,8 @@ type rank struct {
 	t       *testing.T
 	comm    *collective.Comm
 	backend *kernels.Backend
+	folder  string // of files, in programs of processes
+	begins  func() // is called, where it is not nil, when the operation begins behind its preparations
 }
 
 func (r *rank) id() int { return r.comm.Rank() }
@@ -112,7 +122,7 @@ func groupOver(t *testing.T, ends []transport.Endpoint, options collective.Optio
 				return
 			}
 			defer comm.Close()
-			errs[i] = f(&rank{ctx, t, comm, backend(i)})
+			errs[i] = f(&rank{Context: ctx, t: t, comm: comm, backend: backend(i)})
 		})
 	}
 	all.Wait()

@@ -32,13 +32,7 @@ func soakProcess(place string) error {
 	if _, err := fmt.Sscan(place, &carrier, &meeting, &number, &size, &seed); err != nil {
 		return err
 	}
-	var end transport.Endpoint
-	var err error
-	if carrier == "shm" {
-		end, err = shm.Join(ctx, meeting, number, size)
-	} else {
-		end, err = tcp.Join(ctx, rendezvous.World{Rank: number, Size: size, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Address: meeting}, tcp.Options{Interfaces: "=lo,=lo0"})
-	}
+	end, err := joinProcess(ctx, carrier, meeting, number, size)
 	if err != nil {
 		return err
 	}
@@ -80,4 +74,12 @@ func soakProcess(place string) error {
 	}
 	fmt.Println("fault", f.Ranks, "and on with", small.Size())
 	return nil
+}
+
+// joinProcess joins a process of a test's program to the others.
+func joinProcess(ctx context.Context, carrier, meeting string, number, size int) (transport.Endpoint, error) {
+	if carrier == "shm" {
+		return shm.Join(ctx, meeting, number, size)
+	}
+	return tcp.Join(ctx, rendezvous.World{Rank: number, Size: size, LocalRank: rendezvous.Unknown, LocalSize: rendezvous.Unknown, Address: meeting}, tcp.Options{Interfaces: "=lo,=lo0"})
 }

@@ -20,7 +20,8 @@ import (
 //
 // The folder is not there until all is written: the ranks write into one beside it, of
 // a temporary name, which rank 0 renames when all are done. After an error nothing is
-// left of it, unless rank 0 is lost. A folder or file of that name is an ErrMismatch.
+// left of that, whichever rank is lost; where rank 0 is lost as it renames, all of the folder is there
+// or none. A folder or file of that name is an ErrMismatch.
 func (d *Table) Write(ctx context.Context, dir string) error {
 	return d.WriteParquet(ctx, dir, storage.ParquetOptions{})
 }
@@ -41,15 +42,11 @@ func (d *Table) WriteParquet(ctx context.Context, dir string, options storage.Pa
 	})
 	part.Release()
 	w.meet()
-	if w.ended != nil { // on all ranks: nobody writes any more, or the Comm has ended
-		w.clean(path)
-		return w.ended
-	}
-	if w.comm.Rank() == 0 {
+	if w.ended == nil && w.comm.Rank() == 0 {
 		w.do(w.publish)
 	}
 	if w.meet() != nil {
-		w.clean(path)
+		w.clean()
 	}
 	return w.ended
 }
@@ -60,7 +57,8 @@ type folderWriter struct {
 	dir, temporary string
 }
 
-// begin makes the temporary folder, of a name that rank 0 chooses.
+// begin makes the temporary folder, of a name that rank 0 chooses. No rank makes it before all ranks know the name: so those who
+// are left can take it away.
 func (w *folderWriter) begin() bool {
 	var number int64
 	w.do(func() error {
@@ -71,20 +69,25 @@ func (w *folderWriter) begin() bool {
 			return fmt.Errorf("%w: %s is there already", device.ErrMismatch, w.dir)
 		}
 		var b [8]byte
-		if _, err := rand.Read(b[:]); err != nil {
-			return err
-		}
+		_, err := rand.Read(b[:])
 		number = int64(binary.LittleEndian.Uint64(b[:]) >> 1)
-		return os.Mkdir(w.name(number), 0o777)
+		return err
 	})
 	said := w.words([]int64{number})
 	if said == nil {
-		if number != 0 {
-			_ = os.Remove(w.name(number)) // what ended the operation says more
-		}
 		return false
 	}
 	w.temporary = w.name(said[0][0])
+	if w.meet() != nil {
+		w.clean() // another rank may have come further
+		return false
+	}
+	w.do(func() error {
+		if err := os.Mkdir(w.temporary, 0o777); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return nil
+	})
 	return true
 }
 
@@ -100,13 +103,11 @@ func (w *folderWriter) publish() error {
 	return os.Rename(w.temporary, w.dir)
 }
 
-// clean takes away what there is of the temporary folder: rank 0 all of it, the others what
-// they wrote.
-func (w *folderWriter) clean(path string) {
-	if w.comm.Rank() == 0 {
-		_ = os.RemoveAll(w.temporary) // what ended the operation says more
-		return
+// clean takes the temporary folder away. Each rank that sees the end does so; what is renamed first cannot get its name any more from a
+// rank 0 that was stopped and wakes.
+func (w *folderWriter) clean() {
+	gone := fmt.Sprintf("%s.%d", w.temporary, w.comm.Rank())
+	if os.Rename(w.temporary, gone) == nil { // what ended the operation says more
+		_ = os.RemoveAll(gone)
 	}
-	_ = os.Remove(path)
-	_ = os.Remove(w.temporary) // where rank 0 is lost the last one takes the folder away
 }

@@ -5,7 +5,11 @@
 # Ranks that have nothing but Open MPI's PMIx server, OMPI_* taken away, must meet through that, and give up on a rank that does not come; so must ranks
 # of several machines that nothing else tells where, also of MPICH's launcher through its PMI server, and those of that launcher on one machine.
 # Then every operation by every algorithm, with counts, between two ranks and in groups meets every fault of package faultinject, on both libraries.
-# `mpi.sh test` has two ranks, every word once and no matrix of faults; exhaust.sh runs the whole.
+# Tables on ranks: right answers on both libraries, and a rank that is killed (on Open MPI) or stopped (on both) in the middle of every operator, which the
+# others survive; on MPICH a rank that is killed ends the job, at once.
+# Tables on ranks: right answers on both libraries, and a rank that is killed (on Open MPI) or stopped (on both) in the middle of every operator, which the
+# others survive; on MPICH a rank that is killed ends the job at once.
+# `mpi.sh test` has two ranks, every word once, two of the operators and no matrix of faults; exhaust.sh runs the whole.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
 . "$(dirname "$0")/lib.sh"
 
@@ -14,6 +18,8 @@ trap 'on_exit; rm -r "$dir"' EXIT
 CGO_ENABLED=0 go test -c -o "$dir/rank" ./collective/transport/mpi
 CGO_ENABLED=0 go test -c -o "$dir/faults" ./collective/faultinject
 CGO_ENABLED=0 go test -c -o "$dir/pmix" ./collective/transport/pmix
+CGO_ENABLED=0 go test -c -o "$dir/tables" ./distributed
+CGO_ENABLED=0 go test -c -o "$dir/tables" ./distributed
 cat >"$dir/only" <<'END'
 #!/usr/bin/env bash
 for name in $(compgen -e); do
@@ -88,6 +94,43 @@ for n in $sizes; do
 	VOLLEY_PMIX_TEST=once ranks $n works "MPICH, several machines" out/venv/mpich/bin/mpiexec -bind-to none -hosts 127.0.0.1,127.0.0.2 -launcher fork -n $n env -u VOLLEY_ADDRESS
 done
 VOLLEY_PMIX_TEST=absent ranks 3 survives "PMIx alone, a rank that does not come" "${open[@]}" self,vader -np 3 "$dir/only"
+program=$dir/tables
+# tables NUMBER WORD NAME HOW FIRST COUNT COMMAND...: each of so many ranks must say the word, when all have gone through COUNT of the steps (of
+# "work": shapes of rows) from FIRST on.
+tables() {
+	local want=$1 word=$2 name=$3 how="$4 $5 $6"
+	shift 6
+	rm -rf "$dir/files"
+	mkdir "$dir/files"
+	VOLLEY_DISTRIBUTED_TEST="$how $dir/files" ranks "$want" "$word" "$name, tables, $how" "$@"
+}
+standard=$PWD/out/venv/mpich/lib/libmpi_abi.so.1
+steps=$(VOLLEY_DISTRIBUTED_TEST="count 0 0 -" "$program")
+shapes=7 first=0 last=$steps
+[ "${1:-all}" != test ] || shapes=1 first=$((RANDOM % (steps - 2))) last=$((first + 2))
+for n in $sizes; do
+	tables $n works "Open MPI" work 0 $shapes "${open[@]}" self,vader -np $n
+	for library in libmpi_abi.so.1 libmpi.so.12; do
+		VOLLEY_MPI_LIBRARY=$PWD/out/venv/mpich/lib/$library tables $n works "MPICH, $library" work 0 $shapes "${mpich[@]}" -n $n
+	done
+done
+for ((i = first; i < last; i += 2)); do # two ranks of four die in a job
+	tables 2 survives "Open MPI" kill $((i < steps - 2 ? i : steps - 2)) 2 "${open[@]}" self,vader --enable-recovery -np 4
+done
+for ((i = first; i < last; i += 8)); do
+	count=$((last - i < 8 ? last - i : 8))
+	tables 3 survives "Open MPI" stop $i $count "${open[@]}" self,vader -np 3
+	[ "${1:-all}" = test ] || VOLLEY_MPI_LIBRARY=$standard tables 3 survives "MPICH" stop $i $count "${mpich[@]}" -n 3
+done
+mkdir -p "$dir/files"
+status=0
+VOLLEY_MPI_LIBRARY=$standard VOLLEY_DISTRIBUTED_TEST="kill $first 1 $dir/files" timeout -k 5 30 "${mpich[@]}" -n 3 "$program" >"$dir/out" 2>&1 || status=$?
+if [ "$status" = 0 ] || [ "$status" = 124 ] || grep -q survives "$dir/out"; then
+	cat "$dir/out" >&2
+	echo "MPICH: a rank that is killed ends its job with status $status" >&2
+	exit 1
+fi
+echo "MPICH: a rank that is killed ends the job"
 [ "${1:-all}" != test ] || exit 0
 export VOLLEY_FAULTINJECT_TEST=faults
 program=$dir/faults

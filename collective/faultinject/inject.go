@@ -18,7 +18,8 @@ type Kind uint8
 // The kinds. Kill ends the rank: the others lose their connections to it. Freeze
 // stops it, with its heartbeats, as SIGSTOP does. Drop, Duplicate and Corrupt treat
 // one message so; Delay holds it back for Event.Delay. Partition cuts the rank off
-// from those in Event.Others: nothing passes any more in either direction.
+// from those in Event.Others: nothing passes any more in either direction. Strike calls
+// Event.Do, for ranks in processes of their own, which that ends or stops.
 const (
 	Kill Kind = iota
 	Freeze
@@ -27,11 +28,12 @@ const (
 	Duplicate
 	Corrupt
 	Partition
+	Strike
 )
 
 // String is the kind's name.
 func (k Kind) String() string {
-	names := [...]string{"kill", "freeze", "drop", "delay", "duplicate", "corrupt", "partition"}
+	names := [...]string{"kill", "freeze", "drop", "delay", "duplicate", "corrupt", "partition", "strike"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -45,6 +47,7 @@ type Event struct {
 	Kind   Kind
 	Delay  time.Duration // of Delay
 	Others []int         // of Partition
+	Do     func()        // of Strike
 	// Look is 0, or says when it is met if that message is a merge: the Look-th time that it turns to another
 	// rank, or Combining. See WrapMerging.
 	Look int
@@ -232,6 +235,8 @@ func (e *endpoint) meet(n int64, look int) (times int, corrupt bool) {
 			corrupt = true
 		case Partition:
 			e.part(v.Others)
+		case Strike:
+			v.Do()
 		}
 	}
 	return times, corrupt
