@@ -32,7 +32,7 @@ func newDeviceReader(ctx context.Context, s Source, parts []Part, o *Options) (_
 		return nil, nil
 	}
 	b := src.t.Backend()
-	if o.Device == nil || b.Device != o.Device || b.Device.Place().HostAccessible() || b.Set.GatherRows == nil {
+	if o.Device == nil || b.Device != o.Device || b.Device.Place().HostAccessible() || b.Set.GatherRows.Func == nil {
 		return nil, nil
 	}
 	for i := range parts {

@@ -26,8 +26,8 @@ type FilterWhereFunc func(ctx context.Context, s device.Stream, columns []*memor
 func (b *Backend) FilterWhere(ctx context.Context, s device.Stream, columns []*memory.Column, mask MaskFunc) (kept []*memory.Column, done bool, err error) {
 	const call = "filter_where"
 	defer b.guard(call, &err)
-	f := b.Set.FilterWhere
-	if f == nil || len(columns) == 0 {
+	e := b.Set.FilterWhere
+	if e.Func == nil || len(columns) == 0 {
 		return nil, false, nil
 	}
 	if anyHalf(columns) {
@@ -45,7 +45,12 @@ func (b *Backend) FilterWhere(ctx context.Context, s device.Stream, columns []*m
 			return nil, false, err
 		}
 	}
-	return f(ctx, s, columns, func(ctx context.Context, from, n int64) (*memory.Column, error) {
+	for _, c := range columns {
+		if !e.Types.Has(c.Type().ID()) {
+			return nil, false, nil
+		}
+	}
+	return e.Func(ctx, s, columns, func(ctx context.Context, from, n int64) (*memory.Column, error) {
 		m, err := mask(ctx, from, n)
 		if err != nil {
 			return nil, err

@@ -37,8 +37,8 @@ var RowTypes = BoolTypes | NumberTypes | TemporalTypes
 func (b *Backend) GatherRows(ctx context.Context, s device.Stream, columns []*memory.Column, rows *memory.Column, to RowsInto) (err error) {
 	const call = "gather_rows"
 	defer b.guard(call, &err)
-	f := b.Set.GatherRows
-	if err := b.admit(ctx, s, call, f != nil, RowTypes, columns...); err != nil {
+	e := b.Set.GatherRows
+	if err := b.admit(ctx, s, call, e.Func != nil, e.Types, columns...); err != nil {
 		return err
 	}
 	if err := b.admit(ctx, s, call, true, TypesOf(arrow.INT64), rows); err != nil {
@@ -76,5 +76,5 @@ func (b *Backend) GatherRows(ctx context.Context, s device.Stream, columns []*me
 	if m.Rows == 0 || m.Cols == 0 {
 		return nil
 	}
-	return f(ctx, s, columns, rows, to)
+	return e.Func(ctx, s, columns, rows, to)
 }

@@ -29,14 +29,14 @@ type JoinRows interface {
 // JoinColumnsKeys, in which nulls match nothing.
 type JoinColumnsFunc func(ctx context.Context, s device.Stream, left, right JoinSide, o JoinOptions) (JoinRows, error)
 
-// JoinColumnsKeys are the types of the key that a JoinColumnsFunc takes.
+// JoinColumnsKeys are the types of the key that the JoinColumnsFunc of a CPU takes.
 var JoinColumnsKeys = TypesOf(arrow.INT32, arrow.UINT32, arrow.DATE32, arrow.TIME32, arrow.INT64, arrow.UINT64,
 	arrow.TIMESTAMP, arrow.DATE64, arrow.TIME64, arrow.DURATION)
 
 // JoinsColumns says that the set joins sides of such keys as they are: with what
 // joined rows have of them, instead of by row numbers.
 func (s *Set) JoinsColumns(keys []*memory.Column, nullsEqual bool) bool {
-	return s.JoinColumns != nil && len(keys) == 1 && JoinColumnsKeys.Has(keys[0].Type().ID()) && !nullsEqual
+	return s.JoinColumns.Func != nil && len(keys) == 1 && s.JoinColumns.Types.Has(keys[0].Type().ID()) && !nullsEqual
 }
 
 // JoinColumns is the inner join of two sides as columns, in left order and then right
@@ -68,7 +68,7 @@ func (b *Backend) JoinColumns(ctx context.Context, s device.Stream, left, right 
 		return nil, b.fail(device.ErrMismatch, call, "no columns to give")
 	}
 	if b.Set.JoinsColumns(left.Keys, o.NullsEqual) {
-		return b.Set.JoinColumns(ctx, s, left, right, o)
+		return b.Set.JoinColumns.Func(ctx, s, left, right, o)
 	}
 	table, err := b.JoinBuild(ctx, s, right.Keys, o)
 	if err != nil {

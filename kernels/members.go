@@ -35,8 +35,8 @@ func (b *Backend) Members(ctx context.Context, s device.Stream, set *memory.Colu
 		return nil, err
 	}
 	var inner Members
-	if b.Set.Members != nil {
-		inner, err = b.Set.Members(ctx, s, set)
+	if e := b.Set.Members; e.Func != nil && e.Types.Has(set.Type().ID()) {
+		inner, err = e.Func(ctx, s, set)
 	} else {
 		inner = &listed{b.Set.IsIn.Func, set.Retain()}
 	}

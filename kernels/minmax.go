@@ -16,13 +16,13 @@ type MinMaxFunc func(ctx context.Context, s device.Stream, c *memory.Column, o A
 func (b *Backend) MinMax(ctx context.Context, s device.Stream, c *memory.Column, o AggregateOptions) (least, greatest *memory.Column, err error) {
 	const call = "min_max"
 	defer b.guard(call, &err)
-	f := b.Set.MinMax
-	if f != nil && c != nil {
+	e := b.Set.MinMax
+	if e.Func != nil && c != nil {
 		if err := b.admit(ctx, s, call, true, b.Set.Reduce.Types, c); err != nil {
 			return nil, nil, err
 		}
-		if NumberTypes.Has(c.Type().ID()) {
-			return f(ctx, s, c, o)
+		if e.Types.Has(c.Type().ID()) {
+			return e.Func(ctx, s, c, o)
 		}
 	}
 	if least, err = b.Reduce(ctx, s, Min, c, o); err != nil {

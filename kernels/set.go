@@ -39,31 +39,27 @@ type Set struct {
 	Concat    Entry[ConcatFunc]
 	Partition Entry[PartitionFunc]
 
-	FilterWhere FilterWhereFunc // a condition and filters in one pass; nil where they are several
-	GatherRows  GatherRowsFunc  // rows of columns as a matrix; nil where there is no such kernel
+	FilterWhere Entry[FilterWhereFunc] // a condition and filters in one pass; without it they are several
+	GatherRows  Entry[GatherRowsFunc]  // rows of columns as a matrix
 
 	Reduce Entry[ReduceFunc]
-	MinMax MinMaxFunc // two reductions in one; nil where they are two
+	MinMax Entry[MinMaxFunc] // two reductions in one; without it they are two
 	Scan   Entry[ScanFunc]
 
 	SortIndices Entry[SortIndicesFunc]
 	TopK        Entry[TopKFunc]
-	SortColumns SortColumnsFunc // columns moved along with their keys; nil where rows are ordered and taken
+	SortColumns Entry[SortColumnsFunc] // columns moved along with their keys; without it rows are ordered and taken
 
 	Group     Entry[GroupFunc]
 	Aggregate Entry[AggregateFunc]
 	GroupBy   Entry[GroupByFunc]
 	Unique    Entry[UniqueFunc]
 	IsIn      Entry[IsInFunc]
-	Members   MembersFunc // a set for many calls of IsIn; nil where each builds its own
+	Members   Entry[MembersFunc] // a set for many calls of IsIn; without it each builds its own
 
 	JoinBuild   Entry[JoinBuildFunc]
-	JoinColumns JoinColumnsFunc // a whole join; nil where it is built, probed and gathered
-	// JoinsDistinct says whether JoinColumns, told by JoinOptions.Distinct, takes less time
-	// than a table does where the keys of so many right rows are close to each other and
-	// none comes twice; nil where it never does.
-	JoinsDistinct func(rows int64) bool
-	Cross         Entry[CrossFunc]
+	JoinColumns Entry[JoinColumnsFunc] // a whole join; without it it is built, probed and gathered
+	Cross       Entry[CrossFunc]
 
 	GEMM      Entry[GEMMFunc]
 	GEMV      Entry[GEMVFunc]
@@ -92,14 +88,21 @@ func (s *Set) Support() []Support {
 	return all
 }
 
+// optional are the kernels that others stand in for, which take longer, and
+// GatherRows, which no query calls.
+var optional = map[string]bool{
+	"Evaluate": true, "FilterWhere": true, "GatherRows": true, "MinMax": true, "SortColumns": true, "Members": true, "JoinColumns": true,
+}
+
 // Missing lists the kernels, by field, that the set has no function for: a
-// backend that lacks some cannot run every query. Evaluate is no such kernel:
-// without it the steps of a program are done one by one.
+// backend that lacks some cannot run every query. Kernels that others stand in
+// for are not among them: without Evaluate, say, the steps of a program are done
+// one by one.
 func (s *Set) Missing() []string {
 	var all []string
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Struct && f.FieldByName("Func").IsNil() && v.Type().Field(i).Name != "Evaluate" {
+		if f := v.Field(i); f.Kind() == reflect.Struct && f.FieldByName("Func").IsNil() && !optional[v.Type().Field(i).Name] {
 			all = append(all, v.Type().Field(i).Name)
 		}
 	}

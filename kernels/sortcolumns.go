@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"slices"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
@@ -31,8 +32,8 @@ func (b *Backend) SortColumns(ctx context.Context, s device.Stream, keys []SortK
 	if err := b.sameLength(call, append([]*memory.Column{keys[0].Values}, columns...)...); err != nil {
 		return nil, err
 	}
-	if b.Set.SortColumns != nil {
-		return b.Set.SortColumns(ctx, s, keys, columns)
+	if whole := b.Set.SortColumns; whole.Func != nil && !slices.ContainsFunc(keys, func(k SortKey) bool { return !whole.Types.Has(k.Values.Type().ID()) }) {
+		return whole.Func(ctx, s, keys, columns)
 	}
 	rows, err := e.Func(ctx, s, keys)
 	if err != nil {

@@ -173,7 +173,7 @@ func (r *runner) mask(ctx context.Context, b *Batch, cond *expr.Prepared, sets [
 // filterWhere is filter in one pass, where the backend has it. A row that the
 // condition refuses is left to filter, whose errors count rows from the first.
 func (r *runner) filterWhere(ctx context.Context, b *Batch, cond *expr.Prepared, schema *arrow.Schema) (out *Batch, done bool, err error) {
-	if r.backend.Set.FilterWhere == nil || schema.NumFields() == 0 {
+	if r.backend.Set.FilterWhere.Func == nil || schema.NumFields() == 0 {
 		return nil, false, nil
 	}
 	columns, done, err := r.backend.FilterWhere(ctx, r.stream, pick(b, fieldNames(schema)), func(ctx context.Context, from, n int64) (*memory.Column, error) {

@@ -120,7 +120,8 @@ func TestInBuildsItsSetOnce(t *testing.T) {
 	b := testBackend(t)
 	counted, built := *b, 0
 	set := *b.Set
-	set.Members = func(ctx context.Context, s device.Stream, c *memory.Column) (kernels.Members, error) {
+	set.Members.Types = set.IsIn.Types
+	set.Members.Func = func(ctx context.Context, s device.Stream, c *memory.Column) (kernels.Members, error) {
 		built++
 		return b.Members(ctx, s, c)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/flow/stats"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -23,7 +24,7 @@ const (
 	// caches. In any order they are joined whole from wholeLeast on, which takes half
 	// to two thirds of the time, unless a key comes wholeOften times. Where none comes
 	// twice the array is read once for each left row, unless the backend
-	// has a way that takes less time (kernels.Set.JoinsDistinct).
+	// has a way that takes less time (stats.JoinsApart).
 	wholeClose = 1 << 22
 	wholeOften = 4
 	// wholeApart is how many times the rows the range of keys may be that rise with them:
@@ -50,6 +51,12 @@ const (
 	wholeAlways
 )
 
+// joinsApart says whether distinct close keys of so many right rows are joined by parts. Tests have
+// it say what they need.
+var joinsApart = func(b *kernels.Backend, rows int64) bool {
+	return stats.JoinsApart(b.Device.Info(), b.Set.Name, rows)
+}
+
 // wholeWay is not known before the table of close keys is built where a sample shows
 // no key twice. A table without repeated keys is used then, as it is for small sides.
 func (o *probeStep) wholeWay() wholeWay {
@@ -69,7 +76,7 @@ func (o *probeStep) wholeWay() wholeWay {
 		}
 		return wholeAlways
 	}
-	distinct, many := set.JoinsDistinct != nil && set.JoinsDistinct(o.build.Len()), o.build.Len() >= o.r.limit(wholeClose)
+	distinct, many := joinsApart(o.r.backend, o.build.Len()), o.build.Len() >= o.r.limit(wholeClose)
 	some := n.anyOrder && wholeOften*span > rows
 	switch {
 	case !distinct && !many && !some:

@@ -71,10 +71,10 @@ func TestJoinOfWholeColumns(t *testing.T) {
 		held := limit.allow(0)
 		set, wholes := b.Set, 0
 		past, counting := *set, *set
-		past.JoinColumns = nil
-		if set.JoinColumns != nil {
-			counting.JoinColumns = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
-				rows, err := set.JoinColumns(ctx, s, left, right, o)
+		past.JoinColumns.Func = nil
+		if set.JoinColumns.Func != nil {
+			counting.JoinColumns.Func = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
+				rows, err := set.JoinColumns.Func(ctx, s, left, right, o)
 				if err == nil {
 					wholes++
 				}
@@ -96,7 +96,7 @@ func TestJoinOfWholeColumns(t *testing.T) {
 			slices.Sort(any)
 			slices.Sort(got)
 			equalRows(t, name+", in any order", any, got)
-			if allowed == 0 && set.JoinColumns != nil && (before == 0 || wholes == before) {
+			if allowed == 0 && set.JoinColumns.Func != nil && (before == 0 || wholes == before) {
 				t.Errorf("%s: %d joins of whole columns in left order, %d in any", name, before, wholes-before)
 			}
 			if left := limit.allow(0); left != held {
@@ -114,10 +114,10 @@ func TestJoinOfFirstRows(t *testing.T) {
 	left, right := bigSides(t, b)
 	set, wholes := b.Set, 0
 	counting := *set
-	if set.JoinColumns != nil {
-		counting.JoinColumns = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
+	if set.JoinColumns.Func != nil {
+		counting.JoinColumns.Func = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
 			wholes++
-			return set.JoinColumns(ctx, s, left, right, o)
+			return set.JoinColumns.Func(ctx, s, left, right, o)
 		}
 	}
 	b.Set = &counting
@@ -126,18 +126,18 @@ func TestJoinOfFirstRows(t *testing.T) {
 		return From(left).Join(right, Inner, append(o, On("k"))...).Select("v", "w")
 	}
 	all := collect(t, join())
-	if set.JoinColumns != nil && wholes != 1 {
+	if set.JoinColumns.Func != nil && wholes != 1 {
 		t.Fatalf("%d joins of whole columns", wholes)
 	}
 	equalRows(t, "the first", collect(t, join().Slice(3, 5)), all[3:8])
 	if n := len(collect(t, join(AnyOrder()).Head(7))); n != 7 {
 		t.Errorf("%d rows of 7", n)
 	}
-	if set.JoinColumns != nil && wholes != 1 {
+	if set.JoinColumns.Func != nil && wholes != 1 {
 		t.Errorf("%d joins of whole columns for a few rows", wholes-1)
 	}
 	equalRows(t, "many", collect(t, join().Head(probeRows+1)), all)
-	if set.JoinColumns != nil && wholes != 2 {
+	if set.JoinColumns.Func != nil && wholes != 2 {
 		t.Errorf("%d joins of whole columns for many rows", wholes-1)
 	}
 }
@@ -167,9 +167,9 @@ func TestJoinOfTooManyPairs(t *testing.T) {
 	defer l.Release()
 	set, refused := b.Set, 0
 	counting := *set
-	if set.JoinColumns != nil {
-		counting.JoinColumns = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
-			rows, err := set.JoinColumns(ctx, s, left, right, o)
+	if set.JoinColumns.Func != nil {
+		counting.JoinColumns.Func = func(ctx context.Context, s device.Stream, left, right kernels.JoinSide, o kernels.JoinOptions) (kernels.JoinRows, error) {
+			rows, err := set.JoinColumns.Func(ctx, s, left, right, o)
 			var pairs *kernels.PairsError
 			if errors.As(err, &pairs) {
 				refused++
@@ -180,7 +180,7 @@ func TestJoinOfTooManyPairs(t *testing.T) {
 	b.Set = &counting
 	defer func() { b.Set = set }()
 	equalRows(t, "many pairs", collect(t, From(l).Join(r, Inner, On("k")).Agg(Count("k"))), []string{fmt.Sprint(300 * len(left))})
-	if set.JoinColumns != nil && refused != 1 {
+	if set.JoinColumns.Func != nil && refused != 1 {
 		t.Errorf("%d joins of whole columns were refused", refused)
 	}
 }

@@ -63,15 +63,15 @@ func TestRepeatedKeys(t *testing.T) {
 func TestJoinOfCloseKeys(t *testing.T) {
 	t.Setenv("VOLLEY_OPTIMISER", "-joinorder,-reduce") // the right side is built
 	b, most := testBackend(t), int64(wholeClose+1000)
-	if b.Set.JoinColumns == nil {
+	if b.Set.JoinColumns.Func == nil {
 		most = 100_000 // joined as any others, however many
 	}
 	few := []int64{3, 0, 5, 7, 0} // of which the second becomes one that is not there, and the fifth the last one
 	joinsOfCloseKeys(t, b, most, few)
-	if b.Set.JoinColumns == nil {
+	if b.Set.JoinColumns.Func == nil {
 		return
 	}
-	// Of fewer rows a table is the way unless the set prefers parts, and it is where left rows are too many for parts.
+	// Of fewer rows a table is the way unless parts cost less, and it is where left rows are too many for parts.
 	joinsOfCloseKeys(t, b, wholeLeast+1000, few)
 	many := make([]int64, wholeMost*(wholeLeast+2000))
 	copy(many, few)
@@ -127,24 +127,21 @@ func joinsOfCloseKeys(t *testing.T, b *kernels.Backend, rows int64, leftKeys []i
 			t.Fatal(err)
 		}
 		// Only a set that has joins of columns need know it.
-		if u, ok := built.(kernels.UniqueTable); !ok || u.Unique() != (last != 5 && b.Set.JoinColumns != nil) {
+		if u, ok := built.(kernels.UniqueTable); !ok || u.Unique() != (last != 5 && b.Set.JoinColumns.Func != nil) {
 			t.Errorf("the table does not know whether a key comes twice: last is %d", last)
 		}
 		built.Release()
-		// By a table, and by parts where the set prefers them however few rows there are.
-		asked, old := 0, b.Set
-		byTable, apart := *old, *old
-		byTable.JoinsDistinct = nil
-		apart.JoinsDistinct = func(n int64) bool { asked++; return n == rows }
-		b.Set = &byTable
+		// By a table, and by parts where they cost less however few rows there are.
+		asked, old := 0, joinsApart
+		joinsApart = func(*kernels.Backend, int64) bool { return false }
 		want := collect(t, From(left).Join(From(right), Inner, On("k")))
 		got := collect(t, From(left).Join(From(right), Inner, On("k"), AnyOrder()))
-		b.Set = &apart
+		joinsApart = func(_ *kernels.Backend, n int64) bool { asked++; return n == rows }
 		equalRows(t, "close keys apart", collect(t, From(left).Join(From(right), Inner, On("k"))), want)
 		some := collect(t, From(left).Join(From(right), Inner, On("k"), AnyOrder()))
-		b.Set = old
-		if asked != 2 && b.Set.JoinColumns != nil {
-			t.Errorf("the set was asked %d times", asked)
+		joinsApart = old
+		if asked != 2 && b.Set.JoinColumns.Func != nil {
+			t.Errorf("the costs were asked %d times", asked)
 		}
 		for _, rows := range [][]string{want, got, some} {
 			slices.Sort(rows)

@@ -66,7 +66,7 @@ type closeJoin struct {
 const errNotClose = detour("cpu: a key comes twice")
 
 // joinClose joins sides whose right keys are close to each other and come once. It gives
-// nil where they are not. Whether it takes less time is the caller's to ask, of joinsDistinct.
+// nil where they are not. Whether it takes less time is the plan's to guess.
 func (l *loops) joinClose(ctx context.Context, j *columnsJoin, o kernels.JoinOptions) (*closeJoin, error) {
 	if j.left.n == 0 {
 		return nil, nil

@@ -17,12 +17,11 @@ import (
 	"github.com/volley-go/volley/memory"
 )
 
-// smallClose makes parts, chunks and blocks of joins of close keys small, and has them
-// of few rows.
+// smallClose makes parts, chunks and blocks of joins of close keys small.
 func smallClose(t *testing.T, part, chunk uint, block uint64) {
-	oldPart, oldChunk, oldBlock, oldLeast := closeBits, closeChunk, closeBlock, closeLeast
-	closeBits, closeChunk, closeBlock, closeLeast = part, chunk, block, 1
-	t.Cleanup(func() { closeBits, closeChunk, closeBlock, closeLeast = oldPart, oldChunk, oldBlock, oldLeast })
+	oldPart, oldChunk, oldBlock := closeBits, closeChunk, closeBlock
+	closeBits, closeChunk, closeBlock = part, chunk, block
+	t.Cleanup(func() { closeBits, closeChunk, closeBlock = oldPart, oldChunk, oldBlock })
 }
 
 // closeShape is two sides of keys from least on. The right ones are distinct, of a range
@@ -383,22 +382,4 @@ func (f *failingOnce) Allocate(size int64) (memory.Block, error) {
 		return memory.Block{}, &memory.OutOfMemory{Place: f.Place(), Requested: size, InUse: -1, Limit: -1}
 	}
 	return f.Allocator.Allocate(size)
-}
-
-// Distinct close keys are joined by a table, or by parts from some number of rows on
-// where a part's array fits the second-level cache.
-func TestJoinsDistinct(t *testing.T) {
-	plain, lined := goLoops(), goLoops()
-	lined.lines.closeFrom = 1
-	for _, c := range []struct {
-		l    *loops
-		rows int64
-		want bool
-	}{
-		{plain, 1 << 40, false}, {lined, closeLeast - 1, false}, {lined, closeLeast, true},
-	} {
-		if got := c.l.joinsDistinct(c.rows); got != c.want {
-			t.Errorf("%d rows, lines from %d: %v", c.rows, c.l.lines.closeFrom, got)
-		}
-	}
 }

@@ -114,7 +114,7 @@ func orderedColumns(ctx context.Context, b *kernels.Backend, s device.Stream, si
 		return nil, err
 	}
 	defer joined.Release()
-	if _, ours := joined.(*orderedJoin); ours != (b.Set.JoinColumns != nil) {
+	if _, ours := joined.(*orderedJoin); ours != (b.Set.JoinColumns.Func != nil) {
 		return nil, fmt.Errorf("the join is a %T", joined)
 	}
 	return allJoined(ctx, b, s, joined, rows)
@@ -160,7 +160,7 @@ func allJoined(ctx context.Context, b *kernels.Backend, s device.Stream, joined 
 
 func withoutJoinColumns() *kernels.Set {
 	set := *Tiers()[0]
-	set.JoinColumns = nil
+	set.JoinColumns.Func = nil
 	return &set
 }
 

@@ -15,7 +15,7 @@ import "unsafe"
 type lineLoops struct {
 	from      int // how many rows are moved so, 0 for none
 	joinFrom  int // the same of a side of a join of spread keys, and of its pairs
-	closeFrom int // the same of right rows in a join of distinct close keys; 0 where loops.joinsDistinct prefers a table
+	closeFrom int // the same of right rows in a join of distinct close keys; 0 where a plan prefers a table (flow/stats)
 	cutFrom   int // the same of rows whose groups are put in order of first rows
 	u32       func(parts []uint16, words []uint64, rows []uint32, places, starts []uint32, room, toWords []uint64, toRows []uint32) (taken int)
 	u64       func(parts []uint16, words []uint64, rows []uint64, places, starts []uint32, room, toWords []uint64, toRows []uint64) (taken int)

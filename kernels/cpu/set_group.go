@@ -9,5 +9,5 @@ func (l *loops) grouping(s *kernels.Set) {
 	s.GroupBy = kernels.Entry[kernels.GroupByFunc]{Func: l.groupBy, Types: kernels.KeyTypes}
 	s.Unique = kernels.Entry[kernels.UniqueFunc]{Func: l.unique, Types: kernels.KeyTypes}
 	s.IsIn = kernels.Entry[kernels.IsInFunc]{Func: l.isIn, Types: kernels.KeyTypes}
-	s.Members = l.members
+	s.Members = kernels.Entry[kernels.MembersFunc]{Func: l.members, Types: kernels.KeyTypes}
 }

@@ -22,7 +22,7 @@ func (e *Engine) set() *kernels.Set {
 	s.Evaluate = kernels.Entry[kernels.EvaluateFunc]{Func: e.evaluate, Types: kernels.ProgramTypes}
 	s.Filter = kernels.Entry[kernels.FilterFunc]{Func: e.filter, Types: kernels.AllTypes}
 	s.Take = kernels.Entry[kernels.TakeFunc]{Func: e.take, Types: kernels.AllTypes}
-	s.GatherRows = e.gatherRowsInto
+	s.GatherRows = kernels.Entry[kernels.GatherRowsFunc]{Func: e.gatherRowsInto, Types: kernels.RowTypes}
 	s.Concat = kernels.Entry[kernels.ConcatFunc]{Func: e.concat, Types: kernels.AllTypes}
 	s.Partition = kernels.Entry[kernels.PartitionFunc]{Func: e.partition, Types: kernels.KeyTypes}
 	s.Reduce = kernels.Entry[kernels.ReduceFunc]{Func: e.reduce, Types: kernels.KeyTypes}

@@ -19,6 +19,7 @@ type Call struct {
 	Case  Case             // the main argument
 	Types []arrow.DataType // of the main arguments, where there is more than Case's
 	Note  string           // operation and options, for the text of a failure
+	Also  string           // another kernel, by the field of kernels.Set, that the call runs where the set has it
 	Tol   Tolerance        // for floats
 	// Text are parts that the error must have where the call is to fail: the
 	// row, the index, the advice. The kind of error is that of the reference.

@@ -100,6 +100,9 @@ const Morsel = 65536
 
 // Morsel is the rows of a large case: Morsel, less where launches take long.
 func (s *Suite) Morsel() int64 {
+	if s.morsel != 0 {
+		return s.morsel
+	}
 	switch s.extent {
 	case Least:
 		return Morsel / 256

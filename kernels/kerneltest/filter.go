@@ -24,11 +24,26 @@ func filter(s *Suite) {
 		if c.Length == 65 || c.Length == s.Long() {
 			s.Faults(call, run)
 		}
+		if !o.EmitNull && s.has("FilterWhere") {
+			call.Note, call.Also = call.Note+", where", "FilterWhere"
+			s.Check(call, func(e *Env) (Result, error) { return filteredWhere(e, e.On(values), e.On(mask)) })
+		}
 	}
 	filterRefuses(s)
 	if s.extent > Least {
 		filterMemory(s)
 	}
+}
+
+// filteredWhere filters by a mask that is cut out of one, or at once where the backend declines.
+func filteredWhere(e *Env, values, mask *memory.Column) (Result, error) {
+	kept, done, err := e.FilterWhere(e.Ctx, e.Stream, []*memory.Column{values}, func(_ context.Context, from, n int64) (*memory.Column, error) {
+		return mask.Slice(from, n)
+	})
+	if err != nil || done {
+		return Result{Columns: kept}, err
+	}
+	return One(e.Filter(e.Ctx, e.Stream, values, mask, kernels.FilterOptions{}))
 }
 
 // filterMemory holds what a filter takes beside its result to a quarter of

@@ -33,6 +33,9 @@ func gatherRows(t *testing.T, b *kernels.Backend) {
 					for _, turned := range []bool{false, true} {
 						got := gatherOn(t, b, columns, order, typ, masks, turned)
 						want := gatherOn(t, near, columns, order, typ, masks, turned)
+						for _, c := range columns {
+							pairsOf(b.Set).add("GatherRows", Call{Case: Case{Type: c.Type()}})
+						}
 						if !bytes.Equal(got, want) {
 							t.Errorf("%d rows of %d columns to %s, masks %t, by columns %t: not the reference's", n, k, typ, masks, turned)
 						}

@@ -30,6 +30,9 @@ func (p *pairs) add(kernel string, c Call) {
 	}
 	for _, t := range types {
 		p.set[kernels.Support{Kernel: kernel, Type: t.ID()}] = true
+		if c.Also != "" {
+			p.set[kernels.Support{Kernel: c.Also, Type: t.ID()}] = true
+		}
 	}
 }
 

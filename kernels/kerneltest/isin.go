@@ -23,7 +23,7 @@ func isIn(s *Suite) {
 			return One(e.IsIn(e.Ctx, e.Stream, e.On(values), e.On(members)))
 		}
 		s.Check(call, run)
-		call.Note += ", the set built once"
+		call.Note, call.Also = call.Note+", the set built once", "Members"
 		s.Check(call, func(e *Env) (Result, error) { return askedTwice(e, e.On(values), e.On(members)) })
 		if c.Length == 65 && n%5 == 0 || c.Length == s.Long() {
 			s.Faults(call, run)

@@ -56,7 +56,7 @@ func joinColumns(s *Suite) {
 					right = distinctKeys(s, t, rows[1], right)
 				}
 				run := func(e *Env) (Result, error) { return joinedColumns(e, left, right, o) }
-				call := Call{Case: Case{Type: t, Length: rows[0]}, Note: fmt.Sprintf("columns of %d and %d rows, %+v", rows[0], rows[1], o), Tol: ZeroSigns}
+				call := Call{Case: Case{Type: t, Length: rows[0]}, Note: fmt.Sprintf("columns of %d and %d rows, %+v", rows[0], rows[1], o), Tol: ZeroSigns, Also: "JoinColumns"}
 				s.Check(call, run)
 				if rows[0] == 300 || rows[0] > 2000 {
 					if rows[0] > 2000 {

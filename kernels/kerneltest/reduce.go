@@ -50,6 +50,17 @@ func reduce(s *Suite) {
 			call := Call{Case: c, Note: fmt.Sprintf("%s, %+v", op, o), Tol: s.sumTolerance(c)}
 			run := func(e *Env) (Result, error) { return One(e.Reduce(e.Ctx, e.Stream, op, e.On(column), o)) }
 			s.Check(call, run)
+			if op == kernels.Min && s.has("MinMax") {
+				both := call
+				both.Note, both.Also = "min and max, "+both.Note, "MinMax"
+				s.Check(both, func(e *Env) (Result, error) {
+					least, greatest, err := e.MinMax(e.Ctx, e.Stream, e.On(column), o)
+					if err != nil {
+						return Result{}, err
+					}
+					return Result{Columns: []*memory.Column{least, greatest}}, nil
+				})
+			}
 			// Small values' products do not fit either, but for floats.
 			large := c.Domain != Small && op == kernels.Sum || op == kernels.Product && (c.Domain != Small || !kernels.FloatTypes.Has(c.Type.ID()))
 			if !large && (c.Length == 65 || c.Length == s.Long() && op == kernels.Sum) {

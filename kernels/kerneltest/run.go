@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -65,6 +66,8 @@ type options struct {
 	golden string
 	extent *Extent
 	shape  bool
+	only   []string
+	morsel int64
 }
 
 // Support holds what the backend supports against a golden file, as Golden
@@ -75,6 +78,12 @@ func Support(path string) Option { return func(o *options) { o.golden = path } }
 // test's flags. The environment variable VOLLEY_KERNELTEST (tiny, brief, full)
 // overrides it.
 func Size(e Extent) Option { return func(o *options) { o.extent = &e } }
+
+// Only leaves kernels out but those of some fields of kernels.Set.
+func Only(kernels ...string) Option { return func(o *options) { o.only = kernels } }
+
+// MorselOf sets the rows around which large cases have theirs, for kernels that take long on many.
+func MorselOf(rows int64) Option { return func(o *options) { o.morsel = rows } }
 
 // SumShape holds float reductions of a column to the reference bit for bit on a
 // device too, where the contract asks for its bound only.
@@ -115,19 +124,19 @@ func Run(t *testing.T, b *kernels.Backend, opts ...Option) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			for _, f := range byName[name] {
-				if !has(b.Set, f.Kernel) {
+				if !has(b.Set, f.Kernel) || o.only != nil && !slices.Contains(o.only, f.Kernel) {
 					continue
 				}
 				t.Run(f.Kernel, func(t *testing.T) {
 					t.Parallel()
 					s := newSuite(t, b, referenceBackend(t), true, extent)
-					s.shape = o.shape
+					s.shape, s.morsel = o.shape, o.morsel
 					f.run(s, seed)
 				})
 			}
 		})
 	}
-	if b.Set.GatherRows != nil {
+	if b.Set.GatherRows.Func != nil && o.only == nil {
 		t.Run("Movement/GatherRows", func(t *testing.T) { gatherRows(t, b) })
 	}
 	if o.golden != "" && extent > Least { // which does not run all pairs

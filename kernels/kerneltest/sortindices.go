@@ -57,6 +57,14 @@ func sortIndices(s *Suite) {
 	order(s, func(c Call, keys []kernels.SortKey) {
 		run := func(e *Env) (Result, error) { return One(e.SortIndices(e.Ctx, e.Stream, e.keys(keys))) }
 		s.Check(c, run)
+		if s.has("SortColumns") {
+			columns := c
+			columns.Note, columns.Also = columns.Note+", columns", "SortColumns"
+			s.Check(columns, func(e *Env) (Result, error) {
+				sorted, err := e.SortColumns(e.Ctx, e.Stream, e.keys(keys), []*memory.Column{e.On(keys[0].Values)})
+				return Result{Columns: sorted}, err
+			})
+		}
 		if c.Case.Length == 65 || c.Case.Length == s.Long() {
 			keys = s.faultKeys(keys)
 			c.Note = fmt.Sprint(keys)

@@ -27,6 +27,7 @@ type Suite struct {
 	checks     int             // of all types
 	repeated   *bool           // some call was made with all numbers of threads
 	shape      bool            // SumShape
+	morsel     int64           // MorselOf; 0 for that of the extent
 	planted    bool            // listening for a planted error: the first round is enough
 	unfit      func() bool     // reports that the error cannot be planted in this kernel
 	tested     *side
@@ -68,6 +69,9 @@ func (s *Suite) begin(kernel string, seed uint64) {
 	entry = reflect.ValueOf(s.reference.backend.Set).Elem().FieldByName(kernel)
 	s.reference.types = entry.FieldByName("Types").Interface().(kernels.Types)
 }
+
+// has tells whether the backend under test has a kernel that others stand in for.
+func (s *Suite) has(kernel string) bool { return has(s.tested.backend.Set, kernel) }
 
 // Run runs f as a subtest of its own name.
 func (s *Suite) Run(name string, f func(*Suite)) {

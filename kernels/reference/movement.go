@@ -13,7 +13,7 @@ import (
 func addMovement(s *kernels.Set) {
 	s.Filter = kernels.Entry[kernels.FilterFunc]{Func: filter, Types: kernels.AllTypes}
 	s.Take = kernels.Entry[kernels.TakeFunc]{Func: take, Types: kernels.AllTypes}
-	s.GatherRows = gatherRows
+	s.GatherRows = kernels.Entry[kernels.GatherRowsFunc]{Func: gatherRows, Types: kernels.RowTypes}
 	s.Concat = kernels.Entry[kernels.ConcatFunc]{Func: concat, Types: kernels.AllTypes}
 	s.Partition = kernels.Entry[kernels.PartitionFunc]{Func: partition(s), Types: kernels.KeyTypes}
 }

@@ -22,7 +22,8 @@ import (
 func New(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backend {
 	x := &crossing{host: host.New(host.WithAllocator(memory.Heap))}
 	far := *set
-	far.Name, far.MinMax, far.JoinColumns, far.FilterWhere, far.SortColumns, far.Members = "remote "+set.Name, nil, nil, nil, nil, nil
+	far.Name = "remote " + set.Name
+	far.MinMax.Func, far.JoinColumns.Func, far.FilterWhere.Func, far.SortColumns.Func, far.Members.Func = nil, nil, nil, nil, nil
 	v := reflect.ValueOf(&far).Elem()
 	for i := range v.NumField() {
 		entry := v.Field(i)
@@ -35,7 +36,7 @@ func New(place memory.Place, set *kernels.Set, o ...host.Option) *kernels.Backen
 			return x.call(near, args)
 		}))
 	}
-	far.GatherRows = x.gatherRows
+	far.GatherRows = kernels.Entry[kernels.GatherRowsFunc]{Func: x.gatherRows, Types: kernels.RowTypes}
 	return &kernels.Backend{Device: devicetest.NewRemote(place, o...), Set: &far}
 }
 

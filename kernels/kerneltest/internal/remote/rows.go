@@ -60,7 +60,7 @@ func (x *crossing) gatherRows(_ context.Context, far device.Stream, columns []*m
 		if mask >= 0 {
 			into.Mask.Data = args[mask].(*memory.Buffer)
 		}
-		return reference.New().GatherRows(ctx, s, here[1:], here[0], into)
+		return reference.New().GatherRows.Func(ctx, s, here[1:], here[0], into)
 	}
 	m, err := far.Device().LoadModule(context.Background(), device.Source{Name: "gather_rows", Host: map[string]device.HostFunction{"gather_rows": run}})
 	if err != nil {
