@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/flow/flowtest"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
 )
@@ -117,5 +118,35 @@ func TestFlow(t *testing.T) {
 	)
 	if len(tied) > 0 && !testing.Short() { // which gives it few rows
 		require.Positive(t, tied[true], tied)
+	}
+}
+
+// TestFlowOfSpoiltTables has what groups, joins and looks up under the kit where all hashes are equal, and
+// where tables begin with four slots.
+func TestFlowOfSpoiltTables(t *testing.T) {
+	for _, trial := range slots.Trials() {
+		t.Run(trial.Name, func(t *testing.T) {
+			defer trial.Begin()()
+			flowtest.Rows(t,
+				queryOf("group", 1, func(q, _ *table.Query) *table.Query {
+					return q.GroupBy("k", "s").Agg(table.Sum("m"), table.Min("s"), table.CountDistinct("m"), table.First("id"))
+				}),
+				queryOf("group by text", 1, func(q, _ *table.Query) *table.Query { return q.GroupBy("s").Agg(table.Count(), table.Max("d")) }),
+				queryOf("distinct", 1, func(q, _ *table.Query) *table.Query { return q.Distinct("m", "s", "d") }),
+				queryOf("in", 1, func(q, _ *table.Query) *table.Query {
+					return q.Filter("s in ('a0', 'b1', 'c2', 'e0') or m in (3, 1000000007, -5)")
+				}),
+				queryOf("join by text", 2, func(q, other *table.Query) *table.Query {
+					return q.Select("s", "id").Join(other.Distinct("s", "k"), table.Full, table.On("s"), table.NullsEqual())
+				}),
+				queryOf("join by two keys", 2, func(q, other *table.Query) *table.Query {
+					return q.Join(other.Select("m", "s", "x"), table.Left, table.On("m", "s"))
+				}),
+				queryOf("semi join of floats", 2, func(q, other *table.Query) *table.Query { return q.Join(other, table.Anti, table.On("x", "d")) }),
+				queryOf("keys handed down", 2, func(q, other *table.Query) *table.Query {
+					return q.Filter("x < 1").Join(other.Select("m", "d").Filter("m > 20"), table.Inner, table.On("m"))
+				}),
+			)
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -69,7 +70,7 @@ func NewKeySet(a memory.Allocator, c *memory.Column) (k *KeySet, ok bool, err er
 	rows := uint64(c.Len())
 	words := k.span/64 + 1
 	if k.exact = k.span < keySpan && (k.span < keyClose || k.span <= keyApart*rows); !k.exact {
-		words = 1 << bits.Len64(max(1, min(rows*keyBits, keySpan)/64)-1)
+		words = uint64(slots.First(1 << bits.Len64(max(1, min(rows*keyBits, keySpan)/64)-1)))
 		k.shift = uint(64 - bits.TrailingZeros64(words))
 	}
 	if k.buffer, err = memory.NewZeroed(a, int64(8*words)); err != nil {
@@ -128,6 +129,7 @@ func (k *KeySet) bloom(v uint64) (at, have uint64) {
 	h := v * 0x9e3779b97f4a7c15
 	h ^= h >> 32
 	h *= 0xd6e8feb86659fd93
+	h &= slots.Kept
 	return h >> k.shift & uint64(len(k.words)-1), 1<<(h&63) | 1<<(h>>6&63) | 1<<(h>>12&63)
 }
 

@@ -48,9 +48,22 @@ func Run(t *testing.T, subjects ...Subject) {
 	}
 }
 
+// Rows tests that subjects give the same rows in every shape, for some workers and schedules, and no more: for
+// tests of what steps are made of.
+func Rows(t *testing.T, subjects ...Subject) {
+	for _, s := range subjects {
+		t.Run(s.Name, func(t *testing.T) {
+			k := newKit(t, s)
+			k.brief = true
+			k.rows(t)
+		})
+	}
+}
+
 // kit tests one subject.
 type kit struct {
 	Subject
+	brief   bool // rows of few kinds, for few workers
 	backend *kernels.Backend
 	counted *memory.Counted
 }
@@ -178,7 +191,7 @@ func (k *kit) rows(t *testing.T) {
 	switch {
 	case !backends.OnHost():
 		kinds, shapes, workers = kinds[1:3], shapes[2:3], workers[:1]
-	case testing.Short():
+	case testing.Short() || k.brief:
 		kinds, shapes, workers = []values{kinds[1], kinds[4]}, shapes[1:4], []int{1, 3}
 	}
 	for _, v := range kinds {

@@ -10,7 +10,7 @@ type Package struct {
 }
 
 // testKits may be imported by the test files of every package.
-var testKits = []string{"device/devicetest", "internal/cuemu", "internal/ncclemu", "internal/guard", "internal/backends", "kernels/kerneltest", "flow/flowtest"}
+var testKits = []string{"device/devicetest", "internal/cuemu", "internal/ncclemu", "internal/guard", "internal/slots", "internal/backends", "kernels/kerneltest", "flow/flowtest"}
 
 var (
 	bytesAndDevices = []string{"memory", "device"}
@@ -36,6 +36,7 @@ var Packages = []Package{
 	{Path: "internal/pastcopy"},
 	{Path: "internal/pastsum", Tests: []string{"memory", "internal/pastcopy"}},
 	{Path: "internal/processors"},
+	{Path: "internal/slots"}, // what tests change of hash tables
 	{Path: "internal/capigen"},
 	{Path: "internal/licenses"},
 	{Path: "internal/tier"},
@@ -54,7 +55,7 @@ var Packages = []Package{
 	// Kernels: contracts, then one folder per backend. CUDA and OpenCL never import each other.
 	{Path: "kernels", May: join(bytesAndDevices, []string{"internal/float16"}), Tests: join(theCPU, theOracle)},
 	{Path: "kernels/reference", May: join(columns, []string{"internal/fma"})},
-	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/pastcopy", "internal/processors"}), Tests: theOracle},
+	{Path: "kernels/cpu", May: join(columns, []string{"device/host", "internal/fma", "internal/numa", "internal/pastcopy", "internal/processors", "internal/slots"}), Tests: theOracle},
 	{Path: "kernels/gpu", May: columns, Tests: join(theOracle, []string{"device/host", "device/opencl", "kernels/kerneltest"})},
 	{Path: "internal/cuemu", May: []string{"internal/dl", "kernels/gpu"}},
 	{Path: "internal/ncclemu", May: []string{"internal/dl"}},
@@ -75,7 +76,7 @@ var Packages = []Package{
 	{Path: "expr", May: join(columns, []string{"internal/processors"}), Tests: join(theCPU, theOracle)},
 	{Path: "flow", May: join(bytesAndDevices, []string{"expr", "kernels"})},
 	{Path: "flow/profile"},
-	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow", "flow/profile"}), Tests: []string{"kernels"}},
+	{Path: "flow/exec", May: join(bytesAndDevices, []string{"flow", "flow/profile", "internal/slots"}), Tests: []string{"kernels"}},
 	{Path: "flow/flowtest", May: join(bytesAndDevices, []string{"kernels", "internal/backends", "expr", "flow", "flow/exec"})},
 	{Path: "flow/stats", May: columns},
 	{Path: "table", May: join(columns, []string{"internal/processors", "expr", "flow", "flow/profile", "flow/exec", "flow/stats"}), Tests: join(theCPU, theOracle)},

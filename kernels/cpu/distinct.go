@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -202,12 +203,12 @@ type wordSet struct {
 // reset makes the set empty, with the least table.
 func (h *wordSet) reset() error {
 	h.used, h.zero = 0, false
-	return h.slots.resize(h.arena, 4*partWords)
+	return h.slots.resize(h.arena, slots.First(4*partWords))
 }
 
-// add puts words in, as many as fill a quarter of the least table at most.
+// add puts words in, as many as fill a quarter of the least table at most, but in tests.
 func (h *wordSet) add(words []uint64) error {
-	if 2*(h.used+len(words)) > len(h.slots.s) {
+	for 2*(h.used+len(words)) > len(h.slots.s) {
 		if err := h.grow(); err != nil {
 			return err
 		}

@@ -1,5 +1,7 @@
 package cpu
 
+import "github.com/volley-go/volley/internal/slots"
+
 // A grouper gives the same number to equal keys, counting from 0 in the order
 // in which it meets them. It is a table of one of two kinds: an array with a
 // place for every word where words are few, else open addressing with linear
@@ -51,6 +53,7 @@ func (g *grouper) resetHash(n int) error {
 	for size*6/10 < n {
 		size *= 2
 	}
+	size = slots.First(size)
 	g.firsts.s, g.mask, g.limit = g.firsts.s[:0], uint64(size-1), size*6/10
 	return g.slots.resize(g.a, size)
 }

@@ -3,6 +3,8 @@ package cpu
 import (
 	"errors"
 	"math/bits"
+
+	"github.com/volley-go/volley/internal/slots"
 )
 
 // mostSlots is how many slots a hash table of tallies may have that is not cut
@@ -37,7 +39,7 @@ func slotsFor(groups int64) int {
 	for int64(size)*6/10 < groups {
 		size *= 2
 	}
-	return size
+	return max(slots.First(size), 4*tallyStep)
 }
 
 func (h *tallyTable[S]) reset(a *arena, size int) error {

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -53,7 +54,7 @@ func (h *textTable[S]) near() nearTexts {
 	return nearTexts{(*byte)(unsafe.Pointer(unsafe.SliceData(h.slots.s))), uint64(h.shift)}
 }
 
-func mixText(low, high uint64) uint64 { return fold128(low^mixA, high^mixB) }
+func mixText(low, high uint64) uint64 { return fold128(low^mixA, high^mixB) & slots.Kept }
 
 // find is the slot of a text, a free one made its own where it has none.
 func (h *textTable[S]) find(i, low, high uint64) *textSlot[S] {

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/slots"
 )
 
 // joinStep is how many left rows look for their partners at a time.
@@ -28,7 +29,7 @@ type joinPairs struct{ hash, left, right [2 * joinStep]uint64 }
 // build puts the right rows of a part in buckets, in the order that they have: a
 // pass that counts and one that writes, both without branches.
 func (r *joinRoom) build(ctx context.Context, l *loops, a *arena, right []joinRecord, cut uint) error {
-	size := 1 << max(2, min(20, bits.Len(uint(len(right)+len(right)/2))))
+	size := slots.First(1 << max(2, min(20, bits.Len(uint(len(right)+len(right)/2)))))
 	r.cut, r.back = cut, uint(64-bits.Len(uint(size-1)))
 	if err := r.ends.resize(a, size+1); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+
+	"github.com/volley-go/volley/internal/slots"
 )
 
 const (
@@ -28,9 +30,10 @@ func (t *joinIndex) buildHashed(ctx context.Context, a, scratch *arena) error {
 		return err
 	}
 	guess := estimateGroups(t.ks, t.length, t.ks.card)
-	done, err := t.place(ctx, a, scratch, p, min(guess+guess/4, int64(p.kept())), regionSlack)
+	guess, slack := int64(slots.First(int(guess+guess/4))), slots.First(regionSlack)
+	done, err := t.place(ctx, a, scratch, p, min(guess, int64(p.kept())), slack)
 	if !done && err == nil {
-		done, err = t.place(ctx, a, scratch, p, int64(p.kept()), regionSlack)
+		done, err = t.place(ctx, a, scratch, p, int64(p.kept()), slack)
 	}
 	if done || err != nil {
 		return err

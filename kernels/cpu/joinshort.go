@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -92,10 +93,10 @@ func (s *shortTexts) bind(c *memory.Column, drop bool) *shortFinder {
 	switch c.Type().ID() {
 	case arrow.STRING, arrow.BINARY:
 		r := newTextReader[int32](s.l, c)
-		r.null, f.read = hashedNull, r.read
+		r.null, f.read = hashedNull&slots.Kept, r.read
 	case arrow.LARGE_STRING, arrow.LARGE_BINARY:
 		r := newTextReader[int64](s.l, c)
-		r.null, f.read = hashedNull, r.read
+		r.null, f.read = hashedNull&slots.Kept, r.read
 	default:
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cpu"
 	"github.com/volley-go/volley/kernels/kerneltest"
@@ -26,6 +27,22 @@ func generic(t testing.TB) *kernels.Backend { return backend(t, cpu.Generic()) }
 const support = "testdata/generic/support.txt"
 
 func TestGeneric(t *testing.T) { kerneltest.Run(t, generic(t), kerneltest.Support(support)) }
+
+// Every tier gives the same where the hashes of all keys are equal, or parts of them, and where tables
+// begin with four slots. Few rows do: a table looks at all keys of one hash.
+func TestSpoiltTables(t *testing.T) {
+	for _, trial := range slots.Trials() {
+		t.Run(trial.Name, func(t *testing.T) {
+			defer trial.Begin()()
+			for _, set := range cpu.Tiers() {
+				t.Run(set.Name, func(t *testing.T) {
+					kerneltest.Run(t, backend(t, set), kerneltest.Size(kerneltest.Tiny), kerneltest.MorselOf(512),
+						kerneltest.Only("Concat", "Reduce", "Group", "Aggregate", "GroupBy", "Unique", "IsIn", "JoinBuild"))
+				})
+			}
+		})
+	}
+}
 
 func BenchmarkTier(b *testing.B) {
 	for _, set := range cpu.Tiers() {

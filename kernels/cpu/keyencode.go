@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -289,7 +290,7 @@ func floatCode[T float32 | float64](v T) uint64 {
 
 func encodeDecimals(k *keyColumn, b *batch, dst []uint64) bool {
 	values := memory.Values[[2]uint64](k.c)
-	return k.careful(b, dst, func(row uint32) uint64 { return fold128(values[row][0]^mixA, values[row][1]^mixC) })
+	return k.careful(b, dst, func(row uint32) uint64 { return fold128(values[row][0]^mixA, values[row][1]^mixC) & slots.Kept })
 }
 
 func encodeStrings[T int32 | int64](k *keyColumn, b *batch, dst []uint64) bool {

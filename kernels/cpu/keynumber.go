@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -46,7 +47,7 @@ type textNumbers[T int32 | int64] struct {
 
 func newTextNumbers[T int32 | int64](l *loops, c *memory.Column) *textNumbers[T] {
 	x := &textNumbers[T]{t: textsOf[T](c), read: textWordsOf[T](l), room: shortPool.Get().(*shortRoom)}
-	x.resize(1 << 10)
+	x.resize(slots.First(1 << 10))
 	return x
 }
 

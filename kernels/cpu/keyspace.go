@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -76,7 +77,7 @@ func keyspaceOf(ctx context.Context, a *arena, cols []*memory.Column, drop bool,
 	if !ks.exact {
 		ks.width = 64
 		for _, k := range ks.cols {
-			k.shift, k.null = 0, hashedNull
+			k.shift, k.null = 0, hashedNull&slots.Kept
 			if k.codes == nil {
 				k.base, k.span = 0, ^uint64(0)
 			}

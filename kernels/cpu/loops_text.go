@@ -1,6 +1,10 @@
 package cpu
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/volley-go/volley/internal/slots"
+)
 
 // textLoops make two words of each of some short texts, and a hash of these: the
 // first eight bytes; the rest, and in the last byte the length. offsets are one
@@ -34,7 +38,21 @@ func textWordsOf[T int32 | int64](l *loops) (f func(words [][2]uint64, hashes []
 	case *func(words [][2]uint64, hashes []uint64, offsets []int64, bytes []byte, near nearTexts) bool:
 		*f = l.text.o64
 	}
+	if slots.Kept != slots.All {
+		return keptTexts(f)
+	}
 	return f
+}
+
+// keptTexts are loops of which tests keep fewer bits of hashes.
+func keptTexts[T int32 | int64](all func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool) func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool {
+	return func(words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, near nearTexts) bool {
+		fit := all(words, hashes, offsets, bytes, near)
+		for j := range words {
+			hashes[j] &= slots.Kept
+		}
+		return fit
+	}
 }
 
 func textWords[T int32 | int64](words [][2]uint64, hashes []uint64, offsets []T, bytes []byte, _ nearTexts) bool {
