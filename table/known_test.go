@@ -1,17 +1,24 @@
 package table
 
 import (
+	"context"
+	"io"
 	"math"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/internal/slots"
+	"github.com/volley-go/volley/kernels"
 )
 
 // The kinds of wrong rows that engines have given, each against the rows that are right: with all rules, with each
-// alone and with none, in morsels of 3 rows and whole.
+// alone and with none, in morsels of 3 rows and whole, and where all hashes are equal.
 func TestRowsThatEnginesHaveGotWrong(t *testing.T) {
 	b := testBackend(t)
 	made := func(columns ...Series) *Query {
@@ -91,6 +98,13 @@ func TestRowsThatEnginesHaveGotWrong(t *testing.T) {
 				t.Setenv("VOLLEY_OPTIMISER", "-"+off)
 				equalRows(t, name+" without "+off, collect(t, c.q), want)
 			}
+			t.Setenv("VOLLEY_OPTIMISER", "-none")
+			for _, trial := range slots.Trials() {
+				end := trial.Begin()
+				got := collect(t, c.q)
+				end()
+				equalRows(t, name+", "+trial.Name, got, want)
+			}
 		}
 	}
 }
@@ -117,4 +131,81 @@ func TestSumsOfDecimalsDoNotWrap(t *testing.T) {
 			require.Error(t, err)
 		}
 	}
+}
+
+// countedSource gives a table in batches of a few rows, and counts those that are left.
+type countedSource struct {
+	*Table
+	left  *atomic.Int64       // batches that were not given
+	begun func(o ScanOptions) // called when it is opened
+}
+
+func (s countedSource) Name() string                                  { return "a counted table" }
+func (s countedSource) Schema(context.Context) (*arrow.Schema, error) { return s.Table.Schema(), nil }
+
+func (s countedSource) Scan(_ context.Context, _ *kernels.Backend, o ScanOptions) (BatchReader, error) {
+	s.begun(o)
+	return &countedReader{countedSource: s, o: o}, nil
+}
+
+type countedReader struct {
+	countedSource
+	at int64
+	o  ScanOptions
+}
+
+func (r *countedReader) Close() error { return nil }
+
+func (r *countedReader) Next(context.Context) (*Batch, error) {
+	const rows = 3
+	runtime.Gosched()
+	whole := r.Chunks()[0]
+	if r.at >= whole.Len() {
+		return nil, io.EOF
+	}
+	b, err := whole.Slice(r.at, min(rows, whole.Len()-r.at))
+	if err != nil {
+		return nil, err
+	}
+	r.at += rows
+	r.left.Store(max(0, whole.Len()-r.at))
+	if r.o.Columns == nil {
+		return b, nil
+	}
+	defer b.Release()
+	return project(b, subset(b.Schema(), r.o.Columns))
+}
+
+// Keys of a build side are handed down when all of them are there, whoever has read them: the probe side
+// is not opened before the last row of the build side was given, and no key is missed.
+func TestKeysAreHandedDownWhole(t *testing.T) {
+	b := testBackend(t)
+	fact, err := New(b, Column("k", make([]int64, 4000)), Column("v", seriesOf(4000)))
+	require.NoError(t, err)
+	defer fact.Release()
+	part, err := New(b, Column("p", seriesOf(40)), Column("w", seriesOf(40)))
+	require.NoError(t, err)
+	defer part.Release()
+	left, opened := new(atomic.Int64), 0
+	small := Scan(countedSource{part, left, func(ScanOptions) { left.Store(part.NumRows()) }}).On(b)
+	large := Scan(countedSource{fact, new(atomic.Int64), func(ScanOptions) {
+		opened++
+		require.Zero(t, left.Load(), "the probe side is opened before the build side is read")
+	}}).On(b).WithColumn("k", "v % 80")
+	q := large.Join(small, Inner, Keys("k", "p")).GroupBy("k").Agg(Count(), Max("v"))
+	t.Setenv(morselVariable, "16")
+	t.Setenv("VOLLEY_OPTIMISER", "-all")
+	want := collect(t, q)
+	require.Len(t, want, 40)
+	t.Setenv("VOLLEY_OPTIMISER", "-joinorder,-reduce")
+	for _, workers := range []int{1, 2, 8} {
+		for range 5 {
+			ctx := exec.WithHooks(t.Context(), &exec.Hooks{Workers: workers, Turn: func(context.Context) { runtime.Gosched() }})
+			got, err := q.Collect(ctx)
+			require.NoError(t, err)
+			equalRows(t, "keys of all batches", collect(t, From(got)), want)
+			got.Release()
+		}
+	}
+	require.Equal(t, 16, opened)
 }

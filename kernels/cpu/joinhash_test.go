@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -66,5 +67,58 @@ func TestJoinOneRegion(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A key that comes twice in one part, wherever that is, makes the table one of repeated keys, whoever
+// builds the part and when: a part that was built as one of distinct keys is built again.
+func TestJoinOneKeyTwice(t *testing.T) {
+	const rows = 1 << 17 // eight parts
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	s, err := onlyGroups(t).NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for try := range int64(12) {
+		twice := try * 9973
+		column := makeColumn(t, arrow.PrimitiveTypes.Int64, rows, func(i int) kernels.Scalar {
+			if i == rows-1 {
+				i = int(twice)
+			}
+			return kernels.Int64(int64(i) * 0x9e3779b97f4a7)
+		})
+		a := newArena(s)
+		cols := []*memory.Column{column}
+		index, err := newJoinIndex(t.Context(), a, cols, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if index.unique || index.cut == 0 {
+			t.Fatalf("try %d: unique is %t, %d bits of regions", try, index.unique, index.cut)
+		}
+		finder, err := index.bind(t.Context(), a, cols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch := new(batch)
+		var found [4]uint32
+		err = batches(batch, 0, rows, func() error {
+			finder.find(batch)
+			for j, id := range batch.ids[:batch.n] {
+				row, want := int64(batch.row(j)), 1
+				if row == twice || row == rows-1 {
+					row, want = twice, 2
+				}
+				if id == 0 || index.put(found[:], id-1) != want || int64(found[0]) != row || want == 2 && found[1] != rows-1 {
+					t.Fatalf("try %d, row %d: found %v", try, batch.row(j), found)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		a.free()
 	}
 }
