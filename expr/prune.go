@@ -17,6 +17,8 @@ type Range struct {
 	Nulls int64
 	// Rows is the number of rows.
 	Rows int64
+	// Distinct is about how many values there are, 0 if that is not known. It is a guess.
+	Distinct int64
 }
 
 // MayBeTrue is false only where the first result, a bool, is surely true of no

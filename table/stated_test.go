@@ -105,6 +105,15 @@ func TestStatedOf(t *testing.T) {
 	c, _ = statedOf(field(i64), []map[string]expr.Range{part(expr.Range{Rows: 10_000, Nulls: -1})}) // nothing but rows
 	require.False(t, c.Bounded)
 	require.Equal(t, 100.0, c.Distinct)
+	texts := func(rows, distinct int64) map[string]expr.Range {
+		return part(expr.Range{Rows: rows, Distinct: distinct})
+	}
+	for want, parts := range map[float64][]map[string]expr.Range{
+		5: {texts(1000, 3), texts(1000, 5)}, 1900: {texts(1000, 900), texts(1000, 1000)}, 40: {texts(800, 3), texts(800, 0)}, 7: {texts(0, 0), texts(1000, 7)},
+	} {
+		c, _ = statedOf(field(arrow.BinaryTypes.String), parts)
+		require.Equal(t, want, c.Distinct)
+	}
 	_, ok = statedOf(field(i64), []map[string]expr.Range{{}})
 	require.False(t, ok)
 }

@@ -63,11 +63,16 @@ func statedBy(ctx context.Context, s Source, schema *arrow.Schema) map[string]*s
 	return all
 }
 
+// repeatedShare is how often a value comes at least within a part where parts are thought to
+// have the same values: else each has its own.
+const repeatedShare = 4
+
 // statedOf puts together what is stated of the parts of a column. Bounded columns of whole
-// numbers have at most as many values as their range; how many a text has is not stated:
-// the root of the rows lies between a flag's and a key's.
+// numbers have at most as many values as their range. Where it is not stated how many others
+// have, the root of the rows lies between a flag's and a key's.
 func statedOf(f arrow.Field, parts []map[string]expr.Range) (c stats.Column, ok bool) {
 	c.Bounded, c.Min, c.Max = true, math.Inf(1), math.Inf(-1)
+	most, all, known := 0.0, 0.0, true // values of a part, of all parts
 	for _, p := range parts {
 		r, ok := p[f.Name]
 		if !ok {
@@ -75,6 +80,8 @@ func statedOf(f arrow.Field, parts []map[string]expr.Range) (c stats.Column, ok 
 		}
 		c.Rows += r.Rows
 		c.Nulls += max(0, r.Nulls)
+		most, all = max(most, float64(r.Distinct)), all+float64(r.Distinct)
+		known = known && (r.Distinct > 0 || r.Rows == 0)
 		low, some := numberOf(r.Min)
 		high, also := numberOf(r.Max)
 		c.Bounded = c.Bounded && (some && also || r.Rows == 0)
@@ -82,6 +89,11 @@ func statedOf(f arrow.Field, parts []map[string]expr.Range) (c stats.Column, ok 
 	}
 	c.Bounded = c.Bounded && c.Min <= c.Max
 	c.Distinct = math.Sqrt(float64(c.Rows))
+	if known && most > 0 {
+		if c.Distinct = most; repeatedShare*all > float64(c.Rows) {
+			c.Distinct = all
+		}
+	}
 	if !c.Bounded {
 		return c, true
 	}

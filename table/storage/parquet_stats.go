@@ -44,6 +44,9 @@ func (f *parquetFile) statistics(rg *metadata.RowGroupMetaData, leaf int, t arro
 	if err != nil || stats == nil {
 		return
 	}
+	if s, ok := stats.(*metadata.ByteArrayStatistics); ok && s.HasMinMax() {
+		r.Distinct = distinctTexts(chunk, float64(len(s.Min())+len(s.Max()))/2)
+	}
 	if n := stats.NullCount(); stats.HasNullCount() && n >= 0 && n <= rows {
 		r.Nulls = n
 	}
@@ -53,6 +56,28 @@ func (f *parquetFile) statistics(rg *metadata.RowGroupMetaData, leaf int, t arro
 	if low, high, ok := bounds(stats, f.meta.Schema.Column(leaf), t); ok {
 		r.Min, r.Max = low, high
 	}
+}
+
+// distinctTexts guesses from the sizes of a chunk how many texts its dictionary has, of about so
+// many bytes each: a dictionary of so many and an index of so many bits for each row fill it. It
+// gives 0 where there is no dictionary.
+func distinctTexts(c *metadata.ColumnChunkMetaData, length float64) int64 {
+	const prefix, headers, share = 4, 50, 0.98 // of a text its length; of pages what is no value
+	rows := float64(c.NumValues())
+	if !c.HasDictionaryPage() || rows <= 0 {
+		return 0
+	}
+	packed := float64(c.DataPageOffset()-c.DictionaryPageOffset()-headers) / (prefix + length) // if indices are few, in runs
+	guess := max(1, packed)
+	for width := 1; width < 32; width++ {
+		most := math.Ldexp(1, width)
+		d := (share*float64(c.TotalUncompressedSize()) - headers - rows*float64(width)/8) / (prefix + length)
+		if d <= most {
+			guess = max(guess, d, most/2+1)
+			break
+		}
+	}
+	return int64(min(guess, rows))
 }
 
 // bounds are the least and greatest value as scalars of type t. ok is false
