@@ -2,6 +2,8 @@ package table
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
@@ -36,6 +38,9 @@ type grouping struct {
 	rows                  *arrow.Schema // keys and values
 	partial               *arrow.Schema // keys and parts
 	masked, maskedPartial *arrow.Schema // of morsels with a mask, and of keys, mask and parts; or nil
+
+	proven sync.Once // with the first rows: what they come through is built then
+	by     []int     // the keys that tell groups apart
 }
 
 // Prepare makes the expressions ready.
@@ -136,7 +141,7 @@ func (s *groupState) addRaw(ctx context.Context, b *Batch) error {
 func (s *groupState) piece(ctx context.Context) error {
 	last := s.raw[len(s.raw)-1]
 	if s.rawRows < s.r.limit(manyPieces*pieceRows) && last.Len() >= s.r.limit(partialSample) {
-		few, err := s.r.sampleFew(ctx, last.Len(), last.Columns()[:len(s.node.keys)])
+		few, err := s.sampleFew(ctx, last.Len(), last.Columns())
 		if err != nil {
 			return err
 		}
@@ -274,18 +279,32 @@ func (o *grouping) atOnce(ctx context.Context, b *Batch) (*Batch, error) {
 			aggs[i].Values = b.Columns()[v]
 		}
 	}
-	out, err := o.r.groupBy(ctx, o.node.out, b.Len(), b.Columns()[:len(o.node.keys)], aggs, o.node.options)
+	out, err := o.groupBy(ctx, o.node.out, b.Len(), b.Columns()[:len(o.node.keys)], aggs)
 	return out, o.named(err, func(at int) Aggregate { return o.node.aggs[at] })
 }
 
+// told are the keys that tell groups apart: all, unless it is proven that some determine others.
+func (o *grouping) told() []int {
+	o.proven.Do(func() { o.by = o.node.told(o.r) })
+	return o.by
+}
+
 // groupBy is one row for each group of keys, or one in all without keys: the
-// keys, and then the aggregates.
-func (r *runner) groupBy(ctx context.Context, schema *arrow.Schema, rows int64, keys []*memory.Column, aggs []kernels.Aggregate, o kernels.GroupOptions) (*Batch, error) {
+// keys, and then the aggregates. Keys behind those of the node tell groups apart, too.
+func (o *grouping) groupBy(ctx context.Context, schema *arrow.Schema, rows int64, keys []*memory.Column, aggs []kernels.Aggregate) (*Batch, error) {
 	if len(keys) == 0 {
-		return r.reduce(ctx, schema, rows, aggs)
+		return o.r.reduce(ctx, schema, rows, aggs)
 	}
-	o.Keys = true
-	g, err := r.backend.GroupBy(ctx, r.stream, keys, aggs, o)
+	by, told := keys, o.told()
+	if len(told) < len(o.node.keys) {
+		by = slices.Clone(keys[len(o.node.keys):])
+		for _, k := range told {
+			by = append(by, keys[k])
+		}
+	}
+	options := o.node.options
+	options.Keys = len(by) == len(keys)
+	g, err := o.r.backend.GroupBy(ctx, o.r.stream, by, aggs, options)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +314,7 @@ func (r *runner) groupBy(ctx context.Context, schema *arrow.Schema, rows int64, 
 		for _, k := range g.Keys {
 			columns = append(columns, k.Retain())
 		}
-	} else if columns, err = r.take(ctx, keys, g.First); err != nil {
+	} else if columns, err = o.r.take(ctx, keys, g.First); err != nil {
 		return nil, err
 	}
 	for _, v := range g.Values {

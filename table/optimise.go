@@ -24,7 +24,7 @@ func (o *optimiser) finished(n node, want *arrow.Schema) node {
 }
 
 // last does what is done to a plan that is otherwise as it will run.
-func (o *optimiser) last(n node) node { return o.mask(o.hand(n)) }
+func (o *optimiser) last(n node) node { return o.depend(o.mask(o.hand(n))) }
 
 // replaceTied is replaceInputs, and of both plans of a sort that looks for ties.
 func replaceTied(n node, f func(node) node) node {

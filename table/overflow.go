@@ -52,7 +52,7 @@ func (o *grouping) rowwise(ctx context.Context, b *Batch) (*Batch, error) {
 	fields := schema.Fields()
 	row := arrow.Field{Name: "row", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
 	wider := arrow.NewSchema(append(append(fields[:keys:keys], row), fields[keys:]...), nil)
-	out, err := o.r.groupBy(ctx, wider, b.Len(), append(columns[:keys:keys], number), aggs, o.node.options)
+	out, err := o.groupBy(ctx, wider, b.Len(), append(columns[:keys:keys], number), aggs)
 	if err != nil {
 		return nil, err
 	}

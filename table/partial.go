@@ -172,12 +172,21 @@ func (o *grouping) fewGroups(ctx context.Context, rows int64, columns []*memory.
 	if !o.split || !o.r.early(rows) {
 		return false, nil
 	}
-	return o.r.sampleFew(ctx, rows, columns[:len(o.node.keys)])
+	return o.sampleFew(ctx, rows, columns)
 }
 
 // early reports whether a morsel of so many rows may be aggregated by itself.
 func (r *runner) early(rows int64) bool {
 	return r.onHost() && rows >= r.limit(partialLeast) && rows <= r.limit(partialMost)
+}
+
+// sampleFew is that of the keys that tell groups apart.
+func (o *grouping) sampleFew(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
+	var by []*memory.Column
+	for _, k := range o.told() {
+		by = append(by, columns[k])
+	}
+	return o.r.sampleFew(ctx, rows, by)
 }
 
 // sampleFew guesses whether rows have few groups, by some spread over them: equal keys
@@ -215,7 +224,7 @@ func (o *grouping) aggregate(ctx context.Context, rows int64, columns []*memory.
 	if err != nil {
 		return nil, err
 	}
-	return o.r.groupBy(ctx, o.partial, rows, columns[:len(o.node.keys)], aggs, o.node.options)
+	return o.groupBy(ctx, o.partial, rows, columns[:len(o.node.keys)], aggs)
 }
 
 // partialAggs are the kernel's aggregates of parts, and the columns that were made for
@@ -255,7 +264,7 @@ func (o *grouping) merge(ctx context.Context, b *Batch) (*Batch, error) {
 	for i, p := range o.parts {
 		aggs[i] = kernels.Aggregate{Op: p.merge, Values: b.Columns()[keys+i]}
 	}
-	return o.r.groupBy(ctx, b.Schema(), b.Len(), b.Columns()[:keys], aggs, o.node.options)
+	return o.groupBy(ctx, b.Schema(), b.Len(), b.Columns()[:keys], aggs)
 }
 
 // final makes the aggregates of the merged parts.
@@ -421,7 +430,7 @@ func (o *grouping) earlyMasked(ctx context.Context, rows int64, columns []*memor
 		return nil, err
 	}
 	keys := append(slices.Clone(columns[:len(o.node.keys)]), mask)
-	p, err := o.r.groupBy(ctx, o.maskedPartial, rows, keys, aggs, o.node.options)
+	p, err := o.groupBy(ctx, o.maskedPartial, rows, keys, aggs)
 	if overflowOf(err) != nil {
 		return nil, nil
 	}

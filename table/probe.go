@@ -104,6 +104,9 @@ func (o *probeStep) read(ctx context.Context) error {
 
 func (o *probeStep) buildTable(ctx context.Context) (err error) {
 	o.table, err = o.r.backend.JoinBuild(ctx, o.r.stream, o.keys, kernels.JoinOptions{NullsEqual: o.node.nullsEqual, AnyOrder: o.node.anyOrder})
+	if u, ok := o.table.(kernels.UniqueTable); ok && err == nil {
+		o.r.unique.put(o.node, u.Unique())
+	}
 	return err
 }
 

@@ -14,10 +14,11 @@ const (
 	ruleReduce     = "reduce"     // rows that the smaller side of a join has no key for are left out early
 	ruleJoinFilter = "joinfilter" // keys of a build side leave rows of the other side out where they come from
 	ruleMask       = "mask"       // groups take a mask for a key where a filter keeps most rows
+	ruleDependence = "dependence" // keys of groups that other keys determine are not compared
 )
 
 // rules are the names of all of them.
-var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce, ruleJoinFilter, ruleMask}
+var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce, ruleJoinFilter, ruleMask, ruleDependence}
 
 // switches are the rules that are off.
 type switches map[string]bool

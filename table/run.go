@@ -22,6 +22,7 @@ type runner struct {
 	morsel  int64 // rows of a morsel
 	shared  sharedRows
 	keys    handedKeys
+	unique  uniqueSides
 	prof    *profiler
 }
 
