@@ -98,6 +98,9 @@ func TestFlow(t *testing.T) {
 		queryOf("joins of joins", 2, func(q, other *table.Query) *table.Query {
 			return q.Join(other.Select("m", "x"), table.Full, table.On("m")).Filter("m > 2").Join(other.Select("m", "d"), table.Right, table.On("m")).GroupBy("m").Agg(table.Count(), table.Sum("x"))
 		}),
+		queryOf("joins of filtered rows", 2, func(q, other *table.Query) *table.Query {
+			return q.Filter("m > 1 and s <> 'a'").Join(other.Select("m", "d"), table.Left, table.On("m")).Filter("x < 2 or s is null").Join(other.Select("m", "s"), table.Semi, table.On("m"))
+		}),
 		queryOf("cross join", 2, func(q, other *table.Query) *table.Query {
 			return q.Select("id", "s").Join(other.Select("x").Head(7), table.Cross).Filter("id > 2")
 		}),

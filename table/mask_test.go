@@ -3,6 +3,7 @@ package table
 import (
 	"math"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -81,4 +82,54 @@ func TestMaskedProfile(t *testing.T) {
 	defer got.Release()
 	require.Contains(t, shown(got)[0], "69899")
 	require.NotNil(t, p)
+}
+
+// A join of rows that a filter keeps is that of the table of those rows, whichever columns its stages read:
+// with texts, nulls, dates, decimals and bools, few, most and no rows kept, and every kind of join.
+func TestJoinsOfSelectedRows(t *testing.T) {
+	t.Setenv(morselVariable, "200")
+	b := testBackend(t)
+	n := 3000
+	key, text, long, v, ok, day, valid := make([]int64, n), make([]string, n), make([]string, n), make([]float64, n), make([]bool, n), make([]int32, n), make([]bool, n)
+	for i := range n {
+		key[i], text[i], long[i], v[i] = int64(i*7%500), []string{"a", "bc", ""}[i*7%3], strings.Repeat("xyz ", i%5)+"end", float64(i%90)
+		ok[i], day[i], valid[i] = i%4 != 1, int32(9000+i%300), i%11 != 5
+	}
+	all, err := New(b, Column("key", key).Valid(valid), Column("text", text).Valid(valid), Column("long", long), Column("v", v), Column("ok", ok), Column("day", day).Of(arrow.FixedWidthTypes.Date32), Column("id", seriesOf(n)))
+	require.NoError(t, err)
+	defer all.Release()
+	right := From(all).Filter("id % 3 = 0 and id < 900").Select("key", "id", "long").RenameColumns(map[string]string{"id": "r", "long": "far"})
+	for _, cond := range []string{
+		"v < 20 and text = 'bc'", "long like '%xyz%' and text <> 'a' and v >= 80", "text in ('a', 'bc') and long like '%z e%'",
+		"text is null and ok", "v < 5 and v > 7 and text = 'a'", "text = 'none' and long like 'x%'", "v >= 0 and text <> 'zz' and long like '%end'",
+		"day < date '1994-10-01' and ok and (text = 'a' or v > 50)", "v > 10 and substring(long, 1, 3) = 'xyz' and text >= 'b'", "id >= 0",
+	} {
+		plain, err := From(all).WithColumn("stays", cond).Filter("stays").Drop("stays").Collect(t.Context())
+		require.NoError(t, err, cond)
+		kept := From(all).Filter(cond)
+		sameTables(t, cond, From(plain), kept)
+		for _, kind := range []Kind{Inner, Left, Right, Full, Semi, Anti} {
+			join := func(q *Query) *Query { return q.Join(right, kind, On("key")) }
+			sameTables(t, cond+" "+kind.String(), join(From(plain)), join(kept))
+		}
+		where := func(q *Query) *Query { return q.Join(right, Left, On("key"), Where("v < r")) }
+		sameTables(t, cond+" where", where(From(plain)), where(kept))
+		twice := func(q *Query) *Query {
+			return q.Join(right.Select("key"), Semi, On("key")).Filter("text <> 'bc' and v < 70").Join(right, Inner, On("key"))
+		}
+		sameTables(t, cond+" twice", twice(From(plain)), twice(kept))
+		plain.Release()
+	}
+}
+
+// sameTables holds the rows of a query against those of another.
+func sameTables(t *testing.T, name string, want, got *Query) {
+	t.Helper()
+	a, err := want.Collect(t.Context())
+	require.NoError(t, err, name)
+	defer a.Release()
+	c, err := got.Collect(t.Context())
+	require.NoError(t, err, name)
+	defer c.Release()
+	require.Equal(t, shown(a), shown(c), name)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
-	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -356,20 +355,20 @@ func (o *grouping) masks(in node) node {
 
 // masked is the rows of a morsel with their mask where it has most of them, else those
 // that it has.
-func (r *runner) masked(ctx context.Context, b *Batch, cond *expr.Prepared, n *filterNode) (*Batch, error) {
-	masks, err := cond.EvalAll(ctx, b.Len(), b.Columns())
+func (r *runner) masked(ctx context.Context, b *Batch, cond *conditions, n *filterNode) (*Batch, error) {
+	mask, err := cond.mask(ctx, r, b)
 	if err != nil {
 		return nil, err
 	}
-	if kept := countTrue(masks[0]); kept == b.Len() || float64(kept) < maskedShare*float64(b.Len()) {
-		defer releaseColumns(masks)
-		return r.kept(ctx, b, masks[0], n.out)
+	if kept := countTrue(mask); kept == b.Len() || float64(kept) < maskedShare*float64(b.Len()) {
+		defer mask.Release()
+		return r.kept(ctx, b, mask, n.out)
 	}
 	columns := pick(b, fieldNames(n.out))
 	for _, c := range columns {
 		c.Retain()
 	}
-	return NewBatch(n.masked, b.Len(), append(columns, masks[0]))
+	return NewBatch(n.masked, b.Len(), append(columns, mask))
 }
 
 // ofMasked is what the step makes of a morsel with a mask. Where rows that the mask has not stand in

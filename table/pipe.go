@@ -2,7 +2,9 @@ package table
 
 import (
 	"context"
+	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/flow/profile"
 	"github.com/volley-go/volley/internal/processors"
@@ -167,6 +169,7 @@ func (o *pipe) start(ctx context.Context) error {
 			return wrapError("join", err)
 		}
 		if way == wholeNever {
+			o.withMasks(at, j)
 			at++
 			continue
 		}
@@ -181,6 +184,16 @@ func (o *pipe) start(ctx context.Context) error {
 	}
 	o.run = o.pipeline(o.in, o.steps, o.noted)
 	return nil
+}
+
+// withMasks has a filter just below a join hand on rows with their mask.
+func (o *pipe) withMasks(at int, j *probeStep) {
+	if at == 0 || !o.cut || !j.takesMasks() {
+		return
+	}
+	if f, ok := o.steps[at-1].(*filterStep); ok {
+		f.selected = arrow.NewSchema(append(slices.Clone(f.n.out.Fields()), exec.MaskField), nil)
+	}
 }
 
 // prepare reads the right side of a join: see probeStep.

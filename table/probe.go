@@ -163,7 +163,18 @@ func (s probeState) some(ctx context.Context, b *Batch, at, n int64) (*Batch, in
 // probe matches some left rows, and marks the right rows that have a match in seen, if
 // that is not nil.
 func (o *probeStep) probe(ctx context.Context, b *Batch, seen memory.Bitmap) (*Batch, error) {
-	keys, err := o.leftKeys.EvalAll(ctx, o.r.backend, o.r.stream, b.Len(), b.Columns())
+	mask, left, rows := exec.Mask(b), b.Columns(), b.Len()
+	if mask != nil {
+		if rows = countTrue(mask); rows == 0 {
+			return o.r.empty(ctx, o.node.out)
+		}
+		var err error
+		if left, err = o.r.selectedOf(ctx, b, mask, o.leftKeys); err != nil {
+			return nil, err
+		}
+		defer releaseColumns(left)
+	}
+	keys, err := o.leftKeys.EvalAll(ctx, o.r.backend, o.r.stream, rows, left)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +213,44 @@ func (o *probeStep) probe(ctx context.Context, b *Batch, seen memory.Bitmap) (*B
 		mark(seen, right)
 		right.Release()
 	}
+	if mask != nil {
+		return o.gatherSelected(ctx, b, mask, rows, pairs)
+	}
 	return o.gather(ctx, b, o.build, pairs)
+}
+
+// takesMasks reports whether left rows may come with their mask: their keys alone are gathered then, and
+// of the other columns the rows with a match. Which rows have none is not known where a condition says it.
+func (o *probeStep) takesMasks() bool {
+	for _, out := range o.node.outputs { // a key that is cast may only be that of rows that stay
+		if out.left != "" && out.right != "" && !arrow.TypeEqual(typeOf(o.node.left, out.left), o.node.keyTypes[out.key]) {
+			return false
+		}
+	}
+	return o.where == nil && o.node.kind != Cross && o.r.onHost()
+}
+
+// gatherSelected is gather of pairs of the rows that a mask has.
+func (o *probeStep) gatherSelected(ctx context.Context, b *Batch, mask *memory.Column, rows int64, pairs *kernels.Pairs) (*Batch, error) {
+	if identity(pairs.Left, rows) {
+		kept, err := o.r.kept(ctx, b, mask, o.node.left.schema())
+		if err != nil {
+			return nil, err
+		}
+		defer kept.Release()
+		return o.gather(ctx, kept, o.build, pairs)
+	}
+	all, err := exec.RowNumbers(o.r.backend.Device.Memory(), mask)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	left, err := o.r.backend.Take(ctx, o.r.stream, all, pairs.Left, kernels.TakeOptions{Trusted: true})
+	if err != nil {
+		return nil, err
+	}
+	defer left.Release()
+	return o.gather(ctx, b, o.build, &kernels.Pairs{Left: left, Right: pairs.Right})
 }
 
 // gather is the result's columns for pairs of a left batch and a right one.

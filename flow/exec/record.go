@@ -32,7 +32,7 @@ func (c *chain) measured(ctx context.Context, at int, b *flow.Batch, bytes int64
 		return err
 	}
 	step := c.record.Steps[at]
-	c.track.In(step, b.Len(), bytes)
+	c.track.In(step, rowsOf(b), bytes)
 	before := c.track.Enter(step)
 	err := c.states[at].Execute(ctx, b, func(out *flow.Batch) error {
 		if c.record.Settle != nil {
@@ -44,7 +44,7 @@ func (c *chain) measured(ctx context.Context, at int, b *flow.Batch, bytes int64
 		size := int64(0)
 		if out.Len() > 0 {
 			size = out.Size()
-			c.track.Out(step, out.Len(), size)
+			c.track.Out(step, rowsOf(out), size)
 		}
 		err := c.measured(ctx, at+1, out, size, emit)
 		c.track.Enter(step)
