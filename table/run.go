@@ -145,34 +145,37 @@ func (r *runner) next(ctx context.Context, rows exec.Source) (b *Batch, err erro
 
 // concat is the batches one after another as one, which takes them over, also
 // when it fails. There must be at least one unless schema says what none is.
+// A column is given back as soon as it was copied, before the next one is: two
+// copies of all columns are never there, only of one.
 func (r *runner) concat(ctx context.Context, schema *arrow.Schema, batches []*Batch) (*Batch, error) {
-	defer func() {
-		for _, b := range batches {
-			b.Release()
-		}
-	}()
 	switch len(batches) {
 	case 0:
 		return r.empty(ctx, schema)
 	case 1:
-		return batches[0].Retain(), nil
+		return batches[0], nil
 	}
-	var rows int64
-	for _, b := range batches {
-		rows += b.Len()
-	}
-	var columns []*memory.Column
-	for i := range schema.NumFields() {
-		parts := make([]*memory.Column, len(batches))
-		for k, b := range batches {
-			parts[k] = b.Columns()[i]
+	rows := exec.RowsOf(batches)
+	parts := make([][]*memory.Column, schema.NumFields())
+	for i := range parts {
+		for _, b := range batches {
+			parts[i] = append(parts[i], b.Columns()[i].Retain())
 		}
-		c, err := r.backend.Concat(ctx, r.stream, parts)
+	}
+	exec.ReleaseAll(batches)
+	defer func() {
+		for _, p := range parts {
+			releaseColumns(p)
+		}
+	}()
+	var columns []*memory.Column
+	for i := range parts {
+		c, err := r.backend.Concat(ctx, r.stream, parts[i])
 		if err != nil {
 			releaseColumns(columns)
 			return nil, fmt.Errorf("column %q: %w", schema.Field(i).Name, err)
 		}
-		columns = append(columns, c)
+		releaseColumns(parts[i])
+		parts[i], columns = nil, append(columns, c)
 	}
 	return NewBatch(schema, rows, columns)
 }
