@@ -52,6 +52,7 @@ func gatherRows(t *testing.T, b *kernels.Backend) {
 var rowTypes = []arrow.DataType{
 	arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Uint16, arrow.PrimitiveTypes.Int32, arrow.FixedWidthTypes.Timestamp_us,
 	arrow.PrimitiveTypes.Uint64, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Uint8, arrow.FixedWidthTypes.Date32, arrow.PrimitiveTypes.Int16,
+	arrow.FixedWidthTypes.Date64, arrow.FixedWidthTypes.Time32ms, arrow.FixedWidthTypes.Time64ns, arrow.FixedWidthTypes.Duration_us,
 	arrow.PrimitiveTypes.Uint32, arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64,
 }
 

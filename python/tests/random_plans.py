@@ -3,7 +3,8 @@ limits and unions over random tables. The test runs 500; any number by hand, fro
 
     python python/tests/random_plans.py 100000 500
 
-With RANDOM_PLANS_FOLDER set, tables are files in that folder, which are written anew for each case.
+With RANDOM_PLANS_FOLDER set, tables are files in that folder, which are written anew for each case. With RANDOM_PLANS_DEVICE set, opencl:0 say, plans
+run on that device.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 import volley as vo
 
 FOLDER = os.environ.get("RANDOM_PLANS_FOLDER")
+DEVICE = os.environ.get("RANDOM_PLANS_DEVICE")
 LETTERS = "abé%_"
 DAY = dt.date(2024, 2, 20)
 # The types of a column by what can be done with it: numbers of one kind are compared, matched and added up with each other.
@@ -112,7 +114,8 @@ class Maker:
             whole = pa.concat_tables([whole.slice(0, at), whole.slice(at)])
         name = f"t{len(self.tables)}"
         self.tables[name] = whole
-        return Plan(self.relation(name, whole), f"select * from {name}", tuple(fields), rows=rows)
+        query = self.relation(name, whole)
+        return Plan(query if DEVICE is None else query.on(DEVICE), f"select * from {name}", tuple(fields), rows=rows)
 
     def relation(self, name: str, whole: pa.Table) -> vo.Query:
         """The table in memory, or a file: Parquet in row groups and pages of a few rows, or Arrow IPC in batches."""
