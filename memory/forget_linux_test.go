@@ -24,6 +24,24 @@ func resident(t *testing.T, b []byte) int {
 	return n
 }
 
+// Blocks of the size of a morsel's columns leave memory, too: the collector does not come to them within a query.
+func TestFreedMorselsLeaveMemory(t *testing.T) {
+	for _, size := range []int64{paged, 64 << 10, 200<<10 + 64, 512 << 10, large - 64} {
+		b, err := Heap.Allocate(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Bytes {
+			b.Bytes[i] = 1
+		}
+		written := resident(t, b.Bytes)
+		Heap.Free(b)
+		if n := resident(t, b.Bytes); written == 0 || n != 0 {
+			t.Fatalf("a block of %d: %d pages resident when written, %d when freed", size, written, n)
+		}
+	}
+}
+
 func TestFreedBlocksLeaveMemory(t *testing.T) {
 	b, err := Heap.Allocate(8<<20 + 100)
 	if err != nil {

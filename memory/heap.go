@@ -9,8 +9,9 @@ import (
 // Heap is the plain host allocator: aligned, garbage-collected Go memory. A
 // block that is never freed is collected like any other Go value.
 //
-// On Linux and macOS the pages of a freed block of a MiB or more go back to the
-// system at once, so that the process shrinks before the collector runs. The
+// On Linux and macOS the pages of a freed block of 16 KiB or more go back to the
+// system at once, so that the process shrinks before the collector runs: beside
+// tables of a GiB that is only after another GiB, which a query is long done with. The
 // memory stays valid Go memory: whoever still holds a slice of it reads zeros
 // or old bytes, never somebody else's. On Linux blocks of 8 MiB or more are of
 // huge pages where the system has them (madvise or always in its setting
@@ -20,8 +21,12 @@ import (
 // give out at a time.
 var Heap Allocator = heap{}
 
-// large is from what size on freed pages are handed back.
+// large is from what size on a block is not cleared, and is counted one by one.
 const large = 1 << 20
+
+// paged is from what size on freed pages are handed back: three of four of a block
+// of this size at least. Less is not worth the call.
+const paged = 16 << 10
 
 // huge is from what size on a block is of huge pages: less fits what a
 // processor remembers of small ones, and would lose a share to the ends.
@@ -67,7 +72,7 @@ func room(n int) []byte {
 
 func (heap) Free(b Block) {
 	uncountHeap(b)
-	if b.Size >= large {
+	if b.Size >= paged {
 		forget(b.Bytes[:cap(b.Bytes)])
 	}
 }
