@@ -40,6 +40,7 @@ class Worker:
 
     def measure(self, c):
         self.engine.load(c["folder"], c["files"])
+        self.engine.settle()
         before = at_rest()
         result = self.engine.run(c["query"])
         peak = resident("VmHWM")
