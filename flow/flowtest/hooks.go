@@ -66,14 +66,18 @@ func (c *checker) check(step any, b *flow.Batch) error {
 		return errors.New("a batch of no rows")
 	}
 	if _, same := step.(exec.Keep); step != nil && !same { // of which there are many that are one
+		schema := b.Schema()
+		if exec.Mask(b) != nil { // a filter decides batch by batch whether it gives one
+			schema = arrow.NewSchema(schema.Fields()[:schema.NumFields()-1], nil)
+		}
 		c.lock.Lock()
 		before := c.schemas[step]
 		if before == nil {
-			c.schemas[step] = b.Schema()
+			c.schemas[step] = schema
 		}
 		c.lock.Unlock()
-		if before != nil && !before.Equal(b.Schema()) {
-			return fmt.Errorf("batches of %s and of %s", before, b.Schema())
+		if before != nil && !before.Equal(schema) {
+			return fmt.Errorf("batches of %s and of %s", before, schema)
 		}
 	}
 	if b.Schema().NumFields() != b.NumColumns() {
