@@ -148,7 +148,33 @@ func (o *probeStep) joinWhole(ctx context.Context, batches []*Batch, way wholeWa
 	if !n.anyOrder {
 		options.MaxPairs = wholePairs * (whole.Len() + o.build.Len())
 	}
-	return o.r.backend.JoinColumns(ctx, o.r.stream, left, right, options)
+	rows, err := o.r.backend.JoinColumns(ctx, o.r.stream, left, right, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.roomForPairs(left, right, whole.Len()); err != nil {
+		rows.Release()
+		return nil, err
+	}
+	return rows, nil
+}
+
+// roomForPairs says whether memory is left for the pairs of a join that gives each left row
+// one. A join that has given some in any order cannot begin anew with less memory.
+func (o *probeStep) roomForPairs(left, right kernels.JoinSide, rows int64) error {
+	var bytes int64
+	for _, c := range left.Columns {
+		bytes += memory.Size(c, nil)
+	}
+	for _, c := range right.Columns {
+		bytes += memory.Size(c, nil) / o.build.Len() * rows
+	}
+	room, err := memory.New(o.r.backend.Device.Memory(), bytes)
+	if err != nil {
+		return err
+	}
+	room.Release()
+	return nil
 }
 
 // spanOf guesses, by a sample, how far whole numbers are from each other at most; 0

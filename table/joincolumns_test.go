@@ -88,7 +88,7 @@ func TestJoinOfWholeColumns(t *testing.T) {
 		if name != "one column a side" { // left rows are held, too
 			most *= 2
 		}
-		for _, allowed := range []int64{0, most + most/4} { // in order it takes less; how much more than before depends on which workers are ahead
+		for _, allowed := range []int64{0, most + most/4} { // how much more than before depends on which workers are ahead
 			limit.allow(allowed)
 			got, before := collect(t, q()), wholes
 			equalRows(t, name, got, want)
