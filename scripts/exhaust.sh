@@ -55,6 +55,10 @@ collective_peers() {
 soak() {
 	section "random faults, 10,000 schedules"
 	bash scripts/collective-soak 10000
+	section "tables on ranks: a rank killed or stopped in every operator, on every transport"
+	CGO_ENABLED=0 go test -count=1 -vet=off -timeout 40m ./distributed -run '^TestRankIsStruck' -schedules 101
+	section "tables on ranks: random operators and kills, 1,000 programs"
+	CGO_ENABLED=0 go test -count=1 -vet=off -timeout 40m ./distributed -run '^TestSoak' -schedules 1000
 }
 
 # job_passed JOB SECTIONS: replaces the job's paragraph in the file of results.

@@ -6,8 +6,6 @@
 # of several machines that nothing else tells where, also of MPICH's launcher through its PMI server, and those of that launcher on one machine.
 # Then every operation by every algorithm, with counts, between two ranks and in groups meets every fault of package faultinject, on both libraries.
 # Tables on ranks: right answers on both libraries, and a rank that is killed (on Open MPI) or stopped (on both) in the middle of every operator, which the
-# others survive; on MPICH a rank that is killed ends the job, at once.
-# Tables on ranks: right answers on both libraries, and a rank that is killed (on Open MPI) or stopped (on both) in the middle of every operator, which the
 # others survive; on MPICH a rank that is killed ends the job at once.
 # `mpi.sh test` has two ranks, every word once, two of the operators and no matrix of faults; exhaust.sh runs the whole.
 # Installs nothing: scripts/collective_peers.sh openmpi,mpich does.
@@ -18,7 +16,6 @@ trap 'on_exit; rm -r "$dir"' EXIT
 CGO_ENABLED=0 go test -c -o "$dir/rank" ./collective/transport/mpi
 CGO_ENABLED=0 go test -c -o "$dir/faults" ./collective/faultinject
 CGO_ENABLED=0 go test -c -o "$dir/pmix" ./collective/transport/pmix
-CGO_ENABLED=0 go test -c -o "$dir/tables" ./distributed
 CGO_ENABLED=0 go test -c -o "$dir/tables" ./distributed
 cat >"$dir/only" <<'END'
 #!/usr/bin/env bash
