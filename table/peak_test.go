@@ -49,11 +49,11 @@ func TestPartsGoColumnByColumn(t *testing.T) {
 	before := counted.Stats().Bytes
 	got, err := From(left).Join(From(right).Filter("a % 1000 <> 7"), Left, On("k")).Collect(t.Context())
 	require.NoError(t, err)
+	require.EqualValues(t, 3, got.NumRows())
 	got.Release()
-	// Kept are 32 bytes a row, and the table of the join takes 12. Two copies would be 64. What a device has launched holds its memory until it has run.
-	most := 52.0
-	if !b.Device.Memory().Place().HostAccessible() {
-		most = 80
+	// Kept are 32 bytes a row, and the table of the join takes 12. Two copies would be 64. What a device has launched holds its memory until it has run,
+	// so its peak tells how far the host is ahead.
+	if b.Device.Memory().Place().HostAccessible() {
+		require.Less(t, float64(counted.Stats().Peak-before)/rows, 52.0)
 	}
-	require.Less(t, float64(counted.Stats().Peak-before)/rows, most)
 }
