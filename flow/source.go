@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 )
 
 // Source is where rows come from that are not in memory: files. A Source is
@@ -44,12 +45,31 @@ type ScanOptions struct {
 	// Exact asks for no other rows than those for which Predicate is true. It is only set
 	// of a SplitSource on the host whose Filters promises that.
 	Exact bool
+	// Keys are tests of columns, all in the Source's schema: rows that fail one do not matter. A
+	// Source may leave such rows out, and need not.
+	Keys []KeyTest
 	// Limit is how many rows, of those that pass Predicate, are needed; 0 means
 	// all. A Source may stop when it has surely given as many.
 	Limit int64
 	// BatchRows is how many rows a batch should have; 0 leaves it to the Source.
 	// Batches may be smaller or larger.
 	BatchRows int64
+}
+
+// KeyTest says that only rows matter whose value of a column is among some keys.
+type KeyTest struct {
+	Column string
+	Keys   Keys
+}
+
+// Keys are whole numbers, dates or times, those that a side of a join has. They may be more than
+// there are, and never fewer. They never change, and any goroutine may use them.
+type Keys interface {
+	// Keep clears in a mask of the rows of a column the rows whose value is surely not among the keys,
+	// and those without a value.
+	Keep(mask memory.Bitmap, c *memory.Column)
+	// Sample tells of some rows that a mask has how many there are and how many of them Keep would keep.
+	Sample(mask memory.Bitmap, c *memory.Column) (rows, kept int64)
 }
 
 // BatchReader gives the rows of a scan, batch by batch in order. It is used

@@ -141,14 +141,19 @@ func scanOf(s exec.Source) *scanOp {
 	return o
 }
 
-// opened are the options with the conditions that are known when the source is opened: bounds of
-// the keys of joins too. Rows that these leave out no join would keep.
+// opened are the options with the conditions that are known when the source is opened: the keys of
+// joins and their bounds too. Rows that these leave out no join would keep.
 func (o *scanOp) opened() ScanOptions {
 	n, out := o.node, o.options
 	out.Predicate = n.condition(o.r)
 	out.Exact = n.predicate != nil && o.r.splits() && n.filters(out.Predicate)
 	if n.exact && !out.Exact { // no filter above does what the plan says
 		out.Predicate, out.Exact = n.predicate, true
+	}
+	for _, t := range n.keys {
+		if k := o.r.keys.get(t.of); k != nil {
+			out.Keys = append(out.Keys, flow.KeyTest{Column: t.column, Keys: k})
+		}
 	}
 	return out
 }

@@ -234,6 +234,7 @@ func (h *hive) scan(b *kernels.Backend, o table.ScanOptions, name string, inFile
 			r.options.Columns = append(r.options.Columns, f.Name)
 		}
 	}
+	r.options.Keys = slices.DeleteFunc(slices.Clone(o.Keys), func(k flow.KeyTest) bool { return h.names([]string{k.Column}) })
 	if o.Predicate != nil {
 		if r.predicate, err = o.Predicate.Bind(h.schema(inFiles)); err != nil {
 			return nil, inFile(name, "predicate", err, device.ErrMismatch)

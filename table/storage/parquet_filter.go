@@ -11,11 +11,12 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
-// scanFilter is a predicate that row groups are read with. It never changes: any number of
+// scanFilter is a predicate, and tests of keys, that row groups are read with. It never changes: any number of
 // row groups use it at once.
 type scanFilter struct {
 	backend *kernels.Backend
@@ -25,15 +26,17 @@ type scanFilter struct {
 }
 
 // filterTerm is a part of the predicate: all that is asked of one column, or a condition on
-// several.
+// several; or a test of the keys of one column.
 type filterTerm struct {
 	columns []string
 	bound   *expr.Bound
 	ready   *expr.Prepared // over these
+	keys    flow.Keys      // in place of both
 }
 
-// newScanFilter takes a predicate over columns of a schema apart.
-func newScanFilter(ctx context.Context, b *kernels.Backend, s *arrow.Schema, predicate *expr.Expr) (_ *scanFilter, err error) {
+// newScanFilter takes a predicate over columns of a schema, which may be nil, apart. Keys are tested
+// behind conditions on one column, and before those on several.
+func newScanFilter(ctx context.Context, b *kernels.Backend, s *arrow.Schema, predicate *expr.Expr, keys []flow.KeyTest) (_ *scanFilter, err error) {
 	f := &scanFilter{backend: b}
 	if f.stream, err = b.NewStream(); err != nil {
 		return nil, err
@@ -45,7 +48,11 @@ func newScanFilter(ctx context.Context, b *kernels.Backend, s *arrow.Schema, pre
 	}()
 	var sets [][]string
 	var terms [][]*expr.Expr
-	for _, c := range expr.Conjuncts(predicate) {
+	var conditions []*expr.Expr
+	if predicate != nil {
+		conditions = expr.Conjuncts(predicate)
+	}
+	for _, c := range conditions {
 		columns := expr.Columns(c)
 		at := slices.IndexFunc(sets, func(have []string) bool { return len(have) < 2 && slices.Equal(have, columns) })
 		if at < 0 {
@@ -57,6 +64,12 @@ func newScanFilter(ctx context.Context, b *kernels.Backend, s *arrow.Schema, pre
 		if err := f.add(ctx, s, columns, expr.AllOf(terms[i]...)); err != nil {
 			return nil, err
 		}
+	}
+	for _, k := range keys {
+		if len(s.FieldIndices(k.Column)) == 0 {
+			return nil, expr.UnknownColumn(k.Column, nil)
+		}
+		f.terms = append(f.terms, filterTerm{columns: []string{k.Column}, keys: k.Keys})
 	}
 	slices.SortStableFunc(f.terms, func(a, b filterTerm) int { return len(a.columns) - len(b.columns) })
 	return f, nil
@@ -83,7 +96,7 @@ func (f *scanFilter) add(ctx context.Context, s *arrow.Schema, columns []string,
 		return err
 	}
 	if len(columns) > 0 {
-		f.terms = append(f.terms, filterTerm{columns, bound, ready})
+		f.terms = append(f.terms, filterTerm{columns: columns, bound: bound, ready: ready})
 		return nil
 	}
 	defer ready.Release()
@@ -117,7 +130,9 @@ func (f *scanFilter) close() error {
 		return nil
 	}
 	for _, t := range f.terms {
-		t.ready.Release()
+		if t.ready != nil {
+			t.ready.Release()
+		}
 	}
 	f.terms = nil
 	return f.stream.Close()
@@ -183,7 +198,7 @@ func (w *groupFilter) begin(ctx context.Context, r *groupReader) {
 		for _, name := range term.columns {
 			w.terms[t] = append(w.terms[t], slices.IndexFunc(r.fields, func(i int) bool { return r.file.schema.Field(i).Name == name }))
 		}
-		if len(term.columns) == 1 {
+		if len(term.columns) == 1 && term.keys == nil {
 			w.dead = append(w.dead, r.file.unpassable(ctx, r.g, r.fields[w.terms[t][0]], term.bound)...)
 		}
 	}
@@ -268,6 +283,9 @@ func (w *groupFilter) rule(from, n int64) (kept int64) {
 // term applies a term to the next n rows.
 func (r *groupReader) term(ctx context.Context, t int, n, kept int64, words []uint64) (int64, error) {
 	w := &r.work
+	if keys := r.filter.terms[t].keys; keys != nil {
+		return r.keyed(ctx, w.terms[t][0], keys, n, kept)
+	}
 	if fields := w.terms[t]; len(fields) == 1 && w.dense[fields[0]] == nil {
 		pass, err := r.tableOf(ctx, t, fields[0], n)
 		if err != nil {
@@ -301,6 +319,25 @@ func (r *groupReader) term(ctx context.Context, t int, n, kept int64, words []ui
 	}
 	defer releaseAll(out)
 	return andMask(words, n, out[0]), nil
+}
+
+// mostKept is the share of the rows of a sample of a batch beyond which its keys are not looked at:
+// that depends on the batch alone, so that what is left is the same each time.
+const mostKept = 0.75
+
+// keyed takes the rows of the next n out whose keys a join's other side has not, and gives how many of
+// those kept are left.
+func (r *groupReader) keyed(ctx context.Context, k int, keys flow.Keys, n, kept int64) (int64, error) {
+	c, err := r.denseOf(ctx, k, n)
+	if err != nil {
+		return 0, err
+	}
+	mask := memory.Bitmap(r.work.mask.Bytes())
+	if some, stay := keys.Sample(mask, c); float64(stay) > mostKept*float64(some) {
+		return kept, nil
+	}
+	keys.Keep(mask, c)
+	return mask.Count(0, n), nil
 }
 
 // tableOf says which values of a field's dictionary pass a term; nil where the next n rows are

@@ -37,8 +37,12 @@ func (s *ParquetSource) Splits(ctx context.Context, b *kernels.Backend, o table.
 		return nil, err
 	}
 	scan := &parquetScan{backend: b, paths: s.paths, parquet: s.options, options: o, first: first, want: want}
-	if o.Predicate != nil && o.Exact && b.Device.Place() == memory.Host {
-		if scan.filter, err = newScanFilter(ctx, b, first, o.Predicate); err != nil {
+	predicate := o.Predicate
+	if !o.Exact {
+		predicate = nil
+	}
+	if (predicate != nil || len(o.Keys) > 0) && b.Device.Place() == memory.Host {
+		if scan.filter, err = newScanFilter(ctx, b, first, predicate, o.Keys); err != nil {
 			return nil, inFile(s.Name(), "predicate", err, device.ErrMismatch)
 		}
 	}
@@ -82,7 +86,7 @@ func (f *sharedFile) drop() {
 // Next is the next part of a row group.
 func (s *parquetScan) Next(ctx context.Context) (flow.Split, error) {
 	for {
-		if s.options.Predicate == nil && s.options.Limit > 0 && s.rows >= s.options.Limit {
+		if s.options.Predicate == nil && s.filter == nil && s.options.Limit > 0 && s.rows >= s.options.Limit {
 			return nil, io.EOF
 		}
 		if s.at < s.end {
