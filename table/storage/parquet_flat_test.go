@@ -16,6 +16,7 @@ import (
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -81,6 +82,7 @@ func TestHybrid(t *testing.T) {
 			if width == 1 {
 				checkBits(t, r, b, values)
 			}
+			checkSome(t, r, b, values, width)
 			if len(b) > 0 && width > 0 {
 				cut := newHybrid(withSlack(b[:r.IntN(len(b))]), width)
 				if _, err := cut.read(make([]uint32, len(values)+32)); err == nil {
@@ -113,6 +115,86 @@ func checkBits(t *testing.T, r *rand.Rand, b []byte, values []uint32) {
 	}
 	if ones != 0 {
 		t.Errorf("%d ones too many", ones)
+	}
+}
+
+// checkSome holds chosen values against those that were written, and what is read behind them; and
+// looks for an error where runs end before.
+func checkSome(t *testing.T, r *rand.Rand, b []byte, values []uint32, width uint) {
+	t.Helper()
+	h := newHybrid(withSlack(b), width)
+	for at, every := 0, 1+r.IntN(20); at < len(values); {
+		end, largest := min(at+1+r.IntN(90), len(values)), uint32(0)
+		var sel []int32
+		var want []uint32
+		for i := at; i < end; i++ {
+			if r.IntN(every) == 0 {
+				sel, want, largest = append(sel, int32(i+7)), append(want, values[i]), max(largest, values[i])
+			}
+		}
+		got := make([]uint32, len(sel))
+		m, err := h.some(got, sel, int32(at+7))
+		require.NoError(t, err)
+		require.True(t, slices.Equal(want, got))
+		require.Equal(t, largest, m)
+		if len(sel) > 0 {
+			at = int(sel[len(sel)-1]) - 7 + 1
+		}
+		if k := r.IntN(5); at+k <= len(values) { // what comes next
+			next := make([]uint32, k)
+			_, err := h.read(next)
+			require.NoError(t, err)
+			require.Equal(t, values[at:at+k], next)
+			at += k
+		}
+	}
+	cut := newHybrid(withSlack(b), width)
+	_, err := cut.some(make([]uint32, 1), []int32{int32(len(values)) + 32}, 0)
+	require.Error(t, err)
+}
+
+// TestChosenIndices: indices of chosen rows are the same however many are chosen, and one that is past the
+// dictionary is an error where it is chosen.
+func TestChosenIndices(t *testing.T) {
+	r := rand.New(rand.NewPCG(43, 1))
+	const rows, width = 9000, 13
+	values := make([]uint32, rows)
+	for i := range values {
+		if values[i] = r.Uint32() & (1<<width - 1); i%700 > 350 && i > 0 {
+			values[i] = values[i-1]
+		}
+	}
+	b := runsOf(r, values, width)
+	for _, every := range []int{1, 2, 5, 9, 30, 500, rows} {
+		for _, first := range []int{0, 77, 5000} {
+			page := pageValues{coded: true, runs: newHybrid(withSlack(b), width)}
+			require.NoError(t, page.runs.skip(int64(first)))
+			n := min(rows-first, 3500)
+			var sel []int32
+			var want, got []uint32
+			for i := range n {
+				if r.IntN(every) == 0 || every > 10 && i%2000 < 20 {
+					sel, want = append(sel, int32(i+100)), append(want, values[first+i])
+				}
+			}
+			require.NoError(t, page.chosen(int64(n), sel, 100, 1<<width, func(at int, codes []uint32) {
+				require.Equal(t, len(got), at)
+				got = append(got, codes...)
+			}))
+			require.Equal(t, want, got, "one of %d from row %d", every, first)
+			if first+n < rows {
+				next := make([]uint32, 1)
+				_, err := page.read(next)
+				require.NoError(t, err)
+				require.Equal(t, values[first+n], next[0])
+			}
+			if len(want) > 0 {
+				page = pageValues{coded: true, runs: newHybrid(withSlack(b), width)}
+				require.NoError(t, page.runs.skip(int64(first)))
+				err := page.chosen(int64(n), sel, 100, int(slices.Max(want)), func(int, []uint32) {})
+				require.ErrorContains(t, err, "of a dictionary of")
+			}
+		}
 	}
 }
 

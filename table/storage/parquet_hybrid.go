@@ -136,6 +136,35 @@ func (h *hybrid) ones(n int64) (ones int64, err error) {
 	return ones, nil
 }
 
+// some decodes those of the next values, numbered from base on, whose numbers are in sel, which rise,
+// ends behind the last of them, and gives the largest.
+func (h *hybrid) some(to []uint32, sel []int32, base int32) (largest uint32, err error) {
+	at := int64(base)
+	for i := 0; i < len(sel); {
+		if err := h.skip(int64(sel[i]) - at); err != nil {
+			return 0, err
+		}
+		if err := h.run(); err != nil {
+			return 0, err
+		}
+		at = int64(sel[i])
+		end, last := at+h.left, at
+		for ; i < len(sel) && int64(sel[i]) < end; i++ {
+			to[i], last = h.value, int64(sel[i])
+			if h.packed != nil {
+				bit := h.bit + (last-at)*int64(h.width)
+				to[i] = uint32(binary.LittleEndian.Uint64(h.packed[bit>>3:][:8]) >> (bit & 7) & (1<<h.width - 1))
+			}
+			largest = max(largest, to[i])
+		}
+		if err := h.skip(last + 1 - at); err != nil {
+			return 0, err
+		}
+		at = last + 1
+	}
+	return largest, nil
+}
+
 // skip leaves out n values.
 func (h *hybrid) skip(n int64) error {
 	for n > 0 {

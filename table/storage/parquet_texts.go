@@ -208,7 +208,8 @@ func (v *textValues[T]) short(off []T, b []byte, pos int) (done int64, next int)
 
 // look takes values of the dictionary.
 func (v *textValues[T]) look(p *pageValues, at, rows, present int64, valid memory.Bitmap) error {
-	var block [1024]uint32
+	block := codeBlocks.Get().(*[chosenBlock]uint32)
+	defer codeBlocks.Put(block)
 	for row := at; present > 0; {
 		indices := block[:min(present, int64(len(block)))]
 		largest, err := p.read(indices)
@@ -302,16 +303,10 @@ func (v *textValues[T]) pick(p *pageValues, n int64, sel []int32, base int32, at
 	if p.coded {
 		v.checked = v.checked && v.valid
 		var failed error
-		var few [chosenBlock]uint32
 		row := at
-		if err := p.chosen(n, sel, base, len(v.ends), func(_ int, codes []uint32, sel []int32, base int32) {
-			for len(sel) > 0 && failed == nil {
-				k := min(len(sel), len(few))
-				for i, at := range sel[:k] {
-					few[i] = codes[at-base]
-				}
-				row, failed = v.given(few[:k], row, at+rows, valid)
-				sel = sel[k:]
+		if err := p.chosen(n, sel, base, len(v.ends), func(_ int, codes []uint32) {
+			if failed == nil {
+				row, failed = v.given(codes, row, at+rows, valid)
 			}
 		}); err != nil || failed != nil {
 			return cmp.Or(failed, err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sort"
+	"sync"
 
 	"github.com/volley-go/volley/memory"
 )
@@ -31,39 +33,49 @@ func (p *pageValues) read(to []uint32) (largest uint32, err error) {
 // chosenBlock is how many indices are unpacked at once.
 const chosenBlock = 1024
 
+// codeBlocks are where indices go between a page and the values that they stand for.
+var codeBlocks = sync.Pool{New: func() any { return new([chosenBlock]uint32) }}
+
+// chosenFew is how many values there are for a chosen one where each is taken by itself out of what is
+// packed.
+const chosenFew = 8
+
 // chosen hands the indices of those of the next n values, numbered from base on, whose numbers
-// are in sel to put, some at a time: value i of sel is the one at codes[sel[i]-base].
-func (p *pageValues) chosen(n int64, sel []int32, base int32, size int, put func(first int, codes []uint32, sel []int32, base int32)) error {
-	if p.codes != nil {
-		put(0, p.codes, sel, base)
-		p.codes = p.codes[n:]
-		return nil
-	}
-	var block [chosenBlock]uint32
-	at := int64(base)
-	n += at
+// are in sel to put, some at a time, from the first of them on. All are within a dictionary of size values.
+func (p *pageValues) chosen(n int64, sel []int32, base int32, size int, put func(first int, codes []uint32)) error {
+	block := codeBlocks.Get().(*[chosenBlock]uint32)
+	defer codeBlocks.Put(block)
+	at, end := int64(base), int64(base)+n
 	for i := 0; i < len(sel); {
-		if gap := int64(sel[i]) - at; gap >= chosenBlock {
-			if err := p.runs.skip(gap); err != nil {
-				return err
-			}
-			at += gap
+		if err := p.runs.skip(int64(sel[i]) - at); err != nil {
+			return err
 		}
-		k := min(chosenBlock, n-at)
-		largest, err := p.runs.read(block[:k])
+		at = int64(sel[i])
+		part := sel[i:min(len(sel), i+chosenBlock)]
+		k := int64(part[len(part)-1]) + 1 - at
+		var largest uint32
+		var err error
+		if k > chosenFew*int64(len(part)) {
+			largest, err = p.runs.some(block[:len(part)], part, int32(at))
+		} else {
+			k = min(chosenBlock, end-at)
+			part = part[:sort.Search(len(part), func(j int) bool { return int64(part[j]) >= at+k })]
+			if largest, err = p.runs.read(block[:k]); int64(len(part)) < k {
+				for j, row := range part { // in place: chosen ones lie behind
+					block[j] = block[int64(row)-at]
+				}
+			}
+		}
+		if err == nil && int64(largest) >= int64(size) {
+			err = errIndex(largest, size)
+		}
 		if err != nil {
 			return err
 		}
-		if int(largest) >= size {
-			return errIndex(largest, size)
-		}
-		first := i
-		for end := at + k; i < len(sel) && int64(sel[i]) < end; i++ {
-		}
-		put(first, block[:k], sel[first:i], int32(at))
-		at += k
+		put(i, block[:len(part)])
+		i, at = i+len(part), at+k
 	}
-	return p.runs.skip(n - at)
+	return p.runs.skip(end - at)
 }
 
 // skipFixed leaves out n values of width bytes, where they are plain.
@@ -205,7 +217,8 @@ func (v *fixedValues[T]) look(p *pageValues, to []T) error {
 	if words, ok := any(v.dict).([]uint32); ok && p.codes == nil {
 		return lookUp(&p.runs, words, any(to).([]uint32))
 	}
-	var block [1024]uint32
+	block := codeBlocks.Get().(*[chosenBlock]uint32)
+	defer codeBlocks.Put(block)
 	for len(to) > 0 {
 		indices := block[:min(len(to), len(block))]
 		largest, err := p.read(indices)
@@ -226,10 +239,10 @@ func (v *fixedValues[T]) look(p *pageValues, to []T) error {
 func (v *fixedValues[T]) pick(p *pageValues, n int64, sel []int32, base int32, at, rows int64, valid memory.Bitmap) error {
 	to := v.out[at:][:len(sel)]
 	if p.coded {
-		if err := p.chosen(n, sel, base, len(v.dict), func(first int, codes []uint32, sel []int32, base int32) {
-			to := to[first:][:len(sel)]
-			for i, k := range sel {
-				to[i] = v.dict[codes[k-base]]
+		if err := p.chosen(n, sel, base, len(v.dict), func(first int, codes []uint32) {
+			to := to[first:][:len(codes)]
+			for i, k := range codes {
+				to[i] = v.dict[k]
 			}
 		}); err != nil {
 			return err

@@ -103,16 +103,16 @@ func (v *wideValues) spread(to [][2]uint64, at, present int64, valid memory.Bitm
 func (v *wideValues) pick(p *pageValues, n int64, sel []int32, base int32, at, rows int64, valid memory.Bitmap) error {
 	to := v.out[at : at+rows]
 	if p.coded {
-		if err := p.chosen(n, sel, base, v.size(), func(first int, codes []uint32, sel []int32, base int32) {
-			to := to[first:][:len(sel)]
+		if err := p.chosen(n, sel, base, v.size(), func(first int, codes []uint32) {
+			to := to[first:][:len(codes)]
 			if v.large != nil {
-				for i, k := range sel {
-					to[i] = v.large[codes[k-base]]
+				for i, k := range codes {
+					to[i] = v.large[k]
 				}
 				return
 			}
-			for i, k := range sel {
-				x := v.dict[codes[k-base]]
+			for i, k := range codes {
+				x := v.dict[k]
 				to[i] = [2]uint64{uint64(x), uint64(x >> 63)}
 			}
 		}); err != nil {
@@ -136,7 +136,8 @@ func (v *wideValues) size() int                         { return max(len(v.dict)
 
 // look takes values of the dictionary.
 func (v *wideValues) look(p *pageValues, to [][2]uint64) error {
-	var block [1024]uint32
+	block := codeBlocks.Get().(*[chosenBlock]uint32)
+	defer codeBlocks.Put(block)
 	for len(to) > 0 {
 		indices := block[:min(len(to), len(block))]
 		largest, err := p.read(indices)
