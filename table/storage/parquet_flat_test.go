@@ -198,6 +198,63 @@ func TestChosenIndices(t *testing.T) {
 	}
 }
 
+// TestDictionaryStaysInItsPage: numbers of eight bytes and texts of a dictionary are looked up in the page
+// that they came in, where that is theirs to keep, and in a copy where it is not.
+func TestDictionaryStaysInItsPage(t *testing.T) {
+	const n = 300
+	numbers, texts := []byte(nil), []byte(nil)
+	for i := range n {
+		numbers = binary.LittleEndian.AppendUint64(numbers, uint64(i)<<33)
+		texts = binary.LittleEndian.AppendUint32(texts, 5)
+		texts = fmt.Appendf(texts, "%05d", i)
+	}
+	for name, c := range map[string]struct {
+		page   []byte
+		values func(from memory.Allocator) flatValues
+		check  func(v flatValues, i int) bool
+	}{
+		"numbers": {numbers, func(from memory.Allocator) flatValues { return newFixed[uint64](from, 8, 8) }, func(v flatValues, i int) bool {
+			return v.(*fixedValues[uint64]).dict[i] == uint64(i)<<33
+		}},
+		"decimals": {numbers, func(from memory.Allocator) flatValues { return &wideValues{from: from, width: 8} }, func(v flatValues, i int) bool {
+			return v.(*wideValues).dict[i] == int64(i)<<33
+		}},
+		"texts": {texts, func(from memory.Allocator) flatValues {
+			return &textValues[int32]{from: from, wide: 4, most: 1 << 20, texts: true}
+		}, func(v flatValues, i int) bool {
+			x := v.(*textValues[int32])
+			return string(x.dict[x.ends[i].from:][:x.ends[i].length]) == fmt.Sprintf("%05d", i)
+		}},
+	} {
+		counted := memory.NewCounted(memory.Heap)
+		var page *memory.Buffer
+		for _, kept := range []bool{true, false} {
+			b, err := roomIn(&page, counted, int64(len(c.page)))
+			require.NoError(t, err)
+			copy(b, c.page)
+			before, of := counted.Stats().Allocations, &page
+			if !kept {
+				of = new(*memory.Buffer)
+			}
+			v := c.values(counted)
+			require.NoError(t, v.dictionary(b, n, of), name)
+			require.Equal(t, kept, page == nil, name)
+			require.Equal(t, kept, counted.Stats().Allocations == before, name)
+			if !kept {
+				clear(b)
+			}
+			require.Equal(t, n, v.size())
+			for i := range n {
+				require.True(t, c.check(v, i), "%s: value %d", name, i)
+			}
+			require.Error(t, c.values(counted).dictionary(make([]byte, 3*n, 3*n+slack), n, new(*memory.Buffer)), name)
+			v.close()
+		}
+		page.Release()
+		require.NoError(t, counted.Check())
+	}
+}
+
 // fileOf writes columns as arrow-go does and opens the file.
 func fileOf(t *testing.T, names []string, columns ...arrow.Array) *parquetFile {
 	t.Helper()

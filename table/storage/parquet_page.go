@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/volley-go/volley/memory"
 )
 
 var errLevelsEnd = errors.New("its definition levels are longer than it")
@@ -29,12 +30,14 @@ func (c *chunkReader) turn(ctx context.Context) error {
 	}
 	if p.Kind == pageDictionary {
 		c.dict = true
-		if c.plainly != nil {
-			if b, err = c.plainly(b); err != nil {
-				return err
-			}
+		if c.plainly == nil {
+			return c.values.dictionary(b, p.Values, &c.page)
 		}
-		return c.values.dictionary(b, p.Values)
+		if b, err = c.plainly(b); err != nil {
+			return err
+		}
+		var elsewhere *memory.Buffer
+		return c.values.dictionary(b, p.Values, &elsewhere)
 	}
 	c.left = p.Values
 	if c.optional {

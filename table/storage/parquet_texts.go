@@ -40,15 +40,18 @@ type textValues[T int32 | int64] struct {
 // span32 is where a value of the dictionary lies.
 type span32 struct{ from, length uint32 }
 
-func (v *textValues[T]) dictionary(b []byte, n int64) (err error) {
+func (v *textValues[T]) dictionary(b []byte, n int64, page **memory.Buffer) (err error) {
 	if int64(len(b))/4 < n {
 		return errValuesEnd
 	}
-	if v.held, err = memory.New(v.from, int64(len(b))+slack); err != nil {
+	if *page != nil { // slack bytes lie behind the values there too
+		v.held, *page = *page, nil
+	} else if v.held, err = memory.New(v.from, int64(len(b))+slack); err != nil {
 		return err
+	} else {
+		copy(v.held.Bytes(), b)
 	}
 	v.dict = v.held.Bytes()
-	copy(v.dict, b)
 	v.ends = make([]span32, n)
 	v.valid = true
 	v.average = int64(len(b))/max(n, 1) - 3

@@ -96,7 +96,7 @@ type wordValues struct {
 	column *wordColumn
 }
 
-func (v *wordValues) dictionary(b []byte, n int64) error {
+func (v *wordValues) dictionary(b []byte, n int64, _ **memory.Buffer) error {
 	if int64(len(b))/v.column.width < n {
 		return errValuesEnd
 	}

@@ -95,8 +95,9 @@ func (p *pageValues) skipFixed(n, width int64) error {
 
 // flatValues puts the values of pages together to columns.
 type flatValues interface {
-	// dictionary takes over the n values of a dictionary page.
-	dictionary(b []byte, n int64) error
+	// dictionary takes over the n values of a dictionary page. Where they lie at the front of the
+	// buffer page, if that is not nil, it may keep that, and sets it nil then.
+	dictionary(b []byte, n int64, page **memory.Buffer) error
 	// begin makes room for a column of so many rows.
 	begin(rows int64) error
 	// take puts the next rows in place at row `at`. present of them have a
@@ -156,9 +157,14 @@ func newFixed[T stored](from memory.Allocator, width, wide int64) flatValues {
 	return &fixedValues[T]{from: from, width: width, wide: wide}
 }
 
-func (v *fixedValues[T]) dictionary(b []byte, n int64) (err error) {
+func (v *fixedValues[T]) dictionary(b []byte, n int64, page **memory.Buffer) (err error) {
 	if int64(len(b))/v.width < n {
 		return errValuesEnd
+	}
+	if v.width == 8 && v.wide == 8 && *page != nil {
+		v.held, *page = *page, nil
+		v.dict = memory.View[T](v.held)[:n:n]
+		return nil
 	}
 	// There is room for as many values as the narrowest indices of them tell apart:
 	// lookUp needs no comparison of each.
@@ -304,7 +310,9 @@ type boolValues struct {
 	room *memory.Buffer
 }
 
-func (v *boolValues) dictionary([]byte, int64) error { return errors.New("bools have no dictionary") }
+func (v *boolValues) dictionary([]byte, int64, **memory.Buffer) error {
+	return errors.New("bools have no dictionary")
+}
 
 func (v *boolValues) begin(rows int64) (err error) {
 	v.room, err = memory.NewZeroed(v.from, memory.BitmapBytes(rows))

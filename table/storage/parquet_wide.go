@@ -17,9 +17,14 @@ type wideValues struct {
 	out   [][2]uint64
 }
 
-func (v *wideValues) dictionary(b []byte, n int64) (err error) {
+func (v *wideValues) dictionary(b []byte, n int64, page **memory.Buffer) (err error) {
 	if int64(len(b))/v.width < n {
 		return errValuesEnd
+	}
+	if v.width == 8 && *page != nil {
+		v.held, *page = *page, nil
+		v.dict = memory.View[int64](v.held)[:n:n]
+		return nil
 	}
 	if v.held, err = memory.New(v.from, roomFor(max(8, v.width)*n)); err != nil {
 		return err

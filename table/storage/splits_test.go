@@ -66,7 +66,7 @@ func kinds(t testing.TB, b *kernels.Backend, all *table.Table) map[string]*table
 		return path
 	}
 	write(t, all, at("groups.parquet"), 3000, parquet.WithPageIndexEnabled(true), parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDataPageSize(4000), parquet.WithBatchSize(100))
-	write(t, all, at("whole.parquet"), all.NumRows(), parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryPageSizeLimit(1500), parquet.WithDataPageSize(2000), parquet.WithBatchSize(64))
+	write(t, all, at("whole.parquet"), all.NumRows(), parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryPageSizeLimit(1500), parquet.WithStoreDecimalAsInteger(true), parquet.WithDataPageSize(2000), parquet.WithBatchSize(64))
 	write(t, all, at("plain.parquet"), 4000, parquet.WithPageIndexEnabled(true), parquet.WithDictionaryDefault(false), parquet.WithDataPageVersion(parquet.DataPageV2), parquet.WithBatchSize(500), parquet.WithDataPageSize(9000))
 	require.NoError(t, storage.WriteIPC(ctx, all, at("file.arrow"), storage.IPCOptions{}))
 	require.NoError(t, storage.WriteIPC(ctx, all, at("stream.arrows"), storage.IPCOptions{Stream: true, Compression: storage.CompressionLZ4}))
