@@ -91,6 +91,19 @@ func TestFlow(t *testing.T) {
 			g := q.GroupBy("k").Agg(table.Sum("m"))
 			return g.Join(g, table.Inner, table.On("k"))
 		}),
+		queryOf("texts", 1, func(q, _ *table.Query) *table.Query {
+			return q.Filter("s like '%1' or s is null or s in ('a0', 'c2')").WithColumn("t", "substring(s, 2, 1)").WithColumn("u", "case when x < 0 then s else 'else' end").
+				WithColumn("v", "coalesce(s, t, 'none')").WithColumn("same", "s = t or s < 'b'")
+		}),
+		queryOf("group by texts", 1, func(q, _ *table.Query) *table.Query {
+			return q.GroupBy("s").Agg(table.First("s").As("a"), table.Last("s").As("z"), table.Max("s"), table.CountDistinct("s"), table.Count("s"), table.Sum("m"))
+		}),
+		queryOf("join by texts", 2, func(q, other *table.Query) *table.Query {
+			return q.Select("s", "id").Join(other.Select("s", "k", "m").Filter("m < 6"), table.Full, table.On("s"))
+		}),
+		queryOf("join by null texts", 2, func(q, other *table.Query) *table.Query {
+			return q.Select("s", "k", "id").Join(other.Filter("m < 6"), table.Semi, table.On("s", "k"), table.NullsEqual(), table.Where("id < id_right + 40"))
+		}),
 		join(table.Inner), join(table.Left), join(table.Right), join(table.Full, table.NullsEqual()), join(table.Semi), join(table.Anti), left,
 		queryOf("inner join in any order", 2, func(q, other *table.Query) *table.Query {
 			return q.Select("m", "id", "x").Join(other.Select("m", "id", "d"), table.Inner, table.On("m"), table.AnyOrder()).Sort(table.Asc("id"), table.Asc("id_right"))
@@ -122,6 +135,55 @@ func TestFlow(t *testing.T) {
 	if len(tied) > 0 && !testing.Short() { // which gives it few rows
 		require.Positive(t, tied[true], tied)
 	}
+}
+
+// constants gives a query columns of one value in all rows, in place of some that it has: a projection makes them.
+func constants(q *table.Query) *table.Query {
+	return q.WithColumn("k", "7").WithColumn("s", "'text'").WithColumn("d", "2.50").WithColumn("b", "true").WithColumn("none", "cast(null as int64)")
+}
+
+// TestFlowOfConstants has what groups, joins, sorts and looks up under the kit, over columns of one value.
+func TestFlowOfConstants(t *testing.T) {
+	flowtest.Rows(t,
+		queryOf("filter", 1, func(q, _ *table.Query) *table.Query {
+			return constants(q).Filter("s like 't%' and k = 7 and none is null and (b or m > 3)")
+		}),
+		queryOf("none pass", 1, func(q, _ *table.Query) *table.Query { return constants(q).Filter("k = 8 or none = 1") }),
+		queryOf("group", 1, func(q, _ *table.Query) *table.Query {
+			return constants(q).GroupBy("k", "s", "none").Agg(table.Sum("k").As("sum"), table.Min("s").As("least"), table.Mean("d"), table.Count("none").As("n"), table.CountDistinct("b"), table.First("id"))
+		}),
+		queryOf("group by a constant and a column", 1, func(q, _ *table.Query) *table.Query {
+			return constants(q).GroupBy("m", "s").Agg(table.Max("none"), table.Sum("d"), table.Var("k"), table.Last("s").As("last"))
+		}),
+		queryOf("aggregate", 1, func(q, _ *table.Query) *table.Query {
+			return constants(q).Agg(table.Sum("d"), table.Max("s"), table.Min("none"), table.Count(), table.Std("k"))
+		}),
+		queryOf("distinct", 1, func(q, _ *table.Query) *table.Query { return constants(q).Distinct("s", "none", "d") }),
+		queryOf("sort", 1, func(q, _ *table.Query) *table.Query {
+			return constants(q).Sort(table.Desc("s"), table.Asc("none"), table.Asc("x"))
+		}),
+		queryOf("top", 1, func(q, _ *table.Query) *table.Query {
+			return constants(q).TopK(7, table.Asc("k"), table.Desc("none").NullsFirst())
+		}),
+		queryOf("union", 2, func(q, other *table.Query) *table.Query {
+			return constants(q).Union(constants(other)).Distinct("s", "m")
+		}),
+		queryOf("join by constants", 2, func(q, other *table.Query) *table.Query {
+			return constants(q).Select("k", "s", "id").Join(constants(other).Filter("m < 3").Select("k", "s", "d", "x"), table.Left, table.On("k", "s"))
+		}),
+		queryOf("join by null", 2, func(q, other *table.Query) *table.Query {
+			return constants(q).Select("none", "id").Join(constants(other).Filter("m < 3").Select("none", "s"), table.Full, table.On("none"))
+		}),
+		queryOf("semi join", 2, func(q, other *table.Query) *table.Query {
+			return constants(q).Join(constants(other), table.Semi, table.On("s", "m"), table.Where("k = k_right"))
+		}),
+		queryOf("constants of the right side", 2, func(q, other *table.Query) *table.Query {
+			return q.Join(constants(other).Select("m", "s", "none", "b"), table.Left, table.On("m"), table.Suffix("_2")).GroupBy("s_2", "b_2").Agg(table.Count(), table.Count("none"))
+		}),
+		queryOf("intersect", 2, func(q, other *table.Query) *table.Query {
+			return constants(q).Select("s", "none", "k").Intersect(constants(other).Select("s", "none", "k"))
+		}),
+	)
 }
 
 // TestFlowOfSpoiltTables has what groups, joins and looks up under the kit where all hashes are equal, and

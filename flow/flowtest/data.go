@@ -15,33 +15,36 @@ import (
 type values struct {
 	name  string
 	rows  int
-	nulls int // one in so many is null; 0 none, 1 all
-	keys  int // different ones
+	nulls int  // one in so many is null; 0 none, 1 all
+	keys  int  // different ones
+	same  bool // all rows of a batch, but for x, m and id, as those of a file in a folder whose name says values
 }
 
 // shape is how rows lie.
 type shape struct {
-	name       string
-	sliced     bool // out of longer columns, from an odd row on
-	dictionary bool // texts
-	whole      bool // one batch
-	parts      bool // workers read parts of the source
+	name   string
+	sliced bool // out of longer columns, from an odd row on
+	texts  texts
+	whole  bool // one batch
+	parts  bool // workers read parts of the source
 }
 
 var allValues = []values{
-	{"plain", 83, 0, 5},
-	{"nulls", 83, 4, 5},
-	{"all null", 40, 1, 5},
-	{"one key", 60, 0, 1},
-	{"unlike keys", 83, 9, 1000},
-	{"one row", 1, 0, 1},
-	{"none", 0, 0, 1},
+	{name: "plain", rows: 83, keys: 5},
+	{name: "nulls", rows: 83, nulls: 4, keys: 5},
+	{name: "all null", rows: 40, nulls: 1, keys: 5},
+	{name: "one key", rows: 60, keys: 1},
+	{name: "unlike keys", rows: 83, nulls: 9, keys: 1000},
+	{name: "one row", rows: 1, keys: 1},
+	{name: "none", keys: 1},
+	{name: "constants", rows: 83, nulls: 4, keys: 5, same: true},
 }
 
 var allShapes = []shape{
 	{name: "plain"},
 	{name: "slices", sliced: true},
-	{name: "dictionaries", dictionary: true, sliced: true},
+	{name: "dictionaries", texts: oneDictionary, sliced: true},
+	{name: "own dictionaries", texts: ownDictionaries, sliced: true, parts: true},
 	{name: "parts", parts: true},
 	{name: "one batch", whole: true},
 }
@@ -49,8 +52,8 @@ var allShapes = []shape{
 // schemaOf has a key of few values, a text, one of many values, a float, a decimal, a bool and the row's number.
 func schemaOf(s shape) *arrow.Schema {
 	var text arrow.DataType = arrow.BinaryTypes.String
-	if s.dictionary {
-		text = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: text}
+	if s.texts != plainTexts {
+		text = dictionaryType
 	}
 	fields := []arrow.Field{
 		{Name: "k", Type: arrow.PrimitiveTypes.Int64}, {Name: "s", Type: text}, {Name: "m", Type: arrow.PrimitiveTypes.Int64},
@@ -67,49 +70,95 @@ func schemaOf(s shape) *arrow.Schema {
 // every shape.
 func batchesOf(v values, s shape, seed uint64) ([]*flow.Batch, error) {
 	const margin = 3 // rows around those of a slice
-	r := rand.New(rand.NewPCG(seed, 7))
-	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, schemaOf(s))
-	defer b.Release()
 	before := 0
 	if s.sliced {
 		before = margin
 	}
-	for i := range v.rows + 2*before {
-		row := r
-		if i < before || i >= v.rows+before {
-			row = rand.New(rand.NewPCG(uint64(i), 1))
-		}
-		appendRow(b, v, row, i-before)
-	}
-	record := b.NewRecordBatch()
+	record := recordOf(v, before, seed)
 	defer record.Release()
+	if s.texts == oneDictionary {
+		one := withDictionary(record, seed)
+		defer one.Release()
+		record = one
+	}
+	var out []*flow.Batch
+	for at, n := 0, 1; at < v.rows; n = nextLength(n) {
+		if n = min(n, v.rows-at); s.whole {
+			n = v.rows
+		}
+		parts, err := partOf(record, s, at, n, before, seed+uint64(at))
+		if err != nil {
+			return nil, err
+		}
+		out, at = append(out, parts...), at+n
+	}
+	return out, nil
+}
+
+// nextLength is how many rows the batch behind one of n rows has.
+func nextLength(n int) int { return n*3%41 + 1 }
+
+// partOf is a batch of rows, and one of none.
+func partOf(record arrow.RecordBatch, s shape, at, n, before int, seed uint64) ([]*flow.Batch, error) {
+	record = record.NewSlice(int64(at), int64(at+n+2*before)) // with the rows around it
+	defer record.Release()
+	if s.texts == ownDictionaries {
+		own := withDictionary(record, seed)
+		defer own.Release()
+		record = own
+	}
 	all, err := flow.BatchOf(record)
 	if err != nil {
 		return nil, err
 	}
 	defer all.Release()
-	var out []*flow.Batch
-	for at, n := 0, 1; at < v.rows; n = n*3%41 + 1 {
-		if n = min(n, v.rows-at); s.whole {
-			n = v.rows
-		}
-		part, err := all.Slice(int64(at+before), int64(n))
-		if err != nil {
-			return nil, err
-		}
-		empty, err := all.Slice(int64(at), 0)
-		if err != nil {
-			return nil, err
-		}
-		out, at = append(out, part, empty), at+n
+	part, err := all.Slice(int64(before), int64(n))
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	empty, err := all.Slice(int64(before), 0)
+	return []*flow.Batch{part, empty}, err
 }
 
-func appendRow(b *array.RecordBuilder, v values, r *rand.Rand, id int) {
-	k, m, x, d := r.IntN(v.keys), r.IntN(30), r.NormFloat64(), r.IntN(20000)
+// recordOf are rows with some around them, texts without a dictionary.
+func recordOf(v values, before int, seed uint64) arrow.RecordBatch {
+	r := rand.New(rand.NewPCG(seed, 7))
+	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, schemaOf(shape{}))
+	defer b.Release()
+	left, length, batch := 1, 1, uint64(0) // rows of the batch at hand, its length, its number
+	for i := range v.rows + 2*before {
+		row := r
+		if i < before || i >= v.rows+before {
+			row = rand.New(rand.NewPCG(uint64(i), 1))
+		} else if left == 0 {
+			length = nextLength(length)
+			left, batch = length, batch+1
+		}
+		same := row
+		if v.same {
+			same = rand.New(rand.NewPCG(seed+batch, 5))
+		}
+		appendRow(b, v, row, same, i-before)
+		if i >= before {
+			left--
+		}
+	}
+	return b.NewRecordBatch()
+}
+
+// appendRow adds a row: x and m of what row gives, the others of what same does.
+func appendRow(b *array.RecordBuilder, v values, row, same *rand.Rand, id int) {
+	k, m, x, d := same.IntN(v.keys), row.IntN(30), row.NormFloat64(), same.IntN(20000)
+	text := m
+	if v.same {
+		text = k
+	}
 	for i, f := range b.Fields() {
-		if v.nulls > 0 && r.IntN(v.nulls) == 0 && i < len(b.Fields())-1 {
+		from := same
+		if i == 2 || i == 3 {
+			from = row
+		}
+		if v.nulls > 0 && from.IntN(v.nulls) == 0 && i < len(b.Fields())-1 {
 			f.AppendNull()
 			continue
 		}
@@ -117,9 +166,7 @@ func appendRow(b *array.RecordBuilder, v values, r *rand.Rand, id int) {
 		case *array.Int64Builder:
 			f.Append(int64([]int{0: k, 2: m, 6: id}[i]))
 		case *array.StringBuilder:
-			f.Append(textOf(k, m))
-		case *array.BinaryDictionaryBuilder:
-			_ = f.AppendString(textOf(k, m)) // has room for all
+			f.Append(textOf(k, text))
 		case *array.Float64Builder:
 			f.Append(x)
 		case *array.Decimal128Builder:

@@ -190,9 +190,9 @@ func (k *kit) rows(t *testing.T) {
 	kinds, shapes, workers := allValues, allShapes, []int{1, 2, 3, 8}
 	switch {
 	case !backends.OnHost():
-		kinds, shapes, workers = kinds[1:3], shapes[2:3], workers[:1]
+		kinds, shapes, workers = kinds[1:3], shapes[2:4], workers[:1]
 	case testing.Short() || k.brief:
-		kinds, shapes, workers = []values{kinds[1], kinds[4]}, shapes[1:4], []int{1, 3}
+		kinds, shapes, workers = []values{kinds[1], kinds[4], kinds[7]}, shapes[1:4], []int{1, 3}
 	}
 	for _, v := range kinds {
 		for _, morsel := range []string{"1", "3", ""} {
