@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -105,7 +106,7 @@ func (e *evaluation) constants(ctx context.Context) error {
 		}
 		if n.kind == KindCall && n.op.isIn() {
 			if err := e.set(ctx, i, n); err != nil {
-				return err
+				return e.bound.named(n, err)
 			}
 		}
 		fixed := n.kind != KindColumn
@@ -121,7 +122,7 @@ func (e *evaluation) constants(ctx context.Context) error {
 		}
 		c, err := e.one(ctx, i, args)
 		if err != nil {
-			return n.named(err)
+			return e.bound.named(n, err)
 		}
 		v, err := e.backend.Scalar(ctx, e.stream, c, 0)
 		c.Release()
@@ -133,12 +134,30 @@ func (e *evaluation) constants(ctx context.Context) error {
 	return nil
 }
 
-// named puts the expression to the error of a value that is refused.
-func (n node) named(err error) error {
-	if n.of == nil || !errors.Is(err, device.ErrValue) {
+// named puts the expression of a step to the error of a value that is refused, and of
+// what the device has not got.
+func (b *Bound) named(n node, err error) error {
+	if n.of == nil || !errors.Is(err, device.ErrValue) && !errors.Is(err, device.ErrUnsupported) {
 		return err
 	}
+	err = kernels.Lacking(err, func(*kernels.LackError) string { return b.operation(n) })
 	return fmt.Errorf("%s%s: %w", n.of, at(n.of), err)
+}
+
+// operation is what a step does to which operands: `cast of column "s" of type utf8 to int64`.
+func (b *Bound) operation(n node) string {
+	operands := make([]string, len(n.args))
+	for i, a := range n.args {
+		if of := b.nodes[a].of; of != nil {
+			operands[i] = shown(of, b.nodes[a].typ)
+		} else {
+			operands[i] = "a value of type " + TypeName(b.nodes[a].typ)
+		}
+	}
+	if n.kind == KindCast {
+		return fmt.Sprintf("cast of %s to %s", operands[0], TypeName(n.typ))
+	}
+	return fmt.Sprintf("%s of %s", n.op, strings.Join(operands, " and "))
 }
 
 // set builds the set of an "in".
@@ -199,7 +218,7 @@ func (e *evaluation) eval(ctx context.Context, rows int64, columns []*memory.Col
 			}
 		}
 		if values[i], err = e.step(ctx, i, rows, args); err != nil {
-			return nil, n.named(err)
+			return nil, e.bound.named(n, err)
 		}
 		for _, a := range n.args {
 			if uses[a]--; uses[a] == 0 {

@@ -2,9 +2,11 @@ package kernels
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -35,7 +37,9 @@ func (b *Backend) fail(kind error, call, format string, args ...any) error {
 // passed over) on this device with types that the entry takes.
 func (b *Backend) admit(ctx context.Context, s device.Stream, call string, have bool, types Types, cols ...*memory.Column) error {
 	if !have {
-		return b.fail(device.ErrUnsupported, call, "the %s backend has no such kernel", b.Set.Name)
+		err := b.fail(device.ErrUnsupported, call, "the %s backend has no such kernel", b.Set.Name)
+		err.(*device.Error).Cause = &LackError{Device: b.Device.Name()}
+		return err
 	}
 	if err := device.Canceled(ctx, b.Device.Name(), call); err != nil {
 		return err
@@ -54,7 +58,7 @@ func (b *Backend) admit(ctx context.Context, s device.Stream, call string, have 
 			return b.fail(device.ErrMismatch, call, "column %d lives on %s", i, c.Place())
 		}
 		if !types.Has(c.Type().ID()) {
-			return b.fail(device.ErrUnsupported, call, "column %d is of type %s", i, c.Type())
+			return b.lack(call, i, c.Type())
 		}
 	}
 	if b.Device.Place() == memory.Host {
@@ -104,3 +108,53 @@ func mismatch(format string, args ...any) error {
 func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{device.ErrUnsupported}, args...)...)
 }
+
+// LackError is the cause of an ErrUnsupported of a device that has not got a
+// kernel, or has it for other types: callers who know what the column is put
+// that in their own words.
+type LackError struct {
+	Device string
+	Column int              // of the columns that the call was given
+	Types  []arrow.DataType // of that column, and of what it was to become; empty where there is no such kernel
+}
+
+// Error says what is not there where nobody puts it better.
+func (e *LackError) Error() string {
+	if len(e.Types) == 0 {
+		return "no such kernel on " + e.Device
+	}
+	return fmt.Sprintf("column %d is of type %s", e.Column, e.Types[0])
+}
+
+// lack is the ErrUnsupported of a call for which a device has nothing.
+func (b *Backend) lack(call string, column int, t arrow.DataType) error {
+	name := b.Device.Name()
+	return &device.Error{Device: name, Call: call, Kind: device.ErrUnsupported, Cause: &LackError{Device: name, Column: column, Types: []arrow.DataType{t}}}
+}
+
+// Lacking puts an error with a LackError in a caller's words, which say what
+// was to be done with the column: "column "s": sort by utf8" is not there on the
+// device. It stays of its kind. Other errors, and nil, are given as they are.
+func Lacking(err error, what func(*LackError) string) error {
+	var l *LackError
+	if said := (*lacking)(nil); errors.As(err, &said) || !errors.As(err, &l) {
+		return err
+	}
+	text := fmt.Sprintf("unsupported: %s is not there on %s", what(l), l.Device)
+	if l.Device != hostName {
+		text += "; " + hostName + " has it"
+	}
+	return &lacking{text, err}
+}
+
+// hostName is the device that has all kernels for all types that are defined.
+const hostName = "cpu"
+
+// lacking is an error with another text.
+type lacking struct {
+	text  string
+	cause error
+}
+
+func (l *lacking) Error() string { return l.text }
+func (l *lacking) Unwrap() error { return l.cause }

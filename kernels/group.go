@@ -56,7 +56,7 @@ func (b *Backend) checkKeys(ctx context.Context, s device.Stream, call string, h
 			return b.fail(device.ErrMismatch, call, "key %d is missing", i)
 		}
 		if d, ok := k.Type().(*arrow.DictionaryType); ok && (!types.Has(d.ValueType.ID()) || d.ValueType.ID() == arrow.DICTIONARY) {
-			return b.fail(device.ErrUnsupported, call, "key %d is of type %s", i, k.Type())
+			return b.lack(call, i, k.Type())
 		}
 	}
 	if err := b.admit(ctx, s, call, have, types, append(slices.Clone(keys), values...)...); err != nil {

@@ -53,7 +53,7 @@ func (b *Backend) admitKeys(ctx context.Context, s device.Stream, call string, h
 			return b.fail(device.ErrMismatch, call, "key %d has no column", i)
 		}
 		if d, ok := k.Values.Type().(*arrow.DictionaryType); ok && !types.Has(d.ValueType.ID()) {
-			return b.fail(device.ErrUnsupported, call, "column %d is a dictionary of %s", i, d.ValueType)
+			return b.lack(call, i, d)
 		}
 	}
 	return b.sameLength(call, cols...)

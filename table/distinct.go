@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -32,7 +33,20 @@ func (n *distinctNode) resolve(ctx context.Context) (node, error) {
 			return nil, wrapError("distinct", expr.UnknownColumn(name, fieldNames(in.schema())))
 		}
 	}
+	if err := canBeKeys(in.schema(), out.on); err != nil {
+		return nil, wrapError("distinct", err)
+	}
 	return out, nil
+}
+
+// canBeKeys is nil where rows can be told apart by columns of a schema.
+func canBeKeys(in *arrow.Schema, names []string) error {
+	for _, f := range subset(in, names).Fields() {
+		if !kernels.KeyTypes.Has(f.Type.ID()) {
+			return fmt.Errorf("%w: column %q of type %s is no key", errUnsupported, f.Name, expr.TypeName(f.Type))
+		}
+	}
+	return nil
 }
 
 func (n *distinctNode) schema() *arrow.Schema { return n.out }
@@ -85,7 +99,7 @@ func (o *distinct) early(ctx context.Context, b *Batch) (*Batch, error) {
 	}
 	few, err := o.r.sampleFew(ctx, b.Len(), pick(b, o.node.on))
 	if err != nil {
-		return nil, err
+		return nil, lacking(err, "distinct rows", o.node.on)
 	}
 	if !few {
 		return b.Retain(), nil
@@ -100,7 +114,7 @@ func (o *distinct) shrink(ctx context.Context, b *Batch) (*Batch, error) {
 	}
 	rows, err := o.r.backend.Unique(ctx, o.r.stream, pick(b, o.node.on), kernels.GroupOptions{})
 	if err != nil {
-		return nil, err
+		return nil, lacking(err, "distinct rows", o.node.on)
 	}
 	defer rows.Release()
 	if rows.Len() == b.Len() {

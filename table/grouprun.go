@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -292,8 +293,13 @@ func (o *grouping) told() []int {
 // groupBy is one row for each group of keys, or one in all without keys: the
 // keys, and then the aggregates. Keys behind those of the node tell groups apart, too.
 func (o *grouping) groupBy(ctx context.Context, schema *arrow.Schema, rows int64, keys []*memory.Column, aggs []kernels.Aggregate) (*Batch, error) {
+	of := o.aggregateOf
+	if schema == o.node.out {
+		of = func(at int) Aggregate { return o.node.aggs[at] }
+	}
 	if len(keys) == 0 {
-		return o.r.reduce(ctx, schema, rows, aggs)
+		out, err := o.r.reduce(ctx, schema, rows, aggs)
+		return out, o.lacking(err, 0, of)
 	}
 	by, told := keys, o.told()
 	if len(told) < len(o.node.keys) {
@@ -306,7 +312,7 @@ func (o *grouping) groupBy(ctx context.Context, schema *arrow.Schema, rows int64
 	options.Keys = len(by) == len(keys)
 	g, err := o.r.backend.GroupBy(ctx, o.r.stream, by, aggs, options)
 	if err != nil {
-		return nil, err
+		return nil, o.lacking(err, len(by), of)
 	}
 	defer g.Release()
 	var columns []*memory.Column
@@ -347,6 +353,9 @@ func (r *runner) reduce(ctx context.Context, schema *arrow.Schema, rows int64, a
 		}
 		if over := overflowOf(err); over != nil {
 			over.At = i
+		}
+		if l := (*kernels.LackError)(nil); errors.As(err, &l) {
+			l.Column = i
 		}
 		if err != nil {
 			releaseColumns(columns)

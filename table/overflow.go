@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
@@ -29,6 +30,27 @@ func (o *grouping) named(err error, of func(at int) Aggregate) error {
 
 // aggregateOf is the aggregation that a part belongs to.
 func (o *grouping) aggregateOf(part int) Aggregate { return o.node.aggs[o.parts[part].agg] }
+
+// lacking names what the device has not got: a key, or an aggregation of a kernel's.
+func (o *grouping) lacking(err error, keys int, of func(at int) Aggregate) error {
+	return kernels.Lacking(err, func(l *kernels.LackError) string {
+		at := l.Column - keys
+		switch {
+		case len(l.Types) == 0:
+			return "grouping"
+		case at >= 0:
+			a := of(at)
+			return fmt.Sprintf("column %q: %s of %s", nameOf(a.arg), a.op, expr.TypeName(l.Types[0]))
+		}
+		name := "a mask"
+		if by := o.told(); keys == len(o.node.keys) && keys == len(by) {
+			name = o.node.keys[l.Column].name
+		} else if masks := keys - len(by); l.Column >= masks {
+			name = o.node.keys[by[l.Column-masks]].name
+		}
+		return fmt.Sprintf("column %q: a key of %s", name, expr.TypeName(l.Types[0]))
+	})
+}
 
 // rowwise is aggregate for rows of which a sum does not fit, though with those of
 // other batches it may: every row is a part by itself.

@@ -185,7 +185,8 @@ func (o *grouping) sampleFew(ctx context.Context, rows int64, columns []*memory.
 	for _, k := range o.told() {
 		by = append(by, columns[k])
 	}
-	return o.r.sampleFew(ctx, rows, by)
+	few, err := o.r.sampleFew(ctx, rows, by)
+	return few, o.lacking(err, len(by), o.aggregateOf)
 }
 
 // sampleFew guesses whether rows have few groups, by some spread over them: equal keys

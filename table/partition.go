@@ -40,7 +40,7 @@ func (t *Table) Partition(ctx context.Context, n int, keys ...string) ([]*Table,
 			columns[i] = b.Columns()[k]
 		}
 		where, err := t.backend.Partition(ctx, s, columns, kernels.PartitionOptions{Scheme: kernels.ByHash, Parts: n})
-		return where, 0, err
+		return where, 0, lacking(err, "hash", keys)
 	})
 }
 

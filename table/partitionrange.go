@@ -224,7 +224,11 @@ func (r *rangePartition) sorted(ctx context.Context, s device.Stream, columns []
 	}
 	rows, err := r.backend.SortIndices(ctx, s, keys)
 	if err != nil {
-		return nil, err
+		names := make([]string, len(r.keys))
+		for i, k := range r.keys {
+			names[i] = nameOf(k.key)
+		}
+		return nil, lacking(err, "sort", names)
 	}
 	defer rows.Release()
 	here, err := r.backend.OnHost(ctx, s, rows)

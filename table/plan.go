@@ -156,6 +156,16 @@ func exprsOf(items []named) []*expr.Expr {
 	return all
 }
 
+// lacking puts what a device has not got in the words of a query: what is done with columns, which have names.
+func lacking(err error, doing string, columns []string) error {
+	return kernels.Lacking(err, func(l *kernels.LackError) string {
+		if len(l.Types) == 0 || l.Column >= len(columns) {
+			return doing
+		}
+		return fmt.Sprintf("column %q: %s of %s", columns[l.Column], doing, expr.TypeName(l.Types[0]))
+	})
+}
+
 // wrapError says which operator failed.
 func wrapError(what string, err error) error {
 	if err == nil {

@@ -107,7 +107,11 @@ func (o *probeStep) buildTable(ctx context.Context) (err error) {
 	if u, ok := o.table.(kernels.UniqueTable); ok && err == nil {
 		o.r.unique.put(o.node, u.Unique())
 	}
-	return err
+	names := make([]string, len(o.node.keys))
+	for i, k := range o.node.keys {
+		names[i] = k.right
+	}
+	return lacking(err, "join by a key", names)
 }
 
 // probeState is a probeStep, which is every worker's, and the right rows that this worker matched.

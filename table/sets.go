@@ -27,7 +27,14 @@ type setNode struct {
 }
 
 func (n *setNode) resolve(ctx context.Context) (node, error) {
-	left, err := (&distinctNode{in: n.left}).resolve(ctx)
+	in, err := n.left.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := canBeKeys(in.schema(), fieldNames(in.schema())); err != nil {
+		return nil, wrapError(n.text(), err)
+	}
+	left, err := (&distinctNode{in: in}).resolve(ctx)
 	if err != nil {
 		return nil, err
 	}

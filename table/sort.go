@@ -148,7 +148,7 @@ func (o *sorting) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*
 	if o.node.limit < 0 && len(schema.Fields()) > 0 {
 		columns, err := o.r.backend.SortColumns(ctx, o.r.stream, keys, pick(b, fieldNames(schema)))
 		if err != nil {
-			return nil, err
+			return nil, o.lacking(err)
 		}
 		return NewBatch(schema, b.Len(), columns)
 	}
@@ -158,7 +158,7 @@ func (o *sorting) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*
 	}
 	rows, err := o.r.backend.TopK(ctx, o.r.stream, keys, limit)
 	if err != nil {
-		return nil, err
+		return nil, o.lacking(err)
 	}
 	defer rows.Release()
 	columns, err := o.r.take(ctx, pick(b, fieldNames(schema)), rows)
@@ -166,6 +166,15 @@ func (o *sorting) sorted(ctx context.Context, b *Batch, schema *arrow.Schema) (*
 		return nil, err
 	}
 	return NewBatch(schema, rows.Len(), columns)
+}
+
+// lacking names the key that the device has no order of.
+func (o *sorting) lacking(err error) error {
+	names := make([]string, len(o.node.keys))
+	for i, k := range o.node.keys {
+		names[i] = nameOf(k.key)
+	}
+	return lacking(err, "sort", names)
 }
 
 // Order is one key of Sort. It is a value: NullsFirst gives a changed copy.

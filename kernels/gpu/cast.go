@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/device"
@@ -26,7 +27,8 @@ func (e *Engine) cast(ctx context.Context, s device.Stream, col *memory.Column, 
 	case from.ID() == arrow.NULL:
 		return c.give(c.allNull(to, n)), c.err
 	case !arrow.TypeEqual(x, y) && !castSameBytes(x, y) && (kernels.BinaryTypes.Has(x.ID()) || kernels.BinaryTypes.Has(y.ID())):
-		c.failf(device.ErrUnsupported, "cast of %s to %s", x, y)
+		name := e.dev.Name()
+		c.fail(&device.Error{Device: name, Kind: device.ErrUnsupported, Text: fmt.Sprintf("cast of %s to %s", x, y), Cause: &kernels.LackError{Device: name, Types: []arrow.DataType{x, y}}})
 		return nil, c.err
 	case col.Dictionary() != nil:
 		return c.castDictionary(col, to, o)
