@@ -186,6 +186,9 @@ func (b *Backend) Cast(ctx context.Context, s device.Stream, c *memory.Column, t
 	if e.Func != nil && !e.Types.Has(c.Type().ID()) && e.Types.Has(arrow.INT32) && widens(c.Type(), to) {
 		return b.widen(ctx, s, c, to)
 	}
+	if d := c.Dictionary(); d != nil && e.Func != nil && !e.Types.Has(d.Type().ID()) && widens(d.Type(), to) {
+		return b.widenValues(ctx, s, c, to)
+	}
 	if err = b.admit(ctx, s, call, e.Func != nil, e.Types, c); err != nil {
 		return nil, err
 	}

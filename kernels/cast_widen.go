@@ -49,3 +49,13 @@ func (b *Backend) widen(ctx context.Context, s device.Stream, c *memory.Column, 
 		Buffers: []*memory.Buffer{c.Buffer(0).Retain(), offsets, c.Buffer(2).Retain()},
 	})
 }
+
+// widenValues casts a dictionary column to its values with longer offsets.
+func (b *Backend) widenValues(ctx context.Context, s device.Stream, c *memory.Column, to arrow.DataType) (*memory.Column, error) {
+	plain, err := b.Cast(ctx, s, c, c.Dictionary().Type(), CastOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Release()
+	return b.Cast(ctx, s, plain, to, CastOptions{})
+}

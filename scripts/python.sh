@@ -4,10 +4,12 @@
 # Alone in an empty environment: the tests that want nothing else, and README's Python part.
 # With NumPy, pyarrow, pandas, Polars and DuckDB, which peers.sh installs, nanoarrow, narwhals, JAX, TensorFlow, Numba and torchdata from PyPI and
 # Debian's PyTorch for processors (python3-torch, 1.5 GB with what it needs; see packages.sh): the protocols between them and volley.
+# Random plans run on PoCL, which is installed with apt-get (see opencl.sh).
 # Installs from PyPI those, pytest, mypy, and what builds the wheel, ziglang and auditwheel; 1.5 GB in all, in the user's cache folder.
 # VOLLEY_LIBRARY and VOLLEY_WHEEL_TAG name a library that is there already: see bindings.sh.
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
+. scripts/opencl.sh
 
 out=$PWD/out/python
 mkdir -p "$out"
@@ -70,6 +72,12 @@ tests() {
 		( [ -n "${VOLLEY_CUDA_LIBRARY:-}" ] || eval "$(CGO_ENABLED=0 go run ./internal/cuemu/build)"; pytest python/tests/test_devices.py )
 	else
 		leave_out "Python's protocols of device memory" "$why"
+	fi
+	# Queries as users write them, on a device, beside DuckDB's answers.
+	if opencl; then
+		RANDOM_PLANS_DEVICE=opencl:0 "$here" python/tests/random_plans.py 50000 80
+	else
+		leave_out "random plans on OpenCL" "$why"
 	fi
 	readme "$here" all
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/flow/flowtest"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
@@ -189,7 +190,11 @@ func TestFlowOfConstants(t *testing.T) {
 // TestFlowOfSpoiltTables has what groups, joins and looks up under the kit where all hashes are equal, and
 // where tables begin with four slots.
 func TestFlowOfSpoiltTables(t *testing.T) {
-	for _, trial := range slots.Trials() {
+	trials := slots.Trials()
+	if backends.OnGPU() { // whose tables are their own: only keys that are handed down are looked up on the host
+		trials = trials[len(trials)-1:]
+	}
+	for _, trial := range trials {
 		t.Run(trial.Name, func(t *testing.T) {
 			defer trial.Begin()()
 			flowtest.Rows(t,

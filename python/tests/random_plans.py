@@ -3,8 +3,8 @@ limits and unions over random tables. The test runs 500; any number by hand, fro
 
     python python/tests/random_plans.py 100000 500
 
-With RANDOM_PLANS_FOLDER set, tables are files in that folder, which are written anew for each case. With RANDOM_PLANS_DEVICE set, opencl:0 say, plans
-run on that device.
+With RANDOM_PLANS_FOLDER set, tables are files in that folder, which are written anew for each case. With RANDOM_PLANS_DEVICE set, opencl:0 say, tables
+lie on that device, and plans run there.
 """
 
 from __future__ import annotations
@@ -114,15 +114,20 @@ class Maker:
             whole = pa.concat_tables([whole.slice(0, at), whole.slice(at)])
         name = f"t{len(self.tables)}"
         self.tables[name] = whole
-        query = self.relation(name, whole)
-        return Plan(query if DEVICE is None else query.on(DEVICE), f"select * from {name}", tuple(fields), rows=rows)
+        return Plan(self.relation(name, whole), f"select * from {name}", tuple(fields), rows=rows)
 
     def relation(self, name: str, whole: pa.Table) -> vo.Query:
-        """The table in memory, or a file: Parquet in row groups and pages of a few rows, or Arrow IPC in batches."""
+        """The table in memory, or in a file, on the device that the variable names."""
         if FOLDER is None:
-            return vo.Table(whole).lazy()
+            t = vo.Table(whole)
+            return (t if DEVICE is None else t.to(DEVICE)).lazy()
+        query = self.scan(name, whole, FOLDER)
+        return query if DEVICE is None else query.on(DEVICE)
+
+    def scan(self, name: str, whole: pa.Table, folder: str) -> vo.Query:
+        """The table in a file that is written here: Parquet in row groups and pages of a few rows, or Arrow IPC in batches."""
         r = random.Random(f"{self.seed} {name}")
-        path = f"{FOLDER}/{name}-{os.getpid()}"
+        path = f"{folder}/{name}-{os.getpid()}"
         if r.random() < 0.25:
             with pa.ipc.new_file(path + ".arrow", whole.schema) as f:
                 f.write_table(whole, max_chunksize=r.choice([1, 7, 100]))
@@ -412,7 +417,7 @@ def check(seed: int, connection: duckdb.DuckDBPyConnection) -> None:
     p = maker.plan()
     shown = f"seed {seed}\n{p.sql}\n"
     try:
-        got = rows_of(pa.table(p.query.collect()))
+        got = rows_of(pa.table(p.query.collect().to("cpu")))
     except vo.VolleyError as e:
         raise AssertionError(f"{shown}{type(e).__name__}: {e}") from e
     want = [tuple(row) for row in connection.execute(p.sql).fetchall()]

@@ -291,3 +291,22 @@ def test_nccl_without_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         """
     for p in ranks(tmp_path, body):
         assert p.returncode == 0, p.stderr
+
+
+def test_what_a_device_lacks_is_named() -> None:
+    """The operator, the column and its type, in the words of the query."""
+    q = vo.Table({"s": ["1"], "n": [1]}).to(DEVICE).lazy()
+    for e, said in ((vo.col("s").cast("int64"), 'cast of column "s" of type utf8 to int64'), (vo.col("n").cast("utf8"), 'cast of column "n" of type int64 to utf8')):
+        with pytest.raises(vo.Unsupported, match=f"select: .*: {said} is not there on {DEVICE}; cpu has it"):
+            q.select(x=e).collect()
+    lists = vo.Table(pa.table({"l": [[1], [2]]}))
+    with pytest.raises(vo.Unsupported, match='distinct: .*column "l" of type list is no key'):
+        lists.lazy().unique().collect()
+
+
+def test_random_plans_on_the_device() -> None:
+    """Whole queries beside DuckDB's answers: tests/random_plans.py makes them. OpenCL's are run by scripts/python.sh."""
+    environment = {**os.environ, "RANDOM_PLANS_DEVICE": DEVICE, "VOLLEY_MORSEL_ROWS": "16"}
+    program = Path(test_surface.__file__).with_name("random_plans.py")
+    run = subprocess.run([sys.executable, str(program), "40000", "40"], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0 and "40 plans" in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
