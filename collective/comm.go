@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,8 +61,9 @@ type Comm struct {
 	recorder *timeline.Recorder // the Comm's own to close, or nil
 
 	mu      sync.Mutex
-	named   map[string]int    // groups made so far, by kind and ranks
-	numbers map[string]uint64 // calls of packages above, by name
+	named   map[string]int       // groups made so far, by kind and ranks
+	numbers map[string]uint64    // calls of packages above, by name
+	kept    map[string]io.Closer // of packages above, by name
 	stats   counts
 }
 
@@ -181,7 +183,8 @@ func (c *Comm) Close() error {
 	c.close.Do(func() {
 		c.closed.Store(true)
 		c.ends.Interrupt(errClosed)
-		err = c.ends.Close()
+		kept := c.closeKept()
+		err = errors.Join(append(kept, c.ends.Close())...)
 		c.watch.stop()
 		c.watching.end()
 		leave(c)

@@ -20,7 +20,8 @@ import (
 // those from rank 1, and so on, on the backend of this rank's parts. All ranks of the Comm call it
 // with one part for each rank, of the same columns. A part may have no rows.
 //
-// Buffers travel as they are; those of a device by way of its pinned memory. A column that
+// Buffers travel as they are; those of a device by way of its pinned memory, or by NCCL where every rank
+// has a GPU of its own. A column that
 // is a dictionary on all ranks has, in each chunk, the dictionary of the rank that it came from.
 func Exchange(ctx context.Context, comm *collective.Comm, parts []*table.Table) (*table.Table, error) {
 	if comm == nil {
@@ -114,19 +115,17 @@ func (o *op) partsSchema(parts []*table.Table) (_ *arrow.Schema, rows int64, b *
 func (o *op) deal(schema *arrow.Schema, lists [][]*table.Batch) *table.Table {
 	parts := make([][]columns.List, len(lists))
 	var types []arrow.DataType
-	var mover *columns.Comm
-	o.do(func() (err error) {
+	o.do(func() error {
 		for _, f := range schema.Fields() {
 			types = append(types, f.Type)
 		}
 		for r, list := range lists {
 			parts[r] = listsOf(list)
 		}
-		mover, err = columns.New(o.comm, o.backend.Device)
-		return err
+		return nil
 	})
-	if o.meet() != nil {
-		closeMover(mover)
+	mover := o.mover()
+	if mover == nil {
 		return nil
 	}
 	came, err := mover.Deal(o.ctx, o.call, types, parts, nil)
@@ -139,10 +138,30 @@ func (o *op) deal(schema *arrow.Schema, lists [][]*table.Batch) *table.Table {
 	return o.table(func() (*table.Table, error) { return gathered(o.backend, schema, came) })
 }
 
-func closeMover(m *columns.Comm) {
-	if m != nil {
-		_ = m.Close() // nothing is under way
+// mover is what moves the columns of an operation, over NCCL where every rank has a GPU of its own and the library. It is a meeting, and nil where
+// the operation has ended.
+func (o *op) mover() *columns.Comm {
+	var m *columns.Comm
+	gpu := int64(0)
+	o.do(func() (err error) {
+		if m, err = columns.New(o.comm, o.backend.Device); err == nil {
+			gpu = m.GPU()
+		}
+		return err
+	})
+	all := o.words([]int64{gpu})
+	if o.ended == nil {
+		gpus := make([]int64, len(all))
+		for r, row := range all {
+			gpus[r] = row[0]
+		}
+		o.end(m.UseGPUs(o.ctx, o.backend, gpus))
 	}
+	if o.ended != nil && m != nil {
+		_ = m.Close() // nothing is under way
+		return nil
+	}
+	return m
 }
 
 // gathered is a table of lists that came, which it takes over.

@@ -28,13 +28,8 @@ func (s *straight) dealt(h *hashed, w way) *table.Table {
 		}
 		s.rounds = []round{whole}
 	}
-	var mover *columns.Comm
-	s.do(func() (err error) {
-		mover, err = columns.New(s.comm, s.backend.Device)
-		return err
-	})
-	if s.meet() != nil {
-		closeMover(mover)
+	mover := s.mover()
+	if mover == nil {
 		return nil
 	}
 	came, err := s.deals(mover, h, w)

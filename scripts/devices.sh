@@ -132,7 +132,9 @@ cuda_tables() {
 	VOLLEY_BACKEND=cuda on_emulator 4 device_test -run "$whole_queries" ./bench/tpch
 	section "CUDA on the emulated driver: collectives, also over the emulated NCCL, and batches copied to the device"
 	VOLLEY_BACKEND=cuda CUEMU_DEVICES=4 VOLLEY_NCCL_LIBRARY=$(CGO_ENABLED=0 go run ./internal/ncclemu/build) \
-		on_emulator 6 device_test ./collective/transport/nccl ./collective/ondevice ./collective/columns
+		on_emulator 6 device_test ./collective/transport/nccl ./collective/internal/direct ./collective/ondevice ./collective/columns
+	section "CUDA on the emulated driver: tables between GPUs over the emulated NCCL"
+	VOLLEY_BACKEND=cuda CUEMU_DEVICES=4 VOLLEY_NCCL_LIBRARY=$(CGO_ENABLED=0 go run ./internal/ncclemu/build) on_emulator 6 device_test -run '^TestNCCL' ./distributed
 	VOLLEY_BACKEND=cuda on_emulator 1 device_test -run "$on_device" ./dataloader
 }
 

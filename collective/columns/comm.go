@@ -9,8 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/internal/direct"
 	"github.com/volley-go/volley/collective/internal/queue"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 )
 
@@ -26,6 +28,9 @@ type Comm struct {
 	queue  *queue.Queue
 	short  int // of Deal: up to how many bytes buffers go together,
 	piece  int // and how many bytes go in one message at most
+	gpu    direct.Equipment
+	link   *direct.Link     // of Deal: what carries buffers of GPUs, nil where the host does
+	kit    *kernels.Backend // the device's, where there is a link
 }
 
 // New makes one of a communicator, which stays the caller's, and the device in whose
@@ -35,7 +40,7 @@ func New(c *collective.Comm, dev device.Device) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comm{c, dev, s, queue.New(c, "the columns' Comm"), shortMost, pieceMost}, nil
+	return &Comm{c: c, dev: dev, stream: s, queue: queue.New(c, "the columns' Comm"), short: shortMost, piece: pieceMost}, nil
 }
 
 // Close ends the stream of New. Calls that are not done end with ErrClosed, and on the

@@ -28,7 +28,7 @@ type List struct {
 // Buffers go straight from their places to their places, in messages of less than 1 GiB,
 // those that are short together in one; a dictionary that several lists for one rank have
 // goes there once. Lists of this rank for itself come as they are where they are in the
-// device's memory. The caller releases what it gets.
+// device's memory. After UseGPUs NCCL carries what it can. The caller releases what it gets.
 func (t *Comm) Deal(ctx context.Context, call *agree.Call, types []arrow.DataType, parts [][]List, own error) ([][]List, error) {
 	turn, err := t.queue.Take(call.Op)
 	if err != nil {
@@ -57,6 +57,7 @@ type dealing struct {
 	sends  []*parcel
 	recvs  []*parcel
 	staged map[*memory.Column]*memory.Column
+	texts  []span // of what is sent, whose offsets are on a GPU
 }
 
 func (d *dealing) release() {
@@ -126,18 +127,30 @@ func (d *dealing) pack(ctx context.Context) error {
 				continue
 			}
 			p.meta = append(p.meta, l.Rows)
-			for _, c := range l.Columns {
-				near, err := d.near(ctx, c)
-				if err == nil {
-					err = p.add(near)
-				}
-				if err != nil {
+			for i, c := range l.Columns {
+				if err := d.add(ctx, p, i, c); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return nil
+	return d.measure(ctx)
+}
+
+// add describes column i of a list.
+func (d *dealing) add(ctx context.Context, p *parcel, i int, c *memory.Column) error {
+	if d.goes(i) {
+		there, err := d.there(ctx, c)
+		if err != nil {
+			return err
+		}
+		return d.addFar(p, there)
+	}
+	near, err := d.near(ctx, c)
+	if err != nil {
+		return err
+	}
+	return p.add(near)
 }
 
 // near is a column where the host can read it: itself, or a copy that is made once.
@@ -168,12 +181,14 @@ func (d *dealing) room(metas []int64, lengths []int64) error {
 		if int(n)%d.each() != 0 {
 			return device.Errorf(device.ErrMismatch, "", d.call.Op, "rank %d describes its columns by %d words, which is no multiple of %d", r, n, d.each())
 		}
-		d.eachBuffer(p, func(n int64) error { need += n; return nil })
+		d.eachBuffer(p, func(_ int, n int64) error { need += n; return nil })
 	}
-	from := d.t.near()
 	for r, p := range d.recvs {
-		if err := d.eachBuffer(p, func(n int64) error {
-			b, err := memory.New(from, n)
+		if err := d.eachBuffer(p, func(i int, n int64) error {
+			if d.goes(i) {
+				return p.roomFar(d.t.dev.Memory(), n)
+			}
+			b, err := memory.New(d.t.near(), n)
 			if err == nil {
 				p.buffers, p.bytes = append(p.buffers, b), append(p.bytes, b.Bytes())
 			}
@@ -185,16 +200,19 @@ func (d *dealing) room(metas []int64, lengths []int64) error {
 	return nil
 }
 
-// eachBuffer calls f with the length of every buffer of a parcel.
-func (d *dealing) eachBuffer(p *parcel, f func(n int64) error) error {
+// eachBuffer calls f with the number of the column and the length of every buffer of a parcel.
+func (d *dealing) eachBuffer(p *parcel, f func(i int, n int64) error) error {
 	for at := 0; at < len(p.meta); at += d.each() {
-		for node := at + 1; node < at+d.each(); node += nodeLen {
-			for _, n := range p.meta[node+4 : node+nodeLen] {
-				if n < 0 {
-					continue
-				}
-				if err := f(n); err != nil {
-					return err
+		node := at + 1
+		for i, typ := range d.types {
+			for end := node + nodeLen*nodes(typ); node < end; node += nodeLen {
+				for _, n := range p.meta[node+4 : node+nodeLen] {
+					if n < 0 {
+						continue
+					}
+					if err := f(i, n); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -233,13 +251,15 @@ func (d *dealing) move(ctx context.Context) error {
 			}
 		})
 	}
-	if err := d.t.c.Exchange(ctx, transfers); err != nil {
-		return err
+	if !d.onlyFar() {
+		if err := d.t.c.Exchange(ctx, transfers); err != nil {
+			return err
+		}
 	}
 	for _, f := range arrived {
 		f()
 	}
-	return nil
+	return d.moveFar(ctx)
 }
 
 // parted are the buffers that go together, and the messages of the others.
@@ -307,12 +327,24 @@ func (d *dealing) unpack(ctx context.Context, p *parcel) (all []List, err error)
 			all = nil
 		}
 	}()
+	if err := d.rebase(ctx, p); err != nil {
+		return nil, err
+	}
 	at, buffers, dicts := 0, p.buffers, map[int]*memory.Column{}
+	defer func() {
+		for _, c := range dicts {
+			c.Release()
+		}
+	}()
 	for at < len(p.meta) {
 		l := List{Rows: p.meta[at]}
 		at++
-		for _, typ := range d.types {
-			c, err := column(typ, p.meta, &at, &buffers, dicts)
+		for i, typ := range d.types {
+			place := memory.Host
+			if d.goes(i) {
+				place = d.t.dev.Place()
+			}
+			c, err := column(typ, place, p.meta, &at, &buffers, dicts)
 			if err != nil {
 				Release(l.Columns)
 				return all, err

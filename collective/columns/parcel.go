@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/volley-go/volley/collective/transport/nccl"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/memory"
 )
@@ -58,6 +59,7 @@ func parts(t arrow.DataType) []arrow.DataType {
 type parcel struct {
 	meta    []int64
 	bytes   [][]byte         // of the buffers that are not empty, in order
+	far     []nccl.Vector    // of those that go from GPU to GPU, in order
 	buffers []*memory.Buffer // of a parcel that is received: all that are there
 	held    []*memory.Column
 	dicts   map[*memory.Column]int // of a parcel of several lists: where in meta the dictionaries are that it has
@@ -179,9 +181,12 @@ func (p *parcel) add(c *memory.Column) error {
 
 // addDictionary describes a dictionary, of a parcel of several lists once: where it comes
 // again its node has -1 minus the place of the first in meta for a length.
-func (p *parcel) addDictionary(d *memory.Column) error {
+func (p *parcel) addDictionary(d *memory.Column) error { return p.dictionary(d, p.add) }
+
+// dictionary is addDictionary, where add describes a dictionary that was not there before.
+func (p *parcel) dictionary(d *memory.Column, add func(d *memory.Column) error) error {
 	if p.dicts == nil {
-		return p.add(d)
+		return add(d)
 	}
 	here := len(p.meta)
 	if first, again := p.dicts[d]; again {
@@ -190,7 +195,7 @@ func (p *parcel) addDictionary(d *memory.Column) error {
 		return nil
 	}
 	p.dicts[d] = here
-	return p.add(d)
+	return add(d)
 }
 
 func (p *parcel) put(n node) {
@@ -241,7 +246,7 @@ func (t *Comm) unpack(ctx context.Context, types []arrow.DataType, p *parcel) (_
 		}
 	}()
 	for _, typ := range types {
-		c, err := column(typ, p.meta, &at, &buffers, nil)
+		c, err := column(typ, memory.Host, p.meta, &at, &buffers, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -256,12 +261,12 @@ func (t *Comm) unpack(ctx context.Context, types []arrow.DataType, p *parcel) (_
 	return there, err
 }
 
-// column makes one, and its parts, of the next nodes and buffers. dicts, where it is not
-// nil, are the dictionaries made so far, by the places of their nodes.
-func column(typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer, dicts map[int]*memory.Column) (*memory.Column, error) {
+// column makes one, and its parts, of the next nodes and buffers, in a place where there are none. dicts, where it is not
+// nil, are the dictionaries made so far, by the places of their nodes, with a reference that is the map's.
+func column(typ arrow.DataType, place memory.Place, meta []int64, at *int, buffers *[]*memory.Buffer, dicts map[int]*memory.Column) (*memory.Column, error) {
 	m := meta[*at : *at+nodeLen]
 	*at += nodeLen
-	p := memory.Parts{Type: typ, Len: m[0], Offset: m[1], Nulls: m[2]}
+	p := memory.Parts{Type: typ, Len: m[0], Offset: m[1], Nulls: m[2], Place: place}
 	for i, n := range m[4:] {
 		if n < 0 {
 			continue
@@ -279,7 +284,7 @@ func column(typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer
 		}
 	}
 	for _, part := range parts(typ) {
-		c, err := dictionaryOr(layout, part, meta, at, buffers, dicts)
+		c, err := dictionaryOr(layout, part, place, meta, at, buffers, dicts)
 		if err != nil {
 			for _, b := range p.Buffers {
 				b.Release()
@@ -297,17 +302,17 @@ func column(typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer
 }
 
 // dictionaryOr is column of a child, or of a dictionary, which may be one that was made already.
-func dictionaryOr(layout memory.Layout, typ arrow.DataType, meta []int64, at *int, buffers *[]*memory.Buffer, dicts map[int]*memory.Column) (*memory.Column, error) {
+func dictionaryOr(layout memory.Layout, typ arrow.DataType, place memory.Place, meta []int64, at *int, buffers *[]*memory.Buffer, dicts map[int]*memory.Column) (*memory.Column, error) {
 	if layout != memory.LayoutDictionary || dicts == nil {
-		return column(typ, meta, at, buffers, dicts)
+		return column(typ, place, meta, at, buffers, dicts)
 	}
 	here := *at
 	if n := meta[here]; n < 0 {
 		*at += nodeLen * nodes(typ)
 		return dicts[int(-1-n)].Retain(), nil
 	}
-	c, err := column(typ, meta, at, buffers, dicts)
-	dicts[here] = c
+	c, err := column(typ, place, meta, at, buffers, dicts)
+	dicts[here] = c.Retain() // the list that it came with may be moved, and gone, before it is wanted again
 	return c, err
 }
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/internal/direct"
 	"github.com/volley-go/volley/collective/internal/queue"
-	"github.com/volley-go/volley/collective/transport/nccl"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
@@ -30,7 +30,7 @@ type Comm struct {
 	stream device.Stream
 	from   memory.Allocator // of the pinned memory
 	pinned [2]*memory.Buffer
-	direct *nccl.Comm // nil where the host carries
+	direct *direct.Link // nil where the host carries
 	queue  *queue.Queue
 }
 
@@ -43,15 +43,14 @@ func New(c *collective.Comm, b *kernels.Backend) (*Comm, error) {
 	return &Comm{c: c, b: b, stream: s, from: b.Device.Pinned(), queue: queue.New(c, "the device's Comm")}, nil
 }
 
-// Close gives the stream and the pinned memory back, and what UseNCCL made: that waits
-// for the other ranks, for closeLimit at most. Operations that are not done end with
+// Close gives the stream and the pinned memory back. Operations that are not done end with
 // ErrClosed, and on the other ranks, and for the collective.Comm, with a Fault that says
 // that this one has left; Close waits for them. A second Close does nothing.
 func (d *Comm) Close() error {
 	if !d.queue.Close() {
 		return nil
 	}
-	d.closeNCCL()
+	d.direct = nil // the collective.Comm's to close
 	for i, p := range d.pinned {
 		p.Release()
 		d.pinned[i] = nil

@@ -127,7 +127,7 @@ func (d *Comm) allToAllV(in, out Vector, sends, recvs []int64) (operation, error
 		}
 		return d.beside(ctx, fmt.Sprintf("%s of %s", call, in.Type), func() error { return d.announce(ctx, call, in.Type, sends, recvs) },
 			func(ctx context.Context) error {
-				return d.direct.Exchange(ctx, d.stream, nccl.Uint8, d.every(in, sends), d.every(out, recvs))
+				return d.direct.Comm.Exchange(ctx, d.stream, nccl.Uint8, d.every(in, sends), d.every(out, recvs))
 			})
 	}
 	return o, nil

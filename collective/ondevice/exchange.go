@@ -137,5 +137,7 @@ func (d *Comm) directly(ctx context.Context, call string, group []Transfer) erro
 			}
 		}
 		return nil
-	}, func(ctx context.Context) error { return d.direct.Exchange(ctx, d.stream, nccl.Uint8, sends, recvs) })
+	}, func(ctx context.Context) error {
+		return d.direct.Comm.Exchange(ctx, d.stream, nccl.Uint8, sends, recvs)
+	})
 }

@@ -248,6 +248,13 @@ func bindOptional(d *driver, at map[string]uintptr) {
 	if reset := at["cuDevicePrimaryCtxReset_v2"]; reset != 0 {
 		d.primaryReset = func(dev int32) code { return code(dl.Call(reset, uintptr(dev))) }
 	}
+	if get := at["cuDeviceGetUuid"]; get != 0 {
+		d.deviceUUID = func(dev int32) (id [16]byte, c code) {
+			var made [16]byte
+			c = code(dl.Call(get, uintptr(unsafe.Pointer(&made[0])), uintptr(dev)))
+			return made, c
+		}
+	}
 	if info := at["cuFuncGetParamInfo"]; info != 0 {
 		d.paramInfo = func(f handle, index int) (int64, int64, code) {
 			var offset, size uint64

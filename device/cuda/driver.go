@@ -35,7 +35,7 @@ var optional = []string{
 	"cuMemPoolCreate", "cuMemPoolDestroy", "cuMemPoolSetAttribute", "cuMemPoolGetAttribute", "cuMemPoolSetAccess", "cuMemPoolTrimTo",
 	"cuMemAllocFromPoolAsync", "cuMemFreeAsync",
 	"cuFuncGetParamInfo", "cuDevicePrimaryCtxReset_v2",
-	"cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess",
+	"cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuDeviceGetUuid",
 }
 
 // nvrtcRequired and nvrtcOptional are those of NVRTC.
@@ -64,6 +64,7 @@ type driver struct {
 	deviceName      func(dev int32) (string, code)
 	deviceAttribute func(attribute int, dev int32) (int, code)
 	deviceTotalMem  func(dev int32) (int64, code)
+	deviceUUID      func(dev int32) ([16]byte, code) // may be nil
 
 	primaryRetain  func(dev int32) (handle, code)
 	primaryRelease func(dev int32) code

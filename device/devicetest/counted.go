@@ -19,6 +19,9 @@ type withMemory struct {
 
 func (d *withMemory) Memory() memory.Allocator { return d.memory }
 
+// Unwrap is the device itself, which packages of its driver ask for.
+func (d *withMemory) Unwrap() device.Device { return d.Device }
+
 func (d *withMemory) NewStream() (device.Stream, error) {
 	s, err := d.Device.NewStream()
 	if err != nil {
