@@ -36,6 +36,7 @@ type chainColumn struct {
 	rel   int
 	name  string // in the relation
 	all   string // in joins
+	named bool   // all is said
 	field arrow.Field
 }
 
@@ -156,7 +157,7 @@ func (c *chain) addJoin(n *joinNode) (map[string]int, bool) {
 	}
 	out := map[string]int{}
 	for _, o := range n.outputs {
-		if o.left != "" {
+		if o.onLeft() {
 			out[o.name] = left[o.left]
 		} else {
 			out[o.name] = right[o.right]
@@ -175,7 +176,7 @@ func (c *chain) addSemi(n *joinNode, left map[string]int) map[string]int {
 		r.needs |= c.maskOf(left[k.left])
 	}
 	for i, s := range n.scope {
-		if s.left != "" {
+		if s.onLeft() {
 			r.scope[i] = left[s.left]
 			r.needs |= c.maskOf(left[s.left])
 		}
@@ -215,21 +216,21 @@ func numbered(column int) string { return fmt.Sprint(column) }
 func (c *chain) nameAll(want []string, result map[string]int) {
 	taken := names{}
 	for _, name := range want {
-		if k := &c.columns[result[name]]; k.all == "" {
-			k.all = name
+		if k := &c.columns[result[name]]; !k.named {
+			k.all, k.named = name, true
 			taken[name] = true
 		}
 	}
 	for i := range c.columns {
 		k := &c.columns[i]
-		if k.all != "" || c.rels[k.rel].join != nil { // of a semi join nobody above sees
+		if k.named || c.rels[k.rel].join != nil { // of a semi join nobody above sees
 			continue
 		}
 		k.all = k.name
 		for n := k.rel + 1; taken[k.all]; n += len(c.rels) {
 			k.all = fmt.Sprintf("%s:%d", k.name, n)
 		}
-		taken[k.all] = true
+		taken[k.all], k.named = true, true
 	}
 	for i := range c.conds {
 		c.conds[i].e = expr.Rewrite(c.conds[i].e, func(name string) *expr.Expr {

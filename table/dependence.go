@@ -226,7 +226,7 @@ func (d *dependence) ofJoin(n *joinNode) map[string]int {
 	}
 	of := make(map[string]int, len(n.outputs))
 	for _, o := range n.outputs {
-		if o.left != "" {
+		if o.onLeft() {
 			of[o.name] = left[o.left]
 		} else {
 			of[o.name] = right[o.right]

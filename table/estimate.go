@@ -179,7 +179,7 @@ func (e *estimates) column(n node, name string) *stats.Column {
 		return e.named(n.in, n.keys, name)
 	case *joinNode:
 		for _, o := range n.outputs {
-			if o.name == name && o.left != "" {
+			if o.name == name && o.onLeft() {
 				return e.column(n.left, o.left)
 			}
 			if o.name == name {
@@ -238,7 +238,7 @@ func (e *estimates) joinedDistinct(n *joinNode, name string) float64 {
 		}
 		most := math.Inf(1)
 		for _, k := range n.keys {
-			if o.left == k.left || o.left == "" && o.right == k.right {
+			if o.onLeft() && o.left == k.left || !o.onLeft() && o.right == k.right {
 				most = min(most, e.distinct(n.left, k.left), e.distinct(n.right, k.right))
 			}
 		}

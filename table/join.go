@@ -28,10 +28,26 @@ type joinNode struct {
 // joinOutput is where a column of the result comes from.
 type joinOutput struct {
 	name  string
-	left  string // column of the left side, or ""
-	right string // column of the right side, or ""; with left: a key of both
-	key   int    // number of the key that it is, where both are set
+	from  joinSides // both: a key of both
+	left  string    // column of the left side, where it is from that
+	right string    // column of the right side
+	key   int       // number of the key that it is, where it is from both
 }
+
+// joinSides are the sides of a join that a column is from. A name does not say it: that of a column may be empty.
+type joinSides uint8
+
+const (
+	fromLeft joinSides = 1 << iota
+	fromRight
+)
+
+func leftOutput(name, column string) joinOutput {
+	return joinOutput{name: name, from: fromLeft, left: column}
+}
+
+func (o joinOutput) onLeft() bool  { return o.from&fromLeft != 0 }
+func (o joinOutput) onRight() bool { return o.from&fromRight != 0 }
 
 func (n *joinNode) resolve(ctx context.Context) (node, error) {
 	left, err := n.left.resolve(ctx)
@@ -112,9 +128,9 @@ func (n *joinNode) joined(kind Kind) (outputs []joinOutput, fields []arrow.Field
 		fields = append(fields, arrow.Field{Name: o.name, Type: f.Type, Nullable: true, Metadata: f.Metadata})
 	}
 	for _, f := range n.left.schema().Fields() {
-		o := joinOutput{name: f.Name, left: f.Name}
+		o := leftOutput(f.Name, f.Name)
 		if k, ok := shared[f.Name]; ok && (kind == Right || kind == Full) {
-			o.right, o.key = f.Name, k
+			o.from, o.right, o.key = fromLeft|fromRight, f.Name, k
 			f.Type = n.keyTypes[k]
 		}
 		add(o, f)
@@ -123,7 +139,7 @@ func (n *joinNode) joined(kind Kind) (outputs []joinOutput, fields []arrow.Field
 		if _, ok := shared[f.Name]; ok || kind.leftOnly() {
 			continue
 		}
-		o := joinOutput{name: f.Name, right: f.Name}
+		o := joinOutput{name: f.Name, from: fromRight, right: f.Name}
 		if taken[o.name] {
 			o.name += n.suffix
 		}
@@ -165,10 +181,10 @@ func (n *joinNode) push(conds []*expr.Expr) node {
 	left, right := names{}, names{}
 	leftName, rightName := map[string]*expr.Expr{}, map[string]*expr.Expr{}
 	for _, o := range n.outputs {
-		if o.left != "" && o.right == "" {
+		if o.from == fromLeft {
 			left[o.name], leftName[o.name] = true, expr.Col(o.left)
 		}
-		if o.right != "" && o.left == "" {
+		if o.from == fromRight {
 			right[o.name], rightName[o.name] = true, expr.Col(o.right)
 		}
 	}
@@ -201,7 +217,7 @@ func (n *joinNode) prune(need names) node {
 		left[k.left], right[k.right] = true, true
 	}
 	for _, o := range n.scope {
-		if o.left != "" {
+		if o.onLeft() {
 			left[o.left] = true
 		} else {
 			right[o.right] = true
@@ -212,10 +228,10 @@ func (n *joinNode) prune(need names) node {
 			continue
 		}
 		out.outputs = append(out.outputs, o)
-		if o.left != "" {
+		if o.onLeft() {
 			left[o.left] = true
 		}
-		if o.right != "" {
+		if o.onRight() {
 			right[o.right] = true
 		}
 	}

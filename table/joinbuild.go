@@ -123,9 +123,13 @@ func (b *chainBuilder) inner(left, right chainPart, t joinTree) chainPart {
 	var fields []arrow.Field
 	name := map[int]string{}
 	for at, col := range b.c.columns {
-		o := joinOutput{name: col.all, left: left.name[at], right: right.name[at]}
-		if o.left == "" && o.right == "" {
-			continue
+		o := joinOutput{name: col.all, from: fromLeft}
+		var ok bool
+		if o.left, ok = left.name[at]; !ok {
+			o.from = fromRight
+			if o.right, ok = right.name[at]; !ok {
+				continue
+			}
 		}
 		f := col.field
 		f.Name, name[at] = col.all, col.all
@@ -167,7 +171,7 @@ func (b *chainBuilder) semi(left chainPart, r *relation) chainPart {
 		}
 		f := col.field
 		f.Name, name[at] = col.all, col.all
-		n.outputs, fields = append(n.outputs, joinOutput{name: col.all, left: have}), append(fields, f)
+		n.outputs, fields = append(n.outputs, leftOutput(col.all, have)), append(fields, f)
 	}
 	n.out = arrow.NewSchema(fields, nil)
 	return chainPart{&n, name}

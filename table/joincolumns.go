@@ -138,7 +138,7 @@ func (o *probeStep) joinWhole(ctx context.Context, batches []*Batch, way wholeWa
 	left := kernels.JoinSide{Keys: []*memory.Column{whole.Columns()[leftKey]}}
 	right := kernels.JoinSide{Keys: []*memory.Column{o.build.Columns()[rightKey]}}
 	for _, out := range n.outputs {
-		if out.left != "" {
+		if out.onLeft() {
 			left.Columns = append(left.Columns, whole.ColumnNamed(out.left))
 		} else {
 			right.Columns = append(right.Columns, o.build.ColumnNamed(out.right))
@@ -258,14 +258,14 @@ func (o *wholeSource) Next(ctx context.Context) (*Batch, error) {
 	}
 	lefts := 0
 	for _, out := range o.node.outputs {
-		if out.left != "" {
+		if out.onLeft() {
 			lefts++
 		}
 	}
 	var columns []*memory.Column
 	l, r := given[:lefts], given[lefts:]
 	for _, out := range o.node.outputs {
-		if out.left != "" {
+		if out.onLeft() {
 			columns, l = append(columns, l[0]), l[1:]
 		} else {
 			columns, r = append(columns, r[0]), r[1:]

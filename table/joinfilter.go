@@ -114,21 +114,22 @@ func (o *optimiser) handDown(n node, column string, h *handed, far bool) (_ node
 		}
 		return n.withInputs([]node{in}), placed
 	case *projectNode:
-		name, computes := columnBelow(n, column)
-		if name == "" {
+		name, found := keyBelow(n.items, column)
+		if !found {
 			return n, false
 		}
-		if in, placed := o.handDown(n.in, name, h, far || computes); placed {
+		_, plain := renames(n)
+		if in, placed := o.handDown(n.in, name, h, far || !plain); placed {
 			return n.withInputs([]node{in}), true
 		}
 	case *groupNode:
-		if name := keyBelow(n.keys, column); name != "" {
+		if name, ok := keyBelow(n.keys, column); ok {
 			if in, placed := o.handDown(n.in, name, h, true); placed {
 				return n.withInputs([]node{in}), true
 			}
 		}
 	case *joinNode:
-		if name := n.leftOf(column); name != "" && (n.kind == Inner || n.kind == Semi) {
+		if name, ok := n.leftOf(column); ok && (n.kind == Inner || n.kind == Semi) {
 			if in, placed := o.handDown(n.left, name, h, true); placed {
 				return n.withInputs([]node{in, n.right}), true
 			}
@@ -188,44 +189,37 @@ func copied(s *arrow.Schema, column string) (bytes int) {
 	return bytes
 }
 
-// columnBelow is what a column of a projection is called below it, "" where it is computed, and whether
-// others are.
-func columnBelow(n *projectNode, column string) (name string, computes bool) {
-	_, plain := renames(n)
-	return keyBelow(n.items, column), !plain
-}
-
-// keyBelow is the column that an item hands on as it is, "" where it does not.
-func keyBelow(items []named, name string) string {
+// keyBelow is the column that an item hands on as it is. found is false where it computes one.
+func keyBelow(items []named, name string) (_ string, found bool) {
 	for _, it := range items {
 		e := it.e
 		for e.Kind() == expr.KindAlias {
 			e = e.Args()[0]
 		}
 		if it.name == name && e.Kind() == expr.KindColumn {
-			return e.Name()
+			return e.Name(), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // leftOf is the left column that a column of the result is, or equals: a right key equals the
 // left one.
-func (n *joinNode) leftOf(column string) string {
+func (n *joinNode) leftOf(column string) (_ string, found bool) {
 	for _, out := range n.outputs {
 		if out.name != column {
 			continue
 		}
-		if out.left != "" {
-			return out.left
+		if out.onLeft() {
+			return out.left, true
 		}
 		for _, k := range n.keys {
 			if k.right == out.right && n.kind == Inner && sameType(typeOf(n.left, k.left), typeOf(n.right, k.right)) {
-				return k.left
+				return k.left, true
 			}
 		}
 	}
-	return ""
+	return "", false
 }
 
 // testTexts are tests as a plan shows them.

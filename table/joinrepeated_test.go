@@ -205,7 +205,7 @@ func TestJoinOfCloseRepeatedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer build.Release()
-		node := &joinNode{kind: Inner, outputs: []joinOutput{{name: "k", left: "k"}}}
+		node := &joinNode{kind: Inner, outputs: []joinOutput{leftOutput("k", "k")}}
 		node.anyOrder = c.anyOrder
 		o := &probeStep{r: &runner{backend: b}, node: node, build: build, keys: []*memory.Column{key}, leftKeys: bound, rightKeys: bound}
 		if got := o.wholeWay(); got != c.want {

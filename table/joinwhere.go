@@ -53,7 +53,7 @@ func (n *joinNode) pushWhere() (out *joinNode, toLeft, toRight []*expr.Expr) {
 	left, right := map[string]*expr.Expr{}, map[string]*expr.Expr{}
 	leftNames, rightNames := names{}, names{}
 	for _, o := range n.scope {
-		if o.left != "" {
+		if o.onLeft() {
 			left[o.name], leftNames[o.name] = expr.Col(o.left), n.kind == Semi
 		} else {
 			right[o.name], rightNames[o.name] = expr.Col(o.right), true
@@ -111,7 +111,7 @@ func (o *probeStep) meet(ctx context.Context, b *Batch, pairs *kernels.Pairs) (*
 	defer func() { releaseColumns(columns) }()
 	for _, s := range o.node.scope {
 		side, name, rows := b, s.left, pairs.Left
-		if s.left == "" {
+		if !s.onLeft() {
 			side, name, rows = o.build, s.right, pairs.Right
 		}
 		c, err := o.r.backend.Take(ctx, o.r.stream, side.ColumnNamed(name), rows, kernels.TakeOptions{Trusted: true})

@@ -195,10 +195,11 @@ func uniqueKey(n node) (key []string, ok bool) {
 			}
 		}
 		for _, name := range below {
-			if to[name] == "" {
+			called, ok := to[name]
+			if !ok {
 				return nil, false
 			}
-			key = append(key, to[name])
+			key = append(key, called)
 		}
 		return key, true
 	}

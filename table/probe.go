@@ -227,7 +227,7 @@ func (o *probeStep) probe(ctx context.Context, b *Batch, seen memory.Bitmap) (*B
 // of the other columns the rows with a match. Which rows have none is not known where a condition says it.
 func (o *probeStep) takesMasks() bool {
 	for _, out := range o.node.outputs { // a key that is cast may only be that of rows that stay
-		if out.left != "" && out.right != "" && !arrow.TypeEqual(typeOf(o.node.left, out.left), o.node.keyTypes[out.key]) {
+		if out.from == fromLeft|fromRight && !arrow.TypeEqual(typeOf(o.node.left, out.left), o.node.keyTypes[out.key]) {
 			return false
 		}
 	}
@@ -265,9 +265,9 @@ func (o *probeStep) gather(ctx context.Context, b, right *Batch, p *kernels.Pair
 		var c *memory.Column
 		var err error
 		switch {
-		case out.left == "":
+		case !out.onLeft():
 			c, err = o.r.backend.Take(ctx, o.r.stream, right.ColumnNamed(out.right), p.Right, kernels.TakeOptions{Trusted: true})
-		case out.right != "":
+		case out.onRight():
 			c, err = o.sharedKey(ctx, b, p, out)
 		case same:
 			c = b.ColumnNamed(out.left).Retain()

@@ -97,7 +97,11 @@ func (o *optimiser) cut(j *joinNode, use *sharedNode, side node, at int, name ma
 // time than they are looked up.
 func (o *optimiser) sorted(j *joinNode, side node, at int, name map[string]string) bool {
 	for _, k := range j.keys {
-		if c := o.guess.column(side, calledBelow(name, k.side(at))); c == nil || !c.Sorted {
+		key, ok := calledBelow(name, k.side(at))
+		if !ok {
+			return false
+		}
+		if c := o.guess.column(side, key); c == nil || !c.Sorted {
 			return false
 		}
 	}
@@ -109,13 +113,13 @@ func below(j *joinNode, at int, name map[string]string, items []named) map[strin
 	out := map[string]string{}
 	for _, k := range j.keys {
 		key := k.side(at)
-		now := calledBelow(name, key)
+		now, ok := calledBelow(name, key)
 		for _, it := range items {
 			e := it.e
 			for e.Kind() == expr.KindAlias {
 				e = e.Args()[0]
 			}
-			if it.name == now && now != "" && e.Kind() == expr.KindColumn {
+			if ok && it.name == now && e.Kind() == expr.KindColumn {
 				out[key] = e.Name()
 			}
 		}
@@ -123,11 +127,13 @@ func below(j *joinNode, at int, name map[string]string, items []named) map[strin
 	return out
 }
 
-func calledBelow(name map[string]string, key string) string {
+// calledBelow is what a key is called below, if anything.
+func calledBelow(name map[string]string, key string) (_ string, found bool) {
 	if name == nil {
-		return key
+		return key, true
 	}
-	return name[key]
+	key, found = name[key]
+	return key, found
 }
 
 func (k keyPair) side(at int) string {
@@ -140,15 +146,16 @@ func (k keyPair) side(at int) string {
 // semiCut keeps the rows of n whose key the small side has: of the keys the one of which it has
 // the smallest share.
 func (o *optimiser) semiCut(j *joinNode, use *sharedNode, n node, at int, name map[string]string) node {
-	best, least := -1, reduceShare
+	best, least, called := -1, reduceShare, ""
 	for i, k := range j.keys {
-		key, other := calledBelow(name, k.side(at)), k.side(1-at)
-		if key == "" {
+		key, ok := calledBelow(name, k.side(at))
+		if !ok {
 			continue
 		}
+		other := k.side(1 - at)
 		share := o.guess.distinct(use, other) / max(o.guess.domain(n, key), o.guess.domain(use, other))
 		if share <= least {
-			best, least = i, share
+			best, least, called = i, share, key
 		}
 	}
 	if best < 0 || o.guess.rows(n) < o.guess.morsel {
@@ -157,10 +164,10 @@ func (o *optimiser) semiCut(j *joinNode, use *sharedNode, n node, at int, name m
 	k := j.keys[best]
 	cut := &joinNode{left: n, right: use, kind: Semi, out: n.schema()}
 	cut.nullsEqual = j.nullsEqual
-	cut.keys = []keyPair{{calledBelow(name, k.side(at)), k.side(1 - at)}}
+	cut.keys = []keyPair{{called, k.side(1 - at)}}
 	cut.keyTypes = append(cut.keyTypes, j.keyTypes[best])
 	for _, f := range n.schema().Fields() {
-		cut.outputs = append(cut.outputs, joinOutput{name: f.Name, left: f.Name})
+		cut.outputs = append(cut.outputs, leftOutput(f.Name, f.Name))
 	}
 	o.guess.known[cut] = o.guess.rows(n) * least
 	return cut

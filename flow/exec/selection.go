@@ -1,15 +1,17 @@
 package exec
 
 import (
+	"fmt"
 	"math/bits"
+	"math/rand/v2"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/flow"
 	"github.com/volley-go/volley/memory"
 )
 
-// maskKey marks the field of a mask.
-const maskKey = "volley.mask"
+// maskKey marks the field of a mask. It differs from process to process: a file may name a column and its metadata as it likes.
+var maskKey = fmt.Sprintf("volley.mask.%x.%x", rand.Uint64(), rand.Uint64())
 
 // MaskField is the last field of a batch of rows that a mask goes with: the rows are those for which
 // it is true. It has a name that a column may have, too; Mask tells them apart.
