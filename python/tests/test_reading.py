@@ -88,3 +88,18 @@ def test_csv_kinds(tmp_path):
     assert rows(vo.read_csv(path)) == [{"a": 1, "b": None}, {"a": None, "b": 2.5}]
     path.write_bytes(b'"a"\n"1"\n"NA"\n')
     assert rows(vo.read_csv(path, null_values="NA")) == [{"a": 1}, {"a": None}]
+
+
+def test_a_column_without_a_name(tmp_path):
+    """As pandas writes its index: joined past, joined by, grouped, kept in a file."""
+    (tmp_path / "a.csv").write_text(",k,v\n0,a,1.5\n1,b,2.5\n2,a,3.5\n")
+    (tmp_path / "b.csv").write_text(",k,w\n0,a,10\n7,b,30\n")
+    a, b = vo.read_csv(tmp_path / "a.csv"), vo.read_csv(tmp_path / "b.csv")
+    assert a.columns == ["", "k", "v"]
+    assert a.join(b, on="k").to_pydict() == {"": [0, 1, 2], "k": ["a", "b", "a"], "v": [1.5, 2.5, 3.5], "_right": [0, 7, 0], "w": [10, 30, 10]}
+    assert b.join(a, on="", how="left").to_pydict() == {"": [0, 7], "k": ["a", "b"], "w": [10, 30], "k_right": ["a", None], "v": [1.5, None]}
+    assert a.join(b, on="", how="anti").to_pydict() == {"": [1, 2], "k": ["b", "a"], "v": [2.5, 3.5]}
+    assert a.group_by("k").agg(n=vo.col("").sum()).to_pydict() == {"k": ["a", "b"], "n": [2, 1]}
+    a.write_parquet(tmp_path / "a.parquet")
+    kept = vo.scan_parquet(tmp_path / "a.parquet").filter('"" < 2').join(b, on="k").select("", "w").collect()
+    assert kept.to_pydict() == {"": [0, 1], "w": [10, 30]}
