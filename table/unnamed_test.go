@@ -15,34 +15,33 @@ import (
 func TestColumnsWithoutAName(t *testing.T) {
 	t.Setenv(morselVariable, "100")
 	fact, part, shop, town := star(t, 3000)
-	for _, unnamed := range []string{"part", "shop", "v", "pk", "colour", "sk", "town", "tk"} {
-		queries := func(empty string) map[string]*Query {
-			of := func(name string) string {
-				if name == empty {
-					return ""
-				}
-				return name
+	queries := func(empty string) map[string]*Query {
+		of := func(name string) string {
+			if name == empty {
+				return ""
 			}
-			col := func(name string) *expr.Expr { return expr.Col(of(name)) }
-			from := func(table *Table) *Query {
-				q := From(table)
-				if empty != "" && table.Schema().HasField(empty) && (empty != "v" || table == fact) {
-					q = q.Rename(empty, "")
-				}
-				return q
-			}
-			return queriesOfStar(of, col, from(fact), from(part), from(shop), from(town))
+			return name
 		}
-		empty := queries(unnamed)
-		for what, q := range queries("none") {
-			want, err := q.Collect(t.Context())
-			require.NoError(t, err, what)
-			got, err := empty[what].Collect(t.Context())
+		from := func(table *Table) *Query {
+			if !table.Schema().HasField(empty) || empty == "v" && table != fact {
+				return From(table)
+			}
+			return From(table).Rename(empty, "")
+		}
+		return queriesOfStar(of, func(name string) *expr.Expr { return expr.Col(of(name)) }, from(fact), from(part), from(shop), from(town))
+	}
+	want := map[string][]string{}
+	for what, q := range queries("none") {
+		want[what] = collect(t, q)
+		require.NotEmpty(t, want[what], what)
+	}
+	for _, unnamed := range []string{"part", "shop", "v", "pk", "colour", "sk", "town", "tk"} {
+		for what, q := range queries(unnamed) {
+			got, err := q.Collect(t.Context())
 			if assert.NoError(t, err, "%s: %s has no name", what, unnamed) {
-				equalRows(t, what+": "+unnamed+" has no name", shown(got), shown(want))
+				equalRows(t, what+": "+unnamed+" has no name", shown(got), want[what])
 				got.Release()
 			}
-			want.Release()
 		}
 	}
 }
@@ -82,7 +81,7 @@ func queriesOfStar(of func(string) string, col func(string) *expr.Expr, fact, pa
 	for kind := Inner; kind <= Anti; kind++ {
 		if kind != Cross {
 			queries[kind.String()] = fact.Join(few, kind, byPart)
-			queries["small "+kind.String()] = few.Join(fact, kind, Keys(of("pk"), of("part")))
+			queries["small "+kind.String()] = few.Join(fact.Filter(col("v").Lt(50)), kind, Keys(of("pk"), of("part")))
 		}
 	}
 	return queries
