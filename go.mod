@@ -2,6 +2,9 @@ module github.com/volley-go/volley
 
 go 1.25.0
 
+// What scripts make: virtual environments come and go while patterns are matched.
+ignore ./out
+
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/apache/arrow/go/v15 v15.0.2
