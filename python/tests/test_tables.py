@@ -263,3 +263,11 @@ def test_schema_of_a_query() -> None:
     assert q.columns == ["s", "mean_k"] and q.dtypes == ["utf8", "float64"]
     with pytest.raises(vo.Mismatch, match='unknown column "n"'):
         q.filter("n > 1").schema
+
+
+def test_one_more_column() -> None:
+    t = vo.Table({"a": [1, 2], "self": [3, 4]})
+    assert t.with_column("b", "a * self").to_pydict() == {"a": [1, 2], "self": [3, 4], "b": [3, 8]}
+    assert t.with_column("self", [1.5, None]).to_pydict() == {"a": [1, 2], "self": [1.5, None]}
+    assert t.lazy().with_column("a", vo.col("a") + 1).collect().to_pydict() == {"a": [2, 3], "self": [3, 4]}
+    assert t.with_column((vo.col("a") + 1).alias("b")).to_pydict() == t.with_column(b="a + 1").to_pydict() == {"a": [1, 2], "self": [3, 4], "b": [2, 3]}

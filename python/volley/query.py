@@ -106,7 +106,7 @@ class Query(Handle):
         all_ = [_column(i) for i in given] + [by_name(v).alias(n) for n, v in named.items()]
         return Query(make("volley_query_select", self, handles(all_), len(all_)))
 
-    def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Query:
+    def with_columns(self, /, *items: Expr | Iterable[Expr], **named: Any) -> Query:
         """With further columns, or others in place of those of their names. All expressions see the columns as they were; one without ``alias``
         has the name of its text. Texts are as in select.
 
@@ -118,7 +118,15 @@ class Query(Handle):
         names = (ctypes.c_char_p * max(1, len(given)))(*[None if name is None else encode(name) for name, _ in given])
         return Query(make("volley_query_with_columns", self, names, handles(values), len(values)))
 
-    with_column = with_columns
+    def with_column(self, /, *items: Any, **named: Any) -> Query:
+        """One more column: its name and what it is, or what ``with_columns`` takes.
+
+        >>> Table({"a": [1, 2]}).lazy().with_column("twice", "a * 2").collect().to_pydict()
+        {'a': [1, 2], 'twice': [2, 4]}
+        """
+        if len(items) == 2 and isinstance(items[0], str) and not named:
+            return self.with_columns(**{items[0]: items[1]})
+        return self.with_columns(*items, **named)
 
     def assign(self, **named: Any) -> Query:
         """``with_columns`` by pandas' name: a text is a constant, as it is there."""

@@ -232,7 +232,7 @@ class Table(Handle):
         """See Query.select."""
         return self.lazy().select(*items, **named).collect()
 
-    def with_columns(self, *items: Expr | Iterable[Expr], **named: Any) -> Table:
+    def with_columns(self, /, *items: Expr | Iterable[Expr], **named: Any) -> Table:
         """See Query.with_columns. An array, a list or a Column that is given by name is the column itself, a value for each row.
 
         >>> Table({"a": [1, 2]}).with_columns(b=[3, None], c=col("a") * 2).to_pydict()
@@ -246,7 +246,11 @@ class Table(Handle):
         given = {n: col(hidden[n]) if n in hidden else v for n, v in named.items()}
         return longer.lazy().with_columns(*items, **given).drop(list(hidden.values())).collect()
 
-    with_column = with_columns
+    def with_column(self, /, *items: Any, **named: Any) -> Table:
+        """See Query.with_column; an array or a list is the column itself."""
+        if len(items) == 2 and isinstance(items[0], str) and not named:
+            return self.with_columns(**{items[0]: items[1]})
+        return self.with_columns(*items, **named)
 
     def assign(self, **named: Any) -> Table:
         """See Query.assign."""
