@@ -12,12 +12,13 @@ import (
 // an eighth too big; else it goes to the inner allocator. Two rules bound what
 // is kept, the oldest dropped first: never more than the given number of bytes,
 // and never so much that blocks in use and blocks kept are together more than
-// the most that was in use at one time. The second means that a Caching never
-// makes a program's peak higher. A third, a lower bound for when nothing was
-// asked of it for a while, is [Caching.SetIdle]'s.
+// the most that was in use at one time. The second means that a Caching does not
+// make a program's peak higher, but by what [Caching.SetSlack] allows. A third, a
+// lower bound for when nothing was asked of it for a while, is [Caching.SetIdle]'s.
 type Caching struct {
 	inner Allocator
 	max   int64
+	slack int64
 
 	mu             sync.Mutex
 	classes        [classes]*cached
@@ -58,6 +59,15 @@ func NewCaching(inner Allocator, maxBytes int64) *Caching {
 	return c
 }
 
+// SetSlack lets blocks in use and blocks kept be so many bytes more, together, than the
+// most that was in use at one time. Batches of a file are a few MiB of many sizes: without
+// slack half of their requests find no block that fits. It is called before the first Allocate.
+func (c *Caching) SetSlack(bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slack = bytes
+}
+
 // Place is the inner allocator's.
 func (c *Caching) Place() Place { return c.inner.Place() }
 
@@ -79,7 +89,7 @@ func (c *Caching) Allocate(size int64) (Block, error) {
 	}
 	c.stats.Misses++
 	c.stats.InUse += padded
-	drop := c.shrink(max(0, min(c.max, c.stats.Peak-c.stats.InUse)))
+	drop := c.shrink(max(0, min(c.max, c.stats.Peak+c.slack-c.stats.InUse)))
 	c.mu.Unlock()
 
 	c.giveBack(drop)
