@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"sync"
 
 	"github.com/volley-go/volley/kernels"
 )
@@ -17,8 +18,10 @@ type decimalState struct {
 	words   vec[int64] // as many for each group as there are lanes
 	lanes   int
 	reach   uint64 // no word is farther from 0
-	room    []int64
 }
+
+// narrowPool has room for the short decimals of a batch: a state for each morsel would leave much behind.
+var narrowPool = sync.Pool{New: func() any { return new([batchRows]int64) }}
 
 // laneGroups is the most groups that have several words, which lie in the first-level
 // cache then.
@@ -50,10 +53,9 @@ func (s *decimalState) update(ids, rows []uint32, from uint32) {
 	if len(ids) == 0 {
 		return
 	}
-	if s.room == nil {
-		s.room = make([]int64, batchRows)
-	}
-	v := s.room[:len(ids)]
+	room := narrowPool.Get().(*[batchRows]int64)
+	defer narrowPool.Put(room)
+	v := room[:len(ids)]
 	longest, ok := s.narrow(v, rows, from)
 	if ok && s.admits(len(ids), longest) {
 		if words := s.words.s; s.lanes > 1 {
