@@ -16,13 +16,14 @@ const (
 	// many bits lie in a few caches, and no more than keyApart of them for a key are cleared
 	// and looked up where there are many.
 	keySpan  = 1 << 26
-	keyClose = 1 << 20
+	keyClose = 1 << 23
 	keyApart = 64
 	// keyBits is how many bits of a Bloom filter there are for a key, at least: one of
 	// about 100 keys that are not there passes. No filter has more than keySpan bits.
 	keyBits = 16
-	// keysListed is how many keys are told one by one.
+	// keysListed is how many keys are told one by one, if no more than keysLooked rows have them.
 	keysListed = 16
+	keysLooked = 1 << 20
 	// keySampled is how many words of 64 rows there are for one that a sample looks at.
 	keySampled = 16
 	// keysMost is how many rows a set is made of: of more it would take longer than a
@@ -37,7 +38,7 @@ type KeySet struct {
 	min    int64
 	span   uint64 // from the least key to the greatest
 	some   bool
-	exact  bool // words has a bit for each value from min on; else it is a Bloom filter
+	exact  bool // words has a bit for each value from min on, and an empty word behind; else it is a Bloom filter
 	words  []uint64
 	shift  uint // of a Bloom filter: of hashes to words
 	buffer *memory.Buffer
@@ -68,7 +69,7 @@ func NewKeySet(a memory.Allocator, c *memory.Column) (k *KeySet, ok bool, err er
 	}
 	k.some, k.min, k.span = true, low, uint64(high)-uint64(low)
 	rows := uint64(c.Len())
-	words := k.span/64 + 1
+	words := k.span/64 + 2
 	if k.exact = k.span < keySpan && (k.span < keyClose || k.span <= keyApart*rows); !k.exact {
 		words = uint64(slots.First(1 << bits.Len64(max(1, min(rows*keyBits, keySpan)/64)-1)))
 		k.shift = uint(64 - bits.TrailingZeros64(words))
@@ -94,7 +95,7 @@ func NewKeySet(a memory.Allocator, c *memory.Column) (k *KeySet, ok bool, err er
 
 // listed lists the keys if they are few.
 func (k *KeySet) listed(c *memory.Column) {
-	if c.Len() > keyClose {
+	if c.Len() > keysLooked {
 		return
 	}
 	var list []int64
@@ -213,19 +214,22 @@ func keysAmong[T wholeNumber](k *KeySet, values []T, w uint64) (out uint64) {
 		}
 		return out
 	}
-	if bits.OnesCount64(w) > 32 {
-		for j, v := range values {
-			if at := uint64(int64(v)) - low; at <= span {
-				out |= words[at>>6] >> (at & 63) & 1 << j
+	none := uint64(len(words)-1) << 6 // where no key is
+	if bits.OnesCount64(w) > 16 {     // the loop without a branch; a bit of each row goes in at the top
+		for _, v := range values {
+			at := min(uint64(int64(v))-low, none)
+			bit := uint64(0)
+			if words[at>>6]&(1<<(at&63)) != 0 {
+				bit = 1
 			}
+			out = bits.RotateLeft64(out|bit, -1)
 		}
-		return out
+		return bits.RotateLeft64(out, len(values)) & w
 	}
 	for rest := w; rest != 0; rest &= rest - 1 {
 		j := bits.TrailingZeros64(rest)
-		if at := uint64(int64(values[j])) - low; at <= span {
-			out |= words[at>>6] >> (at & 63) & 1 << j
-		}
+		at := min(uint64(int64(values[j]))-low, none)
+		out |= words[at>>6] >> (at & 63) & 1 << j
 	}
 	return out
 }
