@@ -26,7 +26,8 @@ const (
 // handed are the keys that a join hands down to its left side once its right side is read.
 type handed struct {
 	number int
-	key    int // of the join
+	key    int  // of the join
+	few    bool // of many rows few are thought to have one of them
 }
 
 // keyTest keeps the rows whose column has one of the keys that were handed down, and all
@@ -58,7 +59,7 @@ func (o *optimiser) hand(n node) node {
 		if !o.handsKey(j, i) {
 			continue
 		}
-		h := &handed{number: o.handles + 1, key: i}
+		h := &handed{number: o.handles + 1, key: i, few: o.keyShare(j, i) <= fewShare && o.guess.rows(j.right) >= fewKeys}
 		if left, placed := o.handDown(out.left, k.left, h, false); placed {
 			o.handles++
 			out.left, out.hands = left, append(out.hands, h)
@@ -81,8 +82,13 @@ func (o *optimiser) handsKey(j *joinNode, i int) bool {
 	if handedTimes*g.rows(j.right) > g.rows(j.left) {
 		return false
 	}
-	share := g.distinct(j.right, k.right) / max(g.domain(j.left, k.left), g.domain(j.right, k.right))
-	return share <= handedShare
+	return o.keyShare(j, i) <= handedShare
+}
+
+// keyShare guesses which share of the keys that the left side may have is on the right side.
+func (o *optimiser) keyShare(j *joinNode, i int) float64 {
+	k, g := j.keys[i], o.guess
+	return g.distinct(j.right, k.right) / max(g.domain(j.left, k.left), g.domain(j.right, k.right))
 }
 
 // handsAny reports whether a join is likely to hand a key down.
@@ -151,13 +157,18 @@ func (o *optimiser) handDown(n node, column string, h *handed, far bool) (_ node
 	return n, false
 }
 
-// copiedLeast is how many bytes of a row, beside its key, a filter must copy for a test in it to
-// cost less than what it saves where the join comes next.
-const copiedLeast = 16
+// A test in a filter costs less than what it saves where the join comes next if the filter copies
+// copiedLeast bytes of a row beside its key, or if the join would look for most rows in vain, all but
+// fewShare of them, among more keys than the first caches hold.
+const (
+	copiedLeast = 16
+	fewShare    = 0.2
+	fewKeys     = 1 << 15
+)
 
 // tested adds a test to a filter. far says that more than copying is saved.
 func (o *optimiser) tested(n *filterNode, in node, test keyTest, far bool) (_ node, placed bool) {
-	if o.guess.rows(in) < o.guess.morsel || !far && copied(n.out, test.column) < copiedLeast {
+	if o.guess.rows(in) < o.guess.morsel || !far && !test.of.few && copied(n.out, test.column) < copiedLeast {
 		return n, false
 	}
 	out := *n

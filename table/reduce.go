@@ -1,12 +1,19 @@
 package table
 
-import "github.com/volley-go/volley/expr"
+import (
+	"slices"
+
+	"github.com/volley-go/volley/expr"
+)
 
 // A side of a join is reduced where it has at least a morsel of rows, reduceTimes as many as the
 // other side, of which no more than reduceShare are thought to have a key that the other has.
 const (
 	reduceTimes = 4
 	reduceShare = 0.3
+	// sortedMost is the most rows of a side whose keys come in order that are built as they are,
+	// which takes less time and more memory than to leave some out.
+	sortedMost = 1 << 20
 )
 
 // reduce leaves out rows that no row of the other side of a join can match before they are built
@@ -27,7 +34,88 @@ func (o *optimiser) reduce(n node) node {
 			return j.withInputs(both)
 		}
 	}
+	if further := o.reducedFurther(j); further != nil {
+		return further
+	}
 	return n
+}
+
+// reducedFurther is a join whose right side is cut to the keys of a small side that a join below its
+// left side has: parts of one name are joined with their lines, and these with all that is
+// supplied by the same key, of which only those parts are needed. It is nil where there is no such side.
+func (o *optimiser) reducedFurther(j *joinNode) node {
+	if j.nullsEqual {
+		return nil
+	}
+	for i, k := range j.keys {
+		if !sameType(typeOf(j.right, k.right), j.keyTypes[i]) {
+			continue
+		}
+		right := node(nil)
+		left := o.sharing(j.left, k.left, func(small node, key string) node {
+			if !sameType(typeOf(small, key), j.keyTypes[i]) || o.guess.rows(small) > sharedMost || reduceTimes*o.guess.rows(small) > o.guess.rows(j.right) {
+				return nil
+			}
+			of := &shared{number: o.numbered + 1, in: small, need: names{}, uses: 2}
+			use := &sharedNode{of: of, o: o, out: small.schema()}
+			by := &joinNode{kind: Semi, keyTypes: j.keyTypes[i : i+1]}
+			by.keys = []keyPair{{key, k.right}}
+			if right = o.cut(by, use, j.right, 1, nil, true); right == nil && len(j.keys) > 1 { // several keys are never built fast
+				right = o.semiCut(by, use, j.right, 1, nil)
+			}
+			if right == nil {
+				return nil
+			}
+			o.numbered++
+			o.local = append(o.local, of)
+			return use
+		})
+		if left != nil {
+			return j.withInputs([]node{left, right})
+		}
+	}
+	return nil
+}
+
+// sharing goes down a left side to the inner and semi joins of which a column is a key, and puts what use makes of their right
+// side, and the key there, in its place. It is nil where there is none, or use makes nothing of any.
+func (o *optimiser) sharing(n node, column string, use func(small node, key string) node) node {
+	switch n := n.(type) {
+	case *filterNode:
+		if in := o.sharing(n.in, column, use); in != nil {
+			return n.withInputs([]node{in})
+		}
+	case *projectNode:
+		if name, found := keyBelow(n.items, column); found {
+			if in := o.sharing(n.in, name, use); in != nil {
+				return n.withInputs([]node{in})
+			}
+		}
+	case *joinNode:
+		if n.kind != Inner && n.kind != Semi || n.nullsEqual || n.streams {
+			return nil
+		}
+		at := slices.IndexFunc(n.outputs, func(out joinOutput) bool { return out.name == column })
+		if at < 0 {
+			return nil
+		}
+		from := n.outputs[at]
+		for _, k := range n.keys {
+			if from.onLeft() && from.left == k.left || !from.onLeft() && from.right == k.right {
+				if right := use(n.right, k.right); right != nil {
+					return n.withInputs([]node{n.left, right})
+				}
+			}
+		}
+		if from.onLeft() {
+			if left := o.sharing(n.left, from.left, use); left != nil {
+				return n.withInputs([]node{left, n.right})
+			}
+		} else if right := o.sharing(n.right, from.right, use); right != nil {
+			return n.withInputs([]node{n.left, right})
+		}
+	}
+	return nil
 }
 
 // reduced are the inputs of a join with the large side cut to what the small one has keys
@@ -87,7 +175,7 @@ func (o *optimiser) cut(j *joinNode, use *sharedNode, side node, at int, name ma
 			}
 		}
 	}
-	if top && !(j.where == nil && o.sorted(j, side, at, name)) {
+	if top && !(j.where == nil && o.guess.rows(side) <= sortedMost && o.sorted(j, side, at, name)) {
 		return o.semiCut(j, use, side, at, name)
 	}
 	return nil

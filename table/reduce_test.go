@@ -107,3 +107,43 @@ func TestReducedRowsDoNotFail(t *testing.T) {
 	_, err := wrong.Collect(t.Context())
 	require.ErrorContains(t, err, "int8")
 }
+
+// The right side of a join is cut to the keys of a small side that a join below its left side has: below filters, projections and
+// other joins, on the left and on the right of these, for one of two keys. Rows are the same, with nulls and keys that repeat.
+func TestRightSidesAreReducedFurther(t *testing.T) {
+	t.Setenv(morselVariable, "100")
+	fact, part, shop, _ := star(t, 5000)
+	few, large := From(part).Filter("pk < 28"), From(fact).Select(expr.Col("part").As("p"), expr.Col("shop").As("s"), expr.Col("v").As("w"))
+	lines := From(fact).Join(few, Inner, Keys("part", "pk"))
+	two := []JoinOption{Keys("part", "p"), Keys("shop", "s")}
+	cut := "semi join on p = pk"
+	for name, c := range map[string]struct {
+		q       *Query
+		reduced bool
+	}{
+		"inner":             {lines.Join(large, Inner, two...), true},
+		"the right key":     {lines.Join(large, Inner, Keys("pk", "p"), Keys("shop", "s")), true},
+		"semi":              {lines.Join(large, Semi, two...), true},
+		"anti":              {lines.Join(large.Filter("w < 3000"), Anti, two...), true},
+		"left":              {lines.Join(large.Filter("w % 3 = 0"), Left, two...), true},
+		"a condition":       {lines.Join(large, Semi, append(two, Where("w > v"))...), true},
+		"below a filter":    {lines.WithColumn("x", "v % 7").Filter("x > 2").Join(large, Inner, two...), true},
+		"renamed":           {lines.Select(expr.Col("part").As("q"), "shop", "v").Join(large, Inner, Keys("q", "p"), Keys("shop", "s")), true},
+		"on the right":      {From(shop).Join(lines, Inner, Keys("sk", "shop")).Join(large, Inner, Keys("part", "p"), Keys("sk", "s")), true},
+		"nulls":             {lines.WithColumn("shop", "case when shop = 3 then null else shop end").Join(large, Left, two...), true},
+		"null is null":      {lines.Join(large, Left, append(two, NullsEqual())...), false},
+		"right":             {lines.Join(large, Right, two...).Select("w"), false},
+		"a computed key":    {lines.WithColumn("part", "part + 1").Join(large, Inner, two...), false},
+		"other types":       {lines.Join(large.WithColumn("p", expr.Col("p").Cast(arrow.PrimitiveTypes.Int32)), Inner, two...), false},
+		"below a left join": {From(fact).Join(few, Left, Keys("part", "pk")).Join(large, Inner, two...), false},
+		"all parts":         {From(fact).Join(From(part), Inner, Keys("part", "pk")).Join(large, Inner, two...), false},
+	} {
+		onlyRule(t, ruleReduce)
+		plan := shape(t, c.q)
+		if part.Backend().Device.Memory().Place().HostAccessible() {
+			assert.Equal(t, c.reduced, strings.Contains(plan, cut) && strings.Contains(plan, "shared"), "%s\n%s", name, plan)
+		}
+		sameUnder(t, ruleReduce, name, c.q)
+		sameRows(t, name, c.q)
+	}
+}
