@@ -2,12 +2,55 @@ package table
 
 import (
 	"math"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 )
+
+// The rules that VOLLEY_OPTIMISER can switch off, by name.
+const (
+	ruleJoinOrder  = "joinorder"  // joins in the order that costs least, the smaller side built
+	ruleTies       = "ties"       // also below sorts that are only likely to tell rows apart
+	ruleImplied    = "implied"    // what the branches of an or have in common, for each side of a join
+	ruleShared     = "shared"     // equal parts of a plan run once
+	ruleReduce     = "reduce"     // rows that the smaller side of a join has no key for are left out early
+	ruleJoinFilter = "joinfilter" // keys of a build side leave rows of the other side out where they come from
+	ruleMask       = "mask"       // groups take a mask for a key where a filter keeps most rows
+	ruleDependence = "dependence" // keys of groups that other keys determine are not compared
+	ruleEager      = "eager"      // rows of the right side of a join are aggregated before it
+)
+
+// rules are the names of all of them.
+var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduce, ruleJoinFilter, ruleMask, ruleDependence, ruleEager}
+
+// switches are the rules that are off.
+type switches map[string]bool
+
+// switchesOf reads "-name,-name"; "-all" is every rule.
+func switchesOf(text string) switches {
+	off := switches{}
+	for _, s := range strings.Split(text, ",") {
+		name := strings.TrimPrefix(strings.TrimSpace(s), "-")
+		if name == "all" {
+			for _, r := range rules {
+				off[r] = true
+			}
+		}
+		off[name] = true
+	}
+	return off
+}
+
+func newOptimiser() *optimiser {
+	return &optimiser{off: switchesOf(os.Getenv("VOLLEY_OPTIMISER")), guess: newEstimates(), bySignature: map[string][]*shared{}}
+}
+
+// isOff reports whether a rule is switched off.
+func isOff(rule string) bool { return switchesOf(os.Getenv("VOLLEY_OPTIMISER"))[rule] }
 
 // optimise rewrites a resolved plan to one with the same result: conditions go
 // down as far as they can, and into the sources; a head of a sort becomes a
@@ -18,7 +61,7 @@ func (o *optimiser) optimise(n node) node { return o.finished(o.reshared(pushed(
 // finished is a plan whose conditions are where they belong, with all else done.
 func (o *optimiser) finished(n node, want *arrow.Schema) node {
 	n, _ = o.reorder(n, true)
-	n = exactly(o.reduce(n).prune(namesOf(fieldNames(want))), want)
+	n = exactly(o.reduce(o.eager(n)).prune(namesOf(fieldNames(want))), want)
 	o.finish()
 	return o.last(n)
 }

@@ -41,7 +41,7 @@ def test_random_plans_over_files(tmp_path: pathlib.Path, first: int, rows: str) 
 
 
 # The rules of the optimiser; each is also switched off alone, in a process of its own, which reads the variable as it starts.
-RULES = ["joinorder", "ties", "implied", "shared", "reduce", "joinfilter", "mask", "dependence"]
+RULES = ["joinorder", "ties", "implied", "shared", "reduce", "joinfilter", "mask", "dependence", "eager"]
 FEWER = 120
 
 
