@@ -2,9 +2,12 @@ package table
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 )
 
 // compactFloor is how many rows a compactor gathers at least before it shrinks
@@ -20,6 +23,7 @@ type compactor struct {
 	early  func(ctx context.Context, b *Batch) (*Batch, error)   // shrinks a morsel where that is worth it
 	shrink func(ctx context.Context, b *Batch) (*Batch, error)   // shrinks what is gathered
 	finish func(ctx context.Context, all *Batch) (*Batch, error) // makes the result of what all rows shrink to
+	keys   func(columns []*memory.Column) []*memory.Column       // that tell apart rows that stay; nil where the number that stays is given
 }
 
 // Prepare does nothing.
@@ -29,7 +33,7 @@ func (c *compactor) Prepare(context.Context) error { return nil }
 func (c *compactor) Make(context.Context) (exec.SinkState, error) { return c.make(), nil }
 
 func (c *compactor) make() *compacted {
-	return &compacted{r: c.r, schema: c.schema, shrink: c.shrink, of: c}
+	return &compacted{r: c.r, schema: c.schema, shrink: c.shrink, keys: c.keys, of: c}
 }
 
 // Close does nothing.
@@ -43,23 +47,37 @@ func (c *compactor) Finish(ctx context.Context, rows exec.SinkState) (exec.Sourc
 		return exec.Batches(), nil
 	}
 	all, err := s.finish(ctx)
+	if err == nil {
+		all, err = each(ctx, all, c.finish)
+	}
 	if err != nil {
 		return nil, wrapError(c.what, err)
 	}
-	defer all.Release()
-	out, err := c.finish(ctx, all)
-	if err != nil {
-		return nil, wrapError(c.what, err)
+	return exec.Batches(all...), nil
+}
+
+// each makes one batch of each, which it releases.
+func each(ctx context.Context, all []*Batch, what func(context.Context, *Batch) (*Batch, error)) (out []*Batch, err error) {
+	defer exec.ReleaseAll(all)
+	for _, b := range all {
+		o, err := what(ctx, b)
+		if err != nil {
+			exec.ReleaseAll(out)
+			return nil, err
+		}
+		out = append(out, o)
 	}
-	return exec.Batches(out), nil
+	return out, nil
 }
 
 // compacted is batches, and what earlier ones shrank to. It shrinks when it holds twice what
-// the last time left, so that all passes together cost as much as a few over everything.
+// the last time left, so that all passes together cost as much as a few over everything. Where
+// a sample shows that more than half would stay, it holds up to manyPieces of its floor first.
 type compacted struct {
 	r      *runner
 	schema *arrow.Schema
 	shrink func(ctx context.Context, b *Batch) (*Batch, error)
+	keys   func(columns []*memory.Column) []*memory.Column
 	of     *compactor // nil inside of another state
 	held   []*Batch
 	rows   int64
@@ -101,6 +119,16 @@ func (c *compacted) add(ctx context.Context, b *Batch) error {
 	if c.rows < max(c.limit, c.r.limit(compactFloor)) {
 		return nil
 	}
+	if rise, err := c.rise(ctx); err != nil || rise {
+		c.limit = 2 * c.rows
+		return err
+	}
+	if c.keys != nil && c.rows < c.r.limit(manyPieces*compactFloor) {
+		if few, err := c.r.repeats(ctx, c.held, c.keys, 2); err != nil || !few {
+			c.limit = c.rows + c.r.limit(compactFloor)
+			return err
+		}
+	}
 	return c.compact(ctx)
 }
 
@@ -124,17 +152,20 @@ func (c *compacted) compact(ctx context.Context) error {
 	return nil
 }
 
-// finish is what stands for all batches; the caller gets the reference.
-func (c *compacted) finish(ctx context.Context) (*Batch, error) {
+// finish is what stands for all batches: one batch, or several whose keys rise from each to the
+// next. The caller gets the references.
+func (c *compacted) finish(ctx context.Context) ([]*Batch, error) {
 	c.ends = true
-	if !c.done {
-		if err := c.compact(ctx); err != nil {
-			return nil, err
-		}
+	rise, err := c.rise(ctx)
+	if err == nil && !rise && !c.done {
+		err = c.compact(ctx)
 	}
-	b := c.held[0]
+	if err != nil {
+		return nil, err
+	}
+	all := c.held
 	c.held = nil
-	return b, nil
+	return all, nil
 }
 
 // any reports whether something was added.
@@ -184,4 +215,108 @@ func (c *compacted) Close() {
 	}
 	exec.ReleaseAll(c.held)
 	c.held = nil
+}
+
+// rise reports whether the keys of the batches rise, within each and from each to the next, as in
+// a table that is ordered by its key. Then only the last row of one and the first of the next may
+// be of one group, and these are merged; no row of another is looked at.
+func (c *compacted) rise(ctx context.Context) (bool, error) {
+	shared, ok := c.sharedEnds()
+	if !ok || !slices.Contains(shared, true) {
+		return ok, nil
+	}
+	merged, err := c.mergedEnds(ctx, shared)
+	if overflowOf(err) != nil { // which the shrinking of all rows may tell more of
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer merged.Release()
+	var out []*Batch
+	cut := func(b *Batch, from, n int64) error {
+		if n <= 0 {
+			return nil
+		}
+		part, err := b.Slice(from, n)
+		if err == nil {
+			out = append(out, part)
+		}
+		return err
+	}
+	group := int64(0)
+	for i, b := range c.held {
+		from, to := int64(0), b.Len()
+		if shared[i] {
+			from = 1
+		}
+		if shared[i+1] {
+			to--
+		}
+		err := cut(b, from, to-from)
+		if begins := shared[i+1] && (b.Len() > 1 || !shared[i]); err == nil && begins {
+			err = cut(merged, group, 1)
+			group++
+		}
+		if err != nil {
+			exec.ReleaseAll(out)
+			return false, err
+		}
+	}
+	exec.ReleaseAll(c.held)
+	c.held, c.rows, c.done = out, exec.RowsOf(out), false
+	return true, nil
+}
+
+// sharedEnds says of each batch whether its first key is the last of the batch before; a last
+// entry is false. It is not ok where keys do not rise.
+func (c *compacted) sharedEnds() (shared []bool, ok bool) {
+	if c.keys == nil || !c.r.onHost() {
+		return nil, false
+	}
+	shared = make([]bool, len(c.held)+1)
+	last := int64(0)
+	for i, b := range c.held {
+		keys := c.keys(b.Columns())
+		if len(keys) != 1 || b.Len() == 0 || !canRise(keys[0]) {
+			return nil, false
+		}
+		first := kernels.ScalarAt(keys[0], 0).Int64()
+		if i > 0 && first < last {
+			return nil, false
+		}
+		shared[i] = i > 0 && first == last
+		if !columnRises(keys[0], &last, false) {
+			return nil, false
+		}
+	}
+	return shared, true
+}
+
+// mergedEnds is a row for each group that has rows in several batches.
+func (c *compacted) mergedEnds(ctx context.Context, shared []bool) (*Batch, error) {
+	var ends []*Batch
+	for i, b := range c.held {
+		var rows []int64
+		if shared[i] {
+			rows = append(rows, 0)
+		}
+		if shared[i+1] && (b.Len() > 1 || !shared[i]) {
+			rows = append(rows, b.Len()-1)
+		}
+		for _, row := range rows {
+			end, err := b.Slice(row, 1)
+			if err != nil {
+				exec.ReleaseAll(ends)
+				return nil, err
+			}
+			ends = append(ends, end)
+		}
+	}
+	all, err := c.r.concat(ctx, c.schema, ends)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	return c.shrink(ctx, all)
 }

@@ -306,24 +306,32 @@ func (p risingColumn) holds(*runner) bool {
 	last, some := int64(0), false
 	for _, b := range p.table.chunks {
 		c := b.ColumnNamed(p.name)
-		if c == nil || !c.Place().HostAccessible() || c.NullCount() > 0 || !rises(c.Type()) {
+		if c == nil || !canRise(c) {
 			return false
 		}
 		if c.Len() == 0 {
 			continue
 		}
-		var ok bool
-		if memory.Width(c.Type()) == 4 {
-			ok = allRise(memory.Values[int32](c)[:c.Len()], &last, some)
-		} else {
-			ok = allRise(memory.Values[int64](c)[:c.Len()], &last, some)
-		}
-		if !ok {
+		if !columnRises(c, &last, some) {
 			return false
 		}
 		some = true
 	}
 	return true
+}
+
+// canRise reports whether the values of a column may be looked at one by one.
+func canRise(c *memory.Column) bool {
+	return c.Place().HostAccessible() && c.NullCount() == 0 && rises(c.Type())
+}
+
+// columnRises reports whether each value is greater than the one before, the first than *last if
+// there is such a value; the last one is *last then.
+func columnRises(c *memory.Column, last *int64, some bool) bool {
+	if memory.Width(c.Type()) == 4 {
+		return allRise(memory.Values[int32](c)[:c.Len()], last, some)
+	}
+	return allRise(memory.Values[int64](c)[:c.Len()], last, some)
 }
 
 // rises reports whether a column of a type may be looked at for that.

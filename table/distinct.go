@@ -9,6 +9,7 @@ import (
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 )
 
 // distinctNode keeps the first of rows that are equal in some columns.
@@ -79,7 +80,7 @@ func (n *distinctNode) prune(need names) node {
 
 func (n *distinctNode) compile(r *runner) (exec.Source, error) {
 	d := &distinct{r: r, node: n}
-	c := &compactor{r: r, schema: n.in.schema(), what: "distinct", early: d.early, shrink: d.shrink, finish: d.finish}
+	c := &compactor{r: r, schema: n.in.schema(), what: "distinct", early: d.early, shrink: d.shrink, finish: d.finish, keys: d.tellers}
 	return r.sunk(n.in, c, n.text()+", of each morsel")
 }
 
@@ -90,6 +91,15 @@ type distinct struct {
 
 func (o *distinct) finish(_ context.Context, all *Batch) (*Batch, error) {
 	return project(all, o.node.out)
+}
+
+// tellers are the columns that tell rows apart.
+func (o *distinct) tellers(columns []*memory.Column) (by []*memory.Column) {
+	in := o.node.in.schema()
+	for _, name := range o.node.on {
+		by = append(by, columns[in.FieldIndices(name)[0]])
+	}
+	return by
 }
 
 // early keeps the first of equal rows of a morsel that has few others.

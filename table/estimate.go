@@ -262,12 +262,18 @@ func (e *estimates) combinations(in node, keys []*expr.Expr) float64 {
 // values is how many different values an expression has: at most as many as the
 // combinations of the columns that it reads.
 func (e *estimates) values(in node, x *expr.Expr) float64 {
+	for x.Kind() == expr.KindAlias {
+		x = x.Args()[0]
+	}
 	if x.Kind() == expr.KindCall && x.Op() == expr.OpYear {
 		return 10
 	}
 	all := 1.0
 	for _, name := range expr.Columns(x) {
 		all *= e.distinct(in, name)
+	}
+	if b, err := x.Bind(in.schema()); err == nil && b.Type().ID() == arrow.BOOL {
+		all = min(all, 3)
 	}
 	return min(all, max(1, e.rows(in)))
 }

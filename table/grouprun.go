@@ -15,9 +15,11 @@ import (
 
 // pieceRows is how many rows are put together before they are aggregated, where their
 // morsels were not: small batches would each have most of the groups again. Where a
-// sample shows many groups, manyPieces of them are, before what they shrink to is tried.
+// sample shows more groups than one for pieceShare rows, manyPieces of them are, before
+// what they shrink to is tried.
 const (
 	pieceRows  = 1 << 20
+	pieceShare = 8
 	manyPieces = 8
 )
 
@@ -52,7 +54,7 @@ func (o *grouping) Prepare(ctx context.Context) (err error) {
 
 // Make makes a groupState of no rows.
 func (o *grouping) Make(context.Context) (exec.SinkState, error) {
-	return &groupState{grouping: o, merged: &compacted{r: o.r, schema: o.partial, shrink: o.merge}}, nil
+	return &groupState{grouping: o, merged: &compacted{r: o.r, schema: o.partial, shrink: o.merge, keys: o.tellers}}, nil
 }
 
 // Close gives the expressions back.
@@ -66,7 +68,7 @@ func (o *grouping) Finish(ctx context.Context, all exec.SinkState) (exec.Source,
 	if err != nil {
 		return nil, wrapError("group by", err)
 	}
-	return exec.Batches(out), nil
+	return exec.Batches(out...), nil
 }
 
 // groupState is the groups of some rows: partial aggregates, and behind them rows that were not
@@ -137,14 +139,13 @@ func (s *groupState) addRaw(ctx context.Context, b *Batch) error {
 	return nil
 }
 
-// piece aggregates the rows that were put together, unless a batch of them shows that
-// there are many groups and that they are not many rows yet.
+// piece aggregates the rows that were put together, unless a sample shows that
+// there are many groups and they are not many rows yet.
 func (s *groupState) piece(ctx context.Context) error {
-	last := s.raw[len(s.raw)-1]
-	if s.rawRows < s.r.limit(manyPieces*pieceRows) && last.Len() >= s.r.limit(partialSample) {
-		few, err := s.sampleFew(ctx, last.Len(), last.Columns())
+	if s.rawRows < s.r.limit(manyPieces*pieceRows) {
+		few, err := s.r.repeats(ctx, s.raw, s.tellers, pieceShare)
 		if err != nil {
-			return err
+			return s.lacking(err, len(s.told()), s.aggregateOf)
 		}
 		if !few {
 			s.most = s.rawRows + s.r.limit(pieceRows)
@@ -186,7 +187,7 @@ func (s *groupState) shrink(ctx context.Context, must bool) error {
 }
 
 // finish is the result.
-func (s *groupState) finish(ctx context.Context) (*Batch, error) {
+func (s *groupState) finish(ctx context.Context) ([]*Batch, error) {
 	if s.merged.any() {
 		if err := s.shrink(ctx, true); err != nil {
 			return nil, err
@@ -195,20 +196,18 @@ func (s *groupState) finish(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, s.named(err, s.aggregateOf)
 		}
-		defer all.Release()
-		return s.final(ctx, all)
+		return each(ctx, all, s.final)
 	}
 	raw := s.raw
 	s.raw = nil
 	if len(raw) == 0 && len(s.node.keys) > 0 {
-		return s.r.empty(ctx, s.node.out)
+		return nil, nil
 	}
 	all, err := s.r.concat(ctx, s.grouping.rows, raw)
 	if err != nil {
 		return nil, err
 	}
-	defer all.Release()
-	return s.atOnce(ctx, all)
+	return each(ctx, []*Batch{all}, s.atOnce)
 }
 
 // Rows is how many rows and partial aggregates are held.

@@ -18,11 +18,8 @@ const (
 	// itself. Kernels go over more on all processors, in larger pieces.
 	partialLeast = 1 << 13
 	partialMost  = 4 * exec.MorselRows
-	// partialSample is how many rows of a morsel tell whether its groups are few, which
-	// they are where the rows have at most 7/8 as many.
-	partialSample = 1 << 11
 	// partialShare is how many times a morsel's groups its rows must be at least.
-	partialShare = 4
+	partialShare = 2
 	// sumDigits is the most digits of decimals whose exact sum stands for their mean: so
 	// many fewer than 38 that no table has rows enough to exceed it.
 	sumDigits = 24
@@ -171,50 +168,21 @@ func (o *grouping) fewGroups(ctx context.Context, rows int64, columns []*memory.
 	if !o.split || !o.r.early(rows) {
 		return false, nil
 	}
-	return o.sampleFew(ctx, rows, columns)
+	few, err := o.r.sampleFew(ctx, rows, o.tellers(columns))
+	return few, o.lacking(err, len(o.told()), o.aggregateOf)
+}
+
+// tellers are the keys that tell groups apart, of the columns of o.rows or o.partial.
+func (o *grouping) tellers(columns []*memory.Column) (by []*memory.Column) {
+	for _, k := range o.told() {
+		by = append(by, columns[k])
+	}
+	return by
 }
 
 // early reports whether a morsel of so many rows may be aggregated by itself.
 func (r *runner) early(rows int64) bool {
 	return r.onHost() && rows >= r.limit(partialLeast) && rows <= r.limit(partialMost)
-}
-
-// sampleFew is that of the keys that tell groups apart.
-func (o *grouping) sampleFew(ctx context.Context, rows int64, columns []*memory.Column) (bool, error) {
-	var by []*memory.Column
-	for _, k := range o.told() {
-		by = append(by, columns[k])
-	}
-	few, err := o.r.sampleFew(ctx, rows, by)
-	return few, o.lacking(err, len(by), o.aggregateOf)
-}
-
-// sampleFew guesses whether rows have few groups, by some spread over them: equal keys
-// may lie side by side.
-func (r *runner) sampleFew(ctx context.Context, rows int64, keys []*memory.Column) (bool, error) {
-	if len(keys) == 0 {
-		return true, nil
-	}
-	at := make([]int64, r.limit(partialSample))
-	for i := range at {
-		at[i] = int64(i) * rows / int64(len(at))
-	}
-	numbers, err := r.rowNumbers(ctx, at, rows)
-	if err != nil {
-		return false, err
-	}
-	defer numbers.Release()
-	sample, err := r.take(ctx, keys, numbers)
-	if err != nil {
-		return false, err
-	}
-	defer releaseColumns(sample)
-	first, err := r.backend.Unique(ctx, r.stream, sample, kernels.GroupOptions{AnyOrder: true})
-	if err != nil {
-		return false, err
-	}
-	defer first.Release()
-	return 8*first.Len() <= 7*int64(len(at)), nil
 }
 
 // aggregate makes partial aggregates of keys and values.
@@ -325,6 +293,9 @@ func (o *optimiser) mask(n node) node {
 		return n
 	}
 	in, _, _, projections := g.merged(g.exprs())
+	if partialShare*o.guess.rows(g) > o.guess.morsel { // morsels would not shrink, and be copied
+		return n
+	}
 	f, ok := in.(*filterNode)
 	if !ok || len(f.keys) > 0 || o.guess.share(f.in, f.predicate) < maskedGuess {
 		return n

@@ -18,11 +18,11 @@ type allocator struct {
 // while there is work: room for the columns that a query frees and the next one asks
 // for again, whose pages the system would otherwise clear each time. Ten seconds
 // after the last request all but an eighth, 4 GiB at most, goes back, so that
-// others have the machine. The cache makes a program's peak higher by 64 MiB at most.
+// others have the machine. The cache makes a program's peak higher by 16 MiB at most.
 func newPool() memory.Allocator {
 	total, _ := memory.System()
 	pool := memory.NewCaching(memory.Heap, min(max(total/4, 64<<20), 16<<30))
-	pool.SetSlack(min(total/64, 64<<20))
+	pool.SetSlack(min(total/64, 16<<20))
 	pool.SetIdle(min(max(total/8, 64<<20), 4<<30), poolIdle)
 	return pool
 }
