@@ -82,7 +82,7 @@ for one in checks all_races all_tests cuda_kernels cuda_tables cuda_long intel_l
 	gpu_bundle ptx peers engines; do
 	job 7200 "$one"
 done
-for one in collective_peers soak main_job; do
+for one in fault_races collective_peers soak main_job; do
 	job_alone 7200 "$one"
 done
 go_on=1

@@ -20,7 +20,9 @@ seconds=(
 	TestOurs TestKilledProcesses TestObjects TestGEMM TestGrowWithoutDeadline TestInitWithoutDeadline TestDefaultDeadline TestMeasure TestManyRanks
 	TestOperationsOverTransports TestLaunchMindsDescendants TestDeterministic TestResumedProcess TestNoMismatchPassesEverywhere TestStruckInShrink
 	TestJoinIsTheLocalJoin TestOperatorsAsOnOneRank TestStruck TestSuiteOnRemoteDevice TestSuiteOnFewTypes TestSilentStrangers TestDistinctWays
-	TestWorkersGiveTheSameBits TestWorkersGiveTheSameBitsOfManyRows
+	TestWorkersGiveTheSameBits TestWorkersGiveTheSameBitsOfManyRows TestOperationsWithinTooLittleMemory TestFlow TestFlowOfConstants TestFlowOfSpoiltTables
+	TestKeysThatOthersDetermine TestRankIsStruck TestNCCLMoves TestJoinKeysInReaders TestFiltersInReaders TestFiltersOfSmallBatches TestIPCCut TestIPCFlips
+	TestSplitsGiveTheSameBits TestDictionaryIndex TestWordsDamaged TestGroupTextKeys TestSpoiltTables TestTiers TestJoinRanks TestFilterFlags
 )
 section "short tests"
 VOLLEY_KERNELTEST=tiny CGO_ENABLED=0 go test -short -vet=off -skip "$(either "${long_tests[@]}" "${seconds[@]}")" \

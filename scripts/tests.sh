@@ -81,8 +81,15 @@ all_races() {
 	section "all tests under the race detector"
 	c_compiler || { leave_out "tests under the race detector" "$why"; return 0; }
 	with_opencl "tests on OpenCL" || true
-	race -count=1 -skip "$race_skips|$(either "${no_race[@]}")" $(packages_but kernels/opencl kernels/cuda collective/algorithm) ./cgo
+	race -count=1 -skip "$race_skips|$(either "${no_race[@]}")" $(packages_but kernels/opencl kernels/cuda collective/algorithm collective/faultinject) ./cgo
 	VOLLEY_KERNELTEST=tiny race -count=1 ./kernels/opencl
+}
+
+# Ranks that look for each other a second at a time are not found by it where another test has the processors.
+fault_races() {
+	section "faults of ranks under the race detector"
+	c_compiler || { leave_out "faults of ranks under the race detector" "$why"; return 0; }
+	race -count=1 -skip "$race_skips|$(either "${no_race[@]}")" ./collective/faultinject
 }
 
 # The program ends with a status other than 0 when an answer is wrong or the devices disagree.
