@@ -64,6 +64,14 @@ func overlapTests() error {
 	return flag.Set("test.parallel", fmt.Sprint(2*runtime.GOMAXPROCS(0)))
 }
 
+// stopSelf stops this process before it returns: a SIGSTOP for the calling thread stops that on its way out of the call, and the
+// others with it, where one for the process is taken by any thread, when that next runs, and the calling one goes on until then.
+func stopSelf() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGSTOP)
+}
+
 // stoppedRank stops its process in the middle of a read.
 func stoppedRank(name string) error {
 	deadline, err := time.ParseDuration(os.Getenv(stopsAfter))
@@ -71,7 +79,7 @@ func stoppedRank(name string) error {
 		return err
 	}
 	return sumOverMemory(name, 1, deadline, func(a, b int64) int64 {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // where it fails the operation succeeds, which the test sees
+		_ = stopSelf() // where it fails the operation succeeds, which the test sees
 		return a + b
 	})
 }

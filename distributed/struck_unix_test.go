@@ -20,11 +20,11 @@ import (
 
 func init() {
 	struckHits["kill"] = func() { strikeSelf(syscall.SIGKILL) }
-	struckHits["stop"] = func() { strikeSelf(syscall.SIGSTOP) }
+	struckHits["stop"] = stopSelf
 	wake = func(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }
 }
 
-// strikeSelf ends or stops this process before it returns.
+// strikeSelf sends this process a signal. SIGKILL ends it before that returns: it reaches all threads at once.
 func strikeSelf(s syscall.Signal) {
 	if err := syscall.Kill(os.Getpid(), s); err != nil {
 		panic(err)
