@@ -68,6 +68,10 @@ program=$dir/pmix
 for n in $sizes; do
 	VOLLEY_PMIX_TEST=work ranks $n works "PMIx alone" "${open[@]}" self,vader -np $n "$dir/only"
 done
+# Ranks that leave the server and meet again, many times: the server (4.2.2) miscounts those who come back.
+for n in $sizes; do
+	VOLLEY_PMIX_TEST=again ranks $n works "PMIx alone, meeting again" "${open[@]}" self,vader -np $n "$dir/only"
+done
 # Ranks of several machines, which have a number and no place, meet through the server too; those of MPICH on one machine by the process that launched them.
 cat >"$dir/apart" <<'END'
 #!/usr/bin/env bash

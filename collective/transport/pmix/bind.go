@@ -71,7 +71,13 @@ func bind(lib symbols) (*driver, error) {
 		}
 		v := *there
 		var bytes []byte
-		if v.typ == typeByteObject {
+		switch v.typ {
+		case typeString:
+			if p := *(**byte)(unsafe.Pointer(&there.data)); p != nil {
+				bytes = []byte(cstring(p))
+				free(unsafe.Pointer(p))
+			}
+		case typeByteObject:
 			b := (*byteObject)(unsafe.Pointer(&there.data))
 			if b.bytes != nil {
 				bytes = slices.Clone(unsafe.Slice(b.bytes, b.size))
@@ -86,21 +92,26 @@ func bind(lib symbols) (*driver, error) {
 
 // text calls a function that gives a C string of the library's.
 func text(at uintptr, args ...uintptr) string {
-	var s string
-	if at == 0 {
-		return s
-	}
 	cell := struct{ p *byte }{}
-	*(*uintptr)(unsafe.Pointer(&cell.p)) = dl.Call(at, args...)
-	if cell.p == nil {
-		return s
+	if at != 0 {
+		*(*uintptr)(unsafe.Pointer(&cell.p)) = dl.Call(at, args...)
 	}
-	for n := 0; n < 4096; n++ {
-		if *(*byte)(unsafe.Add(unsafe.Pointer(cell.p), n)) == 0 {
-			return string(unsafe.Slice(cell.p, n))
+	return cstring(cell.p)
+}
+
+// longestText bounds what is taken for a C string: the ranks of a machine, by number, are the longest.
+const longestText = 1 << 16
+
+func cstring(p *byte) string {
+	if p == nil {
+		return ""
+	}
+	for n := range longestText {
+		if *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) == 0 {
+			return string(unsafe.Slice(p, n))
 		}
 	}
-	return s
+	return ""
 }
 
 // freeing is the C library's free, by which PMIX_VALUE_RELEASE frees; where it cannot be

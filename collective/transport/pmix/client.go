@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,7 +23,6 @@ type Client struct {
 
 	d      *driver
 	self   *proc
-	rounds int
 	stuck  error      // a call that did not come back in time
 	under  chan int32 // that call's end
 	closed bool
@@ -96,14 +96,9 @@ func (c *Client) learn(ctx context.Context, rank string) (err error) {
 
 // number gets a number that the server has, Unknown where it has none and may.
 func (c *Client) number(ctx context.Context, of *proc, key string, may bool) (n int, err error) {
-	var v value
-	err = c.call(ctx, "PMIx_Get", key, func() (code int32) {
-		v, _, code = c.d.get(of, key, limits(ctx))
-		return code
-	})
-	var failed *Error
+	v, _, err := c.ask(ctx, of, key, key, nil)
 	switch {
-	case may && errors.As(err, &failed) && failed.Code == errNotFound:
+	case may && isCode(err, errNotFound):
 		return Unknown, nil
 	case err != nil:
 		return 0, err
@@ -114,40 +109,23 @@ func (c *Client) number(ctx context.Context, of *proc, key string, may bool) (n 
 	return n, nil
 }
 
-// Exchange gives every rank's bytes to all, by rank. All ranks call it, as often as the
-// others.
-func (c *Client) Exchange(ctx context.Context, own []byte) ([][]byte, error) {
-	key := fmt.Sprintf("volley.card.%d", c.rounds)
-	c.rounds++
-	if err := c.call(ctx, "PMIx_Put", key, func() int32 { return c.d.put(key, own) }); err != nil {
-		return nil, err
+// ask gets a value, and the bytes of one that has some; what says which one it is.
+func (c *Client) ask(ctx context.Context, of *proc, key, what string, with []info) (value, []byte, error) {
+	type answer struct {
+		v     value
+		bytes []byte
 	}
-	if err := c.call(ctx, "PMIx_Commit", key, c.d.commit); err != nil {
-		return nil, err
+	var got atomic.Pointer[answer] // a call that is given up may still answer
+	err := c.call(ctx, "PMIx_Get", what, func() int32 {
+		v, bytes, code := c.d.get(of, key, append(limits(ctx), with...))
+		got.Store(&answer{v, bytes})
+		return code
+	})
+	if err != nil {
+		return value{}, nil, err
 	}
-	all := fmt.Sprintf("all %d ranks of %s", c.Size, c.Namespace)
-	if err := c.call(ctx, "PMIx_Fence", all, func() int32 { return c.d.fence(append(limits(ctx), flag(keyCollectData))) }); err != nil {
-		return nil, err
-	}
-	cards := make([][]byte, c.Size)
-	for r := range cards {
-		if r == c.Rank {
-			cards[r] = own
-			continue
-		}
-		of := &proc{namespace: c.self.namespace, rank: uint32(r)}
-		var v value
-		if err := c.call(ctx, "PMIx_Get", fmt.Sprintf("%s of rank %d", key, r), func() (code int32) {
-			v, cards[r], code = c.d.get(of, key, limits(ctx))
-			return code
-		}); err != nil {
-			return nil, err
-		}
-		if v.typ != typeByteObject {
-			return nil, fmt.Errorf("%s of rank %d is a value of type %d, not bytes", key, r, v.typ)
-		}
-	}
-	return cards, nil
+	a := got.Load()
+	return a.v, a.bytes, nil
 }
 
 // Close leaves the server, after a call that did not come back in time has: what it waits
@@ -182,6 +160,10 @@ func limits(ctx context.Context) []info {
 	return []info{seconds(keyTimeout, int32(left))}
 }
 
+func waited(name, what string, cause error) error {
+	return fmt.Errorf("%s waited for %s: %w", name, what, cause)
+}
+
 // call makes a call of the library beside this goroutine and waits for it until ctx ends;
 // what says what the call waits for.
 func (c *Client) call(ctx context.Context, name, what string, f func() int32) error {
@@ -201,7 +183,7 @@ func (c *Client) call(ctx context.Context, name, what string, f func() int32) er
 		case code = <-done:
 		default:
 			c.under = done
-			c.stuck = fmt.Errorf("%s waited for %s: %w", name, what, context.Cause(ctx))
+			c.stuck = waited(name, what, context.Cause(ctx))
 			return c.stuck
 		}
 	}
@@ -213,7 +195,7 @@ func (c *Client) call(ctx context.Context, name, what string, f func() int32) er
 		if ctx.Err() != nil {
 			cause = context.Cause(ctx)
 		}
-		return fmt.Errorf("%s waited for %s: %w", name, what, cause)
+		return waited(name, what, cause)
 	}
 	return &Error{Call: name, Code: int(code), Text: c.d.text(code), What: what}
 }

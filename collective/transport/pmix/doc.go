@@ -6,6 +6,10 @@
 // no compiler is needed. VOLLEY_PMIX_LIBRARY names another one. What is used of it is
 // PMIx_Init, Get, Put, Commit, Fence and Finalize of the PMIx standard 3 and later.
 //
+// Ranks may leave the server and meet again, where the library lets them. Their first meeting has a
+// fence; in later ones each asks for the others' cards until they are there, since servers take
+// ranks that have left before out of fences (OpenPMIx 4.2.2's do, on a busy machine).
+//
 // A process enters a library of version 5 once: what OpenPMIx 5.0.11 does on a second
 // PMIx_Init corrupts its memory. A second Open is an error then.
 //

@@ -1,6 +1,7 @@
 package pmix
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 )
@@ -12,10 +13,12 @@ type driver struct {
 	// OpenPMIx 5.0.11's does, also in a C program; left that PMIx_Finalize was called.
 	once bool
 	left atomic.Bool
+	// met is how many exchanges of this process have come about.
+	met atomic.Int64
 
 	initialize func(self *proc) int32
 	finalize   func() int32
-	// get gives a value of a process's, of which bytes are a copy.
+	// get gives a value of a process's, of which bytes are a copy, also of a text.
 	get    func(of *proc, key string, with []info) (v value, bytes []byte, code int32)
 	put    func(key string, bytes []byte) int32
 	commit func() int32
@@ -34,4 +37,9 @@ type Error struct {
 // Error names the function, what it was for and what the library says.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%s): %s (%d)", e.Call, e.What, e.Text, e.Code)
+}
+
+func isCode(err error, code int) bool {
+	var failed *Error
+	return errors.As(err, &failed) && failed.Code == code
 }

@@ -17,7 +17,7 @@ import (
 // modes: see scripts/mpi.sh.
 const asRank = "VOLLEY_PMIX_TEST"
 
-var modes = map[string]func(ctx context.Context) error{"work": work, "meet": meet, "once": once, "absent": absent}
+var modes = map[string]func(ctx context.Context) error{"work": work, "meet": meet, "once": once, "absent": absent, "again": again}
 
 func TestMain(m *testing.M) {
 	mode := os.Getenv(asRank)
@@ -98,6 +98,29 @@ func once(ctx context.Context) error {
 		return fmt.Errorf("a second meeting: %v", err)
 	}
 	fmt.Printf("rank %d of %d works\n", c.Rank(), c.Size())
+	return nil
+}
+
+// again meets many times, each by a new client, and has the cards of this meeting only.
+func again(ctx context.Context) error {
+	var rank, size int
+	for i := range 50 {
+		c, err := pmix.Open(ctx, os.Getenv)
+		if err != nil {
+			return fmt.Errorf("meeting %d: %w", i, err)
+		}
+		rank, size = c.Rank, c.Size
+		cards, err := c.Exchange(ctx, fmt.Append(nil, rank, " ", i))
+		if err := errors.Join(err, c.Close(ctx)); err != nil {
+			return fmt.Errorf("meeting %d: %w", i, err)
+		}
+		for r, card := range cards {
+			if string(card) != fmt.Sprint(r, " ", i) {
+				return fmt.Errorf("meeting %d: rank %d has the card %q of rank %d", i, rank, card, r)
+			}
+		}
+	}
+	fmt.Printf("rank %d of %d works\n", rank, size)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,8 @@ type server struct {
 	codes   map[string]int32
 	numbers map[string]uint64
 	timeout uint64 // the seconds that a fence was told
+	near    string // the ranks of a machine
+	hung    bool   // it was asked to wait, and would not answer
 }
 
 func newServer(size int) *server {
@@ -50,7 +53,7 @@ func (s *server) client(rank int) *driver {
 			s.end++
 			return success
 		},
-		get: func(of *proc, key string, _ []info) (value, []byte, int32) {
+		get: func(of *proc, key string, with []info) (value, []byte, int32) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if code := s.codes[key]; code != success {
@@ -62,8 +65,12 @@ func (s *server) client(rank int) *driver {
 				}
 				return value{typ: typeUint32, data: [3]uint64{n}}, nil, success
 			}
+			if key == keyLocalPeers && s.near != "" {
+				return value{typ: typeString}, []byte(s.near), success
+			}
 			b, ok := s.values[fmt.Sprint(of.rank, key)]
 			if !ok {
+				s.hung = s.hung || s.isNear(of.rank) && !has(with, keyImmediate)
 				return value{}, nil, errNotFound
 			}
 			return value{typ: typeByteObject}, b, success
@@ -81,13 +88,16 @@ func (s *server) client(rank int) *driver {
 			}
 			s.mu.Lock()
 			for _, i := range with {
-				if key, _, _ := bytes.Cut(i.key[:], []byte{0}); string(key) == keyTimeout {
+				if i.is(keyTimeout) {
 					s.timeout = i.value.data[0]
 				}
 			}
 			s.fenced++
-			all := s.all
-			if s.fenced == s.size {
+			all, enough := s.all, s.size
+			if s.end > 0 {
+				enough-- // as OpenPMIx's servers count, when ranks have left
+			}
+			if s.fenced == enough {
 				s.fenced, s.all = 0, make(chan struct{})
 				close(all)
 			}
@@ -97,6 +107,19 @@ func (s *server) client(rank int) *driver {
 		},
 		text: func(code int32) string { return fmt.Sprint("status ", code) },
 	}
+}
+
+func (i *info) is(key string) bool {
+	k, _, _ := bytes.Cut(i.key[:], []byte{0})
+	return string(k) == key
+}
+
+func has(with []info, key string) bool {
+	return slices.ContainsFunc(with, func(i info) bool { return i.is(key) })
+}
+
+func (s *server) isNear(rank uint32) bool {
+	return s.near == "" && s.numbers[keyLocalSize] == uint64(s.size) || slices.Contains(strings.Split(s.near, ","), fmt.Sprint(rank))
 }
 
 func TestExchange(t *testing.T) {
@@ -135,6 +158,84 @@ func TestExchange(t *testing.T) {
 	all.Wait()
 	if s.end != size || s.timeout == 0 || s.timeout > uint64(limit.Seconds()) {
 		t.Errorf("%d clients have left, and a fence was given %d s", s.end, s.timeout)
+	}
+}
+
+// Ranks that leave the server and come back, one of them late, have the cards of this meeting, where fences cannot be relied on
+// any more.
+func TestComeBack(t *testing.T) {
+	const size, meetings = 3, 4
+	for _, near := range []string{"", "0,2", "none"} {
+		s := newServer(size)
+		if near != "" {
+			s.numbers[keyLocalSize] = 2
+		}
+		if s.near = near; near == "none" { // nor does the server say it
+			s.near = ""
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		var all sync.WaitGroup
+		for r := range size {
+			all.Go(func() {
+				d := s.client(r)
+				for n := range meetings {
+					if r == n%size {
+						time.Sleep(20 * time.Millisecond)
+					}
+					c, err := connect(ctx, d, fmt.Sprint(r))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					cards, err := c.Exchange(ctx, fmt.Append(nil, "card ", r, " of ", n))
+					if err := errors.Join(err, c.Close(ctx)); err != nil {
+						t.Errorf("near %q, meeting %d: %v", near, n, err)
+						return
+					}
+					for q, card := range cards {
+						if string(card) != fmt.Sprint("card ", q, " of ", n) {
+							t.Errorf("near %q, meeting %d: rank %d has %q of rank %d", near, n, r, card, q)
+						}
+					}
+				}
+			})
+		}
+		all.Wait()
+		if s.hung {
+			t.Errorf("near %q: the server was asked to wait for a rank of its own", near)
+		}
+	}
+}
+
+// A rank that does not come back is waited for until the context ends, and nothing of the library's waits on.
+func TestNotBack(t *testing.T) {
+	s := newServer(2)
+	d := s.client(0)
+	d.met.Add(1)
+	c, err := connect(t.Context(), d, "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = c.Exchange(ctx, nil)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "PMIx_Get waited for volley.card.1 of rank 1") {
+		t.Errorf("a rank that does not come back: %v", err)
+	}
+	if err := c.Close(t.Context()); err != nil || s.end != 1 {
+		t.Errorf("closed: %v, %d times finalized", err, s.end)
+	}
+	s.codes["volley.card.1"] = -1
+	if c, err = connect(t.Context(), d, "0"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = c.Exchange(t.Context(), nil); !isCode(err, -1) {
+		t.Errorf("another error: %v", err)
+	}
+	c.LocalSize, s.near = 1, "0,x"
+	if _, err = c.Exchange(t.Context(), nil); err == nil || !strings.Contains(err.Error(), `pmix.lpeers is "0,x"`) {
+		t.Errorf("a list of ranks that is none: %v", err)
 	}
 }
 
