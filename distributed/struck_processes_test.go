@@ -233,7 +233,9 @@ func (p *stricken) strike(i int, s step, ranks []int, victim int) error {
 		err = c.Barrier(p)
 	}
 	if me == victim { // stopped, and awake again: to it the others are lost
-		if f := (*collective.Fault)(nil); !errors.As(err, &f) {
+		if f := (*collective.Fault)(nil); err == nil {
+			return errors.New("the rank that was stopped went through all of it")
+		} else if !errors.As(err, &f) {
 			return fmt.Errorf("the rank that was stopped: %w", err)
 		}
 		if err := c.Close(); err != nil {
@@ -242,6 +244,9 @@ func (p *stricken) strike(i int, s step, ranks []int, victim int) error {
 		return p.clean(before)
 	}
 	took := time.Since(began)
+	if err == nil {
+		return fmt.Errorf("rank %d was struck, and all was over without it", victim)
+	}
 	var f *collective.Fault
 	if !errors.As(err, &f) || f.Cause != collective.Lost || !slices.Equal(f.Ranks, []int{victim}) {
 		return fmt.Errorf("rank %d was struck: %w", victim, err)
