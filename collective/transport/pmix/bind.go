@@ -44,8 +44,9 @@ func bind(lib symbols) (*driver, error) {
 	d.finalize = func() int32 { return int32(dl.Call(at["PMIx_Finalize"], 0, 0)) }
 	d.commit = func() int32 { return int32(dl.Call(at["PMIx_Commit"])) }
 	d.text = func(code int32) string { return text(at["PMIx_Error_string"], uintptr(code)) }
-	d.fence = func(with []info) int32 { // of nobody in particular: of all ranks
-		return int32(dl.Call(at["PMIx_Fence"], 0, 0, uintptr(unsafe.Pointer(unsafe.SliceData(with))), uintptr(len(with))))
+	d.fence = func(of []proc, with []info) int32 {
+		return int32(dl.Call(at["PMIx_Fence"], uintptr(unsafe.Pointer(unsafe.SliceData(of))), uintptr(len(of)),
+			uintptr(unsafe.Pointer(unsafe.SliceData(with))), uintptr(len(with))))
 	}
 	d.put = func(key string, bytes []byte) int32 {
 		name := append([]byte(key), 0)
@@ -71,13 +72,7 @@ func bind(lib symbols) (*driver, error) {
 		}
 		v := *there
 		var bytes []byte
-		switch v.typ {
-		case typeString:
-			if p := *(**byte)(unsafe.Pointer(&there.data)); p != nil {
-				bytes = []byte(cstring(p))
-				free(unsafe.Pointer(p))
-			}
-		case typeByteObject:
+		if v.typ == typeByteObject {
 			b := (*byteObject)(unsafe.Pointer(&there.data))
 			if b.bytes != nil {
 				bytes = slices.Clone(unsafe.Slice(b.bytes, b.size))
@@ -92,26 +87,21 @@ func bind(lib symbols) (*driver, error) {
 
 // text calls a function that gives a C string of the library's.
 func text(at uintptr, args ...uintptr) string {
+	var s string
+	if at == 0 {
+		return s
+	}
 	cell := struct{ p *byte }{}
-	if at != 0 {
-		*(*uintptr)(unsafe.Pointer(&cell.p)) = dl.Call(at, args...)
+	*(*uintptr)(unsafe.Pointer(&cell.p)) = dl.Call(at, args...)
+	if cell.p == nil {
+		return s
 	}
-	return cstring(cell.p)
-}
-
-// longestText bounds what is taken for a C string: the ranks of a machine, by number, are the longest.
-const longestText = 1 << 16
-
-func cstring(p *byte) string {
-	if p == nil {
-		return ""
-	}
-	for n := range longestText {
-		if *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) == 0 {
-			return string(unsafe.Slice(p, n))
+	for n := 0; n < 4096; n++ {
+		if *(*byte)(unsafe.Add(unsafe.Pointer(cell.p), n)) == 0 {
+			return string(unsafe.Slice(cell.p, n))
 		}
 	}
-	return ""
+	return s
 }
 
 // freeing is the C library's free, by which PMIX_VALUE_RELEASE frees; where it cannot be

@@ -23,6 +23,7 @@ type Client struct {
 
 	d      *driver
 	self   *proc
+	server string     // which one it is, "" where that is not known
 	stuck  error      // a call that did not come back in time
 	under  chan int32 // that call's end
 	closed bool
@@ -51,7 +52,11 @@ func open(ctx context.Context, getenv func(string) string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, d, getenv(variables[0]))
+	c, err := connect(ctx, d, getenv(variables[0]))
+	if err == nil {
+		c.server = serverOf(getenv)
+	}
+	return c, err
 }
 
 // connect makes a client of a library that is loaded.

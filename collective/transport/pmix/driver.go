@@ -14,16 +14,17 @@ type driver struct {
 	once bool
 	left atomic.Bool
 	// met is how many exchanges of this process have come about.
-	met atomic.Int64
+	met  atomic.Int64
+	near atomic.Pointer[[]int] // from the first one on: the ranks of this one's server, with this one
 
 	initialize func(self *proc) int32
 	finalize   func() int32
-	// get gives a value of a process's, of which bytes are a copy, also of a text.
+	// get gives a value of a process's, of which bytes are a copy.
 	get    func(of *proc, key string, with []info) (v value, bytes []byte, code int32)
 	put    func(key string, bytes []byte) int32
 	commit func() int32
-	fence  func(with []info) int32
-	text   func(code int32) string // what the library says of a status
+	fence  func(of []proc, with []info) int32 // of all ranks where none are named
+	text   func(code int32) string            // what the library says of a status
 }
 
 // Error is a call of the library that failed.

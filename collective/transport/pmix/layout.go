@@ -74,7 +74,6 @@ func supported(version string) (major int, err error) {
 // Types of values, results and ranks, of pmix_common.h.
 const (
 	typeBool       = 1
-	typeString     = 3
 	typeSize       = 4
 	typeInt        = 6
 	typeUint8      = 12
@@ -96,7 +95,6 @@ const (
 	keyJobSize     = "pmix.job.size"
 	keyLocalRank   = "pmix.lrank"
 	keyLocalSize   = "pmix.local.size"
-	keyLocalPeers  = "pmix.lpeers"
 	keyImmediate   = "pmix.immediate"
 	keyCollectData = "pmix.collect"
 	keyTimeout     = "pmix.timeout"

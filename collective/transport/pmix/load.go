@@ -29,6 +29,16 @@ func seen(getenv func(string) string) string {
 	return strings.Join(set, ", ")
 }
 
+// serverOf tells servers of a job from each other, by where they are.
+func serverOf(getenv func(string) string) string {
+	for _, name := range variables {
+		if v := getenv(name); v != "" && strings.HasPrefix(name, "PMIX_SERVER_URI") {
+			return v
+		}
+	}
+	return ""
+}
+
 // names are the libraries of a system.
 func names(goos string) []string {
 	switch goos {

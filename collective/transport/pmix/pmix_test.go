@@ -29,7 +29,6 @@ type server struct {
 	codes   map[string]int32
 	numbers map[string]uint64
 	timeout uint64 // the seconds that a fence was told
-	near    string // the ranks of a machine
 	hung    bool   // it was asked to wait, and would not answer
 }
 
@@ -65,12 +64,9 @@ func (s *server) client(rank int) *driver {
 				}
 				return value{typ: typeUint32, data: [3]uint64{n}}, nil, success
 			}
-			if key == keyLocalPeers && s.near != "" {
-				return value{typ: typeString}, []byte(s.near), success
-			}
 			b, ok := s.values[fmt.Sprint(of.rank, key)]
 			if !ok {
-				s.hung = s.hung || s.isNear(of.rank) && !has(with, keyImmediate)
+				s.hung = s.hung || s.end > 0 && !has(with, keyImmediate)
 				return value{}, nil, errNotFound
 			}
 			return value{typ: typeByteObject}, b, success
@@ -82,7 +78,7 @@ func (s *server) client(rank int) *driver {
 			return success
 		},
 		commit: func() int32 { return s.codes["commit"] },
-		fence: func(with []info) int32 {
+		fence: func(of []proc, with []info) int32 {
 			if code := s.codes["fence"]; code != success {
 				return code
 			}
@@ -94,7 +90,7 @@ func (s *server) client(rank int) *driver {
 			}
 			s.fenced++
 			all, enough := s.all, s.size
-			if s.end > 0 {
+			if s.end > 0 && of == nil {
 				enough-- // as OpenPMIx's servers count, when ranks have left
 			}
 			if s.fenced == enough {
@@ -116,10 +112,6 @@ func (i *info) is(key string) bool {
 
 func has(with []info, key string) bool {
 	return slices.ContainsFunc(with, func(i info) bool { return i.is(key) })
-}
-
-func (s *server) isNear(rank uint32) bool {
-	return s.near == "" && s.numbers[keyLocalSize] == uint64(s.size) || slices.Contains(strings.Split(s.near, ","), fmt.Sprint(rank))
 }
 
 func TestExchange(t *testing.T) {
@@ -165,14 +157,8 @@ func TestExchange(t *testing.T) {
 // any more.
 func TestComeBack(t *testing.T) {
 	const size, meetings = 3, 4
-	for _, near := range []string{"", "0,2", "none"} {
+	for _, servers := range [][size]string{{"a", "a", "a"}, {"a", "b", "a"}, {}} {
 		s := newServer(size)
-		if near != "" {
-			s.numbers[keyLocalSize] = 2
-		}
-		if s.near = near; near == "none" { // nor does the server say it
-			s.near = ""
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		var all sync.WaitGroup
@@ -188,14 +174,15 @@ func TestComeBack(t *testing.T) {
 						t.Error(err)
 						return
 					}
+					c.server = servers[r]
 					cards, err := c.Exchange(ctx, fmt.Append(nil, "card ", r, " of ", n))
 					if err := errors.Join(err, c.Close(ctx)); err != nil {
-						t.Errorf("near %q, meeting %d: %v", near, n, err)
+						t.Errorf("servers %q, meeting %d: %v", servers, n, err)
 						return
 					}
 					for q, card := range cards {
 						if string(card) != fmt.Sprint("card ", q, " of ", n) {
-							t.Errorf("near %q, meeting %d: rank %d has %q of rank %d", near, n, r, card, q)
+							t.Errorf("servers %q, meeting %d: rank %d has %q of rank %d", servers, n, r, card, q)
 						}
 					}
 				}
@@ -203,7 +190,7 @@ func TestComeBack(t *testing.T) {
 		}
 		all.Wait()
 		if s.hung {
-			t.Errorf("near %q: the server was asked to wait for a rank of its own", near)
+			t.Errorf("servers %q: one was asked to wait", servers)
 		}
 	}
 }
@@ -213,6 +200,7 @@ func TestNotBack(t *testing.T) {
 	s := newServer(2)
 	d := s.client(0)
 	d.met.Add(1)
+	d.near.Store(&[]int{0, 1})
 	c, err := connect(t.Context(), d, "0")
 	if err != nil {
 		t.Fatal(err)
@@ -232,10 +220,6 @@ func TestNotBack(t *testing.T) {
 	}
 	if _, err = c.Exchange(t.Context(), nil); !isCode(err, -1) {
 		t.Errorf("another error: %v", err)
-	}
-	c.LocalSize, s.near = 1, "0,x"
-	if _, err = c.Exchange(t.Context(), nil); err == nil || !strings.Contains(err.Error(), `pmix.lpeers is "0,x"`) {
-		t.Errorf("a list of ranks that is none: %v", err)
 	}
 }
 
