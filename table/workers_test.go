@@ -28,8 +28,9 @@ func uneven(t *testing.T, b *kernels.Backend, rows int, seed uint64) *Table {
 	x, y, f := make([]float64, rows), make([]float64, rows), make([]float32, rows)
 	few, many := make([]int64, rows), make([]int64, rows)
 	s, valid := make([]string, rows), make([]bool, rows)
-	d := make([]int64, rows)
+	d, rise := make([]int64, rows), make([]int64, rows)
 	for i := range rows {
+		rise[i] = int64(i / 3)
 		x[i] = r.NormFloat64() * math.Exp2(float64(r.IntN(60)-30))
 		y[i], f[i] = r.Float64(), float32(r.NormFloat64())
 		few[i], many[i] = r.Int64N(7), r.Int64N(int64(rows)/3+1)
@@ -42,7 +43,7 @@ func uneven(t *testing.T, b *kernels.Backend, rows int, seed uint64) *Table {
 			y[i] = math.Copysign(0, float64(r.IntN(2))-0.5)
 		}
 	}
-	table, err := New(b, Column("x", x).Valid(valid), Column("y", y), Column("f", f), Column("few", few), Column("many", many), Column("s", s), Column("d", d))
+	table, err := New(b, Column("x", x).Valid(valid), Column("y", y), Column("f", f), Column("few", few), Column("many", many), Column("s", s), Column("d", d), Column("rise", rise))
 	require.NoError(t, err)
 	t.Cleanup(table.Release)
 	return table
@@ -92,6 +93,9 @@ func unevenPlans(a, b *Table) map[string]*Query {
 		"full join":            q.Join(other, Full, on).GroupBy("few_right").Agg(Sum("x"), Sum("x_right")),
 		"semi join where":      q.Join(other, Semi, on, Where("x < x_right and y <> y_right")).Agg(Sum("x"), Mean("f")),
 		"left join where":      q.Join(other, Left, on, Where("x + y < x_right")).Agg(Sum("x_right"), Count("x_right")),
+		"before a left join":   other.Select("few").Distinct().Join(q, Left, On("few")).GroupBy("few").Agg(Sum("x"), Sum("f"), Count("x"), Min("y")),
+		"before an inner join": other.Select("s", "few").Join(q, Inner, On("s")).GroupBy("few").Agg(Sum("x"), Count()),
+		"group by rising":      q.GroupBy("rise").Agg(Sum("x"), Mean("f"), First("y")),
 		"filter texts":         q.Filter("x * y > 0.1 and s like 'a%1%' or y < 0.01"),
 		"scalar of other rows": q.WithScalar("m", other.Agg(Mean("x"))).Filter("x > m").WithColumn("z", "x / m").Agg(Sum("z"), Count()),
 	}

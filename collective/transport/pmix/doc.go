@@ -7,8 +7,9 @@
 // PMIx_Init, Get, Put, Commit, Fence and Finalize of the PMIx standard 3 and later.
 //
 // Ranks may leave the server and meet again, where the library lets them. Their first meeting has a
-// fence; in later ones each asks for the others' cards until they are there, since servers take
-// ranks that have left before out of fences (OpenPMIx 4.2.2's do, on a busy machine).
+// fence. In later ones ranks of one server ask for each other's cards until they are there, since a
+// server miscounts ranks that have come back (OpenPMIx 4.2.2's does, on a busy machine); ranks of several
+// servers have a fence after that.
 //
 // A process enters a library of version 5 once: what OpenPMIx 5.0.11 does on a second
 // PMIx_Init corrupts its memory. A second Open is an error then.

@@ -195,6 +195,18 @@ func TestComeBack(t *testing.T) {
 	}
 }
 
+// exchangeInVain has a client wait for a rank that does not come: the context, which has ended, and the error, which has a text.
+func exchangeInVain(t *testing.T, c *Client, text string) (context.Context, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	t.Cleanup(cancel)
+	_, err := c.Exchange(ctx, nil)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), text) {
+		t.Errorf("a rank that does not come: %v", err)
+	}
+	return ctx, err
+}
+
 // A rank that does not come back is waited for until the context ends, and nothing of the library's waits on.
 func TestNotBack(t *testing.T) {
 	s := newServer(2)
@@ -205,12 +217,7 @@ func TestNotBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err = c.Exchange(ctx, nil)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "PMIx_Get waited for volley.card.1 of rank 1") {
-		t.Errorf("a rank that does not come back: %v", err)
-	}
+	exchangeInVain(t, c, "PMIx_Get waited for volley.card.1 of rank 1")
 	if err := c.Close(t.Context()); err != nil || s.end != 1 {
 		t.Errorf("closed: %v, %d times finalized", err, s.end)
 	}
@@ -231,12 +238,7 @@ func TestStuck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err = c.Exchange(ctx, nil)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "PMIx_Fence waited for all 2 ranks of job") {
-		t.Errorf("a rank that does not come: %v", err)
-	}
+	ctx, err := exchangeInVain(t, c, "PMIx_Fence waited for all 2 ranks of job")
 	if _, again := c.Exchange(t.Context(), nil); again == nil || again.Error() != err.Error() {
 		t.Errorf("another call: %v", again)
 	}
