@@ -17,7 +17,14 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir(filepath.Join("..", "..")); err != nil {
 		log.Fatal(err)
 	}
-	os.Exit(m.Run())
+	out, err := os.MkdirTemp("", "guide")
+	if err != nil {
+		log.Fatal(err)
+	}
+	os.Setenv("OUT", out) // where samples write
+	code := m.Run()
+	_ = os.RemoveAll(out)
+	os.Exit(code)
 }
 
 // TestPages holds the committed tests and pictures against the pages.

@@ -52,6 +52,14 @@ var pictures = map[string]picture{
 		},
 		arrows: []edge{{0, 4, ""}, {1, 4, ""}, {2, 4, ""}, {3, 4, ""}, {4, 5, ""}, {4, 6, ""}, {4, 7, ""}, {4, 8, ""}},
 	},
+	"tables": {
+		title: "Each rank reads its part; a call moves rows where it must; the result has parts again",
+		boxes: []box{
+			{0, 0.5, "files", "row groups, blocks", false}, {1, 0, "rank 0", "flights, airports", false}, {1, 1, "rank 1", "flights, airports", false},
+			{2, 0.5, "join, group, sort", "on all ranks", true}, {3, 0, "rank 0", "its states", false}, {3, 1, "rank 1", "its states", false},
+		},
+		arrows: []edge{{0, 1, "scan"}, {0, 2, "scan"}, {1, 3, ""}, {2, 3, ""}, {3, 4, ""}, {3, 5, ""}},
+	},
 	"engines": {
 		title: "An engine places the workers, all or none; the start runs functions on them and gets references; the workers talk to each other",
 		boxes: []box{

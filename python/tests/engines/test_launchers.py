@@ -84,6 +84,34 @@ def test_flights_on_ranks(mpi: str) -> None:
     assert ran([*LAUNCHERS[mpi][0], "-n", "2", *program]) == [f"rank {r} of 2 agrees" for r in range(2)]
 
 
+def guide(tmp_path: Path) -> tuple[str, list[str]]:
+    """The sample of docs/guide/tables.md as a program, and what rank 0 prints."""
+    page = (Path(HERE).parents[2] / "docs" / "guide" / "tables.md").read_text(encoding="utf-8")
+    code, said = re.findall(r"^```python\n(.*?)^```\n\nIt prints:\n\n```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[0]
+    program = tmp_path / "states.py"
+    program.write_text(code, encoding="utf-8")
+    return str(program), said.splitlines()
+
+
+def printed(command: list[str], **more: str) -> list[str]:
+    p = subprocess.run(command, cwd=Path(HERE).parents[2], env=environment(**more), capture_output=True, text=True, check=False, timeout=120)
+    assert p.returncode == 0, p.stdout + p.stderr
+    return [line for line in p.stdout.splitlines() if line.removeprefix("[default0]:")]
+
+
+@pytest.mark.parametrize("mpi", LAUNCHERS)
+def test_tables_of_the_guide(mpi: str, tmp_path: Path) -> None:
+    program, said = guide(tmp_path)
+    assert printed([*LAUNCHERS[mpi][0], "-n", "2", sys.executable, program], OUT=str(tmp_path)) == said
+
+
+def test_tables_of_the_guide_by_torchrun(tmp_path: Path) -> None:
+    program, said = guide(tmp_path)
+    # -r and -t: Debian's torchrun starts nothing without; both ranks' lines then say whose they are.
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "-r", "1", "-t", "1", "--log_dir", str(tmp_path / "log"), program]
+    assert [line.removeprefix("[default0]:") for line in printed(command, OUT=str(tmp_path))] == said
+
+
 def test_slurm(tmp_path: Path) -> None:
     """What srun sets for the tasks of a step, also of a job that was queued again."""
     program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
