@@ -2,6 +2,7 @@
 # The assembly of kernels/cpu and other packages, which internal/asmgen writes.
 # asm.sh generate makes it again; asm.sh check fails where that would change anything. Installs nothing but Go modules.
 . "$(dirname "$0")/lib.sh"
+. scripts/checks.sh
 
 case ${1:-check} in
 check) assembly ;;

@@ -12,6 +12,7 @@ mkdir -p "$out"
 
 # The symbols that volley.map does not name stay inside. -s -w leave out what debuggers read, half of the size.
 library() {
+	c_compiler || { echo "capi.sh: $why" >&2; exit 1; }
 	if [ -n "${VOLLEY_LIBRARY:-}" ]; then
 		[ "$VOLLEY_LIBRARY" -ef "$out/libvolley.so.1" ] || cp "$VOLLEY_LIBRARY" "$out/libvolley.so.1"
 		ln -sf libvolley.so.1 "$out/libvolley.so"
@@ -49,7 +50,7 @@ install)
 	install_into "$(cd "$2" && pwd)"
 	exit
 	;;
-all | test) ;;
+all | test) packages g++ g++ || { echo "capi.sh: $why" >&2; exit 1; } ;;
 *)
 	echo "capi.sh [all | test | build | install PREFIX]" >&2
 	exit 2
@@ -75,14 +76,12 @@ called=$(nm -u "$out/test" | grep -o 'volley_[a-z0-9_]*' | sort)
 exported=$(nm -D --defined-only "$out/libvolley.so" | grep -o 'volley_[a-z0-9_]*' | sort)
 diff <(echo "$declared") <(echo "$called") || { echo "the tests in cgo/test do not call these functions" >&2; exit 1; }
 diff <(echo "$declared") <(echo "$exported") || { echo "the library exports something else than the header declares" >&2; exit 1; }
-files=$(mktemp -d)
+files=$(mktemp -d "$scratch/XXXXXX")
 # The devices that there are: CUDA is the emulated driver, or the one that VOLLEY_CUDA_LIBRARY names.
-devices=()
-if packages g++ g++; then
-	[ -n "${VOLLEY_CUDA_LIBRARY:-}" ] || eval "$(CGO_ENABLED=0 go run ./internal/cuemu/build)"
-	devices+=(cuda:0)
-else
-	leave_out "the C interface on CUDA" "$why"
+devices=(cuda:0)
+if [ -z "${VOLLEY_CUDA_LIBRARY:-}" ]; then
+	variables=$(CGO_ENABLED=0 go run ./internal/cuemu/build)
+	eval "$variables"
 fi
 if opencl; then
 	devices+=(opencl:0)
@@ -94,17 +93,15 @@ fi
 # A loader that asks for pinned memory looks for CUDA: the driver keeps things too, and valgrind has no room for the emulated one.
 none=/no/libcuda.so
 VOLLEY_CUDA_LIBRARY=$none ASAN_OPTIONS=detect_leaks=1 timeout 300 "$out/test" "$files"
-rm -r "$files"
-files=$(mktemp -d)
+files=$(mktemp -d "$scratch/XXXXXX")
 log=$PWD/$out/cuemu.log
 : >"$log"
-[ ${#devices[@]} = 0 ] || CUEMU_LOG=$log ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files" "${devices[@]}"
+CUEMU_LOG=$log ASAN_OPTIONS=detect_leaks=0 timeout 300 "$out/test" "$files" "${devices[@]}"
 if [ -s "$log" ]; then
 	echo "the emulated driver found:" >&2
 	head -n 40 "$log" >&2
 	exit 1
 fi
-rm -r "$files"
 
 # With an argument of `test` this is left to exhaust.sh.
 leaks() {
@@ -118,12 +115,11 @@ leaks() {
 		printf '#include <stdlib.h>\nint main(void) { void* volatile p = malloc(16); p = NULL; return p != NULL; }\n' | gcc -x c - -o "$out/loses"
 		lost "$out/loses" || { echo "valgrind does not see a leak that was planted" >&2; exit 1; }
 		gcc -std=c11 -D_POSIX_C_SOURCE=200809L $strict -g -O1 -Icgo/include cgo/test/*.c -L"$out" -lvolley -lpthread -ldl -Wl,-rpath,"$PWD/$out" -o "$out/plain"
-		files=$(mktemp -d)
+		files=$(mktemp -d "$scratch/XXXXXX")
 		if lost "$out/plain" "$files"; then
 			cat "$out/valgrind.log" >&2
 			exit 1
 		fi
-		rm -r "$files"
 	else
 		leave_out "leaks as valgrind sees them" "$why"
 	fi
@@ -148,9 +144,8 @@ if packages pkg-config pkg-config; then
 			$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs volley) -lpthread -Wl,-rpath,"$prefix/lib"
 	done
 	ASAN_OPTIONS=detect_leaks=1 timeout 60 "$out/example"
-	files=$(mktemp -d)
+	files=$(mktemp -d "$scratch/XXXXXX")
 	ASAN_OPTIONS=detect_leaks=1 timeout 60 "$out/ranks" "$files"
-	rm -r "$files"
 else
 	leave_out "pkg-config" "$why"
 fi

@@ -25,7 +25,7 @@ assembly() {
 	section "assembly: made again, byte for byte"
 	CGO_ENABLED=0 go vet -C internal/asmgen .
 	local made
-	made=$(mktemp -d)
+	made=$(mktemp -d "$scratch/XXXXXX")
 	CGO_ENABLED=0 go run -C internal/asmgen . -out "$made"
 	local f
 	for f in $(git ls-files '*.s' '*_avx2_amd64.*' '*_avx512_amd64.*'); do
@@ -37,7 +37,6 @@ assembly() {
 	for f in "$made"/*/*/*; do
 		diff -u "${f#"$made"/}" "$f" || { echo "run scripts/asm.sh generate and commit what it makes" >&2; return 1; }
 	done
-	rm -r "$made"
 }
 
 # The compiler checks our packages for another processor; it only exports the names of others' packages, without optimising them. Reading the files
@@ -58,14 +57,12 @@ build_tags() {
 	CGO_ENABLED=0 go test -vet=off -tags purego -run '^(TestTiers|TestTierByName)' ./kernels/cpu
 
 	section "build with the tag cpuonly: a program that needs no library"
-	local program
-	program=$(mktemp)
+	local program=$scratch/cpuonly
 	CGO_ENABLED=0 GOOS=linux go build -tags cpuonly -o "$program" ./cmd/volley
 	if grep -q -a -F ld-linux "$program"; then
 		echo "volley built with the tag cpuonly is linked with the C library" >&2
 		exit 1
 	fi
-	rm "$program"
 	CGO_ENABLED=0 go test -vet=off -tags cpuonly ./internal/dl ./device/...
 }
 

@@ -1,5 +1,5 @@
 # Sourced after lib.sh, packages.sh and opencl.sh. The GPU backends without a GPU: OpenCL on PoCL; CUDA on the emulated driver of internal/cuemu, with
-# threads and blocks in several orders, and its PTX made again and assembled. The functions ending in _long are for exhaust.sh.
+# threads and blocks in an order that its seed draws, and its PTX made again and assembled. The functions ending in _long are for exhaust.sh.
 # They install PoCL, Oclgrind and g++ with apt-get, and fetch NVRTC, ptxas and Intel's runtime from PyPI into the user's cache folder.
 
 # Tests of four million rows and of a hundred million pairs, which take a minute and more on a device here and depend neither on the number of devices nor
@@ -19,14 +19,22 @@ with_opencl() {
 		leave_out "$1" "$why"
 		return 1
 	fi
-	export VOLLEY_REQUIRE=opencl
+	require opencl
+}
+
+# require THING: a test that does not find it fails.
+require() {
+	case ,${VOLLEY_REQUIRE:-}, in
+	*,$1,*) ;;
+	*) export VOLLEY_REQUIRE=${VOLLEY_REQUIRE:+$VOLLEY_REQUIRE,}$1 ;;
+	esac
 }
 
 opencl_kernels() {
 	seldom_collect
 	with_opencl "kernels on OpenCL" || return 0
 	section "OpenCL: the conformance suite"
-	device_test -skip '^TestEntries$' ./device/opencl ./kernels/opencl ./kernels/gpu # oclgrind_long has those
+	device_test -skip '^TestEntries$' ./device/opencl ./kernels/opencl ./kernels/gpu # opencl_long and oclgrind_long have those
 }
 
 opencl_tables() {
@@ -45,6 +53,7 @@ opencl_long() {
 	with_opencl "kernels on OpenCL" || return 0
 	section "OpenCL: two devices"
 	POCL_DEVICES="pthread pthread" VOLLEY_KERNELTEST=tiny device_test ./device/opencl ./kernels/opencl
+	device_test -run '^TestEntries$' ./kernels/gpu
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench flights --runs 1 --json
 	POCL_DEVICES="pthread pthread" CGO_ENABLED=0 go run ./cmd/volley bench tpch --data testdata/tpch --scale 0.01 --runs 1 --json
 
@@ -52,6 +61,7 @@ opencl_long() {
 	section "OpenCL: with cgo"
 	if c_compiler; then
 		CGO_ENABLED=1 VOLLEY_KERNELTEST=tiny device_test ./device/opencl ./kernels/opencl
+		CGO_ENABLED=1 go run ./cmd/volley bench flights --device opencl:0 --runs 1 --json
 		POCL_DEVICES="pthread pthread" CGO_ENABLED=1 VOLLEY_BACKEND=opencl:1 device_test ./expr ./table ./table/storage
 	else
 		leave_out "OpenCL with cgo" "$why"
@@ -85,7 +95,7 @@ intel_long() {
 		leave_out "sub-groups on OpenCL" "Intel's runtime offers no device on this processor"
 		return
 	fi
-	export VOLLEY_REQUIRE=opencl,subgroups
+	require subgroups
 	VOLLEY_KERNELTEST=tiny under_intel device_test -skip '^TestPlanted|^TestConformance$/.*/^(Expressions|Support)$' ./device/opencl ./kernels/opencl ./kernels/gpu
 	# A program is compiled for every expression, half of all that this compiler's time goes to: some of them.
 	VOLLEY_KERNELTEST=least under_intel device_test -run '^TestConformance$/.*/^Expressions$' ./kernels/opencl
@@ -94,7 +104,7 @@ intel_long() {
 # on_emulator SEED COMMAND...: the command on the emulated driver, in an order of threads and blocks, with a log that must stay empty. A shell of its
 # own keeps the variables from what comes after.
 on_emulator() (
-	log=$(mktemp)
+	log=$(mktemp "$scratch/XXXXXX")
 	variables=$(CGO_ENABLED=0 go run ./internal/cuemu/build)
 	eval "$variables"
 	CUEMU_SEED=$1 CUEMU_LOG=$log CGO_ENABLED=0 VOLLEY_REQUIRE=cuda "${@:2}"
@@ -103,7 +113,6 @@ on_emulator() (
 		head -n 40 "$log" >&2
 		exit 1
 	fi
-	rm "$log"
 )
 
 # with_emulator WHAT: whether the emulated driver can be built.

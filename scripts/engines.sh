@@ -3,20 +3,15 @@
 # that then is tried again. `engines.sh test` has processes, torchrun, Slurm's variables and Dask; `engines.sh all` Ray, Spark, Parsl, RADICAL-Pilot and Modin too.
 # Installs from PyPI the engines, each in a virtual environment of its own in the user's cache folder: Dask 150 MB, Ray 300 MB, Spark 600 MB (which wants
 # Java), Parsl and RADICAL-Pilot 150 MB. torchrun is Debian's PyTorch, MPI Debian's Open MPI and MPICH from PyPI.
-# VOLLEY_LIBRARY names a library that is there already; without it one is built.
+# VOLLEY_LIBRARY names a library that is there already; without it one is built, or taken that another job has built (see library.sh).
 . "$(dirname "$0")/lib.sh"
 . scripts/packages.sh
+. scripts/library.sh
 
 common=(pytest==8.4.2 numpy==2.4.6 pyarrow==25.0.0 cloudpickle==3.1.1)
 one=${1:-test}
 
-built_library() {
-	[ -n "${VOLLEY_LIBRARY:-}" ] && return 0
-	section "the library"
-	mkdir -p out/engines
-	CGO_ENABLED=1 go build -buildmode=c-shared -ldflags="-s -w -extldflags=-Wl,--version-script=$PWD/cgo/volley.map,-soname,libvolley.so.1" -o out/engines/libvolley.so.1 ./cgo
-	export VOLLEY_LIBRARY=$PWD/out/engines/libvolley.so.1
-}
+library() { one_library || { leave_out "gangs under engines" "$why"; exit; }; }
 
 # engine NAME REQUIREMENT...: tests an engine with what it needs.
 engine() {
@@ -26,7 +21,7 @@ engine() {
 	python_venv "engine-$name" "${common[@]}" "$@" || { leave_out "$name" "$why"; return 0; }
 	[ "$one" != environment ] || return 0
 	# Programs of engines are found by their PATH, and RADICAL-Pilot goes by the environment that is active.
-	env VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH" PYTHONPATH=python PYSPARK_PYTHON="$venv/bin/python" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+	env VOLLEY_REQUIRE=partners VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH" PYTHONPATH=python PYSPARK_PYTHON="$venv/bin/python" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
 		"$venv/bin/python" -m pytest -q -p no:cacheprovider -c python/pyproject.toml "python/tests/engines/test_$name.py"
 }
 
@@ -48,8 +43,14 @@ all_engines() {
 }
 
 case $one in
-test) built_library && short_round ;;
-all) built_library && all_engines ;;
+test)
+	library
+	short_round
+	;;
+all)
+	library
+	all_engines
+	;;
 environment) short_round ;;
 *) echo "usage: engines.sh test|all|environment" >&2; exit 2 ;;
 esac

@@ -1,6 +1,7 @@
 # Sourced after lib.sh. Runs jobs beside each other, as many at a time as VOLLEY_JOBS says (3: some jobs mostly wait). A job is a function whose sections are timed
 # (see lib.sh); it runs in a shell of its own and prints when it ends. The first job that fails ends the others, and what it said is printed at once; with
-# go_on=1 the others run to their end, and run_jobs fails then. Where there is a function job_passed, it is called with each job that passed and its sections.
+# go_on=1 the others run to their end, and run_jobs prints the summary and fails then. Where there is a function job_passed, it is called with each job that
+# passed, its sections, and the file of what it left out, which is there if it left out anything.
 #
 #	job SECONDS FUNCTION        adds a job; its budget is that much processor time
 #	job_beside SECONDS FUNCTION one that waits for a network: it starts first and takes no job's place
@@ -10,7 +11,8 @@
 # The bash of macOS (3.2) has no maps and no wait -n.
 jobs=() budgets=() manners=() pids=() failed=()
 go_on=
-jobs_folder=$(mktemp -d)
+jobs_folder=$scratch
+export VOLLEY_ROUND=$scratch # what jobs share is made once a round: see library.sh
 
 job() { add_job together "$@"; }
 job_beside() { add_job beside "$@"; }
@@ -30,8 +32,7 @@ run_jobs() {
 	jobs_like together "${VOLLEY_JOBS:-3}"
 	for i in "${!jobs[@]}"; do [ "${manners[i]}" != beside ] || await_jobs "$i"; done
 	jobs_like alone 1
-	rm -rf "$jobs_folder"
-	[ ${#failed[@]} = 0 ] || { printf '\n== FAILED: %s\n' "${failed[*]}" >&2 && exit 1; }
+	[ ${#failed[@]} = 0 ] || { finish "FAILED (${failed[*]})" && exit 1; }
 }
 
 # keep_jobs FUNCTION...: forgets all other jobs.
@@ -112,6 +113,8 @@ collect_jobs() {
 		wait "${pids[i]}" 2>/dev/null || true
 		pids[i]=
 		status=$(cat "$place.status")
+		[ ! -e "$place.sections" ] || while IFS= read -r line; do summary+=("$line"); done <"$place.sections"
+		[ ! -e "$place.left" ] || while IFS= read -r line; do left_out+=("$line"); done <"$place.left"
 		if [ "$status" != 0 ]; then
 			printf '\n== FAILED after %d s: %s, status %s; it said\n' $((SECONDS - started)) "${jobs[i]}" "$status" >&2
 			cat "$place.said" >&2
@@ -122,10 +125,8 @@ collect_jobs() {
 		fi
 		printf '\n== passed: %s\n' "${jobs[i]}"
 		cat "$place.said"
-		[ ! -e "$place.sections" ] || while IFS= read -r line; do summary+=("$line"); done <"$place.sections"
-		[ ! -e "$place.left" ] || while IFS= read -r line; do left_out+=("$line"); done <"$place.left"
 		job_budget "$i"
-		! declare -F job_passed >/dev/null || job_passed "${jobs[i]}" "$place.sections"
+		! declare -F job_passed >/dev/null || job_passed "${jobs[i]}" "$place.sections" "$place.left"
 	done
 }
 
@@ -137,10 +138,19 @@ job_budget() {
 	[ "$took" -le "${budgets[$1]}" ] || over+=("$(printf '%s took %d s of processor time, its budget is %d s' "${jobs[$1]}" "$took" "${budgets[$1]}")")
 }
 
+# end_jobs ends the jobs that run: each one's process group, and what has left it (`timeout` makes a group of its own) but has the job in its environment.
+# macOS has no /proc: there it is the group alone.
 end_jobs() {
-	local i
+	local i signal strays
 	for i in "${!jobs[@]}"; do
 		[ -z "${pids[i]}" ] || { kill -- "-${pids[i]}" && wait "${pids[i]}"; } 2>/dev/null || true
 	done
-	rm -rf "$jobs_folder" 2>/dev/null || true # what is slow to end may still write
+	for signal in TERM KILL; do
+		strays=$(for i in "${!jobs[@]}"; do [ -z "${pids[i]}" ] || processes_of "$i"; done)
+		[ -n "$strays" ] || return 0
+		kill -s "$signal" $strays 2>/dev/null || true
+		sleep 1
+	done
 }
+
+processes_of() { grep -lszxF "VOLLEY_JOB=$jobs_folder/$1" /proc/[0-9]*/environ | cut -d / -f 3 || true; }

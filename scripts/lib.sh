@@ -7,8 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v go >/dev/null || { echo "Go is not installed or not on PATH: see https://go.dev/doc/install" >&2; exit 2; }
 
 # Go's own settings, whatever the caller has: no workspace above, no flags, this machine's system and processor. Without the clone's path in
-# what is compiled (-trimpath) all clones share Go's build cache. A clone that belongs to another user cannot be asked for its version; nothing
-# that is built here is shipped, so it is not asked.
+# what is compiled (-trimpath) all clones share Go's build cache. A clone that belongs to another user cannot be asked for its version, so none is: what is
+# installed (`make install`, the wheel) has its version from Release in volley.go.
 export GOFLAGS='-buildvcs=false -trimpath' GOWORK=off
 unset GOOS GOARCH GOARM64 GOAMD64
 
@@ -17,7 +17,8 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/volley
 
 started=$SECONDS
 section_name= section_started=0 section_spent=0
-clock=$(mktemp)
+scratch=$(mktemp -d) # for all that a script writes and needs no longer; removed when it ends, however it ends
+clock=$scratch/clock
 summary=() left_out=() over=() job_times=()
 
 # section TITLE: ends the section before, if any, and begins one.
@@ -55,21 +56,40 @@ leave_out() {
 	fi
 }
 
-# finish: prints how long each section took, slowest first, and what was left out.
+# finish [OUTCOME]: prints how long each section took, slowest first, and what was left out.
 finish() {
 	section_end
 	[ -z "${VOLLEY_JOB:-}" ] || return 0
-	printf '\n== passed in %d s\n' $((SECONDS - started))
+	printf '\n== %s in %d s\n' "${1:-passed}" $((SECONDS - started))
 	[ ${#summary[@]} = 0 ] || printf '%s\n' "${summary[@]}" | sort -r -n
 	[ ${#job_times[@]} = 0 ] || { printf 'processor time of the jobs:\n' && printf '%s\n' "${job_times[@]}" | sort -r -n; }
 	[ ${#over[@]} = 0 ] || printf 'over budget: %s\n' "${over[@]}"
 	[ ${#left_out[@]} = 0 ] || printf 'left out: %s\n' "${left_out[@]}"
 }
 
+# keep COMMAND...: runs it, and prints what it printed even if it fails; kept has that too.
+kept=
+keep() {
+	local status=0
+	kept=$("$@") || status=$?
+	printf '%s\n' "$kept"
+	return $status
+}
+
+# raced COMMAND...: a race. It fails where an answer is wrong, and here also where an engine failed at what it has.
+raced() {
+	keep env CGO_ENABLED=0 "$@"
+	case $kept in
+	*': failed: '* | *'its process ended'*)
+		echo "an engine failed at an operation that it has" >&2
+		exit 1
+		;;
+	esac
+}
+
 # Says which section failed when the script ends early. A script that a job runs leaves its sections to the job's (see jobs.sh).
 on_exit() {
 	local status=$?
-	rm -f "$clock"
 	if [ -n "${VOLLEY_JOB:-}" ]; then
 		[ ${#summary[@]} = 0 ] || printf '%s\n' "${summary[@]}" >>"$VOLLEY_JOB.sections"
 		[ ${#left_out[@]} = 0 ] || printf '%s\n' "${left_out[@]}" >>"$VOLLEY_JOB.left"
@@ -77,5 +97,6 @@ on_exit() {
 	if [ $status != 0 ] && [ -n "$section_name" ]; then
 		printf '\n== FAILED in "%s" after %d s\n' "$section_name" $((SECONDS - started)) >&2
 	fi
+	rm -rf "$scratch" 2>/dev/null || true # what is slow to end may still write
 }
 trap on_exit EXIT

@@ -29,7 +29,11 @@ intel_opencl() {
 		why="pip could not download ${wheels[*]}"
 		return 1
 	fi
-	unpack_intel "$folder"
+	if ! unpack_intel "$folder"; then
+		rm -r "$folder"
+		why="the wheels of Intel's runtime could not be unpacked"
+		return 1
+	fi
 	# Complete or not there at all, also where another clone does the same.
 	mv -T "$folder" "$intel_folder" 2>/dev/null || rm -r "$folder"
 	[ -e "$intel_folder/libintelocl.so" ] || { why="the wheel of intel-opencl-rt has no libintelocl.so"; return 1; }
@@ -61,12 +65,10 @@ unpack_intel() {
 
 # under_intel COMMAND…: runs it with Intel's runtime as the only driver.
 under_intel() {
-	local folder status=0
-	folder=$(mktemp -d)
+	local folder
+	folder=$(mktemp -d "$scratch/XXXXXX")
 	echo "$intel_folder/libintelocl.so" >"$folder/intel.icd"
-	OCL_ICD_VENDORS=$folder "$@" || status=$?
-	rm -r "$folder"
-	return $status
+	OCL_ICD_VENDORS=$folder "$@"
 }
 
 # under_oclgrind COMMAND…: runs it with Oclgrind as the only driver. The simulator ends well whatever it finds; its log must be empty.
@@ -74,7 +76,7 @@ under_intel() {
 # It notes 64 bytes for each byte of a group's local memory, anew for every group: without malloc's settings the kernel gives and takes these pages.
 under_oclgrind() {
 	local folder status=0
-	folder=$(mktemp -d)
+	folder=$(mktemp -d "$scratch/XXXXXX")
 	echo "$oclgrind_driver" >"$folder/oclgrind.icd"
 	OCL_ICD_VENDORS=$folder OCLGRIND_DATA_RACES=1 OCLGRIND_LOG=$folder/log OCLGRIND_BUILD_OPTIONS=-cl-opt-disable \
 		MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=2000000000 MALLOC_TOP_PAD_=67108864 VOLLEY_REQUIRE=opencl VOLLEY_CACHE=off "$@" || status=$?
@@ -86,6 +88,5 @@ under_oclgrind() {
 		echo "Oclgrind has not run" >&2
 		status=1
 	fi
-	rm -r "$folder"
 	return $status
 }

@@ -91,16 +91,24 @@ make_venv() {
 	touch "$folder/complete"
 }
 
-# venv_over FOLDER VENV...: a virtual environment of this clone, for its own package, that sees those of the VENVs in the user's cache folder, the first
-# of them first. With venv_options=--system-site-packages it sees Debian's too, last.
+# venv_over FOLDER FROM...: a virtual environment of this clone, for its own package, that sees those of the user's cache folder (virtual environments and
+# wheels), the first of them first. With venv_options=--system-site-packages it sees Debian's too, last. One that was made over the same is kept: another
+# job may be using it.
 venv_over() {
-	local folder=$1 from
+	local folder=$1
 	shift
-	rm -rf "$folder"
-	"$python" -m venv --without-pip $venv_options "$folder" || { why="python3 -m venv could not make $folder"; return 1; }
-	for from in "$@"; do
-		echo "$from"/lib/python*/site-packages
-	done >"$(echo "$folder"/lib/python*/site-packages)/cache.pth"
+	mkdir -p "${folder%/*}"
+	(
+		one_at_a_time
+		over=$("$python" -VV && printf '%s\n' "$python" $venv_options "$@")
+		[ "$(cat "$folder/over" 2>/dev/null)" != "$over" ] || exit 0
+		rm -rf "$folder"
+		"$python" -m venv --without-pip $venv_options "$folder" || exit
+		for from in "$@"; do
+			if [ -e "$from/pyvenv.cfg" ]; then echo "$from"/lib/python*/site-packages; else echo "$from"; fi
+		done >"$(echo "$folder"/lib/python*/site-packages)/cache.pth"
+		echo "$over" >"$folder/over"
+	) 9>"$folder.lock" || { why="python3 -m venv could not make $folder"; return 1; }
 }
 
 # wheel FILE NAME==VERSION: fetches the wheel from PyPI and unpacks it in the user's cache folder, by its version; sets wheel_folder to where it lies.
@@ -119,7 +127,11 @@ wheel() {
 		why="pip could not download $name"
 		return 1
 	fi
-	"$python" -m zipfile -e "$made"/"${pattern//-/_}"-"${name##*==}"-*.whl "$made"
+	if ! "$python" -m zipfile -e "$made"/"${pattern//-/_}"-"${name##*==}"-*.whl "$made"; then
+		rm -r "$made"
+		why="the wheel of $name could not be unpacked"
+		return 1
+	fi
 	rm "$made"/*.whl
 	# zipfile forgets which files are programs.
 	case $file in */bin/*) chmod +x "$made/$file" ;; esac

@@ -17,7 +17,7 @@ seconds=(
 	TestSameGroupsOfTexts TestGEMMByTiersAndThreads TestTallyShapes TestScanThreads TestSortShapes TestTallyTexts TestTallyIndices TestJoinColumnsShapes
 	TestGroupTexts TestJoinOneRegion TestFilterWhere TestTallyCaches TestTallyRounds TestTalliesByLines TestSameSorts TestSameJoins TestMatch
 	TestTallyTextNulls TestGenericPlanted TestOnRemoteDevice TestPeakMemory TestJoinOfManyPairs TestJoinOfCloseKeys TestOperationsStopWithTheirContext
-	TestOurs TestKilledProcesses TestObjects TestGEMM TestGrowWithoutDeadline TestInitWithoutDeadline TestDefaultDeadline TestMeasure TestManyRanks
+	TestOurs TestKilledProcesses TestObjects TestGEMM TestGrowWithoutDeadline TestInitWithoutDeadline TestDefaultDeadline TestMeasure TestManyRanks TestSplitsOfManyRanks
 	TestOperationsOverTransports TestLaunchMindsDescendants TestLaunchTables TestDeterministic TestResumedProcess TestNoMismatchPassesEverywhere TestStruckInShrink
 	TestJoinIsTheLocalJoin TestOperatorsAsOnOneRank TestStruck TestSuiteOnRemoteDevice TestSuiteOnFewTypes TestSilentStrangers TestDistinctWays
 	TestWorkersGiveTheSameBits TestWorkersGiveTheSameBitsOfManyRows TestOperationsWithinTooLittleMemory TestFlow TestFlowOfConstants TestFlowOfSpoiltTables
@@ -25,7 +25,7 @@ seconds=(
 	TestSplitsGiveTheSameBits TestDictionaryIndex TestWordsDamaged TestGroupTextKeys TestSpoiltTables TestTiers TestJoinRanks TestFilterFlags
 )
 section "short tests"
-VOLLEY_KERNELTEST=tiny CGO_ENABLED=0 go test -short -vet=off -skip "$(either "${long_tests[@]}" "${seconds[@]}")" \
-	$(packages_but kernels/cuda kernels/opencl kernels/gpu device/cuda device/opencl internal/cuemu)
+packages=$(packages_but kernels/cuda kernels/opencl kernels/gpu device/cuda device/opencl internal/cuemu)
+VOLLEY_KERNELTEST=tiny CGO_ENABLED=0 go test -short -vet=off -skip "$(either TestHouse "${long_tests[@]}" "${seconds[@]}")" $packages
 
 finish

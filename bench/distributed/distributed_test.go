@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -226,6 +227,7 @@ func TestDuckDB(t *testing.T) {
 		require.Len(t, k.records, 3*len(o.Ops))
 		return
 	}
+	require.NotContains(t, strings.Split(os.Getenv("VOLLEY_REQUIRE"), ","), "duckdb", "no DuckDB: scripts/peers.sh installs it")
 	o.Python = []string{filepath.Join(t.TempDir(), "none")}
 	require.ErrorContains(t, Run(t.Context(), o, &kept{}, progress.Nothing()), "no such file")
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestMeasure(t *testing.T) {
+func TestMeasureRuns(t *testing.T) {
 	calls := 0
 	got, err := Measure(context.Background(), 4, func(context.Context) error { calls++; return nil })
 	if err != nil || calls != 5 || len(got.Seconds) != 4 {

@@ -67,7 +67,7 @@ func hosts(t *testing.T, want State, left time.Duration, states []State, f func(
 }
 
 // What runs while the host is in another state runs again, on all ranks, unless there is no more time.
-func TestSteady(t *testing.T) {
+func TestSteadyHost(t *testing.T) {
 	near, far := State{Lines: 1e-6}, State{Lines: 5e-6}
 	var mu sync.Mutex
 	for _, x := range []struct {

@@ -31,7 +31,7 @@ var variable = map[string]*regexp.Regexp{
 }
 
 // internal are variables by which a script tells its own children something.
-var internal = []string{"VOLLEY_JOB"}
+var internal = []string{"VOLLEY_JOB", "VOLLEY_ROUND"}
 
 // variablesOf finds the variables that the code reads, tests aside.
 func variablesOf(t *testing.T) []string {

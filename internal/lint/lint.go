@@ -51,6 +51,7 @@ var Rules = []Rule{
 	{"panics", checkPanics},
 	{"exits", checkExits},
 	{"skips", checkSkips},
+	{"scripts", checkScripts},
 	{"benchmarks", checkBenchmarks},
 	{"marks", checkMarks},
 	{"links", checkLinks},

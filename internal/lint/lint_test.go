@@ -111,6 +111,7 @@ func TestCheckRunsEveryRule(t *testing.T) {
 			"func BenchmarkA(b *testing.B) { b.Run(\"sum\", func(b *testing.B) {}) }\n",
 		"kernels/b.go":              string(markStart) + " somehow\npackage kernels\n",
 		"internal/lint/packages.go": "package lint\n",
+		"scripts/a.sh":              "go test -run TestGone\n",
 		"docs/guide/a.md":           "[nowhere](b.md), none of it\n",
 	}
 	for i := range maxFiles + 1 {

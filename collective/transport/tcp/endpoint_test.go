@@ -208,7 +208,7 @@ func BenchmarkWorld(b *testing.B) {
 
 // A world of many ranks splits, and splits again after it
 // was interrupted and without those who are gone, over the ports it has.
-func TestManyRanks(t *testing.T) {
+func TestSplitsOfManyRanks(t *testing.T) {
 	const n = 64
 	ends := open(t, n, Options{})
 	ends[5].kill()
