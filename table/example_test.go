@@ -52,6 +52,9 @@ func Example() {
 	//     table of 5 rows in 1 chunks, columns [origin, delay]
 	//     filter state <> 'WY' (about 2 rows)
 	//       table of 3 rows in 1 chunks, columns [iata, state]
+	// pipelines:
+	//   1  workers  table of 3 rows in 1 chunks -> filter -> right side of inner join on origin = iata
+	//   2  workers  table of 5 rows in 1 chunks -> inner join on origin = iata -> group by state
 	// state  count  count_delay  mean_delay
 	// utf8   int64        int64     float64
 	// NY         2            2        29.5

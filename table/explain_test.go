@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/memory"
 )
 
 // TestExplain shows what the optimiser makes of plans.
@@ -69,6 +70,51 @@ union
 		if unguessed(got) != strings.TrimSpace(want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+// Explain ends with the pipelines: their sources, steps and takers, who runs them, and where keys that joins hand
+// down go. A plan without a step has none.
+func TestExplainShowsPipelines(t *testing.T) {
+	large, small, few := twoSides(t)
+	b := few.backend
+	scanned := Scan(statedSource{tableSource{large.plan.(*tableNode).table}, map[string][2]int64{"k": {0, 499}}}).On(b)
+	t.Setenv(morselVariable, "16")
+	by := "workers"
+	if b.Device.Place() != memory.Host {
+		by = b.Device.Name()
+	}
+	for name, c := range map[string]struct {
+		q    *Query
+		want string
+	}{
+		"no step": {few, ""},
+		"a sort":  {few.Sort(Asc("k")).Select("k"), ""},
+		"a join": {large.Filter("v > 3").Join(few, Inner, On("k")).GroupBy("k").Agg(Count()), `
+  1  BY  table of 4000 rows in 1 chunks -> filter -> inner join on k = k -> group by k`},
+		"two": {large.Join(small.Filter("v > 3"), Left, On("k")).Join(few, Semi, On("k")).TopK(3, Asc("v")), `
+  1  BY  table of 400 rows in 1 chunks -> filter -> right side of left join on k = k
+  2  BY  table of 4000 rows in 1 chunks -> left join on k = k -> semi join on k = k -> top 3 by v`},
+		"a scalar": {large.WithScalar("m", few.Filter("k > 1").Agg(Max("v"))).Filter("v > m"), `
+  1  BY  table of 8 rows in 1 chunks -> filter -> aggregate max(v) as max_v
+  2  BY  table of 4000 rows in 1 chunks -> filter -> select -> result`},
+		"a union": {few.Filter("v > 1").Union(small.Filter("v > 2")), `
+  1  BY  table of 8 rows in 1 chunks -> filter -> union
+  2  BY  table of 400 rows in 1 chunks -> filter -> union`},
+		"keys": {scanned.Filter("v > 3").Join(few.Filter("v > 0"), Semi, On("k")).Join(few, Inner, Keys("v", "v"), Suffix("_2")).Agg(Count()), `
+  1  BY  table of 8 rows in 1 chunks -> filter -> right side of semi join on k = k
+  2  BY  scan a table -> filter -> semi join on k = k -> inner join on v = v -> aggregate count(*) as count
+  keys 1: k of semi join on k = k -> k of scan a table
+  keys 2: v of inner join on v = v -> v of filter, v of scan a table`},
+	} {
+		text, err := c.q.Explain(t.Context())
+		require.NoError(t, err)
+		_, got, _ := strings.Cut(text, "pipelines:\n")
+		if !b.Device.Memory().Place().HostAccessible() { // where no columns are looked at, and plans are others
+			require.True(t, c.want == "" || strings.Contains(got, "  1  "+by+"  "), text)
+			continue
+		}
+		require.Equal(t, strings.ReplaceAll(strings.TrimPrefix(c.want, "\n"), "BY", by), strings.TrimSuffix(got, "\n"), name)
 	}
 }
 

@@ -16,13 +16,13 @@ import (
 
 // onlyRule leaves one rule on.
 func onlyRule(t *testing.T, name string) {
-	off := "-none"
+	var off []string
 	for _, r := range rules {
 		if r != name {
-			off += ",-" + r
+			off = append(off, "-"+r)
 		}
 	}
-	t.Setenv("VOLLEY_OPTIMISER", off)
+	t.Setenv("VOLLEY_OPTIMISER", strings.Join(off, ","))
 }
 
 // sameUnder holds a query under one rule against itself without rules.

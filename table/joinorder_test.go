@@ -11,8 +11,9 @@ import (
 	"github.com/volley-go/volley/expr"
 )
 
-// unguessed is a plan without what is guessed of it.
+// unguessed is a plan without what is guessed of it, and without its pipelines.
 func unguessed(plan string) string {
+	plan, _, _ = strings.Cut(plan, "pipelines:\n")
 	return strings.TrimSpace(regexp.MustCompile(` \(about \d+ rows\)`).ReplaceAllString(plan, ""))
 }
 

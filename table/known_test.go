@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/flow/exec"
 	"github.com/volley-go/volley/internal/slots"
@@ -18,7 +20,7 @@ import (
 )
 
 // The kinds of wrong rows that engines have given, each against the rows that are right: with all rules, with each
-// alone and with none, in morsels of 3 rows and whole, and where all hashes are equal.
+// off and with none, in morsels of 3 rows and whole, and where all hashes are equal.
 func TestRowsThatEnginesHaveGotWrong(t *testing.T) {
 	b := testBackend(t)
 	made := func(columns ...Series) *Query {
@@ -94,11 +96,11 @@ func TestRowsThatEnginesHaveGotWrong(t *testing.T) {
 		}
 		for _, rows := range []string{"3", ""} {
 			t.Setenv(morselVariable, rows)
-			for _, off := range append([]string{"none", "all"}, rules...) {
-				t.Setenv("VOLLEY_OPTIMISER", "-"+off)
+			for _, off := range append([]string{"", "all"}, rules...) {
+				t.Setenv("VOLLEY_OPTIMISER", strings.TrimSuffix("-"+off, "-"))
 				equalRows(t, name+" without "+off, collect(t, c.q), want)
 			}
-			t.Setenv("VOLLEY_OPTIMISER", "-none")
+			t.Setenv("VOLLEY_OPTIMISER", "")
 			for _, trial := range slots.Trials() {
 				end := trial.Begin()
 				got := collect(t, c.q)
@@ -128,8 +130,164 @@ func TestSumsOfDecimalsDoNotWrap(t *testing.T) {
 			equalRows(t, "exact", collect(t, sums), []string{"39999999999999999960"})
 			wide := From(table).WithColumn("d", expr.Col("x").Cast(widest).Mul(expr.Lit("10000000000000000000").Cast(&arrow.Decimal128Type{Precision: 20, Scale: 0})).Cast(widest))
 			_, err := wide.GroupBy(keys...).Agg(Sum("d")).Collect(t.Context())
-			require.Error(t, err)
+			var overflow *kernels.OverflowError
+			require.ErrorAs(t, err, &overflow)
+			require.Equal(t, kernels.Sum, overflow.Op)
+			require.ErrorIs(t, err, device.ErrValue)
+			require.ErrorContains(t, err, "the sum does not fit decimal(38, 0)")
+			require.Equal(t, int32(38), overflow.Type.(*arrow.Decimal128Type).Precision)
+			require.ErrorContains(t, err, "sum(d)")
 		}
+	}
+}
+
+// A word in VOLLEY_OPTIMISER that is no rule is an error that names variable and word and lists the rules, wherever
+// a query begins.
+func TestWordsThatAreNoRule(t *testing.T) {
+	b := testBackend(t)
+	table, err := New(b, Column("k", seriesOf(3)))
+	require.NoError(t, err)
+	defer table.Release()
+	q := From(table).Filter("k > 0")
+	for text, word := range map[string]string{"-joinordr": "-joinordr", "joinorder": "joinorder", "-none": "-none", "-joinorder,ties": "ties", "-ties, -": "-", "all": "all", "-ties,": "", ",": ""} {
+		t.Setenv("VOLLEY_OPTIMISER", text)
+		begins := map[string]func() error{
+			"Collect": func() error { _, err := q.Collect(t.Context()); return err },
+			"Batches": func() (failed error) {
+				for b, err := range q.Batches(t.Context()) {
+					require.Nil(t, b)
+					failed = err
+				}
+				return failed
+			},
+			"Profile":     func() error { _, _, err := q.Profile(t.Context()); return err },
+			"Explain":     func() error { _, err := q.Explain(t.Context()); return err },
+			"ExplainJSON": func() error { _, err := q.ExplainJSON(t.Context()); return err },
+			"Schema":      func() error { _, err := q.Schema(t.Context()); return err },
+		}
+		for name, begin := range begins {
+			err := begin()
+			require.ErrorIs(t, err, device.ErrMismatch, name)
+			require.ErrorContains(t, err, fmt.Sprintf("VOLLEY_OPTIMISER=%q: %q is no rule", text, word), name)
+			for _, r := range append([]string{"all"}, rules...) {
+				require.ErrorContains(t, err, "-"+r, name)
+			}
+		}
+	}
+	for _, text := range []string{"", " ", "-ties", " -ties , -all", "-" + strings.Join(rules, ",-")} {
+		t.Setenv("VOLLEY_OPTIMISER", text)
+		require.Len(t, collect(t, q), 2, text)
+	}
+}
+
+// twoSides are tables whose columns have the same names, and a third with few keys.
+func twoSides(t *testing.T) (large, small, few *Query) {
+	b := testBackend(t)
+	made := func(rows int, at, of func(int64) int64) *Query {
+		k, v := make([]int64, rows), make([]int64, rows)
+		for i := range k {
+			k[i], v[i] = at(int64(i)), of(int64(i))
+		}
+		table, err := New(b, Column("k", k), Column("v", v), Column("w", v))
+		require.NoError(t, err)
+		t.Cleanup(table.Release)
+		return From(table)
+	}
+	large = made(4000, func(i int64) int64 { return i % 500 }, func(i int64) int64 { return i })
+	small = made(400, func(i int64) int64 { return (i * 7) % 500 }, func(i int64) int64 { return i % 90 })
+	few = made(8, func(i int64) int64 { return i * 3 }, func(i int64) int64 { return 10 * i })
+	return large, small, few
+}
+
+// A join whose right side is the larger one is run with its sides exchanged, and the keys that it hands down are those of
+// the side that is built then, for the rows of the other one.
+func TestSidesAreExchangedWithTheirKeys(t *testing.T) {
+	large, small, few := twoSides(t)
+	t.Setenv(morselVariable, "16")
+	for name, c := range map[string]struct {
+		q    *Query
+		want string
+	}{
+		"two": {few.Filter("v < 50").Join(large.Filter("v > 100"), Inner, On("k")).GroupBy("v").Agg(Count(), Sum("v_right"), Sum("w_right")).Sort(Asc("v")), `
+sort by v
+  group by v: count(*) as count, sum(v_right) as sum_v_right, sum(w_right) as sum_w_right
+    inner join on k = k, keys 1 of k
+      filter v > 100 and k in keys 1
+        table of 4000 rows in 1 chunks
+      filter v < 50
+        table of 8 rows in 1 chunks`},
+		"three": {few.Join(small, Inner, On("k")).Join(large, Inner, On("k"), Suffix("_2")).GroupBy("v").Agg(Count(), Sum("v_right"), Sum("w_2"), Sum("v_2")).Sort(Asc("v")), `
+sort by v
+  group by v: count(*) as count, sum(v_right) as sum_v_right, sum(w_2) as sum_w_2, sum(v_2) as sum_v_2
+    inner join on k = k
+      table of 4000 rows in 1 chunks
+      inner join on k = k
+        table of 400 rows in 1 chunks
+        table of 8 rows in 1 chunks`},
+	} {
+		for _, off := range []string{"", "-reduce"} {
+			t.Setenv("VOLLEY_OPTIMISER", "-all")
+			want := collect(t, c.q)
+			require.NotEmpty(t, want, name)
+			t.Setenv("VOLLEY_OPTIMISER", off)
+			equalRows(t, name, collect(t, c.q), want)
+			requireShape(t, name, c.q, c.want)
+		}
+	}
+}
+
+// requireShape holds a plan's shape against one, where the columns of tables are looked at.
+func requireShape(t *testing.T, name string, q *Query, want string) {
+	t.Helper()
+	if q.backend.Device.Memory().Place().HostAccessible() {
+		require.Equal(t, strings.TrimSpace(want), shape(t, q), name)
+	}
+}
+
+// Keys that are handed down go to the side that the join's key is of where both sides, and tables below them, have
+// columns of that name.
+func TestKeysOfOneNameOnBothSides(t *testing.T) {
+	large, small, few := twoSides(t)
+	t.Setenv(morselVariable, "16")
+	for name, c := range map[string]struct {
+		q    *Query
+		want string
+	}{
+		"the left of two tables": {large.Join(small, Inner, Keys("v", "v")).Join(few, Inner, On("k"), Suffix("_3")).Select("k", "k_right"), `
+inner join on k = k, keys 1 of k
+  inner join on v = v
+    filter k in keys 1
+      table of 4000 rows in 1 chunks
+    table of 400 rows in 1 chunks
+  table of 8 rows in 1 chunks`},
+		"the right of two tables": {large.Join(small, Inner, Keys("v", "v")).Join(few, Inner, Keys("k_right", "k"), Suffix("_3")).Select("k", "k_right"), `
+inner join on k_right = k
+  inner join on v = v
+    table of 4000 rows in 1 chunks
+    table of 400 rows in 1 chunks
+  table of 8 rows in 1 chunks`},
+		"a name that changed its column": {large.Select(expr.Col("v").As("k"), expr.Col("k").As("v"), "w").Join(small, Inner, Keys("v", "k")).Join(few, Semi, On("k")), `
+semi join on k = k, keys 1 of k
+  inner join on v = k
+    select v as k, k as v, w
+      filter v in keys 1
+        table of 4000 rows in 1 chunks
+    table of 400 rows in 1 chunks
+  table of 8 rows in 1 chunks`},
+		"one side twice": {large.Join(few, Semi, Keys("k", "v")).Join(few, Semi, Keys("v", "k")), `
+semi join on v = k, keys 1 of k
+  semi join on k = v
+    filter v in keys 1
+      table of 4000 rows in 1 chunks
+    table of 8 rows in 1 chunks
+  table of 8 rows in 1 chunks`},
+	} {
+		t.Setenv("VOLLEY_OPTIMISER", "-all")
+		want := collect(t, c.q)
+		require.NotEmpty(t, want, name)
+		onlyRule(t, ruleJoinFilter)
+		equalRows(t, name, collect(t, c.q), want)
+		requireShape(t, name, c.q, c.want)
 	}
 }
 

@@ -1,12 +1,14 @@
 package table
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 )
@@ -30,27 +32,42 @@ var rules = []string{ruleJoinOrder, ruleTies, ruleImplied, ruleShared, ruleReduc
 // switches are the rules that are off.
 type switches map[string]bool
 
-// switchesOf reads "-name,-name"; "-all" is every rule.
-func switchesOf(text string) switches {
+// rulesVariable switches rules off.
+const rulesVariable = "VOLLEY_OPTIMISER"
+
+// switchesOf reads "-name,-name"; "-all" is every rule, and "" none. A word that is neither is an error.
+func switchesOf(text string) (switches, error) {
 	off := switches{}
-	for _, s := range strings.Split(text, ",") {
-		name := strings.TrimPrefix(strings.TrimSpace(s), "-")
-		if name == "all" {
+	if strings.TrimSpace(text) == "" {
+		return off, nil
+	}
+	for _, word := range strings.Split(text, ",") {
+		word = strings.TrimSpace(word)
+		name, minus := strings.CutPrefix(word, "-")
+		switch {
+		case minus && name == "all":
 			for _, r := range rules {
 				off[r] = true
 			}
+		case minus && slices.Contains(rules, name):
+			off[name] = true
+		default:
+			return nil, fmt.Errorf("%w: %s=%q: %q is no rule to switch off; they are -all or -%s", device.ErrMismatch, rulesVariable, text, word, strings.Join(rules, ", -"))
 		}
-		off[name] = true
 	}
-	return off
+	return off, nil
 }
 
-func newOptimiser() *optimiser {
-	return &optimiser{off: switchesOf(os.Getenv("VOLLEY_OPTIMISER")), guess: newEstimates(), bySignature: map[string][]*shared{}}
+func newOptimiser() (*optimiser, error) {
+	off, err := switchesOf(os.Getenv(rulesVariable))
+	return &optimiser{off: off, guess: newEstimates(), bySignature: map[string][]*shared{}}, err
 }
 
 // isOff reports whether a rule is switched off.
-func isOff(rule string) bool { return switchesOf(os.Getenv("VOLLEY_OPTIMISER"))[rule] }
+func isOff(rule string) bool {
+	off, _ := switchesOf(os.Getenv(rulesVariable)) // an error has ended the query at its begin
+	return off[rule]
+}
 
 // optimise rewrites a resolved plan to one with the same result: conditions go
 // down as far as they can, and into the sources; a head of a sort becomes a

@@ -134,7 +134,9 @@ func (q *Query) resolved(ctx context.Context, valueOf func(*optimiser, *scalarNo
 	if n, err = q.plan.resolve(ctx); err != nil {
 		return nil, nil, err
 	}
-	o = newOptimiser()
+	if o, err = newOptimiser(); err != nil {
+		return nil, nil, err
+	}
 	n, err = o.plan(n, func(s *scalarNode) (kernels.Scalar, error) { return valueOf(o, s) })
 	return n, o, err
 }

@@ -33,9 +33,20 @@ func (q *Query) Profile(ctx context.Context) (*Table, *Profile, error) {
 func (q *Query) ExplainJSON(ctx context.Context) (_ string, err error) {
 	defer exec.Guard(q.place(), &err)
 	p := newProfiler()
+	if _, err := q.outline(ctx, p, func(string, node) {}); err != nil {
+		return "", err
+	}
+	return p.outlined().JSON()
+}
+
+// outline gives the optimised plan and notes what it and the plans that go with it would be run by. scalar is
+// told the plan of each scalar.
+func (q *Query) outline(ctx context.Context, p *profiler, scalar func(name string, n node)) (node, error) {
 	r := &runner{backend: q.backend, morsel: exec.MorselRows, prof: p}
 	n, o, err := q.resolved(ctx, func(o *optimiser, s *scalarNode) (kernels.Scalar, error) {
-		if err := r.outline("scalar "+s.name, o.optimise(s.plan())); err != nil {
+		plan := o.optimise(s.plan())
+		scalar(s.name, plan)
+		if err := r.outline("scalar "+s.name, plan); err != nil {
 			return kernels.Scalar{}, err
 		}
 		return unknownScalar(s)
@@ -44,17 +55,17 @@ func (q *Query) ExplainJSON(ctx context.Context) (_ string, err error) {
 		err = r.outline(resultPlan, n)
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, s := range o.shares {
 		if err := r.outline(fmt.Sprintf("shared %d", s.number), s.final); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	if q.backend != nil {
 		p.out.Device = q.backend.Device.Name()
 	}
-	return p.outlined().JSON()
+	return n, nil
 }
 
 // outline notes what a plan would be run by.

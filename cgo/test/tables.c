@@ -65,6 +65,59 @@ static void test_expressions(void) {
   for (int i = 0; i < 6; i++) OK(volley_expr_free(parts[i]));
 }
 
+/* Letters are Unicode's and count from 1; without a length all the others are given. */
+static void test_substring(void) {
+  static const int32_t offsets[] = {0, 8, 10, 10};
+  volley_array texts = {.size = sizeof texts, .type = "utf8", .length = 3, .values = "m\xc3\xbcnsterab", .offsets = offsets};
+  const char* name = "city";
+  volley_device* cpu;
+  volley_column *cities, *parts;
+  volley_table *t, *found;
+  volley_query *all, *q;
+  volley_expr *from, *length, *part, *rest, *unnamed;
+  volley_array view = {.size = sizeof view};
+  char* text;
+  OK(volley_device_open("cpu", &cpu));
+  OK(volley_column_wrap(&texts, NULL, NULL, &cities));
+  OK(volley_table_new(cpu, &name, (const volley_column* const*)&cities, 1, NULL, &t));
+  OK(volley_query_table(t, &all));
+  OK(volley_expr_int64(2, &from));
+  OK(volley_expr_int64(2, &length));
+  {
+    const volley_expr* args[] = {column(name), from, length};
+    OK(volley_expr_call("substring", args, 3, &part));
+    OK(volley_expr_call("substring", args, 2, &rest));
+    FAILS(VOLLEY_MISMATCH, "two operands or three", volley_expr_call("substring", args, 1, &unnamed));
+  }
+  OK(volley_expr_format(part, &text));
+  CHECK(strcmp(text, "substring(city, 2, 2)") == 0);
+  volley_string_free(text);
+  {
+    const char* names[] = {"part", "rest"};
+    const volley_expr* items[] = {part, rest};
+    OK(volley_query_with_columns(all, names, items, 2, &q));
+  }
+  found = collect(q);
+  OK(volley_table_column(found, "part", NULL, &parts));
+  OK(volley_column_view(parts, &view));
+  CHECK(view.length == 3 && view.offsets != NULL);
+  CHECK(memcmp(view.offsets, (const int32_t[]){0, 3, 4, 4}, 4 * sizeof(int32_t)) == 0 && memcmp(view.values, "\xc3\xbcnb", 4) == 0);
+  OK(volley_column_free(parts));
+  OK(volley_table_column(found, "rest", NULL, &parts));
+  OK(volley_column_view(parts, &view));
+  CHECK(memcmp(view.offsets, (const int32_t[]){0, 7, 8, 8}, 4 * sizeof(int32_t)) == 0 && memcmp(view.values, "\xc3\xbcnsterb", 8) == 0);
+  OK(volley_column_free(parts));
+  OK(volley_table_free(found));
+  OK(volley_expr_free(part));
+  OK(volley_expr_free(rest));
+  OK(volley_expr_free(from));
+  OK(volley_expr_free(length));
+  OK(volley_query_free(all));
+  OK(volley_table_free(t));
+  OK(volley_column_free(cities));
+  OK(volley_device_free(cpu));
+}
+
 static void test_operators(volley_query* all) {
   volley_query *q, *next;
   volley_table* t;
@@ -79,7 +132,7 @@ static void test_operators(volley_query* all) {
 
   OK(volley_query_filter(all, parsed("amount > 15"), &q));
   OK(volley_query_explain(q, NULL, &text));
-  CHECK(strstr(text, "amount > 15") != NULL);
+  CHECK(strstr(text, "amount > 15") != NULL && strstr(text, "\npipelines:\n  1  workers  table of 4 rows in 1 chunks -> filter -> result\n") != NULL);
   volley_string_free(text);
   t = collect(q);
   CHECK(((const int64_t*)table_values(t, "key", "int64", 2))[1] == 1);
@@ -304,6 +357,7 @@ void test_tables(void) {
   OK(volley_table_free(there));
   OK(volley_table_free(t)); /* the query has it */
   test_operators(on);
+  test_substring();
   test_streams(on);
   OK(volley_query_free(on));
 }

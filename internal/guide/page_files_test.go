@@ -30,7 +30,7 @@ func Example_files() {
 	}
 	fmt.Print(plan)
 
-	// docs/guide/files.md, line 51
+	// docs/guide/files.md, line 53
 	airports, err := storage.ReadCSV(ctx, dev, "testdata/flights/airports.csv", storage.CSVOptions{},
 		storage.ReadOptions{Columns: []string{"iata", "latitude"}})
 	if err != nil {
@@ -39,7 +39,7 @@ func Example_files() {
 	defer airports.Release()
 	fmt.Println(airports.NumRows(), airports.Schema().Field(1).Type)
 
-	// docs/guide/files.md, line 75
+	// docs/guide/files.md, line 77
 	folder, err := os.MkdirTemp("", "volley")
 	if err != nil {
 		log.Fatal(err)
@@ -60,6 +60,8 @@ func Example_files() {
 	// select origin, distance
 	//   filter distance >= 2500 (about 498280 rows)
 	//     scan testdata/flights/flights-1m.parquet columns [distance, origin] where distance >= 2500
+	// pipelines:
+	//   1  workers  scan testdata/flights/flights-1m.parquet and filter -> select -> result
 	// 3376 float64
 	// 3376
 }

@@ -48,7 +48,7 @@ func Example_queries() {
 	defer late.Release()
 	fmt.Print(late)
 
-	// docs/guide/queries.md, line 82
+	// docs/guide/queries.md, line 80
 	byOrigin, err := flights.Query().
 		GroupBy("origin").
 		Agg(table.Count(), table.Mean("delay"), table.Max("delay").As("worst")).
@@ -60,7 +60,7 @@ func Example_queries() {
 	defer byOrigin.Release()
 	fmt.Print(byOrigin)
 
-	// docs/guide/queries.md, line 113
+	// docs/guide/queries.md, line 111
 	joined := flights.Query().
 		Join(airports, table.Left, table.Keys("origin", "iata")).
 		Filter("state <> 'WY'")
@@ -91,5 +91,7 @@ func Example_queries() {
 	//   left join on origin = iata columns [origin, delay, iata, state] (about 5 rows)
 	//     table of 5 rows in 1 chunks, columns [origin, delay]
 	//     table of 3 rows in 1 chunks, columns [iata, state]
+	// pipelines:
+	//   1  workers  table of 5 rows in 1 chunks -> left join on origin = iata -> filter -> result
 	// true filter: at line 1, column 1: mismatch: unknown column "dely" (did you mean delay?)
 }

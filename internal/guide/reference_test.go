@@ -75,6 +75,39 @@ func TestEnvironmentPage(t *testing.T) {
 	require.Equal(t, read, slices.Sorted(maps.Keys(listed)), "docs/reference/environment.md and the variables that the code reads")
 }
 
+// TestRulesOfTheOptimiser holds the page, and the rules that the tests of Python switch off one by one, against those of Go.
+func TestRulesOfTheOptimiser(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		return string(text)
+	}
+	word := regexp.MustCompile("[\"`]([a-z]+)[\"`]")
+	words := func(pattern, text string) (all []string) {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+		require.NotNil(t, found, pattern)
+		for _, m := range word.FindAllStringSubmatch(found[1], -1) {
+			all = append(all, m[1])
+		}
+		return all
+	}
+	source := read("table/optimise.go")
+	named := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(rule[A-Za-z]+)\s*= "([a-z]+)"`).FindAllStringSubmatch(source, -1) {
+		named[m[1]] = m[2]
+	}
+	var rules []string
+	list := regexp.MustCompile(`(?m)^var rules = \[\]string\{(.*)\}$`).FindStringSubmatch(source)
+	require.NotNil(t, list)
+	for _, constant := range strings.Split(list[1], ", ") {
+		require.Contains(t, named, constant)
+		rules = append(rules, named[constant])
+	}
+	require.Len(t, named, len(rules), "a rule that is not among rules cannot be switched off")
+	require.Equal(t, rules, words(`(?m)^RULES = \[(.*)\]$`, read("python/tests/test_plans.py")), "python/tests/test_plans.py")
+	require.Equal(t, rules, words("(?m)^\\| `VOLLEY_OPTIMISER` \\|.*Switches rules of the optimiser off: (.*) \\(see", page(t, "environment.md")), "docs/reference/environment.md")
+}
+
 // TestErrorsPage holds the page against the kinds of Go, the exceptions of Python and the statuses of C.
 func TestErrorsPage(t *testing.T) {
 	text := page(t, "errors.md")

@@ -36,6 +36,7 @@ def test_a_plan_as_json() -> None:
     root = found["plans"][0]["root"]
     assert root["op"] == "filter" and root["conditions"] == ["a > 1"] and root["inputs"][0]["estimated_rows"] == 2
     assert plan.explain("text") == plan.explain()
+    assert plan.explain().endswith("\npipelines:\n  1  workers  table of 2 rows in 1 chunks -> filter -> result\n")
     with pytest.raises(ValueError, match="pdf"):
         plan.explain("pdf")
 

@@ -45,6 +45,8 @@ def test_like_is_that_of_duckdb(seed: int) -> None:
             like = vo.col("s").like(pattern) if escape is None else vo.col("s").like(pattern, escape)
             assert [(n,) for n in t.filter(like)["n"].to_pylist()] == want, (seed, kind, pattern, escape)
             assert [(n,) for n in t.filter(~like)["n"].to_pylist()] == not_like, (seed, kind, pattern, escape)
+            unlike = vo.col("s").not_like(pattern) if escape is None else vo.col("s").not_like(pattern, escape)
+            assert [(n,) for n in t.filter(unlike)["n"].to_pylist()] == not_like, (seed, kind, pattern, escape)
             quoted = pattern.replace("'", "''")
             text = f"s not like '{quoted}'" + (f" escape '{escape}'" if escape else "")
             assert [(n,) for n in t.filter(text)["n"].to_pylist()] == not_like, (seed, kind, text)
@@ -55,7 +57,8 @@ def test_letters_that_are_invalid_or_long() -> None:
     assert t.select(x=vo.col("s").like("%" + "a%" * 20 + "c"), y=vo.col("s").like("_%b"), z=vo.col("s").like("_\\%", "\\")).to_pydict() == {
         "x": [False, False, False, None], "y": [True, False, False, None], "z": [False, False, True, None],
     }  # fmt: skip
-    for wrong in (vo.col("s").like("x\\", "\\"), vo.col("s").like("x", "ab"), vo.col("s").like("x", "")):
+    assert t.select(x=vo.col("s").not_like("%b"), y=vo.col("s").not_like("_!%", "!")).to_pydict() == {"x": [False, True, True, None], "y": [True, True, False, None]}
+    for wrong in (vo.col("s").not_like("x", "ab"), vo.col("s").like("x\\", "\\"), vo.col("s").like("x", "ab"), vo.col("s").like("x", "")):
         with pytest.raises(vo.Mismatch, match=r"like|escape"):
             t.select(wrong)
 

@@ -208,6 +208,10 @@ class Expr(Handle):
         letter behind an escape stands for itself; without an escape there is none. Letters are Unicode code points, case matters."""
         return self._with("like", pattern) if escape is None else self._with("like", pattern, escape)
 
+    def not_like(self, pattern: str, escape: str | None = None) -> Expr:
+        """Whether the whole text is not as SQL's pattern says, as ``like`` takes it; null of null."""
+        return ~self.like(pattern, escape)
+
     def substring(self, start: int, length: int | None = None) -> Expr:
         """The letters of a text from number start on, the first being 1: so many of them, or all. Letters are Unicode code points."""
         return self._with("substring", start) if length is None else self._with("substring", start, length)

@@ -7,10 +7,10 @@
 // table. Write functions write to a temporary file beside the target and
 // rename it at the end: a failure or a cancelled context leaves no half file.
 //
-// Files are read in parallel, by row group (Parquet; by column where there are
-// fewer of these than processors), record batch (IPC file) or block of text
-// (CSV), on GOMAXPROCS goroutines, and the rows come in the file's order all the
-// same. Memory comes from the device's allocator; where
+// Files are read in parallel: a scan gives splits, which are row groups or parts
+// of these (Parquet), record batches (IPC file) and blocks of text (CSV). The
+// workers of the pipeline that reads a split do all of its steps; the rows come
+// in the file's order all the same. Memory comes from the device's allocator; where
 // that has a limit, reading past it is an ErrOutOfMemory.
 //
 // A file is not trusted: numbers in it are held against its size before

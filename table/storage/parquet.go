@@ -158,7 +158,7 @@ func (s *ParquetSource) Skipped(ctx context.Context, predicate *expr.Expr) (skip
 		may, err := pruner(path, f.schema, predicate)
 		for g := 0; err == nil && g < f.meta.NumRowGroups(); g++ {
 			total++
-			if !may(f, g) {
+			if _, some := may(f, g); !some {
 				skipped++
 			}
 		}

@@ -81,6 +81,13 @@ func (r *groupBeside) rows(ctx context.Context, size int64) (*table.Batch, error
 		}
 		c.Release()
 	}
+	if r.filter == nil { // which looks at them first
+		for k, c := range columns {
+			if err := r.hold(k, from, c); err != nil {
+				return nil, err
+			}
+		}
+	}
 	kept, err := r.filter.keep(ctx, r.groupReader, from, to-from, columns)
 	r.groupReader.at = to
 	if err != nil || kept == 0 {

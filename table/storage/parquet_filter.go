@@ -149,6 +149,9 @@ func (f *scanFilter) keep(ctx context.Context, r *groupReader, from, n int64, co
 	defer w.clear()
 	for k, c := range columns {
 		w.dense[k] = c.Retain()
+		if err := r.hold(k, from, c); err != nil {
+			return 0, err
+		}
 	}
 	kept, err := r.filterRows(ctx, from, n)
 	if err != nil || kept == 0 || kept == n {
@@ -169,6 +172,7 @@ func (f *scanFilter) keep(ctx context.Context, r *groupReader, from, n int64, co
 type groupFilter struct {
 	dead   []rowSpan // rows that the page index rules out
 	terms  [][]int   // fields of the reader that each reads
+	pages  [][]claim // by field: of its pages
 	tables [][]uint8 // by term: 1 for the values of its column's dictionary that pass, null behind them; nil where it was not looked at
 	mask   *memory.Buffer
 	words  []uint64 // of the mask
@@ -178,6 +182,10 @@ type groupFilter struct {
 	codes []*[]uint32      // by field: indices of the batch, nil where they were not read
 	dense []*memory.Column // by field: its values, nil where they were not read
 	masks *memory.Column   // the mask, once it is wanted as a column
+
+	from   int64            // the batch's first row
+	values []*memory.Column // by field: its dictionary, where what is stated of it is to be checked
+	wrong  [][]bool         // by field: which of these lie beyond what is stated of the row group; nil where none does
 }
 
 // codeRooms and chosenRooms are where indices and numbers of rows go, from batch to batch and
@@ -193,13 +201,19 @@ func (w *groupFilter) begin(ctx context.Context, r *groupReader) {
 		return
 	}
 	w.terms, w.tables = make([][]int, len(r.filter.terms)), make([][]uint8, len(r.filter.terms))
+	w.pages, w.values, w.wrong = make([][]claim, len(r.fields)), make([]*memory.Column, len(r.fields)), make([][]bool, len(r.fields))
 	w.codes, w.dense = make([]*[]uint32, len(r.fields)), make([]*memory.Column, len(r.fields))
 	for t, term := range r.filter.terms {
 		for _, name := range term.columns {
 			w.terms[t] = append(w.terms[t], slices.IndexFunc(r.fields, func(i int) bool { return r.file.schema.Field(i).Name == name }))
 		}
 		if len(term.columns) == 1 && term.keys == nil {
-			w.dead = append(w.dead, r.file.unpassable(ctx, r.g, r.fields[w.terms[t][0]], term.bound)...)
+			k := w.terms[t][0]
+			dead, pages := r.file.unpassable(ctx, r.g, r.fields[k], term.bound)
+			for i := range pages {
+				pages[i].says = within(pages[i].says, r.stated[term.columns[0]])
+			}
+			w.dead, w.pages[k] = append(w.dead, dead...), pages
 		}
 	}
 }
@@ -223,6 +237,7 @@ func (w *groupFilter) clear() {
 func (w *groupFilter) close() {
 	w.clear()
 	w.mask.Release()
+	releaseAll(w.values)
 	if w.room != nil {
 		chosenRooms.Put(w.room)
 	}
@@ -236,6 +251,7 @@ func (r *groupReader) filterRows(ctx context.Context, from, n int64) (kept int64
 	}
 	w := &r.work
 	w.begin(ctx, r)
+	w.from = from
 	if r.filter.never {
 		return 0, nil
 	}
@@ -292,11 +308,13 @@ func (r *groupReader) term(ctx context.Context, t int, n, kept int64, words []ui
 			return 0, err
 		}
 		if pass != nil {
-			switch some := slices.Contains(pass, 1); {
-			case !some:
-				return 0, nil
-			case !slices.Contains(pass, 0):
-				return kept, nil
+			if w.wrong[fields[0]] == nil { // else some rows may have what is wrong
+				switch some := slices.Contains(pass, 1); {
+				case !some:
+					return 0, nil
+				case !slices.Contains(pass, 0):
+					return kept, nil
+				}
 			}
 			codes, err := r.codesOf(ctx, fields[0], n)
 			if err != nil {
@@ -375,6 +393,12 @@ func (r *groupReader) tableOf(ctx context.Context, t, k int, n int64) ([]uint8, 
 		}
 	}
 	w.tables[t] = table
+	if says, used := r.stated[r.file.schema.Field(r.fields[k]).Name]; used {
+		w.wrong[k] = outsiders(values, says)
+	}
+	if w.values[k] == nil {
+		w.values[k] = values.Retain()
+	}
 	return table, nil
 }
 
@@ -384,7 +408,12 @@ func (r *groupReader) codesOf(ctx context.Context, k int, n int64) ([]uint32, er
 	if w.codes[k] == nil {
 		room := codeRooms.Get().(*[]uint32)
 		*room = slices.Grow((*room)[:0], int(n))[:n]
-		if err := r.flat[k].codes(ctx, *room); err != nil {
+		nulls, err := r.flat[k].codes(ctx, *room)
+		if err == nil {
+			err = r.holdCodes(k, w.from, *room, nulls)
+		}
+		if err != nil {
+			codeRooms.Put(room)
 			return nil, err
 		}
 		w.codes[k] = room
@@ -402,7 +431,9 @@ func (r *groupReader) denseOf(ctx context.Context, k int, n int64) (_ *memory.Co
 	default:
 		var c *chunkReader
 		if c, err = r.opened(ctx, k); err == nil {
-			w.dense[k], err = c.next(ctx, n)
+			if w.dense[k], err = c.next(ctx, n); err == nil {
+				err = r.hold(k, w.from, w.dense[k])
+			}
 		}
 	}
 	return w.dense[k], err

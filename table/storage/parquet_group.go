@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -20,13 +21,14 @@ type groupReader struct {
 	file    *parquetFile
 	g       int
 	from    memory.Allocator
-	memory  *groupMemory  // of row groups before; nil where there were none
-	want    *arrow.Schema // of the batches
-	fields  []int         // in the file: of want, and then those that only the filter reads
-	filter  *scanFilter   // nil where all rows are given
-	at, end int64         // rows to read; 0 as the end is that of the row group
-	there   *fetched      // of the row group
-	most    int64         // bytes of texts of one batch
+	memory  *groupMemory          // of row groups before; nil where there were none
+	want    *arrow.Schema         // of the batches
+	fields  []int                 // in the file: of want, and then those that only the filter reads
+	filter  *scanFilter           // nil where all rows are given
+	stated  map[string]expr.Range // of columns by whose statistics the row group might have been left out
+	at, end int64                 // rows to read; 0 as the end is that of the row group
+	there   *fetched              // of the row group
+	most    int64                 // bytes of texts of one batch
 	emit    func(*table.Batch) error
 
 	flat    []*chunkReader // of fields, nil where it is not open or arrow-go reads
@@ -142,10 +144,19 @@ func (r *groupReader) column(ctx context.Context, k int, n, kept int64) (*memory
 	if err != nil {
 		return nil, err
 	}
+	var out *memory.Column
 	if kept == n {
-		return c.next(ctx, n)
+		if out, err = c.next(ctx, n); err == nil {
+			err = r.hold(k, r.at, out)
+		}
+	} else if out, err = c.picked(ctx, n, r.work.chosen); err == nil {
+		err = r.holdPicked(k, out)
 	}
-	return c.picked(ctx, n, r.work.chosen)
+	if err != nil {
+		out.Release()
+		return nil, err
+	}
+	return out, nil
 }
 
 // opened is the reader of field k, at the next row.

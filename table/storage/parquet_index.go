@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -19,31 +20,32 @@ type rowSpan struct{ from, to int64 }
 const largestIndex = 4 << 20
 
 // unpassable are the rows of a row group that the page index of a column rules out for a
-// condition on it; none where there is no index, or it contradicts itself.
-func (f *parquetFile) unpassable(ctx context.Context, g, field int, bound *expr.Bound) (dead []rowSpan) {
+// condition on it, and what it states of each page; none where there is no index, or it
+// contradicts itself.
+func (f *parquetFile) unpassable(ctx context.Context, g, field int, bound *expr.Bound) (dead []rowSpan, pages []claim) {
 	defer func() {
 		if recover() != nil { // arrow-go's way to say that an index is damaged
-			dead = nil
+			dead, pages = nil, nil
 		}
 	}()
 	if len(f.leaves[field]) != 1 {
-		return nil
+		return nil, nil
 	}
 	leaf, rows := f.leaves[field][0], f.meta.RowGroup(g).NumRows()
 	column := f.meta.Schema.Column(leaf)
 	chunk, err := f.meta.RowGroup(g).ColumnChunk(leaf)
 	if err != nil || column.MaxRepetitionLevel() != 0 {
-		return nil
+		return nil, nil
 	}
 	offsets, columns := f.indexBytes(ctx, chunk.GetOffsetIndexLocation()), f.indexBytes(ctx, chunk.GetColumnIndexLocation())
 	if offsets == nil || columns == nil {
-		return nil
+		return nil, nil
 	}
 	places := metadata.NewOffsetIndex(offsets, nil, nil).GetPageLocations()
 	index := metadata.NewColumnIndex(column, columns, nil, nil)
 	empty := index.GetNullPages()
 	if len(places) != len(empty) {
-		return nil
+		return nil, nil
 	}
 	name := f.schema.Field(field).Name
 	for i := range places {
@@ -52,10 +54,18 @@ func (f *parquetFile) unpassable(ctx context.Context, g, field int, bound *expr.
 			to = places[i+1].FirstRowIndex
 		}
 		if i == 0 && from != 0 || from >= to || to > rows {
-			return nil
+			return nil, nil
 		}
 		r := pageRange(index, i, column, f.schema.Field(field).Type, to-from)
-		if bound.MayBeTrue(func(column string) (expr.Range, bool) { return r, column == name }) {
+		used := false
+		may := bound.MayBeTrue(func(column string) (expr.Range, bool) {
+			used = true
+			return r, column == name
+		})
+		if used {
+			pages = append(pages, claim{rowSpan{from, to}, fmt.Sprintf("%s, page %d", rowGroup(g), i), r})
+		}
+		if may {
 			continue
 		}
 		if last := len(dead) - 1; last >= 0 && dead[last].to == from {
@@ -64,7 +74,7 @@ func (f *parquetFile) unpassable(ctx context.Context, g, field int, bound *expr.
 			dead = append(dead, rowSpan{from, to})
 		}
 	}
-	return dead
+	return dead, pages
 }
 
 // indexBytes are those of an index, nil where it is not there.

@@ -187,13 +187,14 @@ func (c *chunkReader) coded(ctx context.Context, n, most int64) (bool, error) {
 	return int64(c.values.size()) <= most, nil
 }
 
-// codes are the indices of the next rows, which coded has looked at; null is that behind the last.
-func (c *chunkReader) codes(ctx context.Context, to []uint32) error {
+// codes are the indices of the next rows, which coded has looked at; null is that behind the last. It
+// gives how many are null.
+func (c *chunkReader) codes(ctx context.Context, to []uint32) (nulls int64, err error) {
 	size := c.values.size()
 	for len(to) > 0 {
 		if c.left == 0 {
 			if err := c.turn(ctx); err != nil {
-				return c.fault(err)
+				return 0, c.fault(err)
 			}
 			continue
 		}
@@ -201,9 +202,8 @@ func (c *chunkReader) codes(ctx context.Context, to []uint32) error {
 		present := k
 		if c.optional {
 			c.scratch(k)
-			var err error
 			if present, err = c.levels.bits(c.bits, 0, k); err != nil {
-				return c.fault(fmt.Errorf("definition levels: %w", err))
+				return 0, c.fault(fmt.Errorf("definition levels: %w", err))
 			}
 		}
 		largest, err := c.body.read(to[:present])
@@ -211,8 +211,9 @@ func (c *chunkReader) codes(ctx context.Context, to []uint32) error {
 			err = errIndex(largest, size)
 		}
 		if err != nil {
-			return c.fault(err)
+			return 0, c.fault(err)
 		}
+		nulls += k - present
 		for i := k - 1; i >= 0 && present < k; i-- {
 			if c.bits.Get(i) {
 				present--
@@ -223,7 +224,7 @@ func (c *chunkReader) codes(ctx context.Context, to []uint32) error {
 		}
 		c.left, c.row, to = c.left-k, c.row+k, to[k:]
 	}
-	return nil
+	return nulls, nil
 }
 
 // dictionary is the values of the dictionary as a column, and behind them a null where

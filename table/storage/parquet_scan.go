@@ -60,11 +60,12 @@ type parquetScan struct {
 	filter  *scanFilter   // nil where rows are not filtered
 
 	file   *sharedFile
-	may    func(*parquetFile, int) bool
-	fields []int // of want, in the file, and then those that only the filter reads
-	size   int64 // rows of a batch
-	group  int   // the next one
-	at     int64 // the next row of the group before, up to end
+	may    func(*parquetFile, int) (map[string]expr.Range, bool)
+	stated map[string]expr.Range // of the row group at hand, as of groupReader
+	fields []int                 // of want, in the file, and then those that only the filter reads
+	size   int64                 // rows of a batch
+	group  int                   // the next one
+	at     int64                 // the next row of the group before, up to end
 	end    int64
 	part   int64 // rows of a split of it
 	rows   int64 // of the splits given
@@ -104,9 +105,11 @@ func (s *parquetScan) Next(ctx context.Context) (flow.Split, error) {
 		}
 		f, g := s.file.parquetFile, s.group
 		s.group++
-		if rows := f.meta.RowGroup(g).NumRows(); rows > 0 && s.may(f, g) {
-			s.at, s.end, s.part = 0, rows, s.cut(f, g, rows)
-			continue
+		if rows := f.meta.RowGroup(g).NumRows(); rows > 0 {
+			if stated, may := s.may(f, g); may {
+				s.at, s.end, s.part, s.stated = 0, rows, s.cut(f, g, rows), stated
+				continue
+			}
 		}
 		if err := canceled(ctx, f.path); err != nil {
 			return nil, err
@@ -121,7 +124,7 @@ func (s *parquetScan) next() *parquetSplit {
 	s.rows += s.at - from
 	s.file.users.Add(1)
 	return &parquetSplit{file: s.file.parquetFile, shared: s.file, g: s.group - 1, from: hostMemory(s.backend), want: s.want, fields: s.fields,
-		filter: s.filter, size: s.size, at: from, end: s.at}
+		filter: s.filter, stated: s.stated, size: s.size, at: from, end: s.at}
 }
 
 const (
@@ -191,6 +194,7 @@ type parquetSplit struct {
 	want    *arrow.Schema
 	fields  []int // as those of parquetScan
 	filter  *scanFilter
+	stated  map[string]expr.Range // as of groupReader
 	size    int64
 	at, end int64
 	there   *fetched
@@ -257,7 +261,7 @@ func (p *parquetSplit) begin() error {
 			return unsupported(p.file.path, field.Name, "columns of type %s in Parquet; choose columns without it", field.Type)
 		}
 	}
-	p.reader = &groupReader{file: p.file, g: p.g, from: p.from, want: p.want, fields: p.fields, filter: p.filter, at: p.at, end: p.end,
+	p.reader = &groupReader{file: p.file, g: p.g, from: p.from, want: p.want, fields: p.fields, filter: p.filter, stated: p.stated, at: p.at, end: p.end,
 		there: p.there, most: largestBlock(p.file.size)}
 	return nil
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
+	"github.com/volley-go/volley/memory"
 )
 
 // ranges gives what the statistics of a row group tell of each column that has
@@ -183,21 +185,284 @@ func bigEndian(b []byte) decimal128.Num {
 	return decimal128.FromBigInt(v)
 }
 
-// pruner tells of each row group of a file whether rows of it may pass the
-// predicate. A predicate that does not bind to the columns is an error.
-func pruner(path string, s *arrow.Schema, predicate *expr.Expr) (func(*parquetFile, int) bool, error) {
+// pruner tells of each row group of a file whether rows of it may pass the predicate, and what it
+// states of the columns by which it might have been left out. A predicate that does not bind to
+// the columns is an error.
+func pruner(path string, s *arrow.Schema, predicate *expr.Expr) (func(*parquetFile, int) (map[string]expr.Range, bool), error) {
 	if predicate == nil {
-		return func(*parquetFile, int) bool { return true }, nil
+		return func(*parquetFile, int) (map[string]expr.Range, bool) { return nil, true }, nil
 	}
 	bound, err := predicate.Bind(s)
 	if err != nil {
 		return nil, inFile(path, "predicate", err, device.ErrMismatch)
 	}
-	return func(f *parquetFile, g int) bool {
-		ranges := f.ranges(g)
-		return bound.MayBeTrue(func(column string) (expr.Range, bool) {
+	return func(f *parquetFile, g int) (map[string]expr.Range, bool) {
+		ranges, used := f.ranges(g), map[string]expr.Range{}
+		may := bound.MayBeTrue(func(column string) (expr.Range, bool) {
 			r, ok := ranges[column]
+			if ok {
+				used[column] = r
+			}
 			return r, ok
 		})
+		return used, may
 	}, nil
+}
+
+// claim is what a file states of a column in some rows of a row group, a page or all: others may
+// have been left out by it, so it is held against the values of those that are read.
+type claim struct {
+	rowSpan
+	part string // for errors
+	says expr.Range
+}
+
+// within is what is stated of a page, held against what is stated of its row group.
+func within(page, group expr.Range) expr.Range {
+	if known(group.Min) && (!known(page.Min) || kernels.CompareKeys(page.Min, group.Min) < 0) {
+		page.Min = group.Min
+	}
+	if known(group.Max) && (!known(page.Max) || kernels.CompareKeys(page.Max, group.Max) > 0) {
+		page.Max = group.Max
+	}
+	return page
+}
+
+func known(v kernels.Scalar) bool { return v.Type() != nil && v.Valid() }
+
+// claims are those of field k: of its pages, which are within the bounds of the row group, or of the
+// row group alone.
+func (r *groupReader) claims(k int) []claim {
+	if r.work.pages != nil && r.work.pages[k] != nil {
+		return r.work.pages[k]
+	}
+	if says, used := r.stated[r.file.schema.Field(r.fields[k]).Name]; used {
+		return []claim{{rowSpan{0, math.MaxInt64}, rowGroup(r.g), says}}
+	}
+	return nil
+}
+
+// hold checks values of field k, which are those of the rows from a row on, against what is stated.
+func (r *groupReader) hold(k int, from int64, c *memory.Column) error {
+	for _, cl := range r.claims(k) {
+		if a, b := max(cl.from, from)-from, min(cl.to-from, c.Len()); a < b {
+			if err := r.holdRows(k, cl, c, a, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// holdPicked is hold of some of the rows, of which it is not known in which pages they are.
+func (r *groupReader) holdPicked(k int, c *memory.Column) error {
+	says, used := r.stated[r.file.schema.Field(r.fields[k]).Name]
+	if !used {
+		return nil
+	}
+	return r.holdRows(k, claim{part: rowGroup(r.g), says: says}, c, 0, c.Len())
+}
+
+// holdRows checks rows [a, b) of a column.
+func (r *groupReader) holdRows(k int, cl claim, c *memory.Column, a, b int64) error {
+	if at := outside(c, a, b, cl.says); at >= 0 {
+		return r.lie(k, cl, kernels.ScalarAt(c, at))
+	}
+	if cl.says.Nulls < 0 {
+		return nil
+	}
+	nulls := int64(0)
+	if valid := c.Validity(); valid != nil {
+		nulls = b - a - valid.Count(c.Offset()+a, b-a)
+	}
+	return r.holdNulls(k, cl, b-a, nulls)
+}
+
+// holdNulls checks how many of some rows are null.
+func (r *groupReader) holdNulls(k int, cl claim, rows, nulls int64) error {
+	if says := cl.says.Nulls; says >= 0 && (nulls > says || says == cl.says.Rows && nulls < rows) {
+		return r.falsely(k, cl, "%d of %d values are null, where its statistics state %d of %d", nulls, rows, says, cl.says.Rows)
+	}
+	return nil
+}
+
+// holdCodes is hold of values that are coded by a dictionary, of which so many are null.
+func (r *groupReader) holdCodes(k int, from int64, codes []uint32, nulls int64) error {
+	values := r.work.values[k]
+	for _, cl := range r.claims(k) {
+		a, b := max(cl.from, from)-from, min(cl.to-from, int64(len(codes)))
+		if a >= b {
+			continue
+		}
+		if b-a == int64(len(codes)) {
+			if err := r.holdNulls(k, cl, b-a, nulls); err != nil {
+				return err
+			}
+		}
+		if values.Len() > max(64, b-a) && cl.to < math.MaxInt64 { // of a page, whose values are fewer
+			some, err := r.flat[k].ofCodes(codes[a:b], false)
+			if err == nil {
+				err = r.holdRows(k, cl, some, 0, some.Len())
+				some.Release()
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		wrong := r.work.wrong[k]
+		if cl.to < math.MaxInt64 {
+			wrong = outsiders(values, cl.says)
+		}
+		for _, code := range codes[a:b] {
+			if wrong == nil {
+				break
+			}
+			if wrong[code] {
+				return r.lie(k, cl, kernels.ScalarAt(values, int64(code)))
+			}
+		}
+	}
+	return nil
+}
+
+// lie is the error of a value that lies beyond what is stated.
+func (r *groupReader) lie(k int, cl claim, v kernels.Scalar) error {
+	if known(cl.says.Min) && kernels.CompareKeys(v, cl.says.Min) < 0 {
+		return r.falsely(k, cl, "it has the value %s, below %s, the least that its statistics state", v, cl.says.Min)
+	}
+	return r.falsely(k, cl, "it has the value %s, above %s, the greatest that its statistics state", v, cl.says.Max)
+}
+
+func (r *groupReader) falsely(k int, cl claim, format string, args ...any) error {
+	err := damaged(r.file.path, cl.part, format, args...).(*Error)
+	err.Name = r.file.schema.Field(r.fields[k]).Name
+	return err
+}
+
+// outsiders marks the values of a column that lie beyond what is stated; nil where none does.
+func outsiders(c *memory.Column, says expr.Range) (wrong []bool) {
+	for at := outside(c, 0, c.Len(), says); at >= 0; at = outside(c, at+1, c.Len(), says) {
+		if wrong == nil {
+			wrong = make([]bool, c.Len())
+		}
+		wrong[at] = true
+	}
+	return wrong
+}
+
+// outside is the first of rows [a, b) of a column whose value lies beyond what is stated, -1 where
+// none does. Nulls and NaNs lie nowhere. It reads each value once.
+func outside(c *memory.Column, a, b int64, says expr.Range) int64 {
+	low, high := says.Min, says.Max
+	if !known(low) || !known(high) || !arrow.TypeEqual(low.Type(), c.Type()) || !arrow.TypeEqual(high.Type(), c.Type()) {
+		return -1
+	}
+	switch c.Type().ID() {
+	case arrow.BOOL:
+		return boolOutside(c, a, b, low.Bool(), high.Bool())
+	case arrow.INT8:
+		return wholeOutside[int8](c, a, b, low, high)
+	case arrow.INT16:
+		return wholeOutside[int16](c, a, b, low, high)
+	case arrow.INT32, arrow.DATE32, arrow.TIME32:
+		return wholeOutside[int32](c, a, b, low, high)
+	case arrow.INT64, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
+		return wholeOutside[int64](c, a, b, low, high)
+	case arrow.UINT8:
+		return wholeOutside[uint8](c, a, b, low, high)
+	case arrow.UINT16:
+		return wholeOutside[uint16](c, a, b, low, high)
+	case arrow.UINT32:
+		return wholeOutside[uint32](c, a, b, low, high)
+	case arrow.UINT64:
+		return wholeOutside[uint64](c, a, b, low, high)
+	case arrow.FLOAT32:
+		return floatOutside(c, a, b, float32(low.Float64()), float32(high.Float64()))
+	case arrow.FLOAT64:
+		return floatOutside(c, a, b, low.Float64(), high.Float64())
+	case arrow.DECIMAL128:
+		return decimalOutside(c, a, b, low.Decimal(), high.Decimal())
+	case arrow.STRING, arrow.BINARY:
+		return textOutside[int32](c, a, b, low.Text(), high.Text())
+	case arrow.LARGE_STRING, arrow.LARGE_BINARY:
+		return textOutside[int64](c, a, b, low.Text(), high.Text())
+	}
+	return -1
+}
+
+func boolOutside(c *memory.Column, a, b int64, low, high bool) int64 {
+	for i := a; i < b && (low || !high); i++ {
+		if v := c.Bits().Get(c.Offset() + i); (v && !high || !v && low) && !c.IsNull(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+func wholeOutside[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](c *memory.Column, a, b int64, low, high kernels.Scalar) int64 {
+	least, span := low.Uint64(), high.Uint64()-low.Uint64()
+	if kernels.CompareKeys(low, high) > 0 { // nothing lies between them
+		for a < b && c.IsNull(a) {
+			a++
+		}
+		if a < b {
+			return a
+		}
+		return -1
+	}
+	for i, v := range memory.Values[T](c)[a:b] {
+		if uint64(v)-least > span && !c.IsNull(a+int64(i)) { // one comparison: what is below low wraps
+			return a + int64(i)
+		}
+	}
+	return -1
+}
+
+func floatOutside[T float32 | float64](c *memory.Column, a, b int64, low, high T) int64 {
+	for i, v := range memory.Values[T](c)[a:b] {
+		if (v < low || v > high) && !c.IsNull(a+int64(i)) {
+			return a + int64(i)
+		}
+	}
+	return -1
+}
+
+func decimalOutside(c *memory.Column, a, b int64, low, high decimal128.Num) int64 {
+	for i, w := range memory.Values[[2]uint64](c)[a:b] {
+		v := decimal128.New(int64(w[1]), w[0])
+		if (v.Less(low) || high.Less(v)) && !c.IsNull(a+int64(i)) {
+			return a + int64(i)
+		}
+	}
+	return -1
+}
+
+// textOutside looks at the first eight bytes alone where these tell.
+func textOutside[T int32 | int64](c *memory.Column, a, b int64, low, high string) int64 {
+	offsets, data := memory.Offsets[T](c)[a:b+1], c.Buffer(2).Bytes()
+	least, most := leading([]byte(low)), leading([]byte(high))
+	for i := range offsets[1:] {
+		text := data[offsets[i]:offsets[i+1]]
+		if first := leading(text); first > least && first < most {
+			continue
+		}
+		if (string(text) < low || string(text) > high) && !c.IsNull(a+int64(i)) {
+			return a + int64(i)
+		}
+	}
+	return -1
+}
+
+// leading is the first eight bytes of a text as a number in the order of texts, zeros behind a
+// shorter one.
+func leading(b []byte) uint64 {
+	if len(b) >= 8 {
+		return binary.BigEndian.Uint64(b)
+	}
+	v := uint64(0)
+	for i, x := range b {
+		v |= uint64(x) << (56 - 8*i)
+	}
+	return v
 }
