@@ -45,7 +45,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 21
+#define VOLLEY_ABI_MINOR 22
 
 /* The statuses. */
 enum {
@@ -90,6 +90,7 @@ typedef struct volley_vector volley_vector;   /* elements in a device's memory t
 typedef struct volley_fuser volley_fuser;     /* what makes one collective operation of many small ones */
 typedef struct volley_distributed volley_distributed; /* this rank's part of a table on ranks; immutable */
 typedef struct volley_gang volley_gang;       /* a place in a gang: its start, or a worker */
+typedef struct volley_slots volley_slots;     /* places that the gangs of a process compete for */
 typedef struct volley_matrix volley_matrix;   /* a dense row-major matrix of float32 or float64 */
 
 #include "volley_arrow.h"
