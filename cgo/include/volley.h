@@ -90,7 +90,6 @@ typedef struct volley_vector volley_vector;   /* elements in a device's memory t
 typedef struct volley_fuser volley_fuser;     /* what makes one collective operation of many small ones */
 typedef struct volley_distributed volley_distributed; /* this rank's part of a table on ranks; immutable */
 typedef struct volley_gang volley_gang;       /* a place in a gang: its start, or a worker */
-typedef struct volley_slots volley_slots;     /* places that the gangs of a process compete for */
 typedef struct volley_matrix volley_matrix;   /* a dense row-major matrix of float32 or float64 */
 
 #include "volley_arrow.h"

@@ -13,6 +13,8 @@
 #ifndef VOLLEY_GANG_H
 #define VOLLEY_GANG_H
 
+typedef struct volley_slots volley_slots; /* places that the gangs of a process compete for */
+
 typedef struct volley_gang_options {
   uint64_t size;
   int64_t workers;

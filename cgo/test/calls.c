@@ -35,10 +35,10 @@ static void* make15(void) { return wrong_make_distributed(); }
 static void free15(void* p) { volley_distributed_free(p); }
 static void* make16(void) { return wrong_make_gang(); }
 static void free16(void* p) { volley_gang_free(p); }
-static void* make17(void) { return wrong_make_slots(); }
-static void free17(void* p) { volley_slots_free(p); }
-static void* make18(void) { return wrong_make_matrix(); }
-static void free18(void* p) { volley_matrix_free(p); }
+static void* make17(void) { return wrong_make_matrix(); }
+static void free17(void* p) { volley_matrix_free(p); }
+static void* make18(void) { return wrong_make_slots(); }
+static void free18(void* p) { volley_slots_free(p); }
 const wrong_type wrong_types[] = {
     {"device", make0, free0},
     {"stream", make1, free1},
@@ -57,8 +57,8 @@ const wrong_type wrong_types[] = {
     {"fuser", make14, free14},
     {"distributed", make15, free15},
     {"gang", make16, free16},
-    {"slots", make17, free17},
-    {"matrix", make18, free18},
+    {"matrix", make17, free17},
+    {"slots", make18, free18},
 };
 const int wrong_type_count = sizeof wrong_types / sizeof *wrong_types;
 
@@ -1095,7 +1095,7 @@ static int32_t call_volley_apply(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 18}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_from_dlpack(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1104,7 +1104,7 @@ static int32_t call_volley_matrix_from_dlpack(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 18}};
+static const wrong_parameter parameters_volley_matrix_from_dlpack_versioned[] = {{"tensor", WRONG_MOVED, 0}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   volley_matrix* p1 = 0;
   int32_t status = volley_matrix_from_dlpack_versioned((void*)wrong_moved(w[0]), w[1] ? NULL : &p1);
@@ -1113,87 +1113,87 @@ static int32_t call_volley_matrix_from_dlpack_versioned(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 18}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack(const int* w) {
   struct DLManagedTensor* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(18, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_delete(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 18}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_to_dlpack_versioned[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_to_dlpack_versioned(const int* w) {
   struct DLManagedTensorVersioned* p1 = 0;
-  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(18, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_to_dlpack_versioned((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_delete_versioned(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 18}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_shape[] = {{"matrix", WRONG_HANDLE, 17}, {"out_rows", WRONG_OUT, 0}, {"out_columns", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_shape(const int* w) {
   int64_t p1 = 0;
   int64_t p2 = 0;
-  int32_t status = volley_matrix_shape((void*)wrong_handle(18, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
+  int32_t status = volley_matrix_shape((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1, w[2] ? NULL : &p2);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 18}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_type[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_type(const int* w) {
   char* p1 = 0;
-  int32_t status = volley_matrix_type((void*)wrong_handle(18, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_type((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_string_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 18}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 18}};
+static const wrong_parameter parameters_volley_matrix_to[] = {{"matrix", WRONG_HANDLE, 17}, {"device", WRONG_HANDLE, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_to(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_to((void*)wrong_handle(18, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_to((void*)wrong_handle(17, w[0]), (void*)wrong_handle(0, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 18}, {"out", WRONG_OUT, 0}};
+static const wrong_parameter parameters_volley_matrix_device[] = {{"matrix", WRONG_HANDLE, 17}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_matrix_device(const int* w) {
   volley_device* p1 = 0;
-  int32_t status = volley_matrix_device((void*)wrong_handle(18, w[0]), w[1] ? NULL : &p1);
+  int32_t status = volley_matrix_device((void*)wrong_handle(17, w[0]), w[1] ? NULL : &p1);
   wrong_cleared(status, p1 == NULL);
   volley_device_free(p1);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 18}, {"b", WRONG_HANDLE, 18}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 18}};
+static const wrong_parameter parameters_volley_matrix_multiply[] = {{"device", WRONG_HANDLE, 0}, {"a", WRONG_HANDLE, 17}, {"b", WRONG_HANDLE, 17}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_multiply(const int* w) {
   volley_matrix* p4 = 0;
-  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(18, w[1]), (void*)wrong_handle(18, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
+  int32_t status = volley_matrix_multiply((void*)wrong_handle(0, w[0]), (void*)wrong_handle(17, w[1]), (void*)wrong_handle(17, w[2]), (void*)wrong_handle(3, w[3]), w[4] ? NULL : &p4);
   wrong_cleared(status, p4 == NULL);
   volley_matrix_free(p4);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 18}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
+static const wrong_parameter parameters_volley_matrix_gemv[] = {{"device", WRONG_HANDLE, 0}, {"transpose_a", WRONG_NUMBER, 0}, {"alpha", WRONG_DOUBLE, 0}, {"a", WRONG_HANDLE, 17}, {"x", WRONG_HANDLE, 4}, {"beta", WRONG_DOUBLE, 0}, {"y", WRONG_HANDLE, 4}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 4}};
 static int32_t call_volley_matrix_gemv(const int* w) {
   volley_column* p8 = 0;
-  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(18, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
+  int32_t status = volley_matrix_gemv((void*)wrong_handle(0, w[0]), (int32_t)wrong_number("transpose_a", w[1]), wrong_double(w[2]), (void*)wrong_handle(17, w[3]), (void*)wrong_handle(4, w[4]), wrong_double(w[5]), (void*)wrong_handle(4, w[6]), (void*)wrong_handle(3, w[7]), w[8] ? NULL : &p8);
   wrong_cleared(status, p8 == NULL);
   volley_column_free(p8);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 18}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 18}};
+static const wrong_parameter parameters_volley_matrix_transpose[] = {{"device", WRONG_HANDLE, 0}, {"matrix", WRONG_HANDLE, 17}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 17}};
 static int32_t call_volley_matrix_transpose(const int* w) {
   volley_matrix* p3 = 0;
-  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(18, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
+  int32_t status = volley_matrix_transpose((void*)wrong_handle(0, w[0]), (void*)wrong_handle(17, w[1]), (void*)wrong_handle(3, w[2]), w[3] ? NULL : &p3);
   wrong_cleared(status, p3 == NULL);
   volley_matrix_free(p3);
   return status;
 }
 
-static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 18}};
+static const wrong_parameter parameters_volley_matrix_free[] = {{"matrix", WRONG_FREED, 17}};
 static int32_t call_volley_matrix_free(const int* w) {
-  int32_t status = volley_matrix_free((void*)wrong_handle(18, w[0]));
+  int32_t status = volley_matrix_free((void*)wrong_handle(17, w[0]));
   return status;
 }
 
@@ -1496,7 +1496,7 @@ static int32_t call_volley_fuser_free(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_slots_new[] = {{"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 17}};
+static const wrong_parameter parameters_volley_slots_new[] = {{"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 18}};
 static int32_t call_volley_slots_new(const int* w) {
   volley_slots* p1 = 0;
   int32_t status = volley_slots_new((int64_t)wrong_number("count", w[0]), w[1] ? NULL : &p1);
@@ -1505,9 +1505,9 @@ static int32_t call_volley_slots_new(const int* w) {
   return status;
 }
 
-static const wrong_parameter parameters_volley_slots_free[] = {{"slots", WRONG_FREED, 17}};
+static const wrong_parameter parameters_volley_slots_free[] = {{"slots", WRONG_FREED, 18}};
 static int32_t call_volley_slots_free(const int* w) {
-  int32_t status = volley_slots_free((void*)wrong_handle(17, w[0]));
+  int32_t status = volley_slots_free((void*)wrong_handle(18, w[0]));
   return status;
 }
 
