@@ -1159,6 +1159,18 @@ int32_t volley_fuser_free(volley_fuser* fuser) {
   return go_volley_fuser_free((uintptr_t)fuser);
 }
 
+int32_t volley_slots_new(int64_t count, volley_slots** out) {
+  if (vly_forked) return vly_fork_error("volley_slots_new");
+  if (!out) return vly_null_error("volley_slots_new", "out");
+  memset(out, 0, sizeof *out);
+  return go_volley_slots_new(count, (uintptr_t*)out);
+}
+
+int32_t volley_slots_free(volley_slots* slots) {
+  if (vly_forked) return vly_fork_error("volley_slots_free");
+  return go_volley_slots_free((uintptr_t)slots);
+}
+
 int32_t volley_gang_start(const char* const* command, int64_t count, const volley_gang_options* options, volley_token* token, volley_gang** out) {
   if (vly_forked) return vly_fork_error("volley_gang_start");
   if (!out) return vly_null_error("volley_gang_start", "out");

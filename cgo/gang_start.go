@@ -29,9 +29,31 @@ func blobOf(v any) (gang.Blob, error) {
 	return gang.Blob{Codec: "json", Data: text}, err
 }
 
+// slotsObject is places that gangs compete for.
+type slotsObject struct {
+	unmanaged
+	*gang.Slots
+}
+
+func (*slotsObject) kind() string { return "slots" }
+
+//export go_volley_slots_new
+func go_volley_slots_new(n C.int64_t, out *C.uintptr_t) C.int32_t {
+	return call("volley_slots_new", func() error {
+		if n < 1 || n > 1<<31 {
+			return mismatch("count is %d: there is one place at least", int64(n))
+		}
+		*out = register(&slotsObject{Slots: gang.NewSlots(int(n))})
+		return nil
+	})
+}
+
+//export go_volley_slots_free
+func go_volley_slots_free(h C.uintptr_t) C.int32_t { return free[*slotsObject]("volley_slots_free", h) }
+
 //export go_volley_gang_start
 func go_volley_gang_start(command **C.char, n C.int64_t, p *C.volley_gang_options, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return long("volley_gang_start", t, func(*keeper) (work, error) {
+	return long("volley_gang_start", t, func(k *keeper) (work, error) {
 		words, err := texts("command", command, n)
 		if err != nil {
 			return nil, err
@@ -50,6 +72,13 @@ func go_volley_gang_start(command **C.char, n C.int64_t, p *C.volley_gang_option
 		}
 		if g.Folder, err = optional("folder", o.folder); err != nil {
 			return nil, err
+		}
+		if h := C.uintptr_t(uintptr(unsafe.Pointer(o.slots))); h != 0 {
+			s, err := kept[*slotsObject](k, "slots", h)
+			if err != nil {
+				return nil, err
+			}
+			g.Slots = s.Slots
 		}
 		body := gang.Invited()
 		if len(words) > 0 {

@@ -89,7 +89,7 @@ func (o *op) partsSchema(parts []*table.Table) (_ *arrow.Schema, rows int64, b *
 	if len(parts) != o.comm.Size() {
 		return nil, 0, nil, fmt.Errorf("%w: %d parts for %d ranks", device.ErrMismatch, len(parts), o.comm.Size())
 	}
-	u := &union{}
+	schemas, counts := make([]*arrow.Schema, len(parts)), make([]int64, len(parts))
 	for r, p := range parts {
 		if p == nil {
 			return nil, 0, nil, fmt.Errorf("%w: there is no part for rank %d", device.ErrMismatch, r)
@@ -101,9 +101,9 @@ func (o *op) partsSchema(parts []*table.Table) (_ *arrow.Schema, rows int64, b *
 			return nil, 0, nil, fmt.Errorf("%w: the part for rank %d is on %s, that for rank 0 on %s", device.ErrMismatch, r, p.Backend().Device.Name(), b.Device.Name())
 		}
 		rows += p.NumRows()
-		u.add(p.Schema(), p.NumRows())
+		schemas[r], counts[r] = p.Schema(), p.NumRows()
 	}
-	schema, texts := u.schema()
+	schema, texts := table.CommonSchema(schemas, counts)
 	if texts != nil {
 		return nil, 0, nil, say("the parts", texts)
 	}

@@ -50,11 +50,11 @@ func Start(ctx context.Context, body Workers, o Options) (*Gang, error) {
 	}
 	g.door = newDoor(ln)
 	if err := o.Slots.take(ctx, o.Workers); err != nil {
-		return nil, errors.Join(&device.Error{Call: "gang.Start", Kind: device.ErrCanceled, Cause: err}, ln.Close())
+		return nil, errors.Join(err, g.door.Close())
 	}
 	if err := g.place(ctx); err != nil {
 		o.Slots.give(o.Workers)
-		return nil, errors.Join(err, ln.Close())
+		return nil, errors.Join(err, g.door.Close())
 	}
 	return g, nil
 }

@@ -117,6 +117,18 @@ var tests = map[string]Function{
 	"redistribute": func(ctx context.Context, w *Worker, args ...any) (any, error) {
 		return w.Redistribute(ctx, args[0].(Ref))
 	},
+	"questions": func(ctx context.Context, w *Worker, args ...any) (any, error) { // how many a redistribution asks, and the rows that it gets
+		before := w.node.Asks()
+		t, err := w.Redistribute(ctx, args[0].(Ref))
+		if err != nil {
+			return nil, err
+		}
+		defer t.Release()
+		return []any{int64(w.node.Asks() - before), t.NumRows()}, nil
+	},
+	"varied": func(_ context.Context, w *Worker, args ...any) (any, error) {
+		return variedTable(args[w.Rank()].(string))
+	},
 	"ring": func(ctx context.Context, w *Worker, args ...any) (any, error) {
 		next, before := (w.Rank()+1)%w.Size(), (w.Rank()+w.Size()-1)%w.Size()
 		message := make([]byte, args[0].(int64))
@@ -423,53 +435,34 @@ func TestNothingCopied(t *testing.T) {
 	}
 }
 
-// M parts go to N workers with M+N-1 questions at most.
+// M parts go to N workers with M+N-1 questions at most, which the workers count. A worker without rows asks one for the columns, and no more.
 func TestFewMessages(t *testing.T) {
-	var questions atomic.Int64
-	refs := make(chan Ref, 5)
-	all := make(chan Ref, 5)
-	g := start(t, Goroutines(func(ctx context.Context, w *Worker) error {
-		part := numbers(int64(100*w.Rank()), 100)
-		ref, err := w.Put(ctx, "part", part)
-		if err != nil {
-			return err
-		}
-		refs <- ref
-		r := <-all
-		total, _ := r.rows()
-		from, to := share(total, w.Rank(), 5), share(total, w.Rank()+1, 5)
-		begin := int64(0)
-		for _, p := range r.Parts {
-			if max(from, begin) < min(to, begin+p.Rows) {
-				questions.Add(1)
+	const workers = 4
+	g := start(t, program(t), Options{Workers: workers})
+	for _, rows := range []int64{0, 1, 7} {
+		refs, err := g.Run(bounded(t), "make", int64(0), rows)
+		require.NoError(t, err)
+		for m := 1; m <= workers; m++ {
+			var parts []Ref
+			for i := range m { // none lies where it is wanted
+				parts = append(parts, refs[(i+workers/2)%workers])
 			}
-			begin += p.Rows
+			all, err := Union(parts...)
+			require.NoError(t, err)
+			asked, got := int64(0), int64(0)
+			for _, v := range results(t, g, "questions", all) {
+				said := v.([]any)
+				asked, got = asked+said[0].(int64), got+said[1].(int64)
+				require.LessOrEqual(t, said[0].(int64), max(1, int64(m)))
+				if said[1].(int64) == 0 {
+					require.LessOrEqual(t, said[0].(int64), int64(1))
+				}
+			}
+			require.Equal(t, int64(m)*rows, got)
+			require.Positive(t, asked)
+			require.LessOrEqual(t, asked, int64(m+workers-1), "%d parts of %d rows", m, rows)
 		}
-		got, err := w.Redistribute(ctx, r)
-		if err != nil {
-			return err
-		}
-		if got.NumRows() != to-from {
-			return fmt.Errorf("%d rows", got.NumRows())
-		}
-		refs <- ref
-		return w.Serve(ctx)
-	}), Options{Workers: 5})
-	parts := make([]Ref, 5)
-	for range parts {
-		r := <-refs
-		parts[r.Parts[0].Rank] = r
 	}
-	r, err := Union(parts[:3]...)
-	require.NoError(t, err)
-	for range parts {
-		all <- r
-	}
-	for range parts {
-		<-refs
-	}
-	require.LessOrEqual(t, questions.Load(), int64(3+5-1))
-	require.NotNil(t, g)
 }
 
 // What is not there yet is waited for no longer than the context says.
@@ -498,6 +491,9 @@ func TestSlots(t *testing.T) {
 	defer cancel()
 	_, err := Start(ctx, serving(), Options{Workers: 2, Slots: slots})
 	require.ErrorIs(t, err, device.ErrCanceled)
+	_, err = Start(bounded(t), serving(), Options{Workers: 4, Slots: slots})
+	require.ErrorIs(t, err, device.ErrMismatch)
+	require.ErrorContains(t, err, "4 workers want a place each, of 3")
 	second := make(chan error, 2)
 	for range 2 {
 		go func() {

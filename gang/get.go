@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/kernels"
@@ -53,7 +56,11 @@ func (m *member) Get(ctx context.Context, r Ref) (any, error) {
 	if _, ok := r.rows(); !ok {
 		return all, nil
 	}
-	return m.stacked(ctx, all)
+	numbers := make([]int, len(all))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return m.stacked(ctx, "gang.Get", r, numbers, all)
 }
 
 // Table is Get of a table.
@@ -86,70 +93,127 @@ func (m *member) fetch(ctx context.Context, p Part, offset, rows int64) (any, er
 	return m.take(ctx, answer)
 }
 
-// stacked is one table of several, which it takes over.
-func (m *member) stacked(ctx context.Context, all []any) (*table.Table, error) {
+// stacked is one table of several, which it takes over: of the parts with these numbers in a reference. A part without rows or a column of type null
+// takes the others' types, and indices of dictionaries become as wide as the widest.
+func (m *member) stacked(ctx context.Context, call string, r Ref, numbers []int, all []any) (*table.Table, error) {
 	defer release(all)
-	var chunks []*table.Batch
-	var first *table.Table
-	for _, v := range all {
+	here := make([]any, 0, len(all))
+	defer func() { release(here) }()
+	schemas, rows := make([]*arrow.Schema, len(all)), make([]int64, len(all))
+	same := true
+	for i, v := range all {
 		t, ok := v.(*table.Table)
 		if !ok {
-			releaseAll(chunks)
-			return nil, device.Errorf(device.ErrMismatch, "", "gang.Get", "a part is a %T, not a table", v)
+			return nil, device.Errorf(device.ErrMismatch, "", call, "%s is a %T, not a table", r.part(numbers[i]), v)
 		}
-		if first == nil {
-			first = t
-		}
-		here, err := t.To(ctx, m.backend)
-		if err == nil && !here.Schema().Equal(first.Schema()) {
-			here.Release()
-			err = device.Errorf(device.ErrMismatch, "", "gang.Get", "parts of different columns: %v and %v", first.Schema(), here.Schema())
-		}
+		moved, err := t.To(ctx, m.backend)
 		if err != nil {
-			releaseAll(chunks)
 			return nil, err
 		}
-		for _, c := range here.Chunks() {
+		here = append(here, moved)
+		schemas[i], rows[i] = moved.Schema(), moved.NumRows()
+		same = same && schemas[i].Equal(schemas[0])
+	}
+	schema := schemas[0]
+	if !same {
+		var texts []string
+		if schema, texts = table.CommonSchema(schemas, rows); texts != nil {
+			for i := range texts {
+				texts[i] = r.part(numbers[i]) + ": " + texts[i]
+			}
+			return nil, device.Errorf(device.ErrMismatch, "", call, "parts of different columns: %s", strings.Join(texts, "; "))
+		}
+	}
+	var chunks []*table.Batch
+	for i, v := range here {
+		if rows[i] == 0 {
+			continue
+		}
+		typed, err := v.(*table.Table).WithTypes(ctx, schema)
+		if err != nil {
+			releaseAll(chunks)
+			return nil, fmt.Errorf("gang: %s: %w", r.part(numbers[i]), err)
+		}
+		for _, c := range typed.Chunks() {
 			chunks = append(chunks, c.Retain())
 		}
-		here.Release()
+		typed.Release()
 	}
-	return table.NewTable(m.backend, first.Schema(), slices.Clone(chunks))
+	return table.NewTable(m.backend, schema, chunks)
 }
 
 // Redistribute is this worker's part of a table that lies in parts on some ranks: all workers, or those named, have parts of equal length,
 // in the table's order. Each asks those alone that have rows of its own, so that M parts go to N ranks with at most M+N-1 messages; nobody
-// waits for another one's call.
+// waits for another one's call. Who has got a column of type null asks for the others' columns besides, until one of them has a type for it.
 func (w *Worker) Redistribute(ctx context.Context, r Ref, ranks ...int) (*table.Table, error) {
+	const call = "gang.Redistribute"
 	if err := w.check(r); err != nil {
 		return nil, err
 	}
 	total, ok := r.rows()
 	if !ok {
-		return nil, device.Errorf(device.ErrMismatch, "", "gang.Redistribute", "%v is not a table", r)
+		return nil, device.Errorf(device.ErrMismatch, "", call, "%v is not a table", r)
 	}
 	at, n := w.Rank(), w.Size()
 	if len(ranks) > 0 {
 		if at, n = slices.Index(ranks, w.Rank()), len(ranks); at < 0 {
-			return nil, device.Errorf(device.ErrMismatch, "", "gang.Redistribute", "ranks %v: this rank, %d, is not among them", ranks, w.Rank())
+			return nil, device.Errorf(device.ErrMismatch, "", call, "ranks %v: this rank, %d, is not among them", ranks, w.Rank())
 		}
 	}
 	from, to := share(total, at, n), share(total, at+1, n)
 	var all []any
+	var numbers []int
+	fetch := func(i int, offset, rows int64) error {
+		v, err := w.fetch(ctx, r.Parts[i], offset, rows)
+		if err != nil {
+			release(all)
+			return err
+		}
+		all, numbers = append(all, v), append(numbers, i)
+		return nil
+	}
 	begin := int64(0)
-	for _, p := range r.Parts {
+	for i, p := range r.Parts {
 		low, high := max(from, begin), min(to, begin+p.Rows)
-		if low < high || from == to && len(all) == 0 && begin+p.Rows >= from { // who has no rows asks one for the columns
-			v, err := w.fetch(ctx, p, min(low, begin+p.Rows)-begin, max(0, high-low))
-			if err != nil {
-				release(all)
+		if low < high {
+			if err := fetch(i, low-begin, high-low); err != nil {
 				return nil, err
 			}
-			all = append(all, v)
 		}
 		begin += p.Rows
 	}
-	return w.stacked(ctx, all)
+	for _, some := range []bool{true, false} { // parts with rows say first what types the columns have
+		for i, p := range r.Parts {
+			if (p.Rows > 0) == some && !slices.Contains(numbers, i) && untyped(all) {
+				if err := fetch(i, 0, 0); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return w.stacked(ctx, call, r, numbers, all)
+}
+
+// untyped reports whether there are no columns yet, or one that has the type null in all tables.
+func untyped(all []any) bool {
+	typed := map[int]bool{}
+	columns := 0
+	for _, v := range all {
+		t, ok := v.(*table.Table)
+		if !ok {
+			return false // which is an error
+		}
+		columns = max(columns, t.NumColumns())
+		for i, f := range t.Schema().Fields() {
+			typed[i] = typed[i] || f.Type.ID() != arrow.NULL
+		}
+	}
+	for i := range columns {
+		if !typed[i] {
+			return true
+		}
+	}
+	return columns == 0
 }
 
 // share is where the part of a rank begins.

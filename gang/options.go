@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cpu"
@@ -40,7 +41,8 @@ type Options struct {
 	Backend *kernels.Backend
 	// Comm is the options of the Comms of Goroutines.
 	Comm collective.Options
-	// Slots, if there are some, has a place for each worker while the gang is there: Start waits until all are free.
+	// Slots, if there are some, has a place for each worker while the gang is there: Start waits until all are free. More workers than places are an
+	// ErrMismatch.
 	Slots *Slots
 }
 
@@ -78,6 +80,7 @@ var hostBackend = sync.OnceValues(func() (*kernels.Backend, error) { return cpu.
 
 // Slots are places that several gangs compete for. A gang has all that it needs or none, so that two never wait for each other's.
 type Slots struct {
+	all     int
 	mu      sync.Mutex
 	free    int
 	waiting []*waiting // in the order in which they came
@@ -89,11 +92,14 @@ type waiting struct {
 }
 
 // NewSlots are n places.
-func NewSlots(n int) *Slots { return &Slots{free: n} }
+func NewSlots(n int) *Slots { return &Slots{all: n, free: n} }
 
 func (s *Slots) take(ctx context.Context, n int) error {
 	if s == nil {
 		return nil
+	}
+	if n > s.all {
+		return device.Errorf(device.ErrMismatch, "", "gang.Start", "%d workers want a place each, of %d", n, s.all)
 	}
 	s.mu.Lock()
 	w := &waiting{n, make(chan struct{})}
@@ -119,7 +125,7 @@ func (s *Slots) take(ctx context.Context, n int) error {
 		}
 	}
 	s.serve()
-	return context.Cause(ctx)
+	return &device.Error{Call: "gang.Start", Kind: device.ErrCanceled, Cause: context.Cause(ctx)}
 }
 
 // serve gives places to who has waited the longest; s.mu is held.

@@ -107,3 +107,12 @@ func (r Ref) rows() (n int64, ok bool) {
 	}
 	return n, len(r.Parts) > 0
 }
+
+// part says in words which part a number is, and who holds it.
+func (r Ref) part(number int) string {
+	holder := "the start"
+	if rank := r.Parts[number].Rank; rank != Origin {
+		holder = fmt.Sprint("rank ", rank)
+	}
+	return fmt.Sprintf("part %d, of %s", number, holder)
+}

@@ -3,8 +3,11 @@ package table
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
@@ -166,4 +169,99 @@ func nulls(a memory.Allocator, t arrow.DataType, n int64) (_ *memory.Column, err
 	parts := p
 	p.Buffers, p.Children = nil, nil // NewColumn takes them over
 	return memory.NewColumn(parts)
+}
+
+// CommonSchema is the schema that the parts of one table have in common, given each part's own and
+// its number of rows. All name the same columns in the same order, but a part without rows and
+// columns, which has no say. A column's type is what the parts with rows have that is not
+// null, with WideIndices of dictionaries; else the first one's without rows; else null. WithTypes gives
+// a part these types. Columns of the result may have nulls. Where the parts have no schema in common
+// texts has what each of them is to be blamed for, in words.
+func CommonSchema(parts []*arrow.Schema, rows []int64) (_ *arrow.Schema, texts []string) {
+	u := &union{parts, rows}
+	first := slices.IndexFunc(parts, func(s *arrow.Schema) bool { return s.NumFields() > 0 })
+	if first < 0 {
+		return parts[0], nil
+	}
+	for i := range parts {
+		if !u.takes(i) || u.names(i) == u.names(first) {
+			continue
+		}
+		for k := range parts {
+			texts = append(texts, u.names(k))
+		}
+		return nil, texts
+	}
+	fields := parts[first].Fields()
+	for c := range fields {
+		t, ok := u.columnType(c)
+		if !ok {
+			return nil, u.typesOf(c, fields[c].Name)
+		}
+		fields[c].Type, fields[c].Nullable = t, true
+	}
+	meta := parts[first].Metadata()
+	return arrow.NewSchema(fields, &meta), nil
+}
+
+// union is schemas to be one, with the rows of each.
+type union struct {
+	schemas []*arrow.Schema
+	rows    []int64
+}
+
+// takes reports whether a part has a say: one without rows and columns has none.
+func (u *union) takes(i int) bool { return u.rows[i] > 0 || u.schemas[i].NumFields() > 0 }
+
+// names says what columns a part has.
+func (u *union) names(i int) string {
+	var all []string
+	for _, f := range u.schemas[i].Fields() {
+		all = append(all, fmt.Sprintf("%q", f.Name))
+	}
+	return "its columns are " + strings.Join(all, ", ")
+}
+
+// typesOf says what type each part has for a column.
+func (u *union) typesOf(c int, name string) (texts []string) {
+	for i, s := range u.schemas {
+		text := fmt.Sprintf("column %q has no type", name)
+		if u.takes(i) {
+			text = fmt.Sprintf("column %q is of type %s", name, expr.TypeName(s.Field(c).Type))
+		}
+		if u.rows[i] == 0 {
+			text += ", without rows"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// columnType is the type that a column has in common.
+func (u *union) columnType(c int) (t arrow.DataType, ok bool) {
+	for i, s := range u.schemas {
+		if u.rows[i] == 0 || !u.takes(i) {
+			continue
+		}
+		switch own := s.Field(c).Type; {
+		case own.ID() == arrow.NULL || t != nil && arrow.TypeEqual(t, own):
+		case t == nil:
+			t = own
+		default:
+			wide, may := WideIndices(t, own)
+			if !may {
+				return nil, false
+			}
+			t = wide
+		}
+	}
+	for i, s := range u.schemas {
+		if t == nil && u.takes(i) && s.Field(c).Type.ID() != arrow.NULL {
+			t = s.Field(c).Type
+		}
+	}
+	if t == nil {
+		t = arrow.Null
+	}
+	return t, true
 }

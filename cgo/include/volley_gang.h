@@ -13,6 +13,8 @@
 #ifndef VOLLEY_GANG_H
 #define VOLLEY_GANG_H
 
+typedef struct volley_slots volley_slots; /* places that the gangs of a process compete for */
+
 typedef struct volley_gang_options {
   uint64_t size;
   int64_t workers;
@@ -22,7 +24,15 @@ typedef struct volley_gang_options {
   int64_t grace;        /* milliseconds that volley_gang_stop waits for workers to end before it kills them; 0 is 5,000 */
   int64_t generation;   /* the first one's number; 0 is 1 */
   const char* folder;   /* of the files of tables that members on one machine share; NULL is shared memory */
+  const volley_slots* slots; /* has a place for each worker while the gang is there: starting waits until all are free; NULL is no such limit */
 } volley_gang_options;
+
+/*
+ * So many places that the gangs of this process compete for. A gang has all that it needs or none, in the order in which they came, so that two never wait for
+ * each other's. Gangs keep the places for themselves: freeing is right at any time.
+ */
+VOLLEY_API int32_t volley_slots_new(int64_t count, volley_slots** out);
+VOLLEY_API int32_t volley_slots_free(volley_slots* slots);
 
 /*
  * Starts a program with its arguments as each of the workers, and returns when all have entered. A count of 0 starts none: somebody else does, who hands each

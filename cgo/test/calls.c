@@ -37,6 +37,8 @@ static void* make16(void) { return wrong_make_gang(); }
 static void free16(void* p) { volley_gang_free(p); }
 static void* make17(void) { return wrong_make_matrix(); }
 static void free17(void* p) { volley_matrix_free(p); }
+static void* make18(void) { return wrong_make_slots(); }
+static void free18(void* p) { volley_slots_free(p); }
 const wrong_type wrong_types[] = {
     {"device", make0, free0},
     {"stream", make1, free1},
@@ -56,6 +58,7 @@ const wrong_type wrong_types[] = {
     {"distributed", make15, free15},
     {"gang", make16, free16},
     {"matrix", make17, free17},
+    {"slots", make18, free18},
 };
 const int wrong_type_count = sizeof wrong_types / sizeof *wrong_types;
 
@@ -1493,6 +1496,21 @@ static int32_t call_volley_fuser_free(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_slots_new[] = {{"count", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 18}};
+static int32_t call_volley_slots_new(const int* w) {
+  volley_slots* p1 = 0;
+  int32_t status = volley_slots_new((int64_t)wrong_number("count", w[0]), w[1] ? NULL : &p1);
+  wrong_cleared(status, p1 == NULL);
+  volley_slots_free(p1);
+  return status;
+}
+
+static const wrong_parameter parameters_volley_slots_free[] = {{"slots", WRONG_FREED, 18}};
+static int32_t call_volley_slots_free(const int* w) {
+  int32_t status = volley_slots_free((void*)wrong_handle(18, w[0]));
+  return status;
+}
+
 static const wrong_parameter parameters_volley_gang_invitation[] = {{"gang", WRONG_HANDLE, 16}, {"rank", WRONG_NUMBER, 0}, {"out", WRONG_OUT, 0}};
 static int32_t call_volley_gang_invitation(const int* w) {
   char* p2 = 0;
@@ -2418,6 +2436,8 @@ const wrong_call wrong_calls[] = {
     {"volley_fuser_close", 2, parameters_volley_fuser_close, call_volley_fuser_close},
     {"volley_fuser_fault", 5, parameters_volley_fuser_fault, call_volley_fuser_fault},
     {"volley_fuser_free", 1, parameters_volley_fuser_free, call_volley_fuser_free},
+    {"volley_slots_new", 2, parameters_volley_slots_new, call_volley_slots_new},
+    {"volley_slots_free", 1, parameters_volley_slots_free, call_volley_slots_free},
     {"volley_gang_invitation", 3, parameters_volley_gang_invitation, call_volley_gang_invitation},
     {"volley_gang_restart", 2, parameters_volley_gang_restart, call_volley_gang_restart},
     {"volley_gang_stop", 2, parameters_volley_gang_stop, call_volley_gang_stop},

@@ -92,9 +92,34 @@ static void calls_come_back(volley_gang* g) {
   volley_string_free(cause);
 }
 
+/* Gangs that have all places that they need, or none. */
+static void places_are_shared(void) {
+  volley_slots *two, *none = NULL;
+  volley_gang *one, *other;
+  volley_token* stop;
+  FAILS(VOLLEY_MISMATCH, "count is 0", volley_slots_new(0, &none));
+  OK(volley_slots_new(2, &two));
+  volley_gang_options o = {.size = sizeof o, .workers = 2, .slots = two};
+  OK(volley_gang_start(NULL, 0, &o, NULL, &one));
+  OK(volley_token_new(0, &stop));
+  OK(volley_token_cancel(stop));
+  o.workers = 1;
+  FAILS(VOLLEY_CANCELED, "", volley_gang_start(NULL, 0, &o, stop, &other));
+  o.workers = 3;
+  FAILS(VOLLEY_MISMATCH, "3 workers", volley_gang_start(NULL, 0, &o, NULL, &other));
+  OK(volley_gang_stop(one, NULL));
+  OK(volley_gang_free(one));
+  o.workers = 2;
+  OK(volley_gang_start(NULL, 0, &o, NULL, &other));
+  OK(volley_slots_free(two));
+  OK(volley_gang_free(other));
+  OK(volley_token_free(stop));
+}
+
 void test_gangs(void) {
   volley_gang_options o = {.size = sizeof o, .workers = 2};
   volley_gang* g;
+  places_are_shared();
   pthread_t workers[2];
   char* invitations[2];
   OK(volley_gang_start(NULL, 0, &o, NULL, &g));

@@ -224,6 +224,11 @@ void* wrong_make_gang(void) {
   OK(volley_gang_start(NULL, 0, &o, NULL, &g));
   return g;
 }
+void* wrong_make_slots(void) {
+  volley_slots* s;
+  OK(volley_slots_new(2, &s));
+  return s;
+}
 void* wrong_make_request(void) {
   static int64_t from = 1, to;
   volley_comm* c = wrong_make_comm();

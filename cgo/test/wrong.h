@@ -63,6 +63,7 @@ void* wrong_make_loader(void);
 void* wrong_make_batch(void);
 void* wrong_make_comm(void);
 void* wrong_make_gang(void);
+void* wrong_make_slots(void);
 void* wrong_make_request(void);
 void* wrong_make_matrix(void);
 void* wrong_make_distributed(void);

@@ -262,3 +262,78 @@ func TestSecret(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// A newcomer that dies after it was taken in is covered as all others are: one fault that names it, and the others shrink and go on.
+func TestNewcomerDies(t *testing.T) {
+	const newcomer = 2
+	dies := Event{Rank: newcomer, N: 12, Kind: Kill} // behind its first sum, in which all others have grown
+	wrapped, _ := Wrap(inproc.New(newcomer+1), dies)
+	meet := overTCP(filepath.Join(t.TempDir(), "meeting"), nil)
+	for name, meeting := range map[string]collective.Meeting{
+		"inproc": func(_ context.Context, rank, _ int) (transport.Endpoint, error) { return wrapped[rank], nil },
+		"tcp": func(ctx context.Context, rank, size int) (transport.Endpoint, error) {
+			e, err := meet(ctx, rank, size)
+			if err == nil && rank == newcomer {
+				e, _ = WrapOne(e, dies)
+			}
+			return e, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := collective.Options{Deadline: limit}
+			var all sync.WaitGroup
+			for _, e := range inproc.New(newcomer) {
+				all.Go(func() {
+					if err := outlive(e, newcomer, o, meeting); err != nil {
+						t.Errorf("rank %d: %v", e.Rank(), err)
+					}
+				})
+			}
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), limit)
+				defer cancel()
+				c, err := collective.Enter(ctx, newcomer, newcomer+1, meeting, o)
+				if err != nil {
+					t.Errorf("the newcomer: %v", err)
+					return
+				}
+				defer c.Close()
+				for err == nil {
+					err = sums(c)
+				}
+				if !errors.Is(err, ErrKilled) && !errors.Is(err, device.ErrLost) {
+					t.Errorf("the newcomer: %v", err)
+				}
+			})
+			all.Wait()
+		})
+	}
+}
+
+// outlive grows by one rank, works until that has died, and goes on without it.
+func outlive(e transport.Endpoint, newcomer int, o collective.Options, meet collective.Meeting) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	c, err := collective.New(e, o)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	grown, err := c.Grow(ctx, newcomer+1, meet)
+	if err != nil {
+		return fmt.Errorf("growing: %w", err)
+	}
+	defer grown.Close()
+	for err == nil {
+		err = sums(grown)
+	}
+	var f *collective.Fault
+	if !errors.As(err, &f) || len(f.Ranks) != 1 || f.Ranks[0] != newcomer {
+		return fmt.Errorf("rank %d is not named alone: %w", newcomer, err)
+	}
+	small, err := grown.Shrink(ctx)
+	if err != nil {
+		return fmt.Errorf("shrinking: %w", err)
+	}
+	return errors.Join(sums(small), small.Barrier(ctx), small.Close())
+}

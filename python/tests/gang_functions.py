@@ -1,5 +1,6 @@
 """Functions that workers of a gang run in the tests."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -17,6 +18,12 @@ def total(x: int = 0) -> int:
 
 def echo(*args: Any, **kwargs: Any) -> Any:
     return args, kwargs
+
+
+def hold(seconds: int) -> int:
+    """Sleeps in C without letting other threads of Python run."""
+    ctypes.PyDLL(None).sleep(seconds)
+    return vo.gang.current().rank
 
 
 def part(rows: int) -> vo.Table:

@@ -65,7 +65,7 @@ OBJECTS: dict[type, Callable[[], Any]] = {
     vo.Loader: lambda: vo.Loader(vo.Table({"a": [1.0, 2.0]}), 1), vo.Batch: _batch, vo.BatchMap: lambda: vo.BatchMap(lambda t: t, "same"),
     query.GroupBy: lambda: small().lazy().group_by("a"), table.TableGroupBy: lambda: small().group_by("a"), type(vo.when(True)): lambda: vo.when(vo.col("a") > 1),
     type(vo.when(True).then(1)): lambda: vo.when(vo.col("a") > 1).then(1), loader.Batches: lambda: vo.Loader(vo.Table({"a": [1.0]}), 1).numpy(),
-    vo.Fuser: lambda: _comm().fusion(), fusion.Fused: lambda: _comm().fusion().allreduce(np.ones(2)), loader.BatchTensor: lambda: _batch().features,
+    vo.Fuser: lambda: _comm().fusion(), fusion.Fused: lambda: _comm().fusion().allreduce(np.ones(2)), loader.BatchTensor: lambda: _batch().features, vo.gang.Slots: lambda: vo.gang.Slots(2),
 }  # fmt: skip
 PLAIN = (BaseException, vo.DeviceInfo, vo.Memory, vo.Progress, vo.distributed.Partitioning)
 # Calls that go on with what others ask, or that end the object.

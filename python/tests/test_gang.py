@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,6 +139,64 @@ def test_not_placed() -> None:
         vo.gang.start(0)
     with pytest.raises(vo.Unavailable, match="VOLLEY_GANG"):
         vo.gang.enter()
+
+
+def test_slots() -> None:
+    """Gangs have all places that they need or none; one that waits for them can be stopped, and more than there are is an error."""
+    two = vo.gang.Slots(2)
+    waiting: list[vo.gang.Gang] = []
+    thread = threading.Thread(target=lambda: waiting.append(vo.gang.start(2, invite=True, slots=two)))
+    with vo.gang.start(1, invite=True, slots=two):
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive() and not waiting
+        with pytest.raises(vo.Mismatch, match="3 workers want a place each, of 2"):
+            vo.gang.start(3, slots=two)
+    thread.join(60)
+    assert [g.size for g in waiting] == [2]
+    two.close()  # the gang keeps its own
+    waiting[0].stop()
+    with pytest.raises(vo.Closed):
+        vo.gang.start(1, slots=two)
+    with pytest.raises(vo.Mismatch, match="count is 0"):
+        vo.gang.Slots(0)
+    with pytest.raises(TypeError, match="a Slots"):
+        vo.gang.start(1, slots=5)  # type: ignore[arg-type]
+
+
+def test_a_worker_that_holds_the_interpreter_longer_than_its_lease() -> None:
+    """It is busy, and not dead: what shows that it lives needs no Python."""
+    sys.path.insert(0, HERE)
+    try:
+        with vo.gang.start(2, lease=1) as g:
+            assert values(g.run(F + "hold", 3)) == [0, 1]
+            assert values(g.run(F + "total")) == [1, 1] and g.generation == 1
+    finally:
+        sys.path.remove(HERE)
+
+
+def test_engines_are_loaded_when_they_are_asked_for() -> None:
+    body = """
+import sys
+import volley as vo
+assert "volley.engines" not in sys.modules and "engines" in dir(vo)
+for name in ("dask", "launched", "modin", "parsl", "radical", "ray", "spark", "torch"):
+    assert "volley.engines." + name not in sys.modules and name in dir(vo.engines), name
+    assert getattr(vo.engines, name).__name__ == "volley.engines." + name
+    assert getattr(vo.engines, name) is getattr(vo.engines, name)
+for partner in ("dask", "distributed", "modin", "parsl", "radical", "ray", "pyspark", "torch", "pandas"):
+    assert partner not in sys.modules, partner
+assert callable(vo.engines.dask.gang)
+for module, name in ((vo, "engine"), (vo.engines, "slurm")):
+    try:
+        getattr(module, name)
+    except AttributeError as e:
+        assert repr(name) in str(e) and module.__name__ in str(e), e
+    else:
+        raise AssertionError(name)
+"""
+    done = subprocess.run([sys.executable, "-c", body], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_end_of_the_start_is_the_end_of_its_workers(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 """
 
 import types as _types
+import typing as _typing
 
 from . import distributed
 from ._calls import guarded as _guarded
@@ -46,6 +47,21 @@ from .table import Table, concat, from_arrow, from_pandas, read_csv, read_ipc, r
 from .user import register
 from . import gang  # isort: skip - it needs the others
 
+if _typing.TYPE_CHECKING:
+    from . import engines
+else:
+
+    def __getattr__(name):
+        """The engines, which few programs want, are loaded when they are first asked for."""
+        if name != "engines":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
+        return importlib.import_module(".engines", __name__)
+
+    def __dir__():
+        return sorted({*globals(), "engines"})
+
 
 __version__ = "0.1.0"
 """The version of the package, which is pyproject's."""
@@ -60,11 +76,11 @@ __all__ = [
     "Agg", "Batch", "BatchMap", "CallFailed", "Canceled", "Closed", "CollectiveFault", "Column", "Comm", "Device", "DeviceInfo", "Expr", "Forked", "FormatError", "Fuser", "Internal",
     "InvalidValue", "Loader", "Lost", "Matrix", "Memory", "Mismatch", "NotFound", "OutOfMemory", "Profile", "Progress", "Query", "Request", "Stale", "Table", "Unavailable", "Unsupported",
     "VolleyError", "coalesce", "col", "concat", "count", "cummax", "cummin", "cumprod", "cumsum",
-    "devices", "distributed", "from_arrow", "from_pandas", "function", "gang", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
+    "devices", "distributed", "engines", "from_arrow", "from_pandas", "function", "gang", "gemv", "lit", "memory", "progress", "read_csv", "read_ipc", "read_parquet", "register", "scan_csv", "scan_ipc", "scan_parquet", "set_memory_limit", "sql",
     "transpose", "version", "when",
 ]  # fmt: skip
 
 for _name in __all__:
-    if isinstance(globals()[_name], _types.FunctionType):
+    if isinstance(globals().get(_name), _types.FunctionType):
         globals()[_name] = _guarded(globals()[_name], _name, False)
         globals()[_name].__module__ = __name__  # where a pickle finds it

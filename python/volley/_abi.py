@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 21
+ABI_MINOR = 22
 
 OK = 0
 PENDING = 1
@@ -201,6 +201,7 @@ class volley_gang_options(Checked):
         ("grace", c_int64),
         ("generation", c_int64),
         ("folder", c_char_p),
+        ("slots", c_void_p),
     ]
 
 
@@ -565,6 +566,8 @@ def declare(library: CDLL) -> None:
     library.volley_fuser_close.argtypes, library.volley_fuser_close.restype = [c_void_p, c_void_p], c_int32
     library.volley_fuser_fault.argtypes, library.volley_fuser_fault.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_fuser_free.argtypes, library.volley_fuser_free.restype = [c_void_p], c_int32
+    library.volley_slots_new.argtypes, library.volley_slots_new.restype = [c_int64, c_void_p], c_int32
+    library.volley_slots_free.argtypes, library.volley_slots_free.restype = [c_void_p], c_int32
     library.volley_gang_start.argtypes, library.volley_gang_start.restype = [c_void_p, c_int64, POINTER(volley_gang_options), c_void_p, c_void_p], c_int32
     library.volley_gang_invitation.argtypes, library.volley_gang_invitation.restype = [c_void_p, c_int64, c_void_p], c_int32
     library.volley_gang_ready.argtypes, library.volley_gang_ready.restype = [c_void_p, c_void_p], c_int32

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._calls import say, shown
-from ._library import call, encode, library, long_call, long_make, long_text, take_number, take_text, texts
+from ._library import Handle, call, encode, handle_of, library, long_call, long_make, long_text, make, take_number, take_text, texts
 from ._vectors import numbers_of
 from .comm import Comm, Grouped
 from .errors import CallFailed, CollectiveFault, VolleyError
@@ -356,7 +356,20 @@ def _perform(name: str, data: memoryview) -> Any:
     return function(*args, **kwargs)
 
 
-def _options(workers: int, host: str | None, lease: float | None, join_timeout: float | None, grace: float | None, generation: int, folder: str | None) -> Any:
+class Slots(Handle):
+    """So many places that the gangs of this process compete for: a gang has one for each worker while it is there.
+
+    ``start`` waits until all that it needs are free, in the order in which gangs came, so that two never wait for each other's.
+    """
+
+    __slots__ = ()
+    _free = "volley_slots_free"
+
+    def __init__(self, count: int) -> None:
+        super().__init__(make("volley_slots_new", count))
+
+
+def _options(workers: int, host: str | None, lease: float | None, join_timeout: float | None, grace: float | None, generation: int, folder: str | None, slots: Slots | None) -> Any:
     def ms(seconds: float | None) -> int:
         return 0 if seconds is None else max(1, round(1000 * seconds))
 
@@ -364,6 +377,7 @@ def _options(workers: int, host: str | None, lease: float | None, join_timeout: 
     return options(
         size=ctypes.sizeof(_abi.volley_gang_options), workers=workers, host=None if host is None else encode(host), lease=ms(lease), join_timeout=ms(join_timeout),
         grace=ms(grace), generation=generation, folder=None if folder is None else encode(folder),
+        slots=None if slots is None else handle_of(slots, "a Slots"),
     )  # fmt: skip
 
 
@@ -378,13 +392,15 @@ def start(
     grace: float | None = None,
     generation: int = 0,
     folder: str | None = None,
+    slots: Slots | None = None,
 ) -> Gang:
     """Starts workers, and returns when all of them are there: processes of this interpreter that run what ``Gang.run`` says, or of a command.
 
     With invite it starts none: somebody else does, who hands each its ``Gang.invitation``, and ``Gang.ready`` waits for them. host is where the start listens, as
-    workers on other machines reach it; lease is for how many seconds a worker may be silent. A gang that cannot be placed whole is an Unavailable, and none.
+    workers on other machines reach it; lease is for how many seconds a worker may be silent; slots are places that the gangs of this process compete for, of which
+    it waits for one for each worker. A gang that cannot be placed whole is an Unavailable, and none.
     """
-    options = _options(workers, host, lease, join_timeout, grace, generation, folder)
+    options = _options(workers, host, lease, join_timeout, grace, generation, folder, slots)
     if invite:
         words: Sequence[str] = ()
     elif command is None:
@@ -414,4 +430,4 @@ def _end_with(w: Worker) -> None:
     os._exit(70)
 
 
-__all__ = ["ORIGIN", "VARIABLE", "Gang", "Ref", "Worker", "current", "enter", "start", "union"]
+__all__ = ["ORIGIN", "VARIABLE", "Gang", "Ref", "Slots", "Worker", "current", "enter", "start", "union"]

@@ -58,6 +58,7 @@ func (n *Node) Ask(ctx context.Context, to int, verb string, body [][]byte, into
 	if err != nil {
 		return nil, err
 	}
+	n.asks.Add(1)
 	number := n.last.Add(1)
 	q := &question{to: to, done: make(chan struct{}), into: into}
 	n.mu.Lock()

@@ -3,6 +3,7 @@ package mesh
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -43,12 +44,14 @@ func gang(t testing.TB, o Options) (*Node, []*Node) {
 		w := o
 		w.Rank, w.Listener = r, listener(t)
 		w.Card = fmt.Appendf(nil, "card %d", r)
-		all.Go(func() { nodes[r], errs[r] = Join(ctx, w, h.Listener.Addr().String()) })
+		all.Go(func() {
+			if nodes[r], errs[r] = Join(ctx, w, h.Listener.Addr().String()); errs[r] != nil {
+				cancel() // the others would wait for it
+			}
+		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
+	require.NoError(t, errors.Join(errs...))
 	t.Cleanup(func() {
 		for _, n := range nodes {
 			require.NoError(t, n.Close())
@@ -97,22 +100,80 @@ func each(nodes []*Node, f func(n *Node) error) error {
 	return first
 }
 
-// Making a group of 64 is no work, and its ends carry messages over connections that are made as they are needed.
+// Who comes leases after the first one finds all others there, and is not given up itself.
+func TestLateComer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	o := options(2, true)
+	o.Lease = 500 * time.Millisecond
+	h := o
+	h.Listener = listener(t)
+	hub := Open(h)
+	var nodes [2]*Node
+	var errs [2]error
+	var all sync.WaitGroup
+	for r := range nodes {
+		w := o
+		w.Rank, w.Listener = r, listener(t)
+		all.Go(func() {
+			time.Sleep(time.Duration(r) * 5 * o.Lease / 2)
+			nodes[r], errs[r] = Join(ctx, w, h.Listener.Addr().String())
+		})
+	}
+	all.Wait()
+	require.NoError(t, errs[0])
+	require.NoError(t, errs[1])
+	for r := range nodes {
+		require.Nil(t, hub.Gone(r))
+		require.Nil(t, nodes[r].Gone(1-r))
+	}
+	e, err := nodes[0].Group("both", []int{0, 1})
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
+	for _, n := range append(nodes[:], hub) {
+		require.NoError(t, n.Close())
+	}
+}
+
+// connections are how many ends of them the nodes of a gang have.
+func connections(hub *Node, nodes []*Node) (n int) {
+	for _, node := range append([]*Node{hub}, nodes...) {
+		node.mu.Lock()
+		n += len(node.links)
+		node.mu.Unlock()
+	}
+	return n
+}
+
+// asks are the questions that the nodes of a gang have asked each other.
+func asks(nodes []*Node) (n uint64) {
+	for _, node := range nodes {
+		n += node.Asks()
+	}
+	return n
+}
+
+// Making a group of 64 opens no connection and asks nobody, and its ends carry messages over connections that are made as they are needed, once for all groups.
 func TestManyGroups(t *testing.T) {
-	const size = 64
-	_, nodes := gang(t, options(size, true))
+	const size, rounds = 64, 3
+	hub, nodes := gang(t, options(size, true))
 	ranks := make([]int, size)
 	for r := range ranks {
 		ranks[r] = r
 	}
-	for round := range 3 {
+	there := connections(hub, nodes)
+	require.Equal(t, 2*size, there) // of each to the hub, both ends
+	quickest := limit
+	for round := range rounds {
 		ends := make([]transport.Endpoint, size)
 		began := time.Now()
 		require.NoError(t, each(nodes, func(n *Node) (err error) {
 			ends[n.Rank()], err = n.Group(fmt.Sprint("round ", round), ranks)
 			return err
 		}))
-		t.Logf("a group of %d after %v", size, time.Since(began))
+		quickest = min(quickest, time.Since(began))
+		require.Equal(t, there, connections(hub, nodes))
+		require.Zero(t, asks(nodes))
 		require.NoError(t, each(nodes, func(n *Node) error {
 			e := ends[n.Rank()]
 			next, before := (n.Rank()+1)%size, (n.Rank()+size-1)%size
@@ -132,5 +193,10 @@ func TestManyGroups(t *testing.T) {
 		for _, e := range ends {
 			require.NoError(t, e.Close())
 		}
+		if round == 0 { // a ring of connections has come, which stays
+			there += 2 * size
+		}
+		require.Equal(t, there, connections(hub, nodes))
 	}
+	t.Logf("a group of %d after %v, the quickest of %d", size, quickest, rounds)
 }

@@ -45,6 +45,7 @@ type Node struct {
 	cancel context.CancelCauseFunc
 	placed chan struct{} // closed when all are there
 	last   atomic.Uint64 // the number of the last question or message of this node
+	asks   atomic.Uint64
 	lobby  transport.Lobby
 	doors  sync.WaitGroup
 
@@ -337,6 +338,9 @@ func (n *Node) leave(why string) error {
 	n.doors.Wait()
 	return nil
 }
+
+// Asks is how many questions this node has asked others, for tests.
+func (n *Node) Asks() uint64 { return n.asks.Load() }
 
 // Kill ends a node as the end of its process would, for tests.
 func (n *Node) Kill() {

@@ -56,6 +56,11 @@ def query_after_a_kill(marker: str, rank: int) -> list[Row]:
     return query()
 
 
+def part_of(ref: vo.gang.Ref) -> vo.Table:
+    """This rank's part of a table that lies in parts."""
+    return vo.gang.current().redistribute(ref)
+
+
 def killed(rank: int) -> list[Row]:
     if vo.gang.current().rank == rank:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from distributed import Client, LocalCluster
 
@@ -51,6 +53,25 @@ def test_frames(client: Client) -> None:
             back = g.to_dask(ref)
             assert list(back.compute().k) == list(range(1000))
             assert int(back.k.sum().compute()) == 499500
+
+
+def test_partitions_without_rows_or_values(client: Client) -> None:
+    """A column that is null on all of a rank, or a rank without rows, has the type that the others have."""
+    frames = [
+        pd.DataFrame({"k": np.arange(3), "s": pd.Series([None] * 3, dtype=object)}),
+        pd.DataFrame({"k": pd.Series([], dtype=object), "s": pd.Series([], dtype=object)}),
+        pd.DataFrame({"k": np.arange(3, 5), "s": pd.Series(["a", "b"], dtype=object)}),
+    ]
+    texts = {0: [None] * 3, 1: [], 2: ["a", "b"]}
+    keys = {0: [0, 1, 2], 1: [], 2: [3, 4]}
+    with dask.config.set({"dataframe.convert-string": False}), engine.gang(client, 3) as g:
+        for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2], [1]):  # the last ones leave ranks without a partition
+            meta = pd.DataFrame({"k": pd.Series([], dtype=object), "s": pd.Series([], dtype=object)})
+            ref = g.from_dask(dd.from_delayed([dask.delayed(frames.__getitem__)(i) for i in order], meta=meta, verify_meta=False))
+            want = {"k": [k for i in order for k in keys[i]], "s": [s for i in order for s in texts[i]]}
+            assert ref.get().to_pydict() == want
+            parts = [pa.table(r.get()) for r in g.run("flights:part_of", ref)]
+            assert pa.concat_tables(parts).to_pydict() == want  # which refuses types that differ
 
 
 def test_a_killed_worker(client: Client, tmp_path: Path) -> None:

@@ -47,6 +47,32 @@ def test_datasets() -> None:
             assert back.to_pydict() == table.to_pydict()
 
 
+def test_blocks_without_rows_or_types() -> None:
+    """An empty block has no say, a column of type null takes the others' type, and indices of dictionaries the widest: wherever the blocks lie."""
+    full = pa.table({"k": [1, 2], "s": ["a", "b"]})
+    null = pa.table({"k": [3], "s": pa.nulls(1)})
+    blank, lost = full.slice(0, 0), pa.table({})
+    few, many = (pa.table({"k": [k], "s": pa.array(["x"]).dictionary_encode().cast(pa.dictionary(i, pa.string()))}) for k, i in ((1, pa.int8()), (2, pa.int32())))
+    with engine.gang(2) as g:
+        for blocks, want in (
+            ([full, null], [(1, "a"), (2, "b"), (3, None)]),
+            ([null, full], [(3, None), (1, "a"), (2, "b")]),
+            ([null, blank, full, full], [(3, None), (1, "a"), (2, "b"), (1, "a"), (2, "b")]),
+            ([lost, full], [(1, "a"), (2, "b")]),
+            ([lost, null, lost, full], [(3, None), (1, "a"), (2, "b")]),
+            ([full], [(1, "a"), (2, "b")]),
+            ([blank], []),
+            ([few, many, many, few], [(1, "x"), (2, "x"), (2, "x"), (1, "x")]),
+        ):
+            ref = g.from_ray(ray.data.from_arrow_refs([ray.put(b) for b in blocks]))
+            got = pa.table(ref.get())
+            assert list(zip(*got.to_pydict().values(), strict=True)) == want and got.column_names == ["k", "s"], blocks
+            assert got.schema.types[0] == pa.int64() and got.schema.types[1] != pa.null(), blocks
+            parts = [pa.table(r.get()) for r in g.run("flights:part_of", ref)]
+            assert pa.concat_tables(parts).to_pydict() == got.to_pydict() and all(p.schema == parts[0].schema for p in parts), blocks
+        assert g.from_ray(ray.data.from_items([])).get().to_pydict() == {}
+
+
 def test_a_killed_worker(tmp_path: Path) -> None:
     with engine.gang(2, lease=5) as g:
         with pytest.raises(vo.CollectiveFault) as e:

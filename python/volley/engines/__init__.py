@@ -6,6 +6,7 @@ outside, under the next generation: ``restart`` of the gang, or the ``attempts``
 
 from __future__ import annotations
 
+import importlib
 import re
 import threading
 import time
@@ -17,6 +18,26 @@ from ..errors import CollectiveFault, Unavailable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from . import dask as dask
+    from . import launched as launched
+    from . import modin as modin
+    from . import parsl as parsl
+    from . import radical as radical
+    from . import ray as ray
+    from . import spark as spark
+    from . import torch as torch
+else:
+    _ENGINES = ("dask", "launched", "modin", "parsl", "radical", "ray", "spark", "torch")
+
+    def __getattr__(name):
+        """The module of an engine, loaded when it is first asked for."""
+        if name not in _ENGINES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}: the engines are {', '.join(_ENGINES)}")
+        return importlib.import_module(f".{name}", __name__)
+
+    def __dir__():
+        return sorted({*globals(), *_ENGINES})
 
 # How often it is looked whether the engine has given up, in seconds.
 _LOOK = 0.05

@@ -21,16 +21,32 @@ class _Rank:
     def serve(self, invitation: str) -> None:
         serve(invitation)
 
-    def take(self, invitation: str, name: str, *blocks: Any) -> str:
-        """Keeps blocks of ray.data, which lie in Ray's shared memory, as a table."""
-        import pyarrow as pa
-
-        return place_of(invitation).put(name, Table(pa.concat_tables([b.replace_schema_metadata(None) for b in blocks]))).text
+    def take(self, invitation: str, name: str, schema: Any, *blocks: Any) -> str:
+        """Keeps blocks of ray.data, which lie in Ray's shared memory, as a table. schema has the columns where the blocks have none, which empty ones may lose."""
+        place = place_of(invitation)
+        given = [b for b in blocks if b.num_rows] or [b for b in blocks if b.num_columns][:1] or [schema.empty_table()]
+        parts = [place.put(name, Table(b.replace_schema_metadata(None))) for b in given]
+        if len(parts) == 1:
+            return parts[0].text
+        whole = place.put(name, place.get(union(parts)))  # which gives them types in common
+        for p in parts:
+            place.drop(p)
+        return whole.text
 
     def give(self, invitation: str, ref: str) -> Any:
         import pyarrow as pa
 
         return pa.table(place_of(invitation).get(Ref(ref)))
+
+
+def _columns(dataset: Any) -> Any:
+    """The columns of a dataset as an Arrow schema, none where Ray does not know them."""
+    import pyarrow as pa
+
+    known = dataset.schema()
+    if known is None:
+        return pa.schema([])
+    return pa.schema([(n, t if isinstance(t, pa.DataType) else pa.null()) for n, t in zip(known.names, known.types, strict=True)])
 
 
 class _Actors:
@@ -89,13 +105,16 @@ class RayGang(EngineGang):
         return self._placement
 
     def from_ray(self, dataset: Any, name: str = "dataset") -> Ref:
-        """A ray.data dataset as a table on the ranks: its blocks in their order, as many on each, as references of Arrow tables."""
+        """A ray.data dataset as a table on the ranks: its blocks in their order, as many on each, as references of Arrow tables.
+
+        Blocks and ranks without rows have the columns of the others, or those that Ray knows.
+        """
         import ray
 
-        blocks, a, n = dataset.to_arrow_refs(), self._actors, self.size
-        empty = ray.put(ray.get(blocks[0]).slice(0, 0))  # the columns, for ranks without a block
+        dataset = dataset.materialize()
+        blocks, schema, a, n = dataset.to_arrow_refs(), _columns(dataset), self._actors, self.size
         cuts = [len(blocks) * r // n for r in range(n + 1)]
-        taken = [a.actors[r].take.remote(a.invitations[r], name, *(blocks[cuts[r] : cuts[r + 1]] or [empty])) for r in range(n)]
+        taken = [a.actors[r].take.remote(a.invitations[r], name, schema, *blocks[cuts[r] : cuts[r + 1]]) for r in range(n)]
         return union([Ref(t, self) for t in ray.get(taken)])
 
     def to_ray(self, ref: Ref) -> Any:
