@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/kernels"
 )
 
@@ -248,4 +249,32 @@ func TestSourcesAreToldKeys(t *testing.T) {
 	onlyRule(t, ruleJoinFilter)
 	require.NotContains(t, shape(t, limited), "in keys")
 	sameUnder(t, ruleJoinFilter, "limited", limited)
+}
+
+// Keys that lie far apart are handed down as a Bloom filter, which no set of a bit each would hold. It loses none of
+// them, where its hashes are as they are and where tables are spoilt.
+func TestFarKeysAreHandedDown(t *testing.T) {
+	t.Setenv(morselVariable, "100")
+	b, n := testBackend(t), 3000
+	key, v, valid := make([]int64, n), seriesOf(n), make([]bool, n)
+	for i := range n {
+		key[i], valid[i] = int64(i*7%500-250)<<40, i%11 != 5
+	}
+	fact, err := New(b, Column("key", key).Valid(valid), Column("v", v))
+	require.NoError(t, err)
+	defer fact.Release()
+	few := From(fact).Filter("v < 90").Select(expr.Col("key").As("k"), expr.Col("v").As("r"))
+	wide := From(fact).Select(expr.Col("key"), expr.Col("v").Add(1).As("w"))
+	for _, trial := range append(slots.Trials(), slots.Trial{Name: "as they are", Kept: slots.All}) {
+		end := trial.Begin()
+		for _, kind := range []Kind{Inner, Semi} {
+			q := wide.Join(few, kind, Keys("key", "k"))
+			onlyRule(t, ruleJoinFilter)
+			if b.Device.Memory().Place().HostAccessible() {
+				require.Contains(t, shape(t, q), "filter key in keys 1", trial.Name)
+			}
+			sameUnder(t, ruleJoinFilter, trial.Name+", "+kind.String(), q)
+		}
+		end()
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/stretchr/testify/require"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/flow/flowtest"
 	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/kernels"
 )
@@ -133,8 +134,23 @@ func TestWorkersGiveTheSameBitsOfManyRows(t *testing.T) {
 		some[name] = plans[name]
 	}
 	sameBits(t, some)
+	sameBitsShuffled(t, some, 8)
 }
 
+// TestShuffledWorkersGiveTheSameBits: the same holds for any order in which workers go on, with many morsels of few
+// rows under way.
+func TestShuffledWorkersGiveTheSameBits(t *testing.T) {
+	b := testBackend(t)
+	if !backends.OnHost() {
+		return // one worker drives a device
+	}
+	t.Setenv(morselVariable, "1024")
+	whole, right := uneven(t, b, 60_000, 5), uneven(t, b, 9_000, 6)
+	sameBitsShuffled(t, unevenPlans(whole, right), 3, 8)
+	sameBitsShuffled(t, unevenPlans(cut(t, whole), cut(t, right)), 3)
+}
+
+// sameBits holds the rows of plans with some workers against those with one.
 func sameBits(t *testing.T, plans map[string]*Query) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -142,21 +158,40 @@ func sameBits(t *testing.T, plans map[string]*Query) {
 		var want []arrow.Array
 		for _, n := range workerCounts {
 			runtime.GOMAXPROCS(n)
-			got, err := q.Collect(context.Background())
-			require.NoError(t, err, name)
-			require.Positive(t, got.NumRows(), name)
-			columns := wholeColumns(t, got)
-			if want == nil {
-				want = columns
-			}
-			require.Len(t, columns, len(want), name)
-			for i, c := range columns {
-				row := differentRow(want[i], c)
-				require.Negative(t, row, "%s: with %d workers row %d of column %s is not that of 1 worker", name, n, row, got.Schema().Field(i).Name)
-			}
-			got.Release()
+			want = hasBits(t, fmt.Sprintf("%s, %d workers", name, n), q, t.Context(), want)
 		}
 	}
+}
+
+// sameBitsShuffled does so where which worker goes on is drawn.
+func sameBitsShuffled(t *testing.T, plans map[string]*Query, counts ...int) {
+	t.Helper()
+	for name, q := range plans {
+		want := hasBits(t, name, q, flowtest.Shuffled(t.Context(), 1, 1), nil)
+		for _, n := range counts {
+			hasBits(t, fmt.Sprintf("%s, %d shuffled workers", name, n), q, flowtest.Shuffled(t.Context(), n, uint64(n)), want)
+		}
+	}
+}
+
+// hasBits runs a plan, which must give the rows that are wanted, to the last bit. What it gives is wanted
+// where nothing is yet.
+func hasBits(t *testing.T, name string, q *Query, ctx context.Context, want []arrow.Array) []arrow.Array {
+	t.Helper()
+	got, err := q.Collect(ctx)
+	require.NoError(t, err, name)
+	defer got.Release()
+	require.Positive(t, got.NumRows(), name)
+	columns := wholeColumns(t, got)
+	if want == nil {
+		return columns
+	}
+	require.Len(t, columns, len(want), name)
+	for i, c := range columns {
+		row := differentRow(want[i], c)
+		require.Negative(t, row, "%s: row %d of column %s is not that of 1 worker", name, row, got.Schema().Field(i).Name)
+	}
+	return want
 }
 
 // wholeColumns are the columns of a table, each in one piece of its own memory.

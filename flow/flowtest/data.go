@@ -2,6 +2,7 @@ package flowtest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -18,6 +19,9 @@ type values struct {
 	nulls int  // one in so many is null; 0 none, 1 all
 	keys  int  // different ones
 	same  bool // all rows of a batch, but for x, m and id, as those of a file in a folder whose name says values
+	far   bool // k and m lie far apart, of both signs; some floats are NaN, infinite or a zero
+	long  bool // texts begin alike for more bytes than lie beside a length
+	few   bool // run in few shapes, for few workers
 }
 
 // shape is how rows lie.
@@ -38,6 +42,8 @@ var allValues = []values{
 	{name: "one row", rows: 1, keys: 1},
 	{name: "none", keys: 1},
 	{name: "constants", rows: 83, nulls: 4, keys: 5, same: true},
+	{name: "far apart", rows: 83, nulls: 9, keys: 9, far: true, few: true},
+	{name: "long texts", rows: 83, nulls: 9, keys: 9, long: true, few: true},
 }
 
 var allShapes = []shape{
@@ -164,11 +170,11 @@ func appendRow(b *array.RecordBuilder, v values, row, same *rand.Rand, id int) {
 		}
 		switch f := f.(type) {
 		case *array.Int64Builder:
-			f.Append(int64([]int{0: k, 2: m, 6: id}[i]))
+			f.Append([]int64{0: v.numberOf(k, 2, 41), 2: v.numberOf(m, 8, 33), 6: int64(id)}[i])
 		case *array.StringBuilder:
-			f.Append(textOf(k, text))
+			f.Append(v.textOf(k, text))
 		case *array.Float64Builder:
-			f.Append(x)
+			f.Append(v.floatOf(x, m))
 		case *array.Decimal128Builder:
 			f.Append(decimal128.FromI64(int64(d)))
 		case *array.BooleanBuilder:
@@ -177,6 +183,31 @@ func appendRow(b *array.RecordBuilder, v values, row, same *rand.Rand, id int) {
 	}
 }
 
-func textOf(k, m int) string {
-	return fmt.Sprintf("%c%d", 'a'+rune(k%20), m%3)
+// numberOf is a number of a few, or one far from all others: too far for a bit or a slot of each value between.
+func (v values) numberOf(n, zero, shift int) int64 {
+	if v.far {
+		return int64(n-zero) << shift
+	}
+	return int64(n)
+}
+
+// floatOf is a float, or one that has a rule of its own as a key, as the least or greatest, or in a sort.
+func (v values) floatOf(x float64, m int) float64 {
+	if special := []float64{math.NaN(), math.Copysign(0, -1), 0, math.Inf(1), -math.NaN(), math.Inf(-1)}; v.far && m < len(special) {
+		return special[m]
+	}
+	return x
+}
+
+func (v values) textOf(k, m int) string {
+	text := fmt.Sprintf("%c%d", 'a'+rune(k%20), m%3)
+	switch {
+	case !v.long:
+		return text
+	case m%5 == 0: // the first bytes tell nothing apart, and letters have several
+		return "über die gleichen ersten Bytes " + text
+	case m%5 == 1: // as another, and more
+		return text + " und mehr als zwölf Bytes"
+	}
+	return text
 }

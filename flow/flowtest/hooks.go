@@ -27,6 +27,11 @@ func newSchedule(seed uint64) *schedule {
 	return &schedule{rand: rand.New(rand.NewPCG(seed, 3))}
 }
 
+// Shuffled is a context whose pipelines have so many workers, that go on in an order that a seed draws.
+func Shuffled(ctx context.Context, workers int, seed uint64) context.Context {
+	return exec.WithHooks(ctx, &exec.Hooks{Workers: workers, Turn: newSchedule(seed).turn})
+}
+
 // turn returns when the worker may go on.
 func (s *schedule) turn(context.Context) {
 	own := make(chan struct{})

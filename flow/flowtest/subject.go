@@ -48,14 +48,18 @@ func Run(t *testing.T, subjects ...Subject) {
 	}
 }
 
-// Rows tests that subjects give the same rows in every shape, for some workers and schedules, and no more: for
-// tests of what steps are made of.
+// Rows tests that subjects give the same rows in some shapes, for some workers and schedules, and come to an end in
+// some of the ways in which Run has them end: for tests of what steps are made of.
 func Rows(t *testing.T, subjects ...Subject) {
 	for _, s := range subjects {
 		t.Run(s.Name, func(t *testing.T) {
 			k := newKit(t, s)
 			k.brief = true
-			k.rows(t)
+			t.Run("rows", k.rows)
+			if backends.OnHost() {
+				t.Run("faults", func(t *testing.T) { k.faults(t, someShapes[2]) })
+				t.Run("ends", func(t *testing.T) { k.ends(t, someShapes[2]) })
+			}
 		})
 	}
 }
@@ -195,9 +199,13 @@ func (k *kit) rows(t *testing.T) {
 			shapes = shapes[1:]
 		}
 	case testing.Short() || k.brief:
-		kinds, shapes, workers = []values{kinds[1], kinds[4], kinds[7]}, shapes[1:4], []int{1, 3}
+		kinds, shapes, workers = []values{kinds[1], kinds[4], kinds[7], kinds[8], kinds[9]}, shapes[1:4], []int{1, 3}
 	}
 	for _, v := range kinds {
+		shapes, workers := shapes, workers
+		if v.few && backends.OnHost() {
+			shapes, workers = []shape{allShapes[1], allShapes[3]}, []int{3}
+		}
 		for _, morsel := range []string{"1", "3", ""} {
 			var plain []string
 			for i, s := range shapes {
@@ -239,9 +247,13 @@ func eachShape(t *testing.T, f func(t *testing.T, s shape)) {
 
 // faults checks what comes of sources, and of steps, that fail.
 func (k *kit) faults(t *testing.T, s shape) {
+	places, counts := []int{0, 1, 4}, []int{1, 3}
+	if k.brief {
+		places, counts = places[2:], counts[1:]
+	}
 	for input := range k.Inputs {
-		for _, at := range []int{0, 1, 4} {
-			for _, workers := range []int{1, 3} {
+		for _, at := range places {
+			for _, workers := range counts {
 				for _, f := range []fault{faultFails, faultPanics, faultHangs} {
 					ctx, cancel := context.WithCancel(t.Context())
 					sources := k.sourcesOf(t, someValues, s)
@@ -269,9 +281,13 @@ func (k *kit) faults(t *testing.T, s shape) {
 
 // ends checks consumers that stop, contexts that end, and steps that fail, before each of some batches.
 func (k *kit) ends(t *testing.T, s shape) {
-	for _, workers := range []int{1, 3} {
-		for _, rows := range []string{"3", ""} {
-			for stop := 1; stop <= 3; stop++ {
+	counts, morsels, most, befores := []int{1, 3}, []string{"3", ""}, 3, int64(7)
+	if k.brief {
+		counts, morsels, most, befores = counts[1:], morsels[:1], 1, 3
+	}
+	for _, workers := range counts {
+		for _, rows := range morsels {
+			for stop := 1; stop <= most; stop++ {
 				_, err := k.do(t, run{rows: rows, workers: workers, seed: uint64(stop), stop: stop, sources: k.sourcesOf(t, someValues, s)})
 				if !errors.Is(err, errEnough) {
 					require.NoError(t, err)
@@ -281,7 +297,7 @@ func (k *kit) ends(t *testing.T, s shape) {
 			_, err := k.do(t, run{rows: rows, workers: workers, check: all, sources: k.sourcesOf(t, someValues, s)})
 			require.NoError(t, err)
 			n := all.seen.Load()
-			for at := int64(1); at <= n; at += 1 + n/7 {
+			for at := int64(1); at <= n; at += 1 + n/befores {
 				k.endsBefore(t, s, rows, workers, at)
 			}
 		}

@@ -27,11 +27,19 @@ import volley as vo
 FOLDER = os.environ.get("RANDOM_PLANS_FOLDER")
 DEVICE = os.environ.get("RANDOM_PLANS_DEVICE")
 LETTERS = "abé%_"
+WIDE_LETTERS = "aß漢🙂'\\\0"  # of one to four bytes, and those that texts of SQL and of C treat apart
+PREFIXES = ["twelve bytes", "https://example.org/a/longer/path/of/text", "été — 漢字漢字漢字"]  # no view of a text holds them beside its length
+DAYS = [dt.date(1, 1, 2), dt.date(1883, 11, 18), dt.date(1969, 12, 22), dt.date(9999, 12, 1)]
 DAY = dt.date(2024, 2, 20)
+EDGE = 2**63 - 1
+# Values of floats that have rules of their own: each stands for itself, but NaNs are one value as keys, and so are the zeros.
+SPECIAL = [math.nan, -math.nan, math.inf, -math.inf, -0.0, 0.0]
 # The types of a column by what can be done with it: numbers of one kind are compared, matched and added up with each other.
 TYPES: dict[str, list[pa.DataType]] = {
-    "int": [pa.int64(), pa.int32(), pa.int8(), pa.uint16()], "float": [pa.float64(), pa.float32()], "decimal": [pa.decimal128(9, 2)], "bool": [pa.bool_()],
-    "text": [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.string_view()], "date": [pa.date32()], "time": [pa.timestamp("us")],
+    "int": [pa.int64(), pa.int64(), pa.int64(), pa.int32(), pa.int16(), pa.int8(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()],
+    "float": [pa.float64(), pa.float32()], "decimal": [pa.decimal128(9, 2), pa.decimal128(9, 2), pa.decimal128(25, 3), pa.decimal128(30, 0)], "bool": [pa.bool_()],
+    "text": [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.string()), pa.string_view()],
+    "date": [pa.date32()], "time": [pa.timestamp("us"), pa.timestamp("us"), pa.timestamp("ms"), pa.timestamp("s")],
 }  # fmt: skip
 
 
@@ -43,6 +51,7 @@ class Field:
     kind: str
     size: int = 100
     narrow: bool = False  # arithmetic in its own type would wrap
+    origin: str = ""  # the column of a table whose values these are
 
 
 @dataclass(frozen=True)
@@ -73,16 +82,20 @@ class Maker:
         self.seed, self.r = seed, random.Random(seed)
         self.names = 0
         self.tables: dict[str, pa.Table] = {}
+        self.known: dict[str, list[Any]] = {kind: [] for kind in TYPES}  # values that some rows have, for constants
+        self.held: dict[str, list[Any]] = {}  # those of each column
+        self.special = self.r.random() < 0.4  # floats have values with rules of their own
         self.bases = [self.base() for _ in range(self.r.randrange(1, 4))]
 
     def name(self) -> str:
         self.names += 1
         return f"c{self.names}"
 
-    def datum(self, kind: str, t: pa.DataType) -> Any:
+    def datum(self, kind: str) -> Any:
+        """A value of a few that lie close."""
         r = self.r
         if kind == "int":
-            return r.randrange(0 if pa.types.is_unsigned_integer(t) else -6, 12)
+            return r.randrange(-6, 12)
         if kind == "float":
             return r.randrange(-20, 20) / 4
         if kind == "decimal":
@@ -95,26 +108,71 @@ class Maker:
             return DAY + dt.timedelta(days=r.randrange(20))
         return dt.datetime(2024, 2, 28) + dt.timedelta(hours=r.randrange(60), microseconds=r.randrange(2))
 
+    def data(self, kind: str, t: pa.DataType) -> tuple[Callable[[], Any], int]:
+        """What makes the values of a column, and how large they are: most lie close, and those of some columns far apart or at the ends of their type."""
+        r = self.r
+        if kind == "int":
+            return self.numbers(t)
+        if kind == "float" and self.special:
+            return lambda: r.choice(SPECIAL) if r.random() < 0.15 else self.datum(kind), 100
+        if kind == "decimal" and t.precision > 18:
+            unit = r.choice([Decimal(1), Decimal(10) ** r.randrange(15, 20)])
+            return lambda: r.randrange(-6, 12) * unit + r.randrange(3), int(12 * unit) + 3
+        if kind == "text" and r.random() < 0.5:
+            prefix, letters = r.choice(["", *PREFIXES]), r.choice([LETTERS, WIDE_LETTERS])
+            return lambda: (prefix if r.random() < 0.9 else prefix[:-1]) + "".join(r.choice(letters) for _ in range(r.randrange(4))), 1
+        if kind == "date" and r.random() < 0.5:
+            days, apart = r.choice(DAYS), r.random() < 0.3
+            return lambda: (r.choice(DAYS) if apart else days) + dt.timedelta(days=r.randrange(20)), 1
+        if kind == "time":
+            days, step = r.choice([DAY, DAY, *DAYS]), {"us": dt.timedelta(microseconds=1), "ms": dt.timedelta(milliseconds=1), "s": dt.timedelta(seconds=1)}[t.unit]
+            midnight = dt.datetime.combine(days, dt.time())
+            return lambda: midnight + dt.timedelta(hours=r.randrange(60)) + r.randrange(2) * step, 1
+        return lambda: self.datum(kind), 100
+
+    def numbers(self, t: pa.DataType) -> tuple[Callable[[], int], int]:
+        """What makes the values of a column of whole numbers, and how large they are."""
+        r = self.r
+        bits, signed = t.bit_width, pa.types.is_signed_integer(t)
+        least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+        few = range(max(least, -6), 12)
+        how = r.random()
+        if how < 0.5 or bits < 16:
+            return lambda: r.choice(few), 12
+        if how < 0.8:  # apart: too far for a bit or a slot each
+            by = r.choice([1 << (bits - 6), (1 << (bits - 6)) // 7, 1 + (1 << (bits // 2))])
+            return lambda: r.choice(few) * by, 12 * by
+        if how < 0.9 and signed:  # around one value that is far from 0
+            from_ = r.choice([least // 3, most // 5])
+            return lambda: from_ + r.choice(few), abs(from_) + 12
+        return lambda: r.choice([least, least + 1, most - 1, most, *few[:6]]), most + 1  # both ends
+
     def base(self) -> Plan:
         """A table: whole, a slice, or chunks; with nulls, without, of nulls alone, or empty."""
         r = self.r
-        rows, nulls = r.choice([0, 1, 12, 40, 40, 40]), r.choice([0, 0, 0.2, 0.2, 1 if r.random() < 0.2 else 0.5])
+        rows, nulls = r.choice([0, 1, 12, 40, 40, 40, 40, 40, 40, 40, 40, 200]), r.choice([0, 0, 0.2, 0.2, 1 if r.random() < 0.2 else 0.5])
         fields, columns = [], {}
+        table = f"t{len(self.tables)}"
         for _ in range(r.randrange(2, 6)):
             kind = r.choice([*TYPES, "int", "text"])
             t = r.choice(TYPES[kind])
+            if rows > 100 and pa.types.is_dictionary(t):  # int8 may not do
+                t = pa.dictionary(pa.int32(), pa.string())
             plain = t.value_type if pa.types.is_dictionary(t) else t
-            made = pa.array([None if r.random() < nulls else self.datum(kind, t) for _ in range(rows + 2)], plain)
-            f = Field(self.name(), kind, narrow=kind == "int" and t != pa.int64() or t == pa.float32())
+            value, size = self.data(kind, t)
+            values = [None if r.random() < nulls else value() for _ in range(rows + 2)]
+            f = Field(name := self.name(), kind, size, kind == "int" and t != pa.int64() or t == pa.float32(), name)
+            self.held[name] = [v for v in values[1:-1] if v is not None and (kind != "text" or "\0" not in v)]
+            self.known[kind] += self.held[name]
+            made = pa.array(values, plain)
             fields.append(f)
             columns[f.name] = made.dictionary_encode().cast(t) if pa.types.is_dictionary(t) else made
         whole = pa.table(columns).slice(1, rows)
         if r.random() < 0.5:
             at = r.randrange(rows + 1)
             whole = pa.concat_tables([whole.slice(0, at), whole.slice(at)])
-        name = f"t{len(self.tables)}"
-        self.tables[name] = whole
-        return Plan(self.relation(name, whole), f"select * from {name}", tuple(fields), rows=rows)
+        self.tables[table] = whole
+        return Plan(self.relation(table, whole), f"select * from {table}", tuple(fields), rows=rows)
 
     def relation(self, name: str, whole: pa.Table) -> vo.Query:
         """The table in memory, or in a file, on the device that the variable names."""
@@ -145,27 +203,19 @@ class Maker:
         return self.r.choice(some) if some else None
 
     def literal(self, kind: str) -> Value:
+        """A constant, often one that some row has."""
         r = self.r
-        if kind == "int":
-            v = r.randrange(-6, 12)
-            return Value(vo.lit(v), str(v), kind, 12)
-        if kind == "float":
-            v = r.randrange(-20, 20) / 4
-            return Value(vo.lit(v), f"cast({v} as double)", kind, 5)
-        if kind == "decimal":
-            d = Decimal(r.randrange(-400, 400)) / 100
-            return Value(vo.lit(d), f"cast({d} as decimal(9, 2))", kind, 5)
-        if kind == "text":
-            t = self.datum("text", pa.string())
-            return Value(vo.lit(t), f"'{t}'", kind)
-        if kind == "date":
-            day = self.datum("date", pa.date32())
-            return Value(vo.lit(day), f"date '{day}'", kind)
-        if kind == "bool":
-            b = r.random() < 0.5
-            return Value(vo.lit(b), str(b).lower(), kind)
-        at = self.datum("time", pa.timestamp("us"))
-        return Value(vo.lit(at), f"timestamp '{at}'", kind)
+        return constant(kind, r.choice(self.known[kind]) if self.known[kind] and r.random() < 0.4 else self.datum(kind))
+
+    def few(self, p: Plan) -> Plan:
+        """The rows that have one of a few values, which some have."""
+        fields = [f for f in p.fields if f.kind not in ("bool", "float") and self.held.get(f.origin)]
+        if not fields:
+            return self.filter(p)
+        f = self.r.choice(fields)
+        values = [constant(f.kind, self.r.choice(self.held[f.origin])) for _ in range(self.r.randrange(1, 6))]
+        query = p.query.filter(vo.col(f.name).is_in([vo_value(v) for v in values]))
+        return replace(p, query=query, sql=f"select * from ({p.sql}) where {f.name} in ({', '.join(v.sql for v in values)})", ordered=False)
 
     def value(self, p: Plan, kind: str, depth: int = 2) -> Value:
         """A value of a kind: a column, a constant, or something computed."""
@@ -177,6 +227,8 @@ class Maker:
                 return Value(getattr(vo.col(d.name), part)(), f"{part}({d.name})", kind, 3000)
             return self.literal(kind)
         mine = Value(vo.col(f.name), f.name, kind, f.size)
+        if kind == "int" and f.size > EDGE + 1:  # no type holds it and numbers below 0
+            return mine
         if f.narrow:
             to, sql = ("int64", "bigint") if kind == "int" else ("float64", "double")
             mine = Value(mine.expr.cast(to), f"cast({f.name} as {sql})", kind, f.size)
@@ -184,6 +236,8 @@ class Maker:
             return mine
         if kind in ("int", "float", "decimal"):
             other = self.value(p, kind, depth - 1)
+            if kind == "int" and other.size > EDGE + 1:
+                return mine
             if r.random() < 0.2 and kind != "decimal":
                 c = self.condition(p, 1)
                 expr = vo.when(c.expr).then(mine.expr).otherwise(other.expr)
@@ -192,6 +246,8 @@ class Maker:
                 return Value(vo.coalesce(mine.expr, other.expr), f"coalesce({mine.sql}, {other.sql})", kind, max(mine.size, other.size))
             if r.random() < 0.4 and mine.size * other.size < 10**5 and kind != "decimal":
                 return Value(mine.expr * other.expr, f"({mine.sql} * {other.sql})", kind, mine.size * other.size)
+            if mine.size + other.size > (2**62 if kind == "int" else 10**32):  # it would wrap here, and be an error there
+                return mine
             if r.random() < 0.5:
                 return Value(mine.expr - other.expr, f"({mine.sql} - {other.sql})", kind, mine.size + other.size)
             return Value(mine.expr + other.expr, f"({mine.sql} + {other.sql})", kind, mine.size + other.size)
@@ -221,7 +277,7 @@ class Maker:
             return Value(mine.expr.is_null(), f"({mine.sql} is null)", "bool")
         if how < 0.2:
             return Value(mine.expr.is_not_null(), f"({mine.sql} is not null)", "bool")
-        if how < 0.35 and kind in ("int", "text", "date"):
+        if how < 0.35 and kind != "bool":
             values = [self.literal(kind) for _ in range(r.randrange(1, 5))]
             text = " is not null and " if r.random() < 0.3 else None
             expr = mine.expr.is_in([vo_value(v) for v in values])
@@ -230,15 +286,27 @@ class Maker:
             return Value(expr, f"coalesce({mine.sql} in ({', '.join(v.sql for v in values)}), false)", "bool")
         if how < 0.45 and kind != "bool":
             a, b = self.literal(kind), self.literal(kind)
-            return Value(mine.expr.is_between(a.expr, b.expr), f"({mine.sql} between {a.sql} and {b.sql})", "bool")
+            between = f"({mine.sql} between {a.sql} and {b.sql})"
+            if kind == "float" and self.special:
+                between = f"(case when isnan({mine.sql}) then false else {between} end)"
+            return Value(mine.expr.is_between(a.expr, b.expr), between, "bool")
         if how < 0.7 and kind == "text":
             pattern = "".join(r.choice("ab%_é") for _ in range(r.randrange(4)))
-            return Value(mine.expr.like(pattern), f"({mine.sql} like '{pattern}')", "bool")
+            if self.known["text"] and r.random() < 0.3:
+                known = r.choice(self.known["text"])
+                pattern = known[: r.randrange(1, 20)] + r.choice(["", "%"]) + known[-r.randrange(1, 4) :]
+            return Value(mine.expr.like(pattern), f"({mine.sql} like {quoted(pattern)})", "bool")
         other = self.value(p, kind, 1)
         op, compare = r.choice([
             ("=", lambda x, y: x == y), ("<>", lambda x, y: x != y), ("<", lambda x, y: x < y), ("<=", lambda x, y: x <= y), (">", lambda x, y: x > y), (">=", lambda x, y: x >= y),
         ])  # fmt: skip
-        return Value(compare(mine.expr, other.expr), f"({mine.sql} {op} {other.sql})", "bool")
+        return Value(compare(mine.expr, other.expr), self.compared(kind, mine.sql, op, other.sql), "bool")
+
+    def compared(self, kind: str, a: str, op: str, b: str) -> str:
+        """A comparison for DuckDB, whose NaN equals itself and is greater than all others: here, as IEEE 754 has it, no comparison with it is true but <>."""
+        if kind != "float" or not self.special:
+            return f"({a} {op} {b})"
+        return f"(case when {a} is null or {b} is null then null when isnan({a}) or isnan({b}) then {str(op == '<>').lower()} else {a} {op} {b} end)"
 
     def said(self, e: vo.Expr) -> vo.Expr | str:
         """The expression, or its text, which is parsed again."""
@@ -266,29 +334,33 @@ class Maker:
     def join(self, p: Plan) -> Plan:
         r = self.r
         b = self.renamed(r.choice(self.bases))
-        if r.random() < 0.4:
+        if (how := r.random()) < 0.4:  # few rows of the right side, as a left one may be told
+            b = self.few(b) if how < 0.3 else self.filter(b)
+        elif how < 0.65:
             b = exact(self.step(b, join=False))
         pairs = [(x, y) for x in p.fields for y in b.fields if x.kind == y.kind and x.kind not in ("bool",)]
+        if (some := [(x, y) for x, y in pairs if x.origin and x.origin == y.origin]) and (how < 0.4 or r.random() < 0.5):  # many rows match
+            pairs = some
         if not pairs or p.rows * b.rows < 200 and r.random() < 0.15:
             if p.rows * max(b.rows, 1) > 2000:
                 return p
             return Plan(p.query.join(b.query, how="cross"), f"select * from ({p.sql}) cross join ({b.sql})", p.fields + b.fields, rows=p.rows * b.rows)
         keys = r.sample(pairs, min(len(pairs), r.choice([1, 1, 1, 2])))
-        how = r.choice(["inner", "left", "right", "full", "semi", "anti"])
+        kind = r.choice(["inner", "semi"] if how < 0.25 else ["inner", "left", "right", "full", "semi", "anti"])
         equal, null = ("is not distinct from", True) if r.random() < 0.15 else ("=", False)
         on = " and ".join(f"{x.name} {equal} {y.name}" for x, y in keys)
         more: dict[str, Any] = {}
-        if how in ("inner", "left", "semi", "anti") and r.random() < 0.5:
+        if kind in ("inner", "left", "semi", "anti") and r.random() < 0.5:
             c = self.condition(Plan(p.query, "", p.fields + b.fields))
             on += f" and {c.sql}"
             more["where"] = self.said(c.expr)
         if r.random() < 0.2:
             more["maintain_order"] = False
-        query = p.query.join(b.query, left_on=[x.name for x, _ in keys], right_on=[y.name for _, y in keys], how=how, nulls_equal=null, **more)
-        if how in ("semi", "anti"):
-            exists = "exists" if how == "semi" else "not exists"
+        query = p.query.join(b.query, left_on=[x.name for x, _ in keys], right_on=[y.name for _, y in keys], how=kind, nulls_equal=null, **more)
+        if kind in ("semi", "anti"):
+            exists = "exists" if kind == "semi" else "not exists"
             return Plan(query, f"select * from ({p.sql}) where {exists} (select 1 from ({b.sql}) where {on})", p.fields, rows=p.rows)
-        return Plan(query, f"select * from ({p.sql}) {how} join ({b.sql}) on {on}", p.fields + b.fields, rows=p.rows * 4)
+        return Plan(query, f"select * from ({p.sql}) {kind} join ({b.sql}) on {on}", p.fields + b.fields, rows=p.rows * 4)
 
     def renamed(self, p: Plan) -> Plan:
         names = {f.name: self.name() for f in p.fields}
@@ -303,19 +375,25 @@ class Maker:
         for _ in range(r.randrange(1, 4)):
             f = r.choice(p.fields)
             numbers: list[tuple[Callable[[vo.Expr], vo.Agg], str, str, int]] = [
-                (lambda e: e.sum(), "sum({})", f.kind, f.size * 40_000), (lambda e: e.mean(), "avg({})", "approx", 1), (lambda e: e.var(), "var_samp({})", "approx", 1),
+                (lambda e: e.sum(), "sum({})", f.kind, f.size * 40_000), (lambda e: e.mean(), "avg({})", "approx", 1),
             ]  # fmt: skip
+            if f.size < 10**8:
+                numbers.append((lambda e: e.var(), "var_samp({})", "approx", 1))
+            least, most = "min({})", "max({})"
+            if f.kind == "float" and self.special:  # a NaN gives way to any other value
+                least, most = (f"coalesce({of}({{0}}) filter (where not isnan({{0}})), {of}({{0}}))" for of in ("min", "max"))
             others: list[tuple[Callable[[vo.Expr], vo.Agg], str, str, int]] = [
                 (lambda e: e.count(), "count({})", "int", 10**5), (lambda e: e.n_unique(), "count(distinct {})", "int", 10**5),
             ]  # fmt: skip
             if f.kind != "bool":
-                others += [(lambda e: e.min(), "min({})", f.kind, f.size), (lambda e: e.max(), "max({})", f.kind, f.size)]
-            if f.kind in ("int", "float", "decimal") and f.size < 10**8:
+                others += [(lambda e: e.min(), least, f.kind, f.size), (lambda e: e.max(), most, f.kind, f.size)]
+            if f.kind in ("int", "float", "decimal") and f.size * 40_000 < (10**35 if f.kind == "decimal" else 2**62):
                 others += numbers
             if f.kind == "bool":
                 others += [(lambda e: e.any(), "bool_or({})", "bool", 1), (lambda e: e.all(), "bool_and({})", "bool", 1)]
             make, text, kind, size = r.choice(others)
-            made = Field(self.name(), kind, size, narrow=f.narrow and text[:3] in ("min", "max"))
+            same = text in (least, most)
+            made = Field(self.name(), kind, size, f.narrow and same, f.origin if same else "")
             aggregates.append(make(vo.col(f.name)).alias(made.name))
             sql.append(f"{text.format(f.name)} as {made.name}")
             fields.append(made)
@@ -336,13 +414,17 @@ class Maker:
         if len(by) < len(p.fields) or not by:
             return p
         down, first = [r.random() < 0.5 for _ in by], r.random() < 0.3
-        nulls = "first" if first else "last"
-        order = ", ".join(f"{f.name} {'desc' if d else 'asc'} nulls {nulls}" for f, d in zip(by, down, strict=True))
+        order = ", ".join(self.ordered(f, d, first) for f, d in zip(by, down, strict=True))
         q, sql = p.query.sort(*[f.name for f in by], descending=down, nulls_last=not first), f"select * from ({p.sql}) order by {order}"
         if r.random() < 0.6:
-            n, offset = r.choice([0, 5, 30, 30]), r.choice([0, 0, 3])
+            n, offset = r.choice([0, 5, 30, 30, 30, 100]), r.choice([0, 0, 0, 3])
             q, sql = q.slice(offset, n), f"{sql} limit {n} offset {offset}"
         return replace(p, query=q, sql=sql, ordered=True)
+
+    def ordered(self, f: Field, down: bool, first: bool) -> str:
+        """A key of a sort for DuckDB: NaNs stand between numbers and nulls, whichever way the numbers go."""
+        nan = f"isnan({f.name}) {'desc' if first else 'asc'} nulls {'first' if first else 'last'}, " if f.kind == "float" and self.special else ""
+        return f"{nan}{f.name} {'desc' if down else 'asc'} nulls {'first' if first else 'last'}"
 
     def union(self, p: Plan) -> Plan:
         other = self.filter(p)
@@ -390,6 +472,28 @@ def vo_value(v: Value) -> Any:
     return vo.Table({"one": [1]}).select(v=v.expr)["v"].to_pylist()[0]
 
 
+def constant(kind: str, v: Any) -> Value:
+    """A value as a constant on both sides."""
+    if kind == "int":
+        return Value(vo.lit(v), str(v) if abs(v) < 2**31 else f"cast('{v}' as {'bigint' if v <= EDGE else 'ubigint'})", kind, max(12, abs(v)))
+    if kind == "float":
+        return Value(vo.lit(v), f"cast('{v}' as double)", kind, 5)
+    if kind == "decimal":
+        digits = "9, 2" if abs(v) < 10**6 else "30, 0"
+        return Value(vo.lit(v), f"cast({v:f} as decimal({digits}))", kind, int(abs(v)) + 5)
+    if kind == "text":
+        return Value(vo.lit(v), quoted(v), kind)
+    if kind == "date":
+        return Value(vo.lit(v), f"date '{v}'", kind)
+    if kind == "bool":
+        return Value(vo.lit(v), str(v).lower(), kind)
+    return Value(vo.lit(v), f"timestamp '{v}'", kind)
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
     return list(zip(*[c.to_pylist() for c in table.columns], strict=True)) if table.num_columns else [()] * table.num_rows
 
@@ -399,13 +503,15 @@ def plain(v: Any) -> Any:
     if v is None:
         return (1, 0)
     if isinstance(v, float):
-        return (0, float(f"{v:.6g}"))
+        return (0.5, 0) if math.isnan(v) else (0, float(f"{v:.6g}"))
     return (0, v)
 
 
 def same(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, float):
-        return a == b or math.isnan(a) and math.isnan(b) or abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1)
+        if a == b or not (math.isfinite(a) and math.isfinite(b)):
+            return a == b or math.isnan(a) and math.isnan(b)
+        return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1)
     return bool(a == b)
 
 
