@@ -32,7 +32,7 @@ def _startable(kernel: Any, executors: Sequence[str] | str) -> None:
     """Refuses an executor of this machine whose workers' program is not on PATH: its blocks would fail one after another, while the app waits."""
     for label, executor in kernel.executors.items():
         provider = getattr(executor, "provider", None)
-        if (executors != "all" and label not in executors) or type(provider).__name__ != "LocalProvider" or getattr(provider, "worker_init", ""):
+        if (executors != "all" and label not in executors) or type(provider).__name__ != "LocalProvider" or getattr(provider, "worker_init", None):
             continue  # it is elsewhere, or sets its PATH itself
         if str(getattr(executor, "launch_cmd", None)).split()[:1] == [_POOL] and shutil.which(_POOL) is None:
             said = f"executor {label}: {_POOL} is not on PATH; put its folder there before parsl.load, such as {Path(sys.executable).parent}"
