@@ -1,10 +1,10 @@
 package distributed
 
 import (
-	"runtime"
 	"sync"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
@@ -30,7 +30,7 @@ func newRoute(o *op, rows int64, destinations int) *route {
 // routeOver is one of rows whose destinations have this place.
 func routeOver(o *op, dest []int32, destinations int) *route {
 	r := &route{o: o, dest: dest}
-	blocks := max(1, min(runtime.GOMAXPROCS(0), len(dest)/splitRows))
+	blocks := max(1, min(processors.Count(), len(dest)/splitRows))
 	r.size = (len(dest) + blocks - 1) / blocks
 	r.next = make([][]int64, blocks)
 	for i := range r.next {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
@@ -153,7 +153,7 @@ func (s *scan) read() (*table.Table, error) {
 	read := make([][]*table.Batch, to-from)
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(read)) {
+	for range min(processors.Count(), len(read)) {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(read) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				var err error

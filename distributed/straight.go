@@ -1,7 +1,6 @@
 package distributed
 
 import (
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/memory"
 	"github.com/volley-go/volley/table"
 )
@@ -184,7 +184,7 @@ func (o *op) side(n int, f func(i int)) error {
 			f(int(i))
 		}
 	}
-	for range min(runtime.GOMAXPROCS(0), n) - 1 {
+	for range min(processors.Count(), n) - 1 {
 		all.Go(work)
 	}
 	work()

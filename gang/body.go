@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -172,5 +171,5 @@ func withThreads(environment []string, workers int) []string {
 			return environment
 		}
 	}
-	return append(environment[:len(environment):len(environment)], fmt.Sprintf("%s=%d", processors.Variable, max(1, runtime.GOMAXPROCS(0)/workers)))
+	return append(environment[:len(environment):len(environment)], fmt.Sprintf("%s=%d", processors.Variable, max(1, processors.Count()/workers)))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 	"github.com/volley-go/volley/table"
 )
 
@@ -56,9 +57,10 @@ const dies = "VOLLEY_GANG_TEST_DIES"
 
 // tests are the functions of the tests.
 var tests = map[string]Function{
-	"echo": func(_ context.Context, _ *Worker, args ...any) (any, error) { return retain(args), nil },
-	"pid":  func(context.Context, *Worker, ...any) (any, error) { return os.Getpid(), nil },
-	"sum":  sumOfRanks,
+	"echo":    func(_ context.Context, _ *Worker, args ...any) (any, error) { return retain(args), nil },
+	"pid":     func(context.Context, *Worker, ...any) (any, error) { return os.Getpid(), nil },
+	"sum":     sumOfRanks,
+	"threads": func(context.Context, *Worker, ...any) (any, error) { return processors.Count(), nil },
 	"make": func(_ context.Context, w *Worker, args ...any) (any, error) {
 		first, each := args[0].(int64), args[1].(int64)
 		return numbers(first+int64(w.Rank())*each, each), nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/volley-go/volley/collective"
+	"github.com/volley-go/volley/collective/transport/tcp"
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
 	"github.com/volley-go/volley/kernels"
@@ -20,8 +21,8 @@ const mostWorkers = 1 << 14
 type Options struct {
 	// Workers is how many there are.
 	Workers int
-	// Host is where the start listens, as workers reach it: 127.0.0.1 where it is empty. Between machines everything is encrypted by a key that the
-	// invitations have.
+	// Host is where the start listens, as workers reach it: 127.0.0.1 where it is empty; AnyMachine is the address of this machine at which others reach it. Between
+	// machines everything is encrypted by a key that the invitations have.
 	Host string
 	// Lease is for how long a worker, or the start, may be silent; 0 is 10 seconds.
 	Lease time.Duration
@@ -46,6 +47,10 @@ type Options struct {
 	Slots *Slots
 }
 
+// AnyMachine as Options.Host is an address that is not loopback, where this machine has one: the first of the interfaces that VOLLEY_SOCKET_IFNAME allows, by the
+// rules of the TCP transport.
+const AnyMachine = "*"
+
 // EnterOptions are a worker's.
 type EnterOptions struct {
 	// Backend has the tables that are fetched; nil is the CPU.
@@ -65,6 +70,13 @@ func (o *Options) fill() error {
 	set(&o.Grace, 5*time.Second)
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
+	}
+	if o.Host == AnyMachine {
+		at, err := tcp.Address()
+		if err != nil {
+			return &device.Error{Call: "gang.Start", Kind: device.ErrUnavailable, Cause: err}
+		}
+		o.Host = at.String()
 	}
 	if o.Generation == 0 {
 		o.Generation = 1

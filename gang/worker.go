@@ -13,7 +13,9 @@ import (
 
 	"github.com/volley-go/volley/collective/transport/mesh"
 	"github.com/volley-go/volley/collective/transport/secret"
+	"github.com/volley-go/volley/collective/transport/tcp"
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/processors"
 )
 
 // Worker is one worker's place in a gang.
@@ -21,6 +23,7 @@ type Worker struct {
 	member
 	options EnterOptions
 	meeting net.Listener // of rank 0, for the Comms of all workers
+	lift    func()       // of the limit of this process's loops
 
 	calls queue
 	taken atomic.Pointer[Call] // the last one
@@ -34,8 +37,15 @@ var process = rand.Text()
 
 // card is what members know of a worker.
 type card struct {
-	Process string // workers of one process have the same
-	Meeting int    // rank 0's port for the Comms of all
+	Process    string // workers of one process have the same
+	Meeting    int    // rank 0's port for the Comms of all
+	Machine    string
+	Processors string // those that it may run on
+}
+
+// place is where the worker of a card runs.
+func (c *card) place() processors.Place {
+	return processors.Place{Machine: c.Machine, Process: c.Process, Processors: c.Processors}
 }
 
 // Enter takes the place that the environment's VOLLEY_GANG names, and returns when all workers have. It is an error that wraps ErrStale where the
@@ -49,6 +59,9 @@ func Enter(ctx context.Context, options ...EnterOptions) (*Worker, error) {
 }
 
 // EnterAs is Enter with the text of the variable, as Gang.Invitation gives it: for engines that hand it over by other means.
+//
+// Workers of one machine share its processors: loops of a process take its part of those that several workers' processes may run on, while the worker is
+// there, unless VOLLEY_THREADS says how many.
 func EnterAs(ctx context.Context, invitation string, options ...EnterOptions) (*Worker, error) {
 	if len(options) > 1 {
 		return nil, device.Errorf(device.ErrMismatch, "", "gang.Enter", "%d options, at most one is meant", len(options))
@@ -70,7 +83,7 @@ func EnterAs(ctx context.Context, invitation string, options ...EnterOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{options: o, turn: make(chan struct{}, 1)}
+	w := &Worker{options: o, turn: make(chan struct{}, 1), lift: func() {}}
 	w.member = member{invitation: v, backend: o.Backend, machine: machine(v.folder), values: map[uint64]*kept{}}
 	w.calls.init()
 	listen := "127.0.0.1:0"
@@ -81,7 +94,7 @@ func EnterAs(ctx context.Context, invitation string, options ...EnterOptions) (*
 	if err != nil {
 		return nil, &device.Error{Call: "gang.Enter", Kind: device.ErrUnavailable, Cause: err}
 	}
-	own := card{Process: process}
+	own := card{Process: process, Machine: tcp.Machine(), Processors: processors.Mine()}
 	if v.rank == 0 {
 		if w.meeting, err = (&net.ListenConfig{}).Listen(ctx, "tcp", listen); err != nil {
 			return nil, errors.Join(&device.Error{Call: "gang.Enter", Kind: device.ErrUnavailable, Cause: err}, ln.Close())
@@ -106,9 +119,25 @@ func EnterAs(ctx context.Context, invitation string, options ...EnterOptions) (*
 		w.unmeet()
 		return nil, fmt.Errorf("gang: rank %d of %d, generation %d: %w", v.rank, v.size, v.generation, unavailable(ctx, err))
 	}
+	w.share(own)
 	w.enlist()
 	context.AfterFunc(doneContext{w.node.Done()}, w.left)
 	return w, nil
+}
+
+// share leaves the other workers of this machine their part of its processors, until this worker's place has ended.
+func (w *Worker) share(own card) {
+	all := make([]processors.Place, w.Size())
+	for r := range all {
+		var c card
+		if json.Unmarshal(w.node.Card(r), &c) == nil { // one that says nothing is on no machine that is known
+			all[r] = c.place()
+		}
+	}
+	n := processors.Own()
+	if part := processors.Part(n, own.place(), all); part < n {
+		w.lift = processors.Limit(part)
+	}
 }
 
 // unavailable is why a worker could not enter.
@@ -151,6 +180,7 @@ func (w *Worker) left() {
 	w.discharge()
 	w.unmeet()
 	w.vacate()
+	w.lift()
 }
 
 func (w *Worker) unmeet() {

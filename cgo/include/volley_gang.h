@@ -18,7 +18,7 @@ typedef struct volley_slots volley_slots; /* places that the gangs of a process 
 typedef struct volley_gang_options {
   uint64_t size;
   int64_t workers;
-  const char* host;     /* where the start listens, as workers reach it; NULL is 127.0.0.1. Beyond this machine all is encrypted */
+  const char* host;     /* where the start listens: NULL is 127.0.0.1, "*" the first address that is not loopback. Beyond this machine all is encrypted */
   int64_t lease;        /* milliseconds that a worker may be silent; 0 is 10,000 */
   int64_t join_timeout; /* milliseconds that workers may take to come; 0 is 120,000 */
   int64_t grace;        /* milliseconds that volley_gang_stop waits for workers to end before it kills them; 0 is 5,000 */

@@ -107,7 +107,7 @@ var Packages = []Package{
 	{Path: "collective/simulate", May: []string{"device", "collective/algorithm", "collective"},
 		Tests: []string{"collective/...", "collective/transport/..."}},
 	{Path: "collective/tune", May: []string{"device", "kernels", "kernels/cpu", "collective/algorithm", "collective/transport", "collective/transport/...", "collective", "collective/simulate"}},
-	{Path: "distributed", May: join(tables, []string{"collective", "collective/agree", "collective/columns"}),
+	{Path: "distributed", May: join(tables, []string{"internal/processors", "collective", "collective/agree", "collective/columns"}),
 		Tests: join(theCPU, []string{"internal/dl", "device/cuda", "kernels/cuda", "collective/...", "collective/transport/...", "dataloader"})},
 	{Path: "gang", May: join(tables, theCPU, []string{"internal/processors", "collective", "collective/transport", "collective/transport/..."}), Tests: []string{"collective/columns"}},
 	{Path: "dataloader/order", May: []string{"device"}},

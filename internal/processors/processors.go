@@ -33,8 +33,13 @@ func limited(text string) (n int, err error) {
 func Err() error { return refused }
 
 // Count is how many goroutines a parallel loop runs in now: GOMAXPROCS, less those that
-// LeaveOne has added, and at the most what VOLLEY_THREADS says. The program may change GOMAXPROCS at any time.
-func Count() int { return within(runtime.GOMAXPROCS(0)-int(apart.Load()), most) }
+// LeaveOne has added, and at the most what VOLLEY_THREADS says, or else Limit. The program may change GOMAXPROCS at any time.
+func Count() int {
+	if most > 0 {
+		return Own()
+	}
+	return within(Own(), int(limits.least.Load()))
+}
 
 func within(n, most int) int {
 	if most > 0 {

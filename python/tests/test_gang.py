@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import volley as vo
+from volley.engines import whole
 
 HERE = str(Path(__file__).parent)
 F = "gang_functions:"
@@ -115,6 +116,19 @@ def test_a_worker_that_dies() -> None:
                 kept[0].get()
     finally:
         sys.path.remove(HERE)
+
+
+def test_flights() -> None:
+    """The flights query on ranks that the gang itself has started, and its known answer."""
+    engines = str(Path(HERE) / "engines")
+    sys.path.insert(0, engines)
+    try:
+        import flights
+
+        with vo.gang.start(2) as g:
+            assert whole(g, "flights:query") == [flights.answer()] * 2
+    finally:
+        sys.path.remove(engines)
 
 
 def test_invited() -> None:

@@ -225,7 +225,7 @@ class Comm(Grouped):
 
     @property
     def transport(self) -> str:
-        """What carries the messages: inproc, shm, tcp, or shm+tcp (shared memory within machines, TCP between them); +nccl with NCCL beside it."""
+        """What carries the messages: inproc, shm, tcp, shm+tcp (shared memory within machines, TCP between them) or mpi; +nccl with NCCL beside it."""
         return take_text("volley_comm_transport", self)
 
     def _run(self, name: str, *args: Any) -> None:

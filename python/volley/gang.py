@@ -397,8 +397,9 @@ def start(
     """Starts workers, and returns when all of them are there: processes of this interpreter that run what ``Gang.run`` says, or of a command.
 
     With invite it starts none: somebody else does, who hands each its ``Gang.invitation``, and ``Gang.ready`` waits for them. host is where the start listens, as
-    workers on other machines reach it; lease is for how many seconds a worker may be silent; slots are places that the gangs of this process compete for, of which
-    it waits for one for each worker. A gang that cannot be placed whole is an Unavailable, and none.
+    workers on other machines reach it: "*" is the first address that is not loopback, on an interface that VOLLEY_SOCKET_IFNAME allows; lease is for how many
+    seconds a worker may be silent; slots are places that the gangs of this process compete for, of which it waits for one for each worker. A gang that cannot be
+    placed whole is an Unavailable, and none.
     """
     options = _options(workers, host, lease, join_timeout, grace, generation, folder, slots)
     if invite:

@@ -96,6 +96,7 @@ func TestEnvironmentRefuses(t *testing.T) {
 		"only rank":           {variables{"RANK": "1"}, "RANK and WORLD_SIZE only one is set"},
 		"only size":           {variables{"PMI_SIZE": "1"}, "PMI_RANK and PMI_SIZE only one is set"},
 		"port":                {with(byTorchrun, "MASTER_PORT=70000"), `port "70000"`},
+		"port 0":              {with(byTorchrun, "MASTER_PORT=0"), `MASTER_PORT: port "0"`},
 		"own port":            {with(byTorchrun, "VOLLEY_PORT=x"), `VOLLEY_PORT: port "x"`},
 		"store on last port":  {with(byTorchrun, "MASTER_PORT=65535", "TORCHELASTIC_USE_AGENT_STORE=True"), "set VOLLEY_PORT"},
 		"no address":          {variables{"RANK": "0", "WORLD_SIZE": "2"}, "set VOLLEY_ADDRESS, or MASTER_ADDR"},

@@ -42,6 +42,24 @@ func devices() ([]device, error) {
 	return found, nil
 }
 
+// Address is where others reach this machine, for what listens before it is known who comes: the first address on the interfaces that VOLLEY_SOCKET_IFNAME
+// allows, or its kin as for Options.Interfaces; without them any but loopback and docker. It is a loopback address where there is no other.
+func Address() (netip.Addr, error) {
+	all, err := devices()
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return first(interfaces(), all)
+}
+
+func first(spec string, all []device) (netip.Addr, error) {
+	found, err := choose(spec, netip.Addr{}, all)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return found[0], nil
+}
+
 // choose gives the addresses to listen on and be known by, the best first: those of
 // the interfaces that spec allows, first the one that leads to the meeting, where
 // that is known, then IPv4, then IPv6. Addresses that are only good with a zone are

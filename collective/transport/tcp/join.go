@@ -127,8 +127,11 @@ func (c *card) ways() string {
 	return "shared memory beside TCP"
 }
 
-// machine is a name that ranks share which share a loopback device.
-func machine() string {
+// Machine is what Options.Machine is where that is empty: a name that processes share which share a loopback device, or VOLLEY_MACHINE.
+func Machine() string {
+	if told := os.Getenv("VOLLEY_MACHINE"); told != "" {
+		return told
+	}
 	host, err := os.Hostname()
 	boot, err2 := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || err2 != nil {

@@ -168,6 +168,17 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q by %s: %v, %v; want %v", c.spec, c.route, got, err, c.want)
 		}
 	}
+	for spec, want := range map[string]string{"": "10.0.0.2", "=eth01": "10.1.0.2", "lo": "127.0.0.1", "^eth,docker": "127.0.0.1"} { // before anybody has come
+		if got, err := first(spec, all); err != nil || got.String() != want {
+			t.Errorf("the first of %q: %v, %v; want %s", spec, got, err, want)
+		}
+	}
+	if got, err := first("", all[:1]); err != nil || !got.IsLoopback() {
+		t.Errorf("a machine alone: %v, %v", got, err)
+	}
+	if got, err := first("wlan", all); err == nil {
+		t.Errorf("no such interface: %v", got)
+	}
 	if got, err := choose("wlan", netip.Addr{}, all); err == nil || !strings.Contains(err.Error(), "eth01") {
 		t.Errorf("no such interface: %v, %v", got, err)
 	}
@@ -200,7 +211,7 @@ func TestReachable(t *testing.T) {
 // A rank's machine is what it says, else what the environment says, else the system's.
 func TestMachineNames(t *testing.T) {
 	t.Setenv("VOLLEY_MACHINE", "")
-	for _, c := range [][3]string{{"", "", machine()}, {"", "rack 7", "rack 7"}, {"own", "rack 7", "own"}} {
+	for _, c := range [][3]string{{"", "", Machine()}, {"", "rack 7", "rack 7"}, {"own", "rack 7", "own"}} {
 		t.Setenv("VOLLEY_MACHINE", c[1])
 		o := Options{Machine: c[0]}
 		if err := o.complete(); err != nil || o.Machine != c[2] {

@@ -51,6 +51,16 @@ func Connections(getenv func(string) string) (int, error) {
 	return n, nil
 }
 
+// interfaces is what the environment says of Options.Interfaces.
+func interfaces() string {
+	for _, name := range []string{"VOLLEY_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"} {
+		if told := os.Getenv(name); told != "" {
+			return told
+		}
+	}
+	return ""
+}
+
 // complete fills in the defaults.
 func (o *Options) complete() error {
 	if o.Connections == 0 {
@@ -63,16 +73,11 @@ func (o *Options) complete() error {
 	if o.Connections < 2 || o.Connections > maxConnections {
 		return fmt.Errorf("%d connections between two ranks: from 2 to %d can be had", o.Connections, maxConnections)
 	}
-	for _, name := range []string{"VOLLEY_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"} {
-		if o.Interfaces == "" {
-			o.Interfaces = os.Getenv(name)
-		}
+	if o.Interfaces == "" {
+		o.Interfaces = interfaces()
 	}
 	if o.Machine == "" {
-		o.Machine = os.Getenv("VOLLEY_MACHINE")
-	}
-	if o.Machine == "" {
-		o.Machine = machine()
+		o.Machine = Machine()
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import volley as vo
@@ -65,6 +66,26 @@ def killed(rank: int) -> list[Row]:
     if vo.gang.current().rank == rank:
         os.kill(os.getpid(), signal.SIGKILL)
     return query()
+
+
+def threads() -> int:
+    """How many threads loops take in the process that runs this."""
+    return next(d.units for d in vo.devices() if d.kind == "cpu")
+
+
+def until(path: str) -> bool:
+    """Waits for a file, a minute at most."""
+    end = time.monotonic() + 60
+    while not Path(path).exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    return Path(path).exists()
+
+
+def task_of_ray() -> int:
+    """What a task gives that a rank begins and waits for."""
+    import ray
+
+    return int(ray.get(ray.remote(sum).remote([1, 2]), timeout=60))
 
 
 def keys(ref: vo.gang.Ref) -> list[int]:

@@ -44,6 +44,14 @@ def test_flights(client: Client) -> None:
     assert client.submit(sum, [1, 2], pure=False).result(timeout=60) == 3  # the workers are free again
 
 
+def test_ranks_share_processors(client: Client) -> None:
+    """While a gang is there each of its workers takes its part of this machine's, and afterwards all of them."""
+    every = client.submit(flights.threads, pure=False).result(timeout=60)
+    with engine.gang(client, 3) as g:
+        assert whole(g, "flights:threads") == [max(1, every // 3)] * 3
+    assert set(client.run(flights.threads).values()) == {every}
+
+
 def test_frames(client: Client) -> None:
     frame = pd.DataFrame({"k": np.arange(1000), "s": [f"x{i % 7}" for i in range(1000)]})
     with engine.gang(client, 2) as g:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,34 @@ with vo.engines.{engine}.enter() as w:
     sys.stdout.write(f"rank {{w.rank}} of {{w.size}} generation {{w.generation}}\\n")
     sys.stdout.flush()
     w.comm.barrier()
+"""
+
+
+# The first time, of which a file in the folder KILLED_ONCE is left, rank 1 is killed.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {here!r})
+import flights
+import volley as vo
+from volley.engines import launched
+with launched.enter(lease=5) as w:
+    marker = Path(os.environ["KILLED_ONCE"]) / "killed"
+    first = not marker.exists()
+    w.comm.barrier()
+    if first and w.rank == 1:
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        answer = flights.query_on(w)
+    except vo.CollectiveFault as e:
+        sys.stdout.write(f"rank {{w.rank}} heard of {{list(e.ranks)}}\\n")
+    else:
+        assert answer == flights.answer()
+        # One write: launchers mix what the ranks of an unbuffered Python write in pieces.
+        sys.stdout.write(f"rank {{w.rank}} of {{w.size}} generation {{w.generation}}\\n")
+        w.comm.barrier()
+    sys.stdout.flush()
 """
 
 
@@ -52,11 +81,26 @@ if "MPICH" in os.environ:
     )  # fmt: skip
 
 
+# What lets the other ranks live when one dies.
+RECOVERY: dict[str, list[str]] = {"openmpi": ["--enable-recovery"], "mpich": []}
+
+
 @pytest.mark.parametrize("mpi", LAUNCHERS)
 def test_mpirun(mpi: str) -> None:
     launcher, _ = LAUNCHERS[mpi]
     program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
     assert ran([*launcher, "-n", "2", *program]) == both()
+
+
+@pytest.mark.parametrize("mpi", LAUNCHERS)
+def test_mpirun_again(mpi: str, tmp_path: Path) -> None:
+    """A rank is killed, under a launcher that lets the others live: they hear who it was, and the next run finds the answer."""
+    launcher, _ = LAUNCHERS[mpi]
+    command = [*launcher, *RECOVERY[mpi], "-n", "2", sys.executable, "-c", KILLED.format(here=HERE)]
+    p = subprocess.run(command, env=environment(KILLED_ONCE=str(tmp_path)), capture_output=True, text=True, check=False, timeout=120)
+    assert "rank 0 heard of [1]" in p.stdout, p.stdout + p.stderr
+    assert (tmp_path / "killed").exists() and "rank 1 of" not in p.stdout
+    assert ran(command, KILLED_ONCE=str(tmp_path)) == both()
 
 
 @pytest.mark.parametrize("mpi", LAUNCHERS)
@@ -112,23 +156,40 @@ def test_tables_of_the_guide_by_torchrun(tmp_path: Path) -> None:
     assert [line.removeprefix("[default0]:") for line in printed(command, OUT=str(tmp_path))] == said
 
 
-def test_slurm(tmp_path: Path) -> None:
+def step(body: str, job: int, restarts: int = 0, **more: str) -> tuple[list[str], list[int]]:
+    """What two tasks of a step print, by the variables that srun sets for them, and how they ended."""
+    variables = {
+        "SLURM_JOB_ID": str(job), "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "localhost", "SLURM_NNODES": "1",
+        "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_TASKS_PER_NODE": "2", "SLURM_NODEID": "0",
+    } | more  # fmt: skip
+    if restarts:
+        variables["SLURM_RESTART_COUNT"] = str(restarts)
+    tasks = [
+        subprocess.Popen(
+            [sys.executable, "-c", body], env=environment(**variables, SLURM_PROCID=str(r), SLURM_LOCALID=str(r)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        for r in range(2)
+    ]
+    printed = [p.communicate(timeout=120)[0] for p in tasks]
+    return printed, [p.returncode for p in tasks]
+
+
+def test_slurm() -> None:
     """What srun sets for the tasks of a step, also of a job that was queued again."""
-    program = [sys.executable, "-c", BODY.format(here=HERE, engine="launched")]
     for restarts in (0, 2):
-        step = {
-            "SLURM_JOB_ID": str(7100 + restarts), "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "localhost", "SLURM_NNODES": "1",
-            "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_TASKS_PER_NODE": "2", "SLURM_NODEID": "0",
-        }  # fmt: skip
-        if restarts:
-            step["SLURM_RESTART_COUNT"] = str(restarts)
-        tasks = [
-            subprocess.Popen(program, env=environment(**step, SLURM_PROCID=str(r), SLURM_LOCALID=str(r)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            for r in range(2)
-        ]
-        printed = [p.communicate(timeout=120)[0] for p in tasks]
-        assert [p.returncode for p in tasks] == [0, 0], printed
+        printed, ends = step(BODY.format(here=HERE, engine="launched"), 7100 + restarts, restarts)
+        assert ends == [0, 0], printed
         assert sorted("".join(printed).splitlines()) == both(1 + restarts)
+
+
+def test_slurm_starts_again(tmp_path: Path) -> None:
+    """A task is killed: the other one hears who it was, and the job that Slurm queues again is the next generation."""
+    body = KILLED.format(here=HERE)
+    printed, ends = step(body, 7110, KILLED_ONCE=str(tmp_path))
+    assert ends == [0, -signal.SIGKILL] and printed == ["rank 0 heard of [1]\n", ""], printed
+    printed, ends = step(body, 7110, 1, KILLED_ONCE=str(tmp_path))
+    assert ends == [0, 0], printed
+    assert sorted("".join(printed).splitlines()) == both(2)
 
 
 def torchrun(log: Path, body: str, *options: str) -> subprocess.CompletedProcess[str]:

@@ -42,6 +42,12 @@ def test_futures_feed_apps() -> None:
     assert run("operator:mul", two, 3).result(timeout=120) == [[2, 2] * 3] * 2
 
 
+def test_programs_that_are_not_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/no/such/folder")
+    with pytest.raises(vo.Unavailable, match="process_worker_pool.py is not on PATH"):
+        engine.submit(2, "operator:add", 1, 1)
+
+
 def test_a_killed_worker(tmp_path: Path) -> None:
     marker = str(tmp_path / "killed")
     assert engine.submit(2, "flights:query_after_a_kill", marker, 1).result(timeout=120) == [flights.answer()] * 2

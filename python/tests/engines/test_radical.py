@@ -54,6 +54,12 @@ def test_a_killed_worker(manager: Any) -> None:
         assert whole(g, "flights:query") == [flights.answer()] * 2
 
 
+def test_a_python_without_volley(manager: Any) -> None:
+    """Nobody waits for its rank, and the error has what Python said."""
+    with pytest.raises(vo.Unavailable, match="No module named 'volley'"):
+        engine.gang(manager, 1, description={"environment": {"PYTHONPATH": ""}})
+
+
 def test_a_task_that_cannot_start(manager: Any) -> None:
     with pytest.raises(vo.Unavailable, match="FAILED"):
         engine.gang(manager, 1, description={"executable": "/no/such/program"})

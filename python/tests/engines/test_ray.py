@@ -84,6 +84,17 @@ def test_a_killed_worker(tmp_path: Path) -> None:
         assert g.generation == 3
 
 
+def test_tasks_beside_a_gang(tmp_path: Path) -> None:
+    """Tasks that want a processor take none of the gang's, and those that its ranks begin run where some are free: in the group they would wait for ever."""
+    with engine.gang(2) as g:
+        done = str(tmp_path / "done")
+        waiting = [ray.remote(flights.until).remote(done) for _ in range(3)]
+        assert whole(g, "operator:add", 1, 2) == [3] * 2
+        Path(done).touch()
+        assert ray.get(waiting, timeout=60) == [True] * 3
+        assert whole(g, "flights:task_of_ray") == [3] * 2
+
+
 def test_more_than_there_is() -> None:
     with engine.gang(2), pytest.raises(vo.Unavailable, match="2 bundles"):
         engine.gang(2, timeout=1)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from .. import gang as _gang
 from ..comm import Comm
 from ..errors import Closed, CollectiveFault
+from ._machines import host_for, machine, mark, marks
 
 # The tag of what rank 0 waits for from those that leave.
 _LEAVES = (1 << 31) - 1
@@ -60,13 +60,6 @@ def generation(environment: Mapping[str, str] = os.environ) -> int:
     return 1
 
 
-def own_host(ranks_on_machine: bool) -> str:
-    """The address of this machine that ranks on others reach."""
-    if ranks_on_machine:
-        return "127.0.0.1"
-    return socket.gethostbyname(socket.gethostname())
-
-
 def entered(invitation: str, start: _gang.Gang | None) -> LaunchedWorker:
     """The place of an invitation, with the start in rank 0."""
     made = _gang.enter(invitation)
@@ -79,14 +72,16 @@ def entered(invitation: str, start: _gang.Gang | None) -> LaunchedWorker:
 def enter(comm: Comm | None = None, **options: Any) -> LaunchedWorker:
     """Makes a gang of all ranks, which call it together: of a Comm, or of those that the launcher's variables tell of. Rank 0 says the others where it is.
 
-    Where the launcher starts the job again, the gang is of the next generation. The options are those of ``volley.gang.start``.
+    Ranks on several machines come to rank 0 over a network interface that VOLLEY_SOCKET_IFNAME allows. Where the launcher starts the job again, the gang is of the
+    next generation. The options are those of ``volley.gang.start``.
     """
     own = comm is None
     joined = Comm() if comm is None else comm
     try:
         start, text = None, b""
+        machines = marks(joined.allgather(mark(machine())))
         if joined.rank == 0:
-            options.setdefault("host", own_host("tcp" not in joined.transport))
+            options.setdefault("host", host_for(machines))
             start = _gang.start(joined.size, invite=True, generation=generation(), **options)
             text = start.invitation(0).encode()
         try:

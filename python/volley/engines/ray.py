@@ -62,11 +62,11 @@ class _Actors:
         if not self.group.wait(timeout):
             remove_placement_group(self.group)
             raise Unavailable(f"Ray has no {len(invitations)} bundles of {dict(resources)} free together within {timeout} s", "unavailable")
-        actor = ray.remote(_Rank)
+        actor = ray.remote(_Rank)  # it takes its bundle whole: tasks that ranks begin go elsewhere, and would never run in the group
         self.actors = [
             actor.options(
                 num_cpus=resources.get("CPU", 0), num_gpus=resources.get("GPU", 0), max_restarts=0, max_task_retries=0, max_concurrency=2,
-                scheduling_strategy=PlacementGroupSchedulingStrategy(self.group, placement_group_bundle_index=rank, placement_group_capture_child_tasks=True),
+                scheduling_strategy=PlacementGroupSchedulingStrategy(self.group, placement_group_bundle_index=rank, placement_group_capture_child_tasks=False),
             ).remote()
             for rank in range(len(invitations))
         ]  # fmt: skip

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -14,6 +13,7 @@ from .. import gang as _gang
 from ..errors import CollectiveFault
 from ..table import Table
 from . import as_rank
+from ._machines import host_for, machine
 
 # The rows of a batch that goes back to Spark.
 _ROWS = 1 << 16
@@ -72,12 +72,10 @@ def _enter(options: dict[str, Any]) -> tuple[_gang.Gang | None, _gang.Worker]:
     from pyspark import BarrierTaskContext
 
     context = BarrierTaskContext.get()
-    rank, infos = context.partitionId(), context.getTaskInfos()
-    hosts = {i.address.rpartition(":")[0] or i.address for i in infos}
+    rank, machines = context.partitionId(), context.allGather(machine())
     start = None
     if rank == 0:
-        host = "127.0.0.1" if len(hosts) == 1 else socket.gethostbyname(socket.gethostname())
-        start = _gang.start(len(infos), invite=True, generation=context.taskAttemptId() + 1, **{"host": host, **options})  # higher in each attempt
+        start = _gang.start(len(machines), invite=True, generation=context.taskAttemptId() + 1, **{"host": host_for(machines), **options})  # higher in each attempt
     try:
         text = context.allGather("" if start is None else start.invitation(0))[0]  # of rank 0, whose own port this is
         return start, _gang.enter(as_rank(text, rank))
