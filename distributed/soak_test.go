@@ -216,7 +216,9 @@ func TestSoak(t *testing.T) {
 			}
 		})
 	})
-	require.Greater(t, faults, n/4)
+	if n > 12 { // of a few none may come to its event
+		require.Greater(t, faults, n/4)
+	}
 	for tries := 0; runtime.NumGoroutine() > goroutines && tries < 100; tries++ {
 		time.Sleep(20 * time.Millisecond)
 	}
