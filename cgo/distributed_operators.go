@@ -288,11 +288,18 @@ func go_volley_distributed_write(h C.uintptr_t, folder *C.char, o *C.volley_writ
 		if err != nil {
 			return nil, err
 		}
-		if w.format != storage.FormatParquet {
-			return nil, mismatch("a folder of %q: tables on ranks are written as parquet", string(w.format))
+		write := func(ctx context.Context) error { return from.d.WriteParquet(ctx, to, w.parquet) }
+		switch w.format {
+		case storage.FormatParquet:
+		case storage.FormatCSV:
+			write = func(ctx context.Context) error { return from.d.WriteCSV(ctx, to, w.csv) }
+		case storage.FormatIPC:
+			write = func(ctx context.Context) error { return from.d.WriteIPC(ctx, to, w.ipc) }
+		default:
+			return nil, mismatch("a folder of %q: tables on ranks are written as parquet, csv or arrow", string(w.format))
 		}
 		return func(ctx context.Context) (outcome, error) {
-			return outcome{}, own(ctx, from.comm.named(from.d.WriteParquet(ctx, to, w.parquet)))
+			return outcome{}, own(ctx, from.comm.named(write(ctx)))
 		}, nil
 	})
 }

@@ -38,7 +38,7 @@ func TestScalars(t *testing.T) {
 	aggs := append(slices.Clone(sumsAndMore), table.Var("v"), table.Std("v").With(kernels.AggregateOptions{Ddof: 1}).As("std"))
 	for _, set := range [][]table.Aggregate{aggs, {table.Count()}, {table.CountDistinct("k"), table.CountDistinct("s")}, {table.Sum("v").With(kernels.AggregateOptions{MinCount: 400}), table.Count()}} {
 		for _, shape := range []string{"even", "empty ranks", "null keys", "no rows"} {
-			for _, n := range []int{1, 3, 4} {
+			for _, n := range sizes {
 				each(t, n, func(r *rank) error {
 					s := newSource(shape, 4, 200, n)
 					whole := s.whole(r.backend, "")
@@ -77,7 +77,7 @@ func TestMoments(t *testing.T) {
 	aggs := []table.Aggregate{table.Var("v"), table.Std("v"), table.Var(far).As("far"), table.Std("v").With(kernels.AggregateOptions{Ddof: 1}).As("sample"), table.Mean(far).As("mean"), table.Count()}
 	for _, few := range []int64{usual.few, 2} {
 		groupLimits.few = few
-		for _, n := range []int{1, 2, 7} {
+		for _, n := range sizes {
 			for _, shape := range []string{"zipf", "null keys", "one key", "even"} {
 				each(t, n, func(r *rank) error {
 					s := newSource(shape, 9, 300, n)

@@ -25,6 +25,7 @@ type source struct {
 	v     []int64
 	s     []string
 	cuts  []int // of the ranks
+	shape string
 }
 
 // newSource makes n rows, of some shape, for so many ranks. v numbers the rows.
@@ -34,7 +35,7 @@ func newSource(shape string, seed uint64, n, ranks int) *source {
 	if shape == "no rows" {
 		n = 0
 	}
-	d := &source{}
+	d := &source{shape: shape}
 	for i := range n {
 		k, valid := int64(r.IntN(max(1, n/3))), true
 		switch shape {

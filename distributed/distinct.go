@@ -71,7 +71,7 @@ func (d *Table) set(ctx context.Context, call string, other *Table, kind table.K
 	if s.meet() != nil {
 		return nil, s.ended
 	}
-	if d.by.Scheme == Replicated && other.by.Scheme == Replicated || s.comm.Size() == 1 {
+	if d.by.Scheme == Replicated && other.by.Scheme == Replicated || s.comm.Size() == 1 || d.by.beside(other.by, s.columns) {
 		made := s.table(func() (*table.Table, error) {
 			if kind == table.Semi {
 				return d.part.Query().Intersect(other.part).Collect(ctx)

@@ -11,7 +11,7 @@ import (
 // TestEvenFeedsLoaders: loaders of all ranks take as many steps, and each row comes once, but for the
 // last ones that do not go round.
 func TestEvenFeedsLoaders(t *testing.T) {
-	for _, n := range []int{1, 3, 4} {
+	for _, n := range sizes {
 		for _, shape := range []string{"even", "all on one rank", "no rows"} {
 			seen := make([][]float32, n)
 			each(t, n, func(r *rank) error {

@@ -133,6 +133,7 @@ func survivesIn(t *testing.T, ends []transport.Endpoint, event faultinject.Event
 		in.Thaw()
 	}()
 	began := time.Now()
+	var failed []error // what a rank did wrong may be seen by others first
 	for r, err := range groupOver(t, wrapped, options, func(int) *kernels.Backend { return b }, func(r *rank) error {
 		err := run(r)
 		if err == nil && r.id() == event.Rank {
@@ -157,7 +158,9 @@ func survivesIn(t *testing.T, ends []transport.Endpoint, event faultinject.Event
 		mu.Lock()
 		texts[r.id()] = fmt.Sprint(f.Cause, f.Op, f.Seq, f.Ranks, f.By)
 		mu.Unlock()
-		require.Equal(t, []int{event.Rank}, f.Ranks, "%v", f)
+		if !slices.Equal([]int{event.Rank}, f.Ranks) {
+			return fmt.Errorf("the Fault does not name rank %d: %w", event.Rank, f)
+		}
 		small, err := r.comm.Shrink(r)
 		if err != nil {
 			return err
@@ -165,8 +168,11 @@ func survivesIn(t *testing.T, ends []transport.Endpoint, event faultinject.Event
 		defer small.Close()
 		return run(&rank{Context: r.Context, t: r.t, comm: small, backend: r.backend})
 	}) {
-		require.NoError(t, err, "rank %d, message %d", r, event.N)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("rank %d: %w", r, err))
+		}
 	}
+	require.NoError(t, errors.Join(failed...), "%+v", event)
 	require.Less(t, time.Since(began), limit)
 	var seen []string
 	for r, text := range texts {

@@ -16,7 +16,7 @@ import (
 // TestWriteAndScan: what ranks write into a folder other numbers of ranks read back, in order, by
 // pieces; a folder that is there is not touched.
 func TestWriteAndScan(t *testing.T) {
-	for _, n := range []int{1, 3} {
+	for _, n := range sizes {
 		for i, shape := range []string{"even", "empty ranks", "all on one rank", "no rows"} {
 			dir := filepath.Join(t.TempDir(), "out")
 			s := newSource(shape, uint64(i), 900, n)
@@ -38,7 +38,7 @@ func TestWriteAndScan(t *testing.T) {
 			left, err := filepath.Glob(dir + "*")
 			require.NoError(t, err)
 			require.Equal(t, []string{dir}, left, "nothing temporary is left")
-			for _, readers := range []int{1, 2, 7} {
+			for _, readers := range []int{1 + (n+i)%3, 7} {
 				each(t, readers, func(r *rank) error {
 					if !r.backend.Device.Place().HostAccessible() {
 						return nil
@@ -76,6 +76,65 @@ func TestWriteAndScan(t *testing.T) {
 					return nil
 				})
 			}
+		}
+	}
+}
+
+// TestWriteOtherFiles: CSV and Arrow IPC files are read back as they were, in order, in as many files as ranks have rows.
+func TestWriteOtherFiles(t *testing.T) {
+	for i, shape := range []string{"even", "empty ranks", "no rows"} {
+		for extension, write := range map[string]func(r *rank, d *Table, dir string) error{
+			"csv":    func(r *rank, d *Table, dir string) error { return d.WriteCSV(r, dir, storage.CSVWriteOptions{}) },
+			"arrow":  func(r *rank, d *Table, dir string) error { return d.WriteIPC(r, dir, storage.IPCOptions{}) },
+			"arrows": func(r *rank, d *Table, dir string) error { return d.WriteIPC(r, dir, storage.IPCOptions{Stream: true}) },
+		} {
+			dir := filepath.Join(t.TempDir(), extension)
+			each(t, 3, func(r *rank) error {
+				d, err := r.spread(newSource(shape, uint64(i), 200, 3), "")
+				if err != nil {
+					return err
+				}
+				defer d.Release()
+				if err := write(r, d, dir); err != nil {
+					return err
+				}
+				require.ErrorContains(r.t, write(r, d, dir), "is there already")
+				files := 0
+				for rank, n := range d.Counts() {
+					if n > 0 || d.NumRows() == 0 && rank == 0 {
+						files++
+					}
+				}
+				found, err := filepath.Glob(filepath.Join(dir, "part-0000?."+extension))
+				require.NoError(r.t, err)
+				require.Len(r.t, found, files)
+				if extension == "arrows" || !r.backend.Device.Place().HostAccessible() {
+					return nil
+				}
+				source, err := storage.Folder(dir)
+				if err != nil {
+					return err
+				}
+				back, err := Scan(r, r.comm, r.backend, source)
+				if err != nil {
+					return err
+				}
+				defer back.Release()
+				want, err := r.all(d)
+				if err != nil {
+					return err
+				}
+				got, err := r.all(back)
+				if err != nil {
+					return err
+				}
+				require.Equal(r.t, want, got)
+				require.Equal(r.t, names(d.Schema()), names(back.Schema()))
+				return nil
+			})
+			left, err := filepath.Glob(dir + "*")
+			require.NoError(t, err)
+			require.Equal(t, []string{dir}, left, "nothing temporary is left")
 		}
 	}
 }

@@ -111,12 +111,10 @@ func (r *groupRun) narrow(f func(*table.Query) *table.Query) *table.Table {
 	return r.table(func() (*table.Table, error) { return f(r.plan.narrow(r.d.part.Query())).Collect(r.ctx) })
 }
 
-func same(q *table.Query) *table.Query { return q }
-
 // groups aggregates by keys.
 func (r *groupRun) groups() (*Table, error) {
 	if r.d.by.Together(r.plan.columns()...) {
-		return r.together(r.d.by)
+		return r.together(r.d.by.first())
 	}
 	parts, ended := r.parts()
 	if ended != nil {
@@ -235,22 +233,14 @@ func (r *groupRun) spread(t *Table, f func(*table.Query) *table.Query) (*Table, 
 	return made, err
 }
 
-// together aggregates rows of which those of one group are on one rank.
+// together aggregates rows of which those of one group are on one rank: groups of a lower rank then appear before those of a higher one, and none moves.
 func (r *groupRun) together(by Partitioning) (*Table, error) {
-	ordered := !r.plan.options.anyOrder
-	narrow := r.narrow(same)
-	defer narrow.Release()
-	return r.ordered(by, func() (*table.Table, error) {
-		if !ordered {
-			return r.plan.whole(narrow.Query(), false).Collect(r.ctx)
-		}
-		numbered, err := narrow.WithRowNumber(r.ctx, orderColumn, r.d.before())
-		if err != nil {
-			return nil, err
-		}
-		defer numbered.Release()
-		return r.plan.whole(numbered.Query(), true).Collect(r.ctx)
+	made := r.table(func() (*table.Table, error) {
+		groups, err := r.plan.local(r.d.part.Query()).Collect(r.ctx)
+		return groups, err
 	})
+	defer made.Release()
+	return r.finish(made, by)
 }
 
 // ordered ends with the groups that f makes on every rank: in the order of first appearance unless any

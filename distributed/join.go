@@ -126,6 +126,8 @@ func (j *join) run() (*Table, error) {
 		return j.end(j.left.part, j.right.part, j.ofLeft(j.left.by))
 	case left && j.allLeft():
 		return j.end(j.left.part, j.right.part, j.ofRight(j.right.by))
+	case j.left.by.beside(j.right.by, j.common()):
+		return j.end(j.left.part, j.right.part, j.left.by.first())
 	}
 	s := j.shuffling()
 	ranks, l, r := int64(j.comm.Size()), j.left.size(), j.right.size()
@@ -138,6 +140,16 @@ func (j *join) run() (*Table, error) {
 		return j.broadcastLeft()
 	}
 	return s.run()
+}
+
+// common are the keys that have one name on both sides: of these the result has one column, whichever side a row is from.
+func (j *join) common() (columns []string) {
+	for i, k := range j.spec.Left {
+		if j.spec.Right[i] == k {
+			columns = append(columns, k)
+		}
+	}
+	return columns
 }
 
 // size is about how many bytes a table has, each row once.

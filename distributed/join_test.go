@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/table"
 )
 
@@ -45,8 +46,21 @@ func (r *rank) joins(left, right *Table, wholeLeft, wholeRight *table.Table, kin
 	return got, nil
 }
 
-// Every kind on rows of every shape, where the right side is as large, smaller and larger than the left one.
+// way names how a join has moved rows, by what is known of its result.
+func (p Partitioning) way() string {
+	switch {
+	case p.Scheme != Hashed:
+		return "broadcast"
+	case p.Apart:
+		return "heavy keys"
+	}
+	return "shuffle"
+}
+
+// Every kind on rows of every shape, where the right side is as large, smaller and larger than the left one; with a residual condition too, where the kind may
+// have one.
 func TestJoinIsTheLocalJoin(t *testing.T) {
+	residual := map[string]bool{}
 	for _, n := range sizes {
 		for i, shape := range shapes {
 			for at, size := range rightSizes {
@@ -82,6 +96,17 @@ func TestJoinIsTheLocalJoin(t *testing.T) {
 								return err
 							}
 							got.Release()
+							if !slices.Contains([]table.Kind{table.Inner, table.Left, table.Semi, table.Anti}, kind) {
+								continue
+							}
+							got, err = r.joins(left, right, wholeLeft, wholeRight, kind, append(options, table.Where("(v + rv) % 3 = 0 and rv < 30"))...)
+							if err != nil {
+								return fmt.Errorf("residual: %w", err)
+							}
+							if r.id() == 0 && n > 1 {
+								residual[kind.String()+" by "+got.Partitioning().way()] = true
+							}
+							got.Release()
 						}
 						got, err := r.joins(left, right, wholeLeft, wholeRight, table.Full, table.Keys("k", "rk"), table.Keys("d", "rs"), table.NullsEqual())
 						if err != nil {
@@ -92,6 +117,11 @@ func TestJoinIsTheLocalJoin(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+	for _, way := range []string{"broadcast", "shuffle", "heavy keys"} {
+		for _, kind := range []string{"inner", "left", "semi", "anti"} {
+			require.True(t, residual[kind+" by "+way] || !backends.OnHost(), "no residual condition of %s joins by %s: %v", kind, way, residual)
 		}
 	}
 }
@@ -274,6 +304,16 @@ func TestJoinRefuses(t *testing.T) {
 			return err
 		}
 		defer e.Release()
+		second, err := r.comm.Sub(r, []int{0, 1})
+		if err != nil {
+			return err
+		}
+		defer second.Close()
+		elsewhere, err := New(r, second, part)
+		if err != nil {
+			return err
+		}
+		defer elsewhere.Release()
 		for _, c := range []struct {
 			other *Table
 			on    []table.JoinOption
@@ -283,10 +323,26 @@ func TestJoinRefuses(t *testing.T) {
 			{nil, []table.JoinOption{table.On("k")}, "no table given"},
 			{d, []table.JoinOption{table.On("q")}, `"q"`},
 			{d, nil, "0 keys"},
+			{elsewhere, []table.JoinOption{table.On("k")}, "different Comms"},
 		} {
 			_, err := d.Join(r, c.other, table.Inner, c.on...)
 			require.ErrorIs(r.t, err, device.ErrMismatch)
 			require.ErrorContains(r.t, err, c.want)
+		}
+		for _, c := range []struct {
+			operation string
+			call      func() error
+		}{
+			{"Union", func() error { _, err := d.Union(r, d, elsewhere); return err }},
+			{"Intersect", func() error { _, err := d.Intersect(r, elsewhere); return err }},
+			{"Except", func() error { _, err := d.Except(r, elsewhere); return err }},
+			{"Equal", func() error { _, err := d.Equal(r, elsewhere); return err }},
+			{"EqualRows", func() error { _, err := d.EqualRows(r, elsewhere); return err }},
+		} {
+			err := c.call()
+			require.ErrorIs(r.t, err, device.ErrMismatch)
+			require.ErrorContains(r.t, err, "distributed "+c.operation)
+			require.ErrorContains(r.t, err, "on another Comm")
 		}
 		_, err = d.Join(r, d, []table.Kind{table.Inner, table.Left}[r.id()], table.On("k"))
 		require.ErrorContains(r.t, err, "(inner on k = k); rank 1: it calls distributed Join")

@@ -179,24 +179,30 @@ func (o *op) conform(t *table.Table, schema *arrow.Schema) *table.Table {
 // finish ends an operation with a Table of every rank's part, to which it adds a reference,
 // or with the error that all ranks get. by is what is known of the rows then.
 func (o *op) finish(part *table.Table, by Partitioning) (*Table, error) {
+	d, _, err := o.finishSaying(part, by)
+	return d, err
+}
+
+// finishSaying is finish where every rank says something more. It gives what all said, a row a rank, behind their rows and bytes.
+func (o *op) finishSaying(part *table.Table, by Partitioning, more ...int64) (*Table, [][]int64, error) {
 	var own *arrow.Schema
 	var rows, bytes int64
 	if o.going() {
 		own, rows, bytes = part.Schema(), part.NumRows(), sizeOf(part)
 	}
-	schema, all, changed := o.schema(own, rows, bytes)
+	schema, all, changed := o.schema(own, rows, append([]int64{bytes}, more...)...)
 	made := o.conform(part, schema)
 	if changed {
 		o.meet()
 	}
 	if o.ended != nil {
 		made.Release()
-		return nil, o.ended
+		return nil, nil, o.ended
 	}
 	d := &Table{part: made, comm: o.comm, by: by.keeps(schema)}
 	d.refs.Store(1)
 	for _, row := range all {
 		d.counts, d.bytes = append(d.counts, row[0]), append(d.bytes, row[1])
 	}
-	return d, nil
+	return d, all, nil
 }

@@ -182,7 +182,7 @@ func TestOperatorsOfAReplicatedTable(t *testing.T) {
 // TestSortIsBalanced: ranks get equal shares of rows of one key too.
 func TestSortIsBalanced(t *testing.T) {
 	for _, shape := range []string{"one key", "zipf", "null keys", "all on one rank"} {
-		for _, n := range []int{2, 3, 7} {
+		for _, n := range sizes {
 			each(t, n, func(r *rank) error {
 				d, err := r.spread(newSource(shape, 5, 7000, n), "")
 				if err != nil {

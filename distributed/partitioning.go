@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/table"
 )
 
@@ -45,6 +46,15 @@ type Partitioning struct {
 	Apart bool
 	// Orders are the keys of Ranged in order; a range may end between two equal keys.
 	Orders []table.Order
+	// Bounds are the ends of the ranges, nil where one of them is between rows whose keys are all equal.
+	Bounds *Bounds
+}
+
+// Bounds are the ends of the ranges of one Shuffle or Sort. Tables that were made of its rows where these are share them.
+type Bounds struct {
+	// Whole is how many of the first keys rows must have in common to be on one rank for certain, in whichever of the
+	// tables they are.
+	Whole int
 }
 
 // String is the scheme and its keys.
@@ -56,20 +66,56 @@ func (p Partitioning) String() string {
 }
 
 // Together reports whether rows that are equal in these columns are certainly on one rank, rows with
-// nulls in them too: where they are spread by the hash of some of the columns.
+// nulls in them too: where they are spread by the hash of some of the columns, or by ranges of them of which
+// none ends between equal rows.
 func (p Partitioning) Together(columns ...string) bool {
 	if p.Scheme == Replicated {
 		return true
 	}
-	if p.Scheme != Hashed || p.NullsAnywhere || p.Apart || len(p.Keys) == 0 {
+	keys := p.Keys
+	if p.Scheme == Ranged {
+		keys = p.whole()
+	}
+	if p.Scheme != Hashed && p.Scheme != Ranged || p.NullsAnywhere || p.Apart || len(keys) == 0 {
 		return false
 	}
-	for _, k := range p.Keys {
+	for _, k := range keys {
 		if !slices.Contains(columns, k) {
 			return false
 		}
 	}
 	return true
+}
+
+// whole are the first keys of Ranged, whose equal rows are on one rank; nil where that is not known, or where one is not a column as it is:
+// equal values, as 0 and -0, may make others that are not.
+func (p Partitioning) whole() (columns []string) {
+	if p.Bounds == nil {
+		return nil
+	}
+	for _, o := range p.Orders[:p.Bounds.Whole] {
+		e, _, _, err := o.Key()
+		if err != nil || e.Kind() != expr.KindColumn {
+			return nil
+		}
+		columns = append(columns, e.Name())
+	}
+	return columns
+}
+
+// first is what is known of rows that have only those keys of Ranged whose equal rows are on one rank. It is for columns of
+// which Together is true.
+func (p Partitioning) first() Partitioning {
+	if p.Scheme == Ranged {
+		p.Keys, p.Orders = p.whole(), p.Orders[:p.Bounds.Whole]
+	}
+	return p
+}
+
+// beside reports whether rows of a table that is spread so, and of one that is spread as other, are certainly on one rank where
+// they are equal in these columns, which both have.
+func (p Partitioning) beside(other Partitioning, columns []string) bool {
+	return p.Scheme == Ranged && other.Scheme == Ranged && p.Bounds == other.Bounds && p.Together(columns...) && other.Together(columns...)
 }
 
 // keeps is the partitioning of a table that has these columns still; Unknown where a key is gone.

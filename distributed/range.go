@@ -22,7 +22,7 @@ const samplesPerRank = 32
 
 // byRange is the Shuffle by range: every rank sorts its rows, all give samples of them at even
 // distances, and the ranks' rows are cut at splitters of them. A splitter is a key, the rank and the row
-// that it is from, so no two are equal, and rows of one key are cut too.
+// that it is from, so no two are equal, and rows of one key are cut too, unless few of them come behind it.
 func (o *op) byRange(d *Table, orders []table.Order) (*Table, error) {
 	var k rangeKeys
 	o.do(func() (err error) {
@@ -32,7 +32,7 @@ func (o *op) byRange(d *Table, orders []table.Order) (*Table, error) {
 	if o.meet() != nil {
 		return nil, o.ended
 	}
-	by := Partitioning{Scheme: Ranged, Keys: expr.Columns(k.exprs...), Orders: orders}
+	by := Partitioning{Scheme: Ranged, Keys: expr.Columns(k.exprs...), Orders: slices.Clone(orders)}
 	if d.by.Scheme == Ranged && fmt.Sprint(d.by.Orders) == fmt.Sprint(orders) {
 		return o.finish(d.part, d.by)
 	}
@@ -41,9 +41,11 @@ func (o *op) byRange(d *Table, orders []table.Order) (*Table, error) {
 	sorted := o.table(func() (*table.Table, error) { return part.Query().Sort(orders...).Collect(o.ctx) })
 	defer sorted.Release()
 	if o.comm.Size() == 1 {
+		by.Bounds = &Bounds{Whole: 1}
 		return o.finish(sorted, by)
 	}
 	k.load(o, sorted)
+	k.rounds = true
 	cuts := k.cuts(o)
 	k.release()
 	all := make(pieces, o.comm.Size())
@@ -57,7 +59,17 @@ func (o *op) byRange(d *Table, orders []table.Order) (*Table, error) {
 	})
 	got := o.whole(d.Schema(), all)
 	defer got.Release()
-	return o.finish(got, by)
+	made, said, err := o.finishSaying(got, by, int64(k.shared))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range said {
+		k.shared = max(k.shared, int(row[2]))
+	}
+	if k.shared < len(orders) {
+		made.by.Bounds = &Bounds{Whole: k.shared + 1}
+	}
+	return made, nil
 }
 
 // rangeKeys are the keys of this rank's sorted rows where Go code can read them.
@@ -68,6 +80,8 @@ type rangeKeys struct {
 	t          *table.Table
 	columns    [][]*memory.Column // by chunk
 	starts     []int64            // the first row of each chunk
+	rounds     bool               // cuts between rows of one key are moved behind them where these are few
+	shared     int                // so many keys have the same values on both sides of a cut of this rank's rows, counted from the first key on
 }
 
 func newRangeKeys(orders []table.Order) (k rangeKeys, err error) {
@@ -195,26 +209,72 @@ func (k *rangeKeys) cuts(o *op) []int64 {
 	}
 	samples := o.everywhere(k.schema(), o.table(func() (*table.Table, error) { return k.sample(o, rows, size) }))
 	defer samples.Release()
+	var total int64
+	for _, r := range said {
+		total += r[0]
+	}
+	var chosen []splitter
+	more := make([]int64, size-1) // of this rank's rows have the splitter's key and come after it
 	o.do(func() error {
 		list, err := k.read(o, samples, said, size)
 		if err != nil {
 			return err
 		}
-		slices.SortStableFunc(list, func(a, b splitter) int { return k.compare(a.key, b.key) }) // they come by rank and row
-		var total, seen int64
-		for _, r := range said {
-			total += r[0]
-		}
 		cuts[size] = rows
-		next := 1
-		for _, s := range list {
-			for seen += s.weight; next < size && seen >= total*int64(next)/int64(size); next++ {
-				cuts[next] = k.cut(s, o.comm.Rank(), rows)
+		chosen = k.choose(list, total, size)
+		for i, s := range chosen {
+			cuts[i+1] = k.cut(s, o.comm.Rank(), rows)
+			more[i] = k.end(s, rows) - cuts[i+1]
+		}
+		return nil
+	})
+	if k.rounds {
+		if more = o.sums(size-1, more); more == nil {
+			return make([]int64, size+1)
+		}
+	}
+	o.do(func() error {
+		for i, s := range chosen {
+			if k.rounds && more[i] <= total/int64(size)/roundedShare {
+				cuts[i+1] = k.end(s, rows)
+			}
+			if cuts[i+1] < rows { // no later row has more in common with the splitter
+				k.shared = max(k.shared, k.common(k.at(cuts[i+1]), s.key))
 			}
 		}
 		return nil
 	})
 	return cuts
+}
+
+// roundedShare is what part of a rank's share of the rows it may get above it, so that a key is whole.
+const roundedShare = 32
+
+// choose picks the splitters among samples of all ranks: those at which the ranks' shares end; none where there are no rows.
+func (k *rangeKeys) choose(list []splitter, total int64, size int) (chosen []splitter) {
+	slices.SortStableFunc(list, func(a, b splitter) int { return k.compare(a.key, b.key) }) // they come by rank and row
+	seen := int64(0)
+	for _, s := range list {
+		for seen += s.weight; len(chosen) < size-1 && seen >= total*int64(len(chosen)+1)/int64(size); {
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen
+}
+
+// common is how many keys of two are equal, counted from the first one on.
+func (k *rangeKeys) common(a, b []kernels.Scalar) int {
+	for i := range a {
+		if compareKey(a[i], b[i], k.descending[i], k.nullsFirst[i]) != 0 {
+			return i
+		}
+	}
+	return len(a)
+}
+
+// end is how many of this rank's rows do not come after those of a splitter's key.
+func (k *rangeKeys) end(s splitter, rows int64) int64 {
+	return int64(sort.Search(int(rows), func(i int) bool { return k.compare(k.at(int64(i)), s.key) > 0 }))
 }
 
 // cut is how many of this rank's rows do not come after a splitter.

@@ -141,6 +141,7 @@ func (o *op) contiguous(d *Table, counts []int64) (*Table, error) {
 	by := Partitioning{}
 	if d.by.Scheme == Ranged {
 		by = d.by
+		by.Bounds = nil // the ranges end elsewhere
 	}
 	part := o.once(d)
 	defer part.Release()

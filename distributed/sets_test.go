@@ -22,7 +22,7 @@ func TestSetsOfRowsThatAreDistinct(t *testing.T) {
 	groupLimits.sample = 8
 	for _, giveUp := range []float64{-1, 0.5, 2} { // never reduced, if samples say so, always
 		groupLimits.giveUp = giveUp
-		setsAsOnOneRank(t)
+		setsAsOnOneRank(t, 3)
 		everyShape(t, 90, func(r *rank, s *source) error {
 			d, err := r.spread(s, "")
 			if err != nil {
@@ -52,10 +52,10 @@ func TestSetsOfRowsThatAreDistinct(t *testing.T) {
 }
 
 // TestSetsAsOnOneRank: Intersect and Except give the rows of the local ones, and Union all rows.
-func TestSetsAsOnOneRank(t *testing.T) { setsAsOnOneRank(t) }
+func TestSetsAsOnOneRank(t *testing.T) { setsAsOnOneRank(t, sizes...) }
 
-func setsAsOnOneRank(t *testing.T) {
-	for _, n := range []int{1, 3, 4} {
+func setsAsOnOneRank(t *testing.T, sizes ...int) {
+	for _, n := range sizes {
 		for i, shape := range shapes {
 			each(t, n, func(r *rank) error {
 				left, right := newSource(shape, uint64(i), 100, n), newSource("even", uint64(i), 60, n)
@@ -193,7 +193,7 @@ func nested(t *testing.T, r *rank, last float64, n int) *table.Table {
 // TestEqual: tables are equal by their rows and not by where these are; one value more, another
 // order, another type or number of rows are seen, of nested columns too.
 func TestEqual(t *testing.T) {
-	for _, n := range []int{1, 3, 4} {
+	for _, n := range sizes {
 		each(t, n, func(r *rank) error {
 			cut := func(whole *table.Table, cuts func(rank int64) int64) *Table {
 				defer whole.Release()

@@ -47,12 +47,13 @@ func soakProcess(place string) error {
 	}
 	random := rand.New(rand.NewPCG(seed, 7))
 	r := &rank{Context: ctx, comm: comm, backend: b}
-	for first := true; ; first = false {
+	for i := 0; ; i++ {
 		p := randomProgram(random, 4)
 		if err = p.run(r); err != nil {
+			err = fmt.Errorf("rank %d of %d, seed %d, program %d, %s: %w", number, size, seed, i, p, err)
 			break
 		}
-		if first {
+		if i == 0 {
 			fmt.Println("ready")
 		}
 	}
@@ -60,14 +61,14 @@ func soakProcess(place string) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	small, err := comm.Shrink(ctx)
-	if err != nil {
-		return err
+	small, shrinks := comm.Shrink(ctx)
+	if shrinks != nil {
+		return fmt.Errorf("%w, after %w", shrinks, err)
 	}
 	defer small.Close()
 	p := randomProgram(rand.New(rand.NewPCG(seed, 8)), 4)
 	if err := p.run(&rank{Context: ctx, comm: small, backend: b}); err != nil {
-		return fmt.Errorf("%s: %w", p, err)
+		return fmt.Errorf("the survivors' program, %s: %w, after %w", p, err, f)
 	}
 	if err := small.Barrier(ctx); err != nil {
 		return err

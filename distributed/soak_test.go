@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -21,15 +22,36 @@ import (
 
 // go test ./distributed -run Soak -timeout 60m -schedules 6000 is half an hour of the same.
 var (
-	schedules = flag.Int("schedules", usualSchedules, "programs of random operators, with a rank that dies in most of them, of TestSoak; TestSoakOfProcesses has an eighth of them")
+	schedules = flag.Int("schedules", 0, "programs of random operators, with a rank that dies in most of them, of TestSoak; TestSoakOfProcesses has an eighth of them; 0: as many as begin within half a minute")
 	soakSeed  = flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of both")
 )
 
-const (
-	// usualSchedules are some seconds on a machine that rests. On a busy one no more of them begin after usualTime, and of processes after half of it.
-	usualSchedules = 100
-	usualTime      = 20 * time.Second
-)
+// usualTime is for how long programs begin, where their number is not given; those of processes for half of it.
+const usualTime = 20 * time.Second
+
+// soaks runs the programs of numbers 0, 1 and so on, and says how many: as many as are asked for, one in so many, or as many as begin within a time. short is how many there are in short
+// tests.
+func soaks(t *testing.T, short, oneIn int, long time.Duration, run func(i int)) int {
+	t.Helper()
+	began, n := time.Now(), 0
+	more := func() bool {
+		switch {
+		case *schedules > 0:
+			return n < max(1, *schedules/oneIn)
+		case testing.Short():
+			return n < short
+		}
+		return n == 0 || time.Since(began) < long
+	}
+	for ; more(); n++ {
+		run(n)
+	}
+	t.Logf("-seed %d: %d programs in %v", *soakSeed, n, time.Since(began))
+	return n
+}
+
+// soakName is the name of one of them, which also the end of a test that hangs prints.
+func soakName(i int) string { return fmt.Sprintf("seed=%d,schedule=%d", *soakSeed, i) }
 
 // step is one operation of a random program, and what it is on all rows.
 type step struct {
@@ -166,37 +188,37 @@ func (p program) check(r *rank, s step, got *Table, whole, other *table.Table) e
 // Random operators, with a rank that is killed or stopped in the middle: results are right, the survivors all have one Fault that names the rank, nothing is left, and
 // what remains of the group goes on.
 func TestSoak(t *testing.T) {
-	t.Logf("-seed %d", *soakSeed)
 	usual := groupLimits
 	groupLimits.few, groupLimits.sample = 3, 20 // groups and rows move
 	defer func() { groupLimits = usual }()
-	n := *schedules
-	if testing.Short() {
-		n = min(n, 15)
-	}
-	goroutines, faults, began := runtime.NumGoroutine(), 0, time.Now()
-	for i := range n {
-		if *schedules == usualSchedules && time.Since(began) > usualTime {
-			t.Logf("%d of %d programs in %v", i, n, usualTime)
-			n = i
-			break
-		}
+	goroutines, faults := runtime.NumGoroutine(), 0
+	n := soaks(t, 15, 1, usualTime, func(i int) {
 		r := rand.New(rand.NewPCG(*soakSeed, uint64(i)))
 		size, p := 2+r.IntN(3), randomProgram(r, 4)
 		event := faultinject.Event{Rank: r.IntN(size), N: int64(r.IntN(80)), Kind: faultinject.Kind(r.IntN(2))}
 		carrier := []string{"inproc", "inproc", "shm", "tcp"}[r.IntN(4)]
-		t.Run(fmt.Sprintf("schedule=%d", i), func(t *testing.T) {
-			t.Logf("-seed %d: %d ranks over %s, %+v: %s", *soakSeed, size, carrier, event, p)
+		t.Run(soakName(i), func(t *testing.T) {
+			what := fmt.Sprintf("-seed %d, schedule %d: %d ranks over %s, %+v: %s", *soakSeed, i, size, carrier, event, p)
+			t.Log(what)
 			ends := func() []transport.Endpoint { return inproc.New(size) }
 			if between, ok := transports(t, size)[carrier]; ok {
 				ends = between
 			}
-			if survivesIn(t, ends(), event, p.run) {
+			if survivesIn(t, ends(), event, func(r *rank) error {
+				defer func() {
+					if v := recover(); v != nil { // nothing else would say which program it was
+						panic(fmt.Sprintf("rank %d of %s: %v\n%s", r.id(), what, v, debug.Stack()))
+					}
+				}()
+				return p.run(r)
+			}) {
 				faults++
 			}
 		})
+	})
+	if n > 12 { // of a few none may come to its event
+		require.Greater(t, faults, n/4)
 	}
-	require.Greater(t, faults, n/4)
 	for tries := 0; runtime.NumGoroutine() > goroutines && tries < 100; tries++ {
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -3,6 +3,8 @@ package distributed
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/table"
@@ -40,6 +42,11 @@ func struckSteps() []step {
 			func(l, _ *table.Table) *table.Query { return l.Query().Slice(max(0, l.NumRows()-33), 33) }, true, false},
 		step{"row number", stepNumbers, same, true, false},
 		step{"equal", stepEqual, same, true, false},
+		step{"equal in order", stepEqualInOrder, same, true, false},
+		step{"broadcast", stepBroadcast, same, true, false},
+		step{"repartition", stepRepartition, same, true, false},
+		step{"rebalance by bytes", func(r *rank, d, _ *Table) (*Table, error) { return d.Rebalance(r, ByBytes) }, same, true, false},
+		step{"even", stepEven, same, true, false},
 		step{"write", stepWrite, same, true, false},
 		step{"scan", stepScan, same, true, false},
 		step{"shuffle much", stepMuch, same, true, false},
@@ -73,6 +80,67 @@ func stepEqual(r *rank, d, _ *Table) (*Table, error) {
 		err = fmt.Errorf("rows that were dealt out are others")
 	}
 	return kept(d, err)
+}
+
+// stepEqualInOrder compares rows with the same ones on other ranks.
+func stepEqualInOrder(r *rank, d, _ *Table) (*Table, error) {
+	last, err := stepRepartition(r, d, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer last.Release()
+	r.begin()
+	yes, err := d.Equal(r, last)
+	if err == nil && !yes {
+		err = fmt.Errorf("the same rows on other ranks are others")
+	}
+	return kept(d, err)
+}
+
+func stepBroadcast(r *rank, d, _ *Table) (*Table, error) {
+	root := r.comm.Size() - 1
+	whole, err := d.Gather(r, root)
+	if err != nil {
+		return nil, err
+	}
+	defer whole.Release()
+	r.begin()
+	return Broadcast(r, r.comm, r.backend, whole, root)
+}
+
+// stepRepartition leaves one row on each rank, and the others on the last one.
+func stepRepartition(r *rank, d, _ *Table) (*Table, error) {
+	counts := make([]int64, r.comm.Size())
+	for i := range counts {
+		counts[i] = min(1, d.NumRows())
+	}
+	counts[len(counts)-1] = 0
+	counts[len(counts)-1] = d.NumRows() - sum(counts)
+	got, err := d.Repartition(r, counts)
+	if err == nil && !slices.Equal(got.Counts(), counts) {
+		got.Release()
+		return nil, fmt.Errorf("%v rows in place of %v", got.Counts(), counts)
+	}
+	return got, err
+}
+
+// stepEven holds this rank's rows, which v numbers, against those that it is to have.
+func stepEven(r *rank, d, _ *Table) (*Table, error) {
+	even, err := d.Even(r)
+	if err != nil {
+		return nil, err
+	}
+	defer even.Release()
+	each := d.NumRows() / int64(r.comm.Size())
+	for i, row := range rows(even.Local()) {
+		if _, rest, _ := strings.Cut(row, "|"); !strings.HasPrefix(rest, fmt.Sprintf("%d|", each*int64(r.id())+int64(i))) {
+			return nil, fmt.Errorf("row %d is %s", i, row)
+		}
+	}
+	if even.Local().NumRows() != each {
+		return nil, fmt.Errorf("%d rows in place of %d", even.Local().NumRows(), each)
+	}
+	return d.Retain(), nil
 }
 
 // begin says that an operation begins behind its preparations.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/volley-go/volley/device"
+	"github.com/volley-go/volley/table"
 	"github.com/volley-go/volley/table/storage"
 )
 
@@ -28,17 +29,43 @@ func (d *Table) Write(ctx context.Context, dir string) error {
 
 // WriteParquet is Write with options.
 func (d *Table) WriteParquet(ctx context.Context, dir string, options storage.ParquetOptions) error {
-	w := &folderWriter{op: d.start(ctx, "Write", dir), dir: filepath.Clean(dir)}
+	return d.write(ctx, dir, "parquet", func(part *table.Table, path string) error {
+		return storage.WriteParquet(ctx, part, path, options)
+	})
+}
+
+// WriteCSV is Write of CSV files, part-00000.csv and so on, each with a header unless options leave it out.
+func (d *Table) WriteCSV(ctx context.Context, dir string, options storage.CSVWriteOptions) error {
+	return d.write(ctx, dir, "csv", func(part *table.Table, path string) error {
+		return storage.WriteCSV(ctx, part, path, options)
+	})
+}
+
+// WriteIPC is Write of Arrow IPC files, part-00000.arrow and so on, or of streams, part-00000.arrows and
+// so on.
+func (d *Table) WriteIPC(ctx context.Context, dir string, options storage.IPCOptions) error {
+	extension := "arrow"
+	if options.Stream {
+		extension = "arrows"
+	}
+	return d.write(ctx, dir, extension, func(part *table.Table, path string) error {
+		return storage.WriteIPC(ctx, part, path, options)
+	})
+}
+
+// write is Write of files of that extension, which each writes.
+func (d *Table) write(ctx context.Context, dir, extension string, each func(part *table.Table, path string) error) error {
+	w := &folderWriter{op: d.start(ctx, "Write", dir+", "+extension), dir: filepath.Clean(dir)}
 	if !w.begin() {
 		return w.ended
 	}
 	part := w.once(d)
-	path := filepath.Join(w.temporary, fmt.Sprintf("part-%05d.parquet", w.comm.Rank()))
+	path := filepath.Join(w.temporary, fmt.Sprintf("part-%05d.%s", w.comm.Rank(), extension))
 	w.do(func() error {
 		if part.NumRows() == 0 && (w.comm.Rank() > 0 || d.NumRows() > 0) {
 			return nil // a file without rows says which columns there are, where no other does
 		}
-		return storage.WriteParquet(ctx, part, path, options)
+		return each(part, path)
 	})
 	part.Release()
 	w.meet()

@@ -48,6 +48,10 @@ def test_tables_on_two_processes(tmp_path: Path, transport: str) -> None:
             assert (whole is None) == (me == 0)
             if whole is not None:
                 assert Counter(whole.rows()) == Counter(all_left.join(all_right, on="k", how=how).rows()), how
+        for how in ["inner", "left", "semi", "anti"]:
+            for where in ("v % 2 = 0", vo.col("v") % 2 == 0):
+                j = d.join(o, on="k", how=how, where=where).replicate().local
+                assert Counter(j.rows()) == Counter(all_left.join(all_right, on="k", how=how, where=where).rows()), how
         h = d.shuffle("k")
         assert h.together(["k", "v"]) and str(h.partitioning) == "hash of k" and sum(h.counts) == 10
         assert Counter(comm.exchange(h.local.partition_round_robin(2)).columns) == Counter(["k", "v"])
@@ -130,6 +134,8 @@ def test_what_one_rank_refuses_is_the_error_of_the_others(tmp_path: Path) -> Non
         refused(lambda: d.join(one, on="k"), lambda: d.join(one, on=["k", "k\\0"]), "NUL")
         refused(lambda: d.join(one, on="k"), lambda: d.join(one, left_on=["k", "v"], right_on="k"), "2 keys on the left")
         refused(lambda: d.join(one, on="k"), lambda: d.join(one, on="k", sideways=True), "sideways")
+        refused(lambda: d.join(one, on="k", where="v > 1"), lambda: d.join(one, on="k", where="v >"), "syntax error")
+        refused(lambda: d.join(one, on="k"), lambda: d.join(one, on="k", where="v > 1"), "where")
         refused(lambda: d.shuffle("k"), lambda: d.shuffle(7), "7")
         refused(lambda: d.shuffle("k"), lambda: d.shuffle("k", by_range="v"), "by_range")
         refused(lambda: d.rebalance(), lambda: d.rebalance("weight"), "weight")

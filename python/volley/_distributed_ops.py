@@ -15,7 +15,7 @@ from ._masks import sorted_out
 from ._rows import window
 from ._agreed import agreed, told
 from .expr import Agg, Expr, col, lit, sql
-from .query import Paths, _Aggregates, _column, _flat, _names, _orders, _paths, by_name
+from .query import Paths, _Aggregates, _column, _flat, _names, _orders, _paths, by_name, constants
 
 if TYPE_CHECKING:
     from .comm import Comm
@@ -70,6 +70,43 @@ class Operators:
         names = (c_char_p * max(1, len(given)))(*[None if name is None else encode(name) for name, _ in given])
         return self._made("with_columns", names, handles(values), len(values))
 
+    @agreed("WithColumns")
+    def with_column(self, /, *items: Any, **named: Any) -> Table:
+        """One more column: its name and what it is, or what ``with_columns`` takes. No row moves."""
+        if len(items) == 2 and isinstance(items[0], str) and not named:
+            return self.with_columns(**{items[0]: items[1]})
+        return self.with_columns(*items, **named)
+
+    @agreed("WithColumns")
+    def assign(self, **named: Any) -> Table:
+        """``with_columns`` by pandas' name: a text is a constant, as it is there."""
+        return self.with_columns(**constants(named))
+
+    @agreed("Join")
+    def with_scalar(self, **named: Table) -> Table:
+        """With further columns, or others in place of those of their names: each has the one value of another table on the same Comm, which has one column,
+        in every row, as Query.with_scalar has it. Without a row it is null; two rows are an error. No row of this table moves."""
+        d: Any = self
+        for name, other in named.items():
+            if not hasattr(other, "_comm"):
+                raise TypeError(say(f"a distributed.Table is wanted, not {shown(other)}", other))
+            columns, rows = other.schema, len(other)
+            if len(columns) != 1 or rows > 1:
+                raise ValueError(say(f"{name}: {rows} rows of {len(columns)} columns are no scalar", other))
+            ((only, kind),) = columns.items()
+            if rows == 0:
+                d = d.with_columns(**{name: lit(None).cast(kind)})
+                continue
+            there = d.columns
+            free = name
+            while free in there:
+                free += "_"
+            d = d.join(other if only == free else other.rename({only: free}), how="cross")
+            if free != name:
+                d = d.with_columns(**{name: col(free)}).drop(free)
+        made: Table = d
+        return made
+
     @agreed("Drop")
     def drop(self, *columns: str | Iterable[str]) -> Table:
         """Without these columns. No row moves."""
@@ -100,6 +137,14 @@ class Operators:
         orders = _orders((by, *more_by), descending, nulls_last)
         return self._made("sort", orders.rows, len(orders.keys))
 
+    @agreed("Sort")
+    def sort_values(self, by: str | Sequence[str], ascending: bool | Sequence[bool] = True, na_position: str = "last") -> Table:
+        """``sort`` by pandas' names."""
+        if na_position not in ("first", "last"):
+            raise ValueError(say(f"na_position is first or last, not {na_position!r}", na_position))
+        down = not ascending if isinstance(ascending, bool) else [not a for a in ascending]
+        return self.sort(by, descending=down, nulls_last=na_position == "last")
+
     @agreed("TopK")
     def top_k(self, k: int, by: Expr | str | Iterable[Expr | str]) -> Table:
         """The k rows with the greatest values of by, in order."""
@@ -117,6 +162,10 @@ class Operators:
         """The first of rows that are equal in the columns of subset, in all without one, over all ranks. They stay on their ranks, in their order."""
         names = _names(subset)
         return self._made("distinct", texts(names), len(names))
+
+    groupby = group_by
+    nlargest, nsmallest = top_k, bottom_k
+    drop_duplicates = unique
 
     @agreed("Union")
     def union(self, *others: Table) -> Table:
@@ -142,6 +191,8 @@ class Operators:
     def head(self, n: int = 5) -> Table:
         """The first rows of all ranks."""
         return self.slice(0, n)
+
+    limit = head
 
     @agreed("Slice")
     def tail(self, n: int = 5) -> Table:
@@ -177,11 +228,24 @@ class Operators:
     @agreed("Write")
     def write_parquet(self, folder: str | os.PathLike[str], *, compression: str | None = None, row_group_size: int = 0) -> None:
         """Writes a new folder, which all ranks reach by this path: a file of each rank that has rows. It is not there before all is written."""
+        self._write(folder, "parquet", compression=compression, row_group_rows=row_group_size)
+
+    @agreed("Write")
+    def write_csv(self, folder: str | os.PathLike[str], *, separator: str = ",", null_value: str = "", include_header: bool = True) -> None:
+        """Writes a new folder of CSV files, as write_parquet has it."""
+        self._write(folder, "csv", delimiter=separator, null_text=null_value, no_header=not include_header)
+
+    @agreed("Write")
+    def write_ipc(self, folder: str | os.PathLike[str], *, compression: str | None = None) -> None:
+        """Writes a new folder of Arrow IPC files, as write_parquet has it. compression is none, lz4 or zstd."""
+        self._write(folder, "arrow", compression=compression)
+
+    def _write(self, folder: str | os.PathLike[str], format: str, **more: Any) -> None:
         if not isinstance(folder, (str, os.PathLike)):
             raise TypeError(say(f"a path is wanted, not {shown(folder)}", folder))
-        o = _abi.volley_write_options(size=ctypes.sizeof(_abi.volley_write_options), format=b"parquet", row_group_rows=row_group_size)
-        if compression is not None:
-            o.compression = encode(compression)
+        o = _abi.volley_write_options(size=ctypes.sizeof(_abi.volley_write_options), format=encode(format))
+        for name, value in more.items():
+            setattr(o, name, encode(value) if name in ("delimiter", "null_text", "compression") and value is not None else value)
         d: Any = self
         args = d, encode(os.fspath(folder)), byref(o)
         told(lambda: self._comm._explained(lambda: long_call("volley_distributed_write", args)))

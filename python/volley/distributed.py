@@ -8,14 +8,13 @@ from ctypes import byref, c_int64, c_void_p
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _abi
 from ._calls import guarded, say, shown
 from ._distributed_ops import Operators, scan
 from ._library import Handle, call, encode, handles, library, long_make, make, take_number, take_text, texts
 from ._agreed import agreed, told
 from ._vectors import numbers_of
 from .device import Device, device_of
-from .query import Paths, _names, _orders
+from .query import Paths, _names, _orders, join_options, residual
 from .table import Table as LocalTable
 
 if TYPE_CHECKING:
@@ -168,9 +167,11 @@ class Table(Operators, Handle):
 
     @agreed("Join")
     def join(self, other: Table, on: str | Sequence[str] | None = None, how: str = "inner", *, left_on: str | Sequence[str] | None = None,
-             right_on: str | Sequence[str] | None = None, suffix: str = "_right", nulls_equal: bool = False, maintain_order: bool = True) -> Table:  # fmt: skip
+             right_on: str | Sequence[str] | None = None, suffix: str = "_right", nulls_equal: bool = False, maintain_order: bool = True,
+             where: Expr | str | None = None) -> Table:  # fmt: skip
         """Matches rows with those of another table on the same Comm, as Table.join does: the smaller side goes to all ranks where that moves less, else rows
-        go where their keys' hashes say. Each rank has its rows in left order and then right order; there is no order over the ranks."""
+        go where their keys' hashes say. Each rank has its rows in left order and then right order; there is no order over the ranks. where is a condition
+        that pairs of equal keys must meet to match, of inner, left, semi and anti joins: see Query.join."""
         self._handle  # noqa: B018 - a closed table is refused before the other one is looked at
         if not isinstance(other, Table):
             raise TypeError(say(f"a distributed.Table is wanted, not {shown(other)}", other))
@@ -179,8 +180,15 @@ class Table(Operators, Handle):
         left, right = _names(on if on is not None else left_on), _names(on if on is not None else right_on)
         if len(left) != len(right):
             raise ValueError(say(f"{len(left)} keys on the left, {len(right)} on the right"))
-        o = _abi.volley_join_options(ctypes.sizeof(_abi.volley_join_options), nulls_equal, not maintain_order, encode(suffix))
+        condition = residual(where)
+        o = join_options(suffix, nulls_equal, maintain_order, condition)
         return self._made("join", other, encode(how), texts(left), texts(right), len(left), byref(o))
+
+
+    @agreed("Join")
+    def merge(self, right: Table, how: str = "inner", on: str | Sequence[str] | None = None, **more: Any) -> Table:
+        """``join`` with pandas' order of arguments, and how its outer."""
+        return self.join(right, on=on, how=how, **more)
 
 
 @agreed("Scatter")

@@ -182,10 +182,8 @@ class Query(Handle):
         right = _names(on if on is not None else right_on)
         if len(left) != len(right):
             raise ValueError(say(f"{len(left)} keys on the left, {len(right)} on the right"))
-        o = _abi.volley_join_options(ctypes.sizeof(_abi.volley_join_options), nulls_equal, not maintain_order, encode(suffix))
-        if where is not None:
-            condition = sql(where) if isinstance(where, str) else lit(where)
-            o.where = condition._handle
+        condition = residual(where)
+        o = join_options(suffix, nulls_equal, maintain_order, condition)
         there = query_of(other)
         return Query(make("volley_query_join", self, there, encode(how), texts(left), texts(right), len(left), byref(o)))
 
@@ -386,6 +384,19 @@ def _flat(items: Iterable[Any]) -> list[Any]:
             raise TypeError(say(f"columns are named, or computed by expressions, and {shown(i)} is neither: add it with Table({{...}}) first", i))
         made.extend([i] if isinstance(i, (str, Expr)) or not isinstance(i, Iterable) else i)
     return made
+
+
+def residual(where: Expr | str | None) -> Expr | None:
+    """The condition of a join, which the caller keeps as long as options have it."""
+    return None if where is None else sql(where) if isinstance(where, str) else lit(where)
+
+
+def join_options(suffix: str, nulls_equal: bool, maintain_order: bool, where: Expr | None) -> _abi.volley_join_options:
+    """The options of a join."""
+    o = _abi.volley_join_options(ctypes.sizeof(_abi.volley_join_options), nulls_equal, not maintain_order, encode(suffix))
+    if where is not None:
+        o.where = where._handle
+    return o
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
