@@ -116,7 +116,7 @@ func TestOperatorsHaveRows(t *testing.T) {
 	require.NoError(t, err)
 	specification, err := os.ReadFile("../docs/distributed.md")
 	require.NoError(t, err)
-	short := map[string]string{"WithColumn": "WithColumns", "RenameColumns": "Rename", "WriteParquet": "Write"}
+	short := map[string]string{"WithColumn": "WithColumns", "RenameColumns": "Rename", "WriteParquet": "Write", "WriteCSV": "Write", "WriteIPC": "Write"}
 	for _, name := range collectiveCalls(t) {
 		if name == "Refuse" { // a part of any of them
 			continue
