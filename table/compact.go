@@ -84,6 +84,8 @@ type compacted struct {
 	limit  int64
 	done   bool // held is one batch that shrink gave
 	ends   bool // there are no more batches
+
+	patient bool // it shrinks only where a sample shows that it leaves half
 }
 
 // Update keeps a batch, or what it shrinks to by itself.
@@ -123,9 +125,9 @@ func (c *compacted) add(ctx context.Context, b *Batch) error {
 		c.limit = 2 * c.rows
 		return err
 	}
-	if c.keys != nil && c.rows < c.r.limit(manyPieces*compactFloor) {
+	if c.keys != nil && (c.patient || c.rows < c.r.limit(manyPieces*compactFloor)) {
 		if few, err := c.r.repeats(ctx, c.held, c.keys, 2); err != nil || !few {
-			c.limit = c.rows + c.r.limit(compactFloor)
+			c.limit = c.rows + max(c.r.limit(compactFloor), c.rows/manyPieces)
 			return err
 		}
 	}

@@ -97,6 +97,9 @@ func TestFlow(t *testing.T) {
 		queryOf("group many", 1, func(q, _ *table.Query) *table.Query {
 			return q.GroupBy("m", "id").Agg(append(sums, table.Var("x"), table.CountDistinct("s"))...)
 		}),
+		queryOf("variances and distinct values", 1, func(q, _ *table.Query) *table.Query {
+			return q.GroupBy("k").Agg(table.Std("x"), table.Var("d"), table.Var("m"), table.CountDistinct("m"), table.CountDistinct("s"), table.Sum("d"))
+		}),
 		queryOf("group by constants", 1, func(q, _ *table.Query) *table.Query {
 			return q.WithColumn("one", "1").GroupBy("one", "b").Agg(sums...)
 		}),

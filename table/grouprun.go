@@ -36,7 +36,11 @@ type grouping struct {
 	results               int   // of bound
 	values                []int // of each aggregation: its result of bound, or -1
 	parts                 []part
-	places                [][2]int      // of each aggregation: its parts; the second of a mean is its count
+	summed                int      // how many of parts are merged by their kernels: variances follow
+	variances             []part   // the last of parts
+	totals                [][2]int // of each variance: the parts that are its count and its sum
+	distinct              []distinctValues
+	places                [][2]int      // of each aggregation: its parts; the second of a mean or a variance is its count
 	split                 bool          // every aggregate can be made of parts
 	rows                  *arrow.Schema // keys and values
 	partial               *arrow.Schema // keys and parts
@@ -54,7 +58,11 @@ func (o *grouping) Prepare(ctx context.Context) (err error) {
 
 // Make makes a groupState of no rows.
 func (o *grouping) Make(context.Context) (exec.SinkState, error) {
-	return &groupState{grouping: o, merged: &compacted{r: o.r, schema: o.partial, shrink: o.merge, keys: o.tellers}}, nil
+	s := &groupState{grouping: o, merged: &compacted{r: o.r, schema: o.partial, shrink: o.merge, keys: o.tellers}}
+	for i := range o.distinct {
+		s.distinct = append(s.distinct, o.distinct[i].state())
+	}
+	return s, nil
 }
 
 // Close gives the expressions back.
@@ -75,18 +83,19 @@ func (o *grouping) Finish(ctx context.Context, all exec.SinkState) (exec.Source,
 // yet aggregated.
 type groupState struct {
 	*grouping
-	merged  *compacted // partial aggregates
-	raw     []*Batch   // keys and values
-	rawRows int64
-	most    int64 // rows of raw, from which on they are aggregated
-	whole   bool  // pieces do not shrink
+	merged   *compacted   // partial aggregates
+	distinct []*compacted // of the same rows: keys and values of which the distinct ones are counted
+	raw      []*Batch     // keys and values
+	rawRows  int64
+	most     int64 // rows of raw, from which on they are aggregated
+	whole    bool  // pieces do not shrink
 }
 
 // Update computes keys and values of a morsel, and its partial aggregates if there are
 // few groups.
 func (s *groupState) Update(ctx context.Context, b *Batch) error {
 	defer b.Release()
-	p, err := s.ofMorsel(ctx, b)
+	p, distinct, err := s.ofMorsel(ctx, b)
 	if err != nil {
 		return wrapError("group by", err)
 	}
@@ -94,7 +103,11 @@ func (s *groupState) Update(ctx context.Context, b *Batch) error {
 		s.raw, s.rawRows = append(s.raw, p), s.rawRows+p.Len()
 		return nil
 	}
-	return wrapError("group by", s.addPartial(ctx, p))
+	if err = s.addPartial(ctx, p); err != nil {
+		exec.ReleaseAll(distinct)
+		return wrapError("group by", err)
+	}
+	return wrapError("group by", s.addDistinct(ctx, distinct))
 }
 
 // Merge adds what another has.
@@ -106,6 +119,15 @@ func (s *groupState) Merge(ctx context.Context, later exec.SinkState) error {
 		l.merged.held = l.merged.held[1:]
 		if err := s.addPartial(ctx, b); err != nil {
 			return wrapError("group by", err)
+		}
+	}
+	for i, d := range l.distinct {
+		for len(d.held) > 0 {
+			b := d.held[0]
+			d.held = d.held[1:]
+			if err := s.distinct[i].add(ctx, b); err != nil {
+				return wrapError("group by", err)
+			}
 		}
 	}
 	for len(l.raw) > 0 {
@@ -142,6 +164,16 @@ func (s *groupState) addRaw(ctx context.Context, b *Batch) error {
 // piece aggregates the rows that were put together, unless a sample shows that
 // there are many groups and they are not many rows yet.
 func (s *groupState) piece(ctx context.Context) error {
+	for i := range s.distinct {
+		few, err := s.r.repeats(ctx, s.raw, s.grouping.distinct[i].ofRows, 2)
+		if err != nil {
+			return s.lacking(err, len(s.told()), func(int) Aggregate { return s.node.aggs[s.grouping.distinct[i].agg] })
+		}
+		if !few {
+			s.most = s.rawRows + max(s.r.limit(pieceRows), s.rawRows/manyPieces)
+			return nil
+		}
+	}
 	if s.rawRows < s.r.limit(manyPieces*pieceRows) {
 		few, err := s.r.repeats(ctx, s.raw, s.tellers, pieceShare)
 		if err != nil {
@@ -178,12 +210,22 @@ func (s *groupState) shrink(ctx context.Context, must bool) error {
 		s.raw, s.whole = []*Batch{all}, true
 		return nil
 	}
+	if err != nil {
+		all.Release()
+		return err
+	}
+	distinct, err := s.distinctRows(all.Len(), all.Columns())
 	all.Release()
 	if err != nil {
+		p.Release()
 		return err
 	}
 	s.rawRows = 0
-	return s.merged.add(ctx, p)
+	if err := s.merged.add(ctx, p); err != nil {
+		exec.ReleaseAll(distinct)
+		return err
+	}
+	return s.addDistinct(ctx, distinct)
 }
 
 // finish is the result.
@@ -196,7 +238,7 @@ func (s *groupState) finish(ctx context.Context) ([]*Batch, error) {
 		if err != nil {
 			return nil, s.named(err, s.aggregateOf)
 		}
-		return each(ctx, all, s.final)
+		return s.finals(ctx, all)
 	}
 	raw := s.raw
 	s.raw = nil
@@ -211,20 +253,32 @@ func (s *groupState) finish(ctx context.Context) ([]*Batch, error) {
 }
 
 // Rows is how many rows and partial aggregates are held.
-func (s *groupState) Rows() int64 { return s.merged.Rows() + exec.RowsOf(s.raw) }
+func (s *groupState) Rows() int64 { return exec.RowsOf(s.held()) }
 
 // Size is how many bytes they take.
-func (s *groupState) Size() int64 {
-	return exec.SizeOf(append(s.merged.held[:len(s.merged.held):len(s.merged.held)], s.raw...))
+func (s *groupState) Size() int64 { return exec.SizeOf(s.held()) }
+
+func (s *groupState) held() []*Batch {
+	all := slices.Concat(s.merged.held, s.raw)
+	for _, d := range s.distinct {
+		all = append(all, d.held...)
+	}
+	return all
 }
 
-// Write gives partial aggregates, and then rows, which are noted as such.
+// Write gives partial aggregates, then values that are counted and rows, which are noted as such.
 func (s *groupState) Write(context.Context) ([]*Batch, error) {
 	out, err := s.merged.written(nil)
+	for i := 0; err == nil && i < len(s.distinct); i++ {
+		var more []*Batch
+		more, err = s.distinct[i].written(notes{"apart": int64(i + 1)})
+		out = append(out, more...)
+	}
 	if err != nil {
+		exec.ReleaseAll(out)
 		return nil, err
 	}
-	n := notes{"rows": 1}
+	n := notes{"apart": -1}
 	counts := notes{"most": s.most}
 	if s.whole {
 		counts["whole"] = 1
@@ -239,12 +293,20 @@ func (s *groupState) Write(context.Context) ([]*Batch, error) {
 
 // Read holds what Write wrote.
 func (s *groupState) Read(ctx context.Context, batches []*Batch) error {
-	at := 0
-	for at < len(batches) && notesOf(batches[at])["rows"] == 0 {
-		at++
+	of := func(number int64) (some []*Batch) {
+		at := 0
+		for at < len(batches) && notesOf(batches[at])["apart"] == number {
+			at++
+		}
+		some, batches = batches[:at], batches[at:]
+		return some
 	}
-	raw := batches[at:]
-	if err := s.merged.Read(ctx, batches[:at]); err != nil {
+	err := s.merged.Read(ctx, of(0))
+	for i := 0; err == nil && i < len(s.distinct); i++ {
+		err = s.distinct[i].Read(ctx, of(int64(i+1)))
+	}
+	raw := batches
+	if err != nil {
 		exec.ReleaseAll(raw)
 		return err
 	}
@@ -268,6 +330,9 @@ func (s *groupState) Close() {
 	exec.ReleaseAll(s.raw)
 	s.raw = nil
 	s.merged.Close()
+	for _, d := range s.distinct {
+		d.Close()
+	}
 }
 
 // atOnce aggregates all rows.
@@ -309,6 +374,9 @@ func (o *grouping) groupBy(ctx context.Context, schema *arrow.Schema, rows int64
 	}
 	options := o.node.options
 	options.Keys = len(by) == len(keys)
+	if schema != o.node.out && len(o.variances)+len(o.distinct) > 0 {
+		options.AnyOrder = false // what is made apart is put side by side
+	}
 	g, err := o.r.backend.GroupBy(ctx, o.r.stream, by, aggs, options)
 	if err != nil {
 		return nil, o.lacking(err, len(by), of)

@@ -55,11 +55,6 @@ func (o *grouping) lacking(err error, keys int, of func(at int) Aggregate) error
 // rowwise is aggregate for rows of which a sum does not fit, though with those of
 // other batches it may: every row is a part by itself.
 func (o *grouping) rowwise(ctx context.Context, b *Batch) (*Batch, error) {
-	aggs, made, err := o.partialAggs(ctx, b.Columns())
-	defer releaseColumns(made)
-	if err != nil {
-		return nil, err
-	}
 	schema, columns := o.partial, b.Columns()
 	keys := len(o.node.keys)
 	numbers := make([]kernels.Scalar, b.Len())
@@ -74,7 +69,7 @@ func (o *grouping) rowwise(ctx context.Context, b *Batch) (*Batch, error) {
 	fields := schema.Fields()
 	row := arrow.Field{Name: "row", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
 	wider := arrow.NewSchema(append(append(fields[:keys:keys], row), fields[keys:]...), nil)
-	out, err := o.groupBy(ctx, wider, b.Len(), append(columns[:keys:keys], number), aggs)
+	out, err := o.parted(ctx, wider, b.Len(), append(columns[:keys:keys], number), columns)
 	if err != nil {
 		return nil, err
 	}

@@ -41,8 +41,8 @@ type part struct {
 // on the number of workers.
 func (o *grouping) plan() error {
 	o.split = true
-	for _, a := range o.node.aggs {
-		o.split = o.split && splits[a.op] && a.options == (kernels.AggregateOptions{})
+	for i, a := range o.node.aggs {
+		o.split = o.split && o.splits(i, a)
 	}
 	o.rows = o.schemaOf(o.results, nil)
 	if o.split {
@@ -51,7 +51,10 @@ func (o *grouping) plan() error {
 				return err
 			}
 		}
+		o.summed = len(o.parts)
+		o.parts = append(o.parts, o.variances...)
 		o.partial = o.schemaOf(len(o.node.keys), o.parts)
+		o.planDistinct()
 	}
 	return nil
 }
@@ -68,13 +71,26 @@ func (o *grouping) schemaOf(results int, parts []part) *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// splits are the aggregations that can be made of those of parts.
+// splits reports whether an aggregation can be made of those of parts.
+func (o *grouping) splits(i int, a Aggregate) bool {
+	options := a.options
+	switch a.op {
+	case kernels.CountDistinct:
+		return o.onHost() && options == (kernels.AggregateOptions{})
+	case kernels.Var, kernels.Std:
+		options.Ddof = 0
+		return o.onHost() && options == (kernels.AggregateOptions{}) && hasMoments(o.bound.TypeOf(o.values[i]))
+	}
+	return splits[a.op] && options == (kernels.AggregateOptions{})
+}
+
+// splits are the aggregations that kernels make of those of parts.
 var splits = map[kernels.Aggregation]bool{
 	kernels.Sum: true, kernels.SumWrapping: true, kernels.Product: true, kernels.Min: true, kernels.Max: true, kernels.Count: true,
 	kernels.CountAll: true, kernels.Mean: true, kernels.Any: true, kernels.All: true, kernels.First: true, kernels.Last: true,
 }
 
-// partsOf finds the parts of an aggregation; those of a mean are two.
+// partsOf finds the parts of an aggregation; those of a mean are two, those of a variance three.
 func (o *grouping) partsOf(i int, a Aggregate) error {
 	v := o.values[i]
 	switch a.op {
@@ -91,6 +107,12 @@ func (o *grouping) partsOf(i int, a Aggregate) error {
 			o.partOf(sum),
 			o.partOf(part{make: kernels.Count, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i}),
 		})
+		return nil
+	case kernels.Var, kernels.Std:
+		o.momentsOf(i, v)
+		return nil
+	case kernels.CountDistinct:
+		o.places = append(o.places, [2]int{o.distinctOf(i, v)})
 		return nil
 	case kernels.Count, kernels.CountAll:
 		o.places = append(o.places, [2]int{o.partOf(part{make: a.op, merge: kernels.Sum, value: v, typ: arrow.PrimitiveTypes.Int64, agg: i})})
@@ -120,26 +142,39 @@ func (o *grouping) partOf(p part) int {
 	return len(o.parts) - 1
 }
 
-// ofMorsel is the partial aggregates of a morsel, or its keys and values.
-func (o *grouping) ofMorsel(ctx context.Context, b *Batch) (*Batch, error) {
+// ofMorsel is the partial aggregates of a morsel, and beside them the values that are counted, or its keys and values.
+func (o *grouping) ofMorsel(ctx context.Context, b *Batch) (p *Batch, distinct []*Batch, err error) {
 	if o.masked != nil && b.Schema() == o.masked {
 		return o.ofMasked(ctx, b)
 	}
 	columns, err := o.ready.EvalAll(ctx, b.Len(), b.Columns())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return o.ofValues(ctx, b.Len(), columns)
 }
 
 // ofValues is ofMorsel of keys and values, which it takes over.
-func (o *grouping) ofValues(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
-	p, err := o.early(ctx, rows, columns)
-	if p != nil || err != nil {
-		releaseColumns(columns)
-		return p, err
+func (o *grouping) ofValues(ctx context.Context, rows int64, columns []*memory.Column) (p *Batch, distinct []*Batch, err error) {
+	p, err = o.early(ctx, rows, columns)
+	if p == nil && err == nil {
+		p, err = NewBatch(o.rows, rows, columns)
+		return p, nil, err
 	}
-	return NewBatch(o.rows, rows, columns)
+	defer releaseColumns(columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	return o.beside(p, rows, columns)
+}
+
+// beside is partial aggregates, which it takes over, and the values that are counted of their rows.
+func (o *grouping) beside(p *Batch, rows int64, columns []*memory.Column) (_ *Batch, distinct []*Batch, err error) {
+	if distinct, err = o.distinctRows(rows, columns); err != nil {
+		p.Release()
+		return nil, nil, err
+	}
+	return p, distinct, nil
 }
 
 // early makes partial aggregates of a morsel, nil where it has not few groups, or a sum
@@ -187,28 +222,30 @@ func (r *runner) early(rows int64) bool {
 
 // aggregate makes partial aggregates of keys and values.
 func (o *grouping) aggregate(ctx context.Context, rows int64, columns []*memory.Column) (*Batch, error) {
-	aggs, made, err := o.partialAggs(ctx, columns)
-	defer releaseColumns(made)
-	if err != nil {
-		return nil, err
-	}
-	return o.groupBy(ctx, o.partial, rows, columns[:len(o.node.keys)], aggs)
+	return o.parted(ctx, o.partial, rows, columns[:len(o.node.keys)], columns)
 }
 
 // partialAggs are the kernel's aggregates of parts, and the columns that were made for
-// them.
-func (o *grouping) partialAggs(ctx context.Context, columns []*memory.Column) (aggs []kernels.Aggregate, made []*memory.Column, err error) {
+// them; exact says that sums of integers are those of decimals where parts are.
+func (o *grouping) partialAggs(ctx context.Context, columns []*memory.Column, exact bool) (aggs []kernels.Aggregate, made []*memory.Column, err error) {
 	for _, p := range o.parts {
 		a := kernels.Aggregate{Op: p.make}
 		if p.value >= 0 {
 			a.Values = columns[p.value]
 		}
-		if p.make == kernels.Sum && p.typ.ID() == arrow.FLOAT64 {
-			if a.Values, err = o.asFloat(ctx, columns[p.value]); err != nil {
-				return nil, made, err
-			}
-			made = append(made, a.Values)
+		switch {
+		case p.make == kernels.Sum && p.typ.ID() == arrow.FLOAT64:
+			a.Values, err = o.asFloat(ctx, columns[p.value])
+		case exact && o.exactly(p):
+			a.Values, err = o.exact(ctx, columns[p.value])
+		default:
+			aggs = append(aggs, a)
+			continue
 		}
+		if err != nil {
+			return nil, made, err
+		}
+		made = append(made, a.Values)
 		aggs = append(aggs, a)
 	}
 	return aggs, made, nil
@@ -228,34 +265,45 @@ func (o *grouping) asFloat(ctx context.Context, c *memory.Column) (*memory.Colum
 // merge merges partial aggregates of one group to one.
 func (o *grouping) merge(ctx context.Context, b *Batch) (*Batch, error) {
 	keys := len(o.node.keys)
-	aggs := make([]kernels.Aggregate, len(o.parts))
-	for i, p := range o.parts {
+	aggs := make([]kernels.Aggregate, o.summed)
+	for i, p := range o.parts[:o.summed] {
 		aggs[i] = kernels.Aggregate{Op: p.merge, Values: b.Columns()[keys+i]}
+	}
+	if len(o.variances) > 0 {
+		return o.mergeVariances(ctx, b, aggs)
 	}
 	return o.groupBy(ctx, b.Schema(), b.Len(), b.Columns()[:keys], aggs)
 }
 
-// final makes the aggregates of the merged parts.
-func (o *grouping) final(ctx context.Context, b *Batch) (*Batch, error) {
+// final makes the aggregates of the merged parts, and of the counts of distinct values.
+func (o *grouping) final(ctx context.Context, b *Batch, distinct []*memory.Column) (*Batch, error) {
 	var columns []*memory.Column
 	keys := len(o.node.keys)
 	for _, c := range b.Columns()[:keys] {
 		columns = append(columns, c.Retain())
 	}
 	for i, a := range o.node.aggs {
-		c := b.Columns()[keys+o.places[i][0]]
-		if a.op != kernels.Mean {
-			columns = append(columns, c.Retain())
-			continue
-		}
-		mean, err := o.mean(ctx, c, b.Columns()[keys+o.places[i][1]])
+		c, err := o.finalOf(ctx, a, o.places[i], b.Columns()[keys:], distinct)
 		if err != nil {
 			releaseColumns(columns)
 			return nil, err
 		}
-		columns = append(columns, mean)
+		columns = append(columns, c)
 	}
 	return NewBatch(o.node.out, b.Len(), columns)
+}
+
+// finalOf is an aggregate of parts at its places.
+func (o *grouping) finalOf(ctx context.Context, a Aggregate, at [2]int, parts, distinct []*memory.Column) (*memory.Column, error) {
+	switch a.op {
+	case kernels.Mean:
+		return o.mean(ctx, parts[at[0]], parts[at[1]])
+	case kernels.Var, kernels.Std:
+		return o.variance(a, parts[o.summed+at[0]], parts[at[1]])
+	case kernels.CountDistinct:
+		return distinct[at[0]].Retain(), nil
+	}
+	return parts[at[0]].Retain(), nil
 }
 
 // mean is sum over count; the sum of no value is null.
@@ -265,6 +313,13 @@ func (o *grouping) mean(ctx context.Context, sum, count *memory.Column) (*memory
 		return nil, err
 	}
 	defer s.Release()
+	if o.onHost() {
+		means := slices.Clone(memory.Values[float64](s))
+		for i, n := range memory.Values[int64](count) {
+			means[i] /= float64(n)
+		}
+		return o.floats(means, count, 0)
+	}
 	n, err := o.asFloat(ctx, count)
 	if err != nil {
 		return nil, err
@@ -346,35 +401,39 @@ func (r *runner) masked(ctx context.Context, b *Batch, cond *conditions, n *filt
 // ofMasked is what the step makes of a morsel with a mask. Where rows that the mask has not stand in
 // the way, because they have no value or their sum is too large, or where there are not few
 // groups, the rows are copied without them.
-func (o *grouping) ofMasked(ctx context.Context, b *Batch) (*Batch, error) {
+func (o *grouping) ofMasked(ctx context.Context, b *Batch) (p *Batch, distinct []*Batch, err error) {
 	last := len(b.Columns()) - 1
 	mask := b.Columns()[last]
 	columns, err := o.ready.EvalAll(ctx, b.Len(), b.Columns()[:last])
 	if errors.Is(err, device.ErrValue) {
 		kept, err := o.kept(ctx, mask, b.Columns()[:last])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer releaseColumns(kept)
 		if columns, err = o.ready.EvalAll(ctx, countTrue(mask), kept); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		return o.ofValues(ctx, countTrue(mask), columns)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p, err := o.earlyMasked(ctx, b.Len(), columns, mask)
-	if p == nil && err == nil {
-		kept, err := o.kept(ctx, mask, columns)
-		releaseColumns(columns)
-		if err != nil {
-			return nil, err
-		}
+	defer releaseColumns(columns)
+	p, err = o.earlyMasked(ctx, b.Len(), columns, mask)
+	if err != nil || p != nil && len(o.distinct) == 0 {
+		return p, nil, err
+	}
+	kept, err := o.kept(ctx, mask, columns)
+	switch {
+	case p == nil && err == nil:
 		return o.ofValues(ctx, countTrue(mask), kept)
+	case err != nil:
+		p.Release()
+		return nil, nil, err
 	}
-	releaseColumns(columns)
-	return p, err
+	defer releaseColumns(kept)
+	return o.beside(p, countTrue(mask), kept)
 }
 
 // kept are the values of columns that a mask has.
@@ -395,13 +454,8 @@ func (o *grouping) earlyMasked(ctx context.Context, rows int64, columns []*memor
 	if few, err := o.fewGroups(ctx, rows, columns); err != nil || !few {
 		return nil, err
 	}
-	aggs, made, err := o.partialAggs(ctx, columns)
-	defer releaseColumns(made)
-	if err != nil {
-		return nil, err
-	}
 	keys := append(slices.Clone(columns[:len(o.node.keys)]), mask)
-	p, err := o.groupBy(ctx, o.maskedPartial, rows, keys, aggs)
+	p, err := o.parted(ctx, o.maskedPartial, rows, keys, columns)
 	if overflowOf(err) != nil {
 		return nil, nil
 	}

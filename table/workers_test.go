@@ -84,6 +84,7 @@ func unevenPlans(a, b *Table) map[string]*Query {
 		"group by float":       q.GroupBy("y").Agg(Sum("x"), Count()),
 		"group in any order":   q.GroupBy("many").AnyOrder().Agg(Sum("x"), Mean("y"), Std("x")).Sort(Asc("many")),
 		"group an expression":  q.GroupBy(expr.Col("many").Mod(100).As("m")).Agg(Sum(expr.Col("x").Mul(expr.Col("y")).Sub(expr.Col("f"))).As("s")),
+		"states":               q.Filter("few <> 3").GroupBy("s").Agg(Sum("x"), Std("d"), Var("few"), CountDistinct("few"), CountDistinct("d")),
 		"distinct":             q.Select("y", "few").Distinct(),
 		"count distinct":       q.GroupBy("few").Agg(CountDistinct("x"), CountDistinct("s")),
 		"sort":                 q.Sort(Desc("x"), Asc("y").NullsFirst()),
