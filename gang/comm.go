@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/volley-go/volley/collective"
 	"github.com/volley-go/volley/collective/transport/rendezvous"
@@ -42,7 +43,7 @@ func (w *Worker) Comm(ctx context.Context) (*collective.Comm, error) {
 	defer context.AfterFunc(doneContext{w.node.Done()}, func() { cancel(w.node.Err()) })()
 	c, err := w.join(ctx, epoch)
 	if err != nil {
-		return nil, w.missed(err)
+		return nil, w.missed(ctx, err)
 	}
 	w.open.Lock()
 	w.open.joining = nil
@@ -72,14 +73,24 @@ func (w *Worker) late(ctx context.Context, call string) error {
 // errFailed is the error of who makes a Comm for a call that has failed.
 var errFailed = &device.Error{Call: "gang.Comm", Kind: device.ErrCanceled, Text: "the call has failed on another worker, or was canceled"}
 
-// missed is the error of a meeting: where a worker has gone a Fault that names it.
-func (w *Worker) missed(err error) error {
-	for r := range w.Size() {
-		if g := w.node.Gone(r); g != nil {
-			return w.named(context.Background(), "Comm", g)
+// missed is the error of a meeting: where a worker has gone a Fault that names it. Rank 0 may hear of that, and end the meeting, a moment before
+// this worker does.
+func (w *Worker) missed(ctx context.Context, err error) error {
+	for waited := time.Duration(0); ; waited += 5 * time.Millisecond {
+		for r := range w.Size() {
+			if g := w.node.Gone(r); g != nil {
+				return w.named(context.Background(), "Comm", g)
+			}
+		}
+		if !errors.Is(err, device.ErrUnavailable) || waited >= patience {
+			return err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return err
 		}
 	}
-	return err
 }
 
 func (w *Worker) join(ctx context.Context, epoch uint64) (*collective.Comm, error) {
