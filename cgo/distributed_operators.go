@@ -253,7 +253,25 @@ func go_volley_distributed_equal(h, other C.uintptr_t, anyOrder C.int64_t, t C.u
 
 //export go_volley_distributed_scan
 func go_volley_distributed_scan(h C.uintptr_t, format *C.char, paths **C.char, n C.int64_t, columns **C.char, nColumns C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
-	return commTogether("volley_distributed_scan", "Scan", h, t, out != nil, func(_ *keeper, o *commObject) (work, error) {
+	return scanTogether("volley_distributed_scan", h, paths, n, columns, nColumns, t, out, func(files []string) (table.Source, error) { return filesOf(format, files) })
+}
+
+//export go_volley_distributed_scan_csv
+func go_volley_distributed_scan_csv(h C.uintptr_t, paths **C.char, n C.int64_t, options *C.volley_csv_options, columns **C.char, nColumns C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return scanTogether("volley_distributed_scan_csv", h, paths, n, columns, nColumns, t, out, func(files []string) (table.Source, error) {
+		o, err := csvOptions(options)
+		if err == nil && len(files) == 0 {
+			err = mismatch("no paths")
+		}
+		return storage.CSV(o, files...), err
+	})
+}
+
+// scanTogether scans the source that of makes of the paths of files.
+func scanTogether(name string, h C.uintptr_t, paths **C.char, n C.int64_t, columns **C.char, nColumns C.int64_t, t C.uintptr_t, out *C.uintptr_t,
+	of func(files []string) (table.Source, error),
+) C.int32_t {
+	return commTogether(name, "Scan", h, t, out != nil, func(_ *keeper, o *commObject) (work, error) {
 		files, err := texts("paths", paths, n)
 		if err != nil {
 			return nil, err
@@ -262,7 +280,7 @@ func go_volley_distributed_scan(h C.uintptr_t, format *C.char, paths **C.char, n
 		if err != nil {
 			return nil, err
 		}
-		source, err := filesOf(format, files)
+		source, err := of(files)
 		if err != nil {
 			return nil, err
 		}

@@ -1685,6 +1685,12 @@ int32_t volley_distributed_scan(const volley_comm* comm, const char* format, con
   return go_volley_distributed_scan((uintptr_t)comm, (char*)format, (char* *)paths, path_count, (char* *)columns, column_count, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_distributed_scan_csv(const volley_comm* comm, const char* const* paths, int64_t path_count, const volley_csv_options* options, const char* const* columns, int64_t column_count, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_scan_csv");
+  if (out) memset(out, 0, sizeof *out);
+  return go_volley_distributed_scan_csv((uintptr_t)comm, (char* *)paths, path_count, (volley_csv_options*)options, (char* *)columns, column_count, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_distributed_write(const volley_distributed* table, const char* folder, const volley_write_options* options, volley_token* token) {
   if (vly_forked) return vly_fork_error("volley_distributed_write");
   return go_volley_distributed_write((uintptr_t)table, (char*)folder, (volley_write_options*)options, (uintptr_t)token);

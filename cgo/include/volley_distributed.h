@@ -106,6 +106,9 @@ VOLLEY_API int32_t volley_distributed_equal(const volley_distributed* table, con
  * parquet, arrow or csv; NULL is that of the first file's extension. No columns are all of them. */
 VOLLEY_API int32_t volley_distributed_scan(const volley_comm* comm, const char* format, const char* const* paths, int64_t path_count,
                                            const char* const* columns, int64_t column_count, volley_token* token, volley_distributed** out);
+/* The same of CSV files. */
+VOLLEY_API int32_t volley_distributed_scan_csv(const volley_comm* comm, const char* const* paths, int64_t path_count, const volley_csv_options* options,
+                                               const char* const* columns, int64_t column_count, volley_token* token, volley_distributed** out);
 /* Writes a new folder, which all ranks reach by this path: a file of each rank that has rows, of the format that the options say: parquet,
  * which is that of NULL too, csv or arrow. It is not there before all is written. */
 VOLLEY_API int32_t volley_distributed_write(const volley_distributed* table, const char* folder, const volley_write_options* options,

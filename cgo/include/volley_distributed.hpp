@@ -171,6 +171,14 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
       return volley_distributed_scan(c.get(), nullptr, p.data(), static_cast<int64_t>(p.size()), n.data(), static_cast<int64_t>(n.size()), of(stop), out);
     });
   }
+  static distributed scan_csv(const comm& c, const std::vector<std::string>& paths, const csv_options& options, const std::vector<std::string>& columns = {},
+                              const token* stop = nullptr) {
+    auto p = detail::pointers(paths), n = detail::pointers(columns);
+    detail::csv_structure how(options);
+    return make([&](volley_distributed** out) {
+      return volley_distributed_scan_csv(c.get(), p.data(), static_cast<int64_t>(p.size()), &how.o, n.data(), static_cast<int64_t>(n.size()), of(stop), out);
+    });
+  }
 
  private:
   static volley_token* of(const token* t) { return t ? t->get() : nullptr; }

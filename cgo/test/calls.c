@@ -2119,6 +2119,15 @@ static int32_t call_volley_distributed_scan(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_distributed_scan_csv[] = {{"comm", WRONG_HANDLE, 11}, {"paths", WRONG_TEXTS, 0}, {"path_count", WRONG_NUMBER, 0}, {"options", WRONG_STRUCTURE, 0}, {"columns", WRONG_TEXTS, 0}, {"column_count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
+static int32_t call_volley_distributed_scan_csv(const int* w) {
+  volley_distributed* p7 = 0;
+  int32_t status = volley_distributed_scan_csv((void*)wrong_handle(11, w[0]), (void*)wrong_texts(w[1]), (int64_t)wrong_number("path_count", w[2]), (void*)wrong_structure("volley_csv_options", sizeof(volley_csv_options), w[3]), (void*)wrong_texts(w[4]), (int64_t)wrong_number("column_count", w[5]), (void*)wrong_handle(3, w[6]), w[7] ? NULL : &p7);
+  wrong_cleared(status, p7 == NULL);
+  volley_distributed_free(p7);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_distributed_write[] = {{"table", WRONG_HANDLE, 15}, {"folder", WRONG_TEXT, 0}, {"options", WRONG_STRUCTURE, 0}, {"token", WRONG_HANDLE, 3}};
 static int32_t call_volley_distributed_write(const int* w) {
   int32_t status = volley_distributed_write((void*)wrong_handle(15, w[0]), wrong_text("folder", w[1]), (void*)wrong_structure("volley_write_options", sizeof(volley_write_options), w[2]), (void*)wrong_handle(3, w[3]));
@@ -2513,6 +2522,7 @@ const wrong_call wrong_calls[] = {
     {"volley_distributed_drop", 5, parameters_volley_distributed_drop, call_volley_distributed_drop},
     {"volley_distributed_equal", 5, parameters_volley_distributed_equal, call_volley_distributed_equal},
     {"volley_distributed_scan", 8, parameters_volley_distributed_scan, call_volley_distributed_scan},
+    {"volley_distributed_scan_csv", 8, parameters_volley_distributed_scan_csv, call_volley_distributed_scan_csv},
     {"volley_distributed_write", 4, parameters_volley_distributed_write, call_volley_distributed_write},
     {"volley_distributed_refuse", 5, parameters_volley_distributed_refuse, call_volley_distributed_refuse},
     {"volley_loader_open", 4, parameters_volley_loader_open, call_volley_loader_open},

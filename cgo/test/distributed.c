@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static char address[600], written[600];
+static char address[600], written[600], lines[600];
 
 static int64_t rows_of(const volley_distributed* d) {
   int64_t n;
@@ -31,7 +31,9 @@ static void spread_as(const volley_distributed* d, const char* scheme, int64_t k
 
 /* The operators of queries, over the rows of both. */
 static void operates(const volley_distributed* d, const volley_comm* c) {
-  const char *keys[] = {"key"}, *paths[] = {written}, *to[] = {"other"};
+  const char *keys[] = {"key"}, *paths[] = {written}, *of_lines[] = {lines}, *to[] = {"other"};
+  volley_write_options semicolons = {.size = sizeof semicolons, .format = "csv", .delimiter = ";"};
+  volley_csv_options csv = {.size = sizeof csv, .delimiter = ";"};
   volley_expr *e, *more;
   volley_aggregate count = {.op = "count"};
   volley_group_options any = {.size = sizeof any, .any_order = 1};
@@ -90,6 +92,12 @@ static void operates(const volley_distributed* d, const volley_comm* c) {
   OK(volley_distributed_equal(d, a, 0, NULL, &same));
   CHECK(same == 1);
   OK(volley_distributed_free(a));
+  OK(volley_distributed_write(d, lines, &semicolons, NULL));
+  OK(volley_distributed_scan_csv(c, of_lines, 1, &csv, NULL, 0, NULL, &a));
+  OK(volley_distributed_equal(d, a, 0, NULL, &same));
+  CHECK(same == 1);
+  OK(volley_distributed_free(a));
+  FAILS(VOLLEY_MISMATCH, "no paths", volley_distributed_scan_csv(c, of_lines, 0, &csv, NULL, 0, NULL, &a));
   volley_expr_free(e);
   volley_expr_free(more);
 }
@@ -269,6 +277,7 @@ void test_distributed(const char* folder) {
   pthread_t other;
   snprintf(address, sizeof address, "file://%s/distributed", folder);
   snprintf(written, sizeof written, "%s/written", folder);
+  snprintf(lines, sizeof lines, "%s/lines", folder);
   CHECK(pthread_create(&other, NULL, runs, (void*)&ranks[1]) == 0);
   runs((void*)&ranks[0]);
   pthread_join(other, NULL);

@@ -83,6 +83,14 @@ def test_operators_on_two_processes(tmp_path: Path, transport: str) -> None:
             assert "is there already" in str(e)
         d.write_csv({str(tmp_path / "csv")!r}, separator=";", null_value="none")
         assert "none;" in open({str(tmp_path / "csv")!r} + "/part-00000.csv").read()
+        assert vo.distributed.scan_csv({str(tmp_path / "csv")!r}, comm, separator=";", null_values="none").equals(d)
+        typed = vo.distributed.scan_csv({str(tmp_path / "csv")!r} + "/*.csv", comm, columns="w", separator=";", has_header=False, new_columns=["u", "w"], schema_overrides=dict(w="utf8"))
+        assert typed.columns == ["w"] and len(typed) == len(d) + sum(1 for n in d.counts if n), (typed.columns, len(typed), d.counts)
+        try:
+            vo.distributed.scan_csv({str(tmp_path / "csv")!r}, comm, separator=";", columns="nobody")
+            raise AssertionError("no error")
+        except vo.VolleyError as e:
+            assert "nobody" in str(e)
         d.write_csv({str(tmp_path / "plain")!r})
         assert vo.distributed.scan_csv({str(tmp_path / "plain")!r}, comm).equals(d)
         d.write_ipc({str(tmp_path / "ipc")!r}, compression="lz4")

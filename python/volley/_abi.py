@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 22
+ABI_MINOR = 23
 
 OK = 0
 PENDING = 1
@@ -649,6 +649,7 @@ def declare(library: CDLL) -> None:
     library.volley_distributed_drop.argtypes, library.volley_distributed_drop.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_equal.argtypes, library.volley_distributed_equal.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_scan.argtypes, library.volley_distributed_scan.restype = [c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_void_p], c_int32
+    library.volley_distributed_scan_csv.argtypes, library.volley_distributed_scan_csv.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_csv_options), c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_write.argtypes, library.volley_distributed_write.restype = [c_void_p, c_char_p, POINTER(volley_write_options), c_void_p], c_int32
     library.volley_distributed_refuse.argtypes, library.volley_distributed_refuse.restype = [c_void_p, c_void_p, c_char_p, c_char_p, c_void_p], c_int32
     library.volley_loader_open.argtypes, library.volley_loader_open.restype = [c_void_p, POINTER(volley_loader_options), c_void_p, c_void_p], c_int32

@@ -276,6 +276,15 @@ class DistributedGroupBy:
 def scan(comm: Comm, paths: Paths, columns: str | Sequence[str] | None, format: str) -> int:
     """The handle of a table of files of which each rank reads a part."""
     names = _names(columns)
-    args = (comm, encode(format), *_paths(paths), texts(names), len(names))
-    made: int = told(lambda: comm._explained(lambda: long_make("volley_distributed_scan", *args, free="volley_distributed_free")))
+    return _scanned(comm, "volley_distributed_scan", comm, encode(format), *_paths(paths), texts(names), len(names))
+
+
+def scan_with(comm: Comm, paths: Paths, columns: str | Sequence[str] | None, o: _abi.volley_csv_options) -> int:
+    """scan of CSV files with options."""
+    names = _names(columns)
+    return _scanned(comm, "volley_distributed_scan_csv", comm, *_paths(paths), byref(o), texts(names), len(names))
+
+
+def _scanned(comm: Comm, name: str, *args: object) -> int:
+    made: int = told(lambda: comm._explained(lambda: long_make(name, *args, free="volley_distributed_free")))
     return made

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ctypes import byref, c_int64, c_void_p
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._calls import guarded, say, shown
-from ._distributed_ops import Operators, scan
+from ._distributed_ops import Operators, scan, scan_with
 from ._library import Handle, call, encode, handles, library, long_make, make, take_number, take_text, texts
 from ._agreed import agreed, told
 from ._vectors import numbers_of
 from .device import Device, device_of
-from .query import Paths, _names, _orders, join_options, residual
+from .query import Paths, _names, _orders, csv_options, join_options, residual
 from .table import Table as LocalTable
 
 if TYPE_CHECKING:
@@ -223,9 +223,14 @@ def scan_ipc(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None =
 
 
 @agreed("Scan")
-def scan_csv(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None) -> Table:
-    """CSV files with a header, as scan_parquet has Parquet files."""
-    return Table._of(scan(comm, source, columns, "csv"), comm)
+def scan_csv(source: Paths, comm: Comm, *, columns: str | Sequence[str] | None = None, separator: str = ",", has_header: bool = True, new_columns: Sequence[str] = (),
+             schema_overrides: Mapping[str, str] | None = None, null_values: str | Sequence[str] = (), infer_schema_length: int = 0, ignore_errors: bool = False,
+             hive_partitioning: bool = True) -> Table:  # fmt: skip
+    """CSV files, as scan_parquet has Parquet files, with the options of volley.scan_csv."""
+    o, _keep = csv_options(separator=separator, has_header=has_header, new_columns=new_columns, schema_overrides=schema_overrides,
+                           null_values=null_values, infer_schema_length=infer_schema_length, ignore_errors=ignore_errors,
+                           hive_partitioning=hive_partitioning)  # fmt: skip
+    return Table._of(scan_with(comm, source, columns, o), comm)
 
 
 def _from_root(name: str, t: LocalTable | None, comm: Comm, root: int, device: Device | str | None) -> Table:
