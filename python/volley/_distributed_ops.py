@@ -86,6 +86,7 @@ class Operators:
     def with_scalar(self, **named: Table) -> Table:
         """With further columns, or others in place of those of their names: each has the one value of another table on the same Comm, which has one column,
         in every row, as Query.with_scalar has it. Without a row it is null; two rows are an error. No row of this table moves."""
+        self._handle  # noqa: B018 - a table that was closed is refused, also where no column is asked for
         d: Any = self
         for name, other in named.items():
             if not hasattr(other, "_comm"):
