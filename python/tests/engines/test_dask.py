@@ -49,7 +49,10 @@ def test_ranks_share_processors(client: Client) -> None:
     every = client.submit(flights.threads, pure=False).result(timeout=60)
     with engine.gang(client, 3) as g:
         assert whole(g, "flights:threads") == [max(1, every // 3)] * 3
-    assert set(client.run(flights.threads).values()) == {every}
+    until = time.monotonic() + 30  # a worker leaves a moment after the gang has ended
+    while set(client.run(flights.threads).values()) != {every}:
+        assert time.monotonic() < until, client.run(flights.threads)
+        time.sleep(0.05)
 
 
 def test_frames(client: Client) -> None:
