@@ -33,8 +33,8 @@ const (
 // extentNames are the values of VOLLEY_KERNELTEST.
 var extentNames = map[string]Extent{"least": Least, "tiny": Tiny, "brief": Brief, "full": Full}
 
-// extentOf is the extent that the environment asks for; else the one that the
-// test does, if any; else that of a device: Full on the host, Brief on others
+// extentOf is the extent that the environment asks for, or the one that the test
+// does where that is smaller; without either that of a device: Full on the host, Brief on others
 // and on the host under the race detector, Tiny where those two come together
 // or the device is emulated. Under -short it is Tiny on the host and Least
 // on others.
@@ -43,6 +43,9 @@ func extentOf(fatalf func(string, ...any), d device.Device, asked *Extent) Exten
 		e, known := extentNames[text]
 		if !known {
 			fatalf("VOLLEY_KERNELTEST=%q is none of least, tiny, brief and full", text)
+		}
+		if asked != nil {
+			return min(e, *asked)
 		}
 		return e
 	}

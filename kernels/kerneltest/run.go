@@ -75,8 +75,8 @@ type options struct {
 func Support(path string) Option { return func(o *options) { o.golden = path } }
 
 // Size says how much to run; without it that follows from the device and the
-// test's flags. The environment variable VOLLEY_KERNELTEST (tiny, brief, full)
-// overrides it.
+// test's flags. The environment variable VOLLEY_KERNELTEST (least, tiny, brief,
+// full) makes it smaller.
 func Size(e Extent) Option { return func(o *options) { o.extent = &e } }
 
 // Only leaves kernels out but those of some fields of kernels.Set.
