@@ -43,6 +43,13 @@ func go_volley_distributed_group_by(h C.uintptr_t, keys *C.uintptr_t, nKeys C.in
 	})
 }
 
+//export go_volley_distributed_describe
+func go_volley_distributed_describe(h, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
+	return distribute("volley_distributed_describe", "GroupBy", h, t, out, func(*keeper) (onRanks, error) {
+		return func(ctx context.Context, d *distributed.Table) (*distributed.Table, error) { return d.Describe(ctx) }, nil
+	})
+}
+
 //export go_volley_distributed_sort
 func go_volley_distributed_sort(h C.uintptr_t, keys *C.volley_order, n C.int64_t, t C.uintptr_t, out *C.uintptr_t) C.int32_t {
 	return distribute("volley_distributed_sort", "Sort", h, t, out, func(*keeper) (onRanks, error) {

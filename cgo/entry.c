@@ -1589,6 +1589,12 @@ int32_t volley_distributed_group_by(const volley_distributed* table, const volle
   return go_volley_distributed_group_by((uintptr_t)table, (uintptr_t*)keys, key_count, (volley_aggregate*)aggregates, aggregate_count, (volley_group_options*)options, (uintptr_t)token, (uintptr_t*)out);
 }
 
+int32_t volley_distributed_describe(const volley_distributed* table, volley_token* token, volley_distributed** out) {
+  if (vly_forked) return vly_fork_error("volley_distributed_describe");
+  if (out) memset(out, 0, sizeof *out);
+  return go_volley_distributed_describe((uintptr_t)table, (uintptr_t)token, (uintptr_t*)out);
+}
+
 int32_t volley_distributed_sort(const volley_distributed* table, const volley_order* keys, int64_t count, volley_token* token, volley_distributed** out) {
   if (vly_forked) return vly_fork_error("volley_distributed_sort");
   if (out) memset(out, 0, sizeof *out);

@@ -286,3 +286,37 @@ func TestIntegersAreTheSameBits(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribe: every rank has the statistics of all rows, of a table that is spread by a key too.
+func TestDescribe(t *testing.T) {
+	everyShape(t, 200, func(r *rank, s *source) error {
+		whole := s.whole(r.backend, "")
+		defer whole.Release()
+		want, err := whole.Query().Describe(r)
+		if err != nil {
+			return err
+		}
+		defer want.Release()
+		d, err := r.spread(s, "")
+		if err != nil {
+			return err
+		}
+		defer d.Release()
+		hashed, err := d.Shuffle(r, Hash("k"))
+		if err != nil {
+			return err
+		}
+		defer hashed.Release()
+		for _, d := range []*Table{d, hashed} {
+			got, err := d.Describe(r)
+			if err != nil {
+				return err
+			}
+			require.Equal(r.t, Replicated, got.Partitioning().Scheme)
+			require.Equal(r.t, names(want.Schema()), names(got.Schema()))
+			sameNumbers(r.t, rows(want), rows(got.Local()), 1e-12)
+			got.Release()
+		}
+		return nil
+	})
+}

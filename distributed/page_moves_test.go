@@ -111,6 +111,7 @@ var moves = map[string][]func(r *rank, m moved) (*Table, error){
 	"GroupBy, many groups, in order": {func(r *rank, m moved) (*Table, error) { return m.many.GroupBy("k").Agg(r, table.Sum("v")) }},
 	"Agg (all rows)":                 {func(r *rank, m moved) (*Table, error) { return m.many.Agg(r, table.Sum("v")) }},
 	"Agg, no parts (CountDistinct)":  {func(r *rank, m moved) (*Table, error) { return m.many.Agg(r, table.CountDistinct("v")) }},
+	"Describe, of two columns":       {func(r *rank, m moved) (*Table, error) { return m.many.Describe(r) }},
 	"Join, one side to all ranks":    {func(r *rank, m moved) (*Table, error) { return m.many.Join(r, m.small, table.Inner, table.On("k")) }},
 	"Join, both sides by hash":       {func(r *rank, m moved) (*Table, error) { return m.many.Join(r, m.many, table.Semi, table.On("k")) }},
 }
@@ -134,6 +135,7 @@ func movesFormulas() map[string][2]float64 {
 		"G(p−1)/p": about(n * (p - 1) / p), "the values, to rank 0": about(n / 2 * (p - 1) / p), "the parts for other ranks": about(n * (p - 1) / p),
 		"N(p−1)(p+1)/p": about(n * (p - 1) * (p + 1) / p),
 		"K(p−1)/p, and 8 for each row of the result": about(1.5 * n * (p - 1) / p),
+		"as Distinct on each column":                 {1.8 * n * (p - 1) / p, 3.3 * n * (p - 1) / p},           // v is the same on all ranks
 		"that, and the other table's keys":           {0.9 * 1.5 * n * (p - 1) / p, 1.1 * 2 * n * (p - 1) / p}, // both columns are keys; of Intersect next to nothing comes back
 		"2G(p−1)/p, and 8 for each row that moves":   about(3 * n * (p - 1) / p),
 	}

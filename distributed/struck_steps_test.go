@@ -36,6 +36,7 @@ func struckSteps() []step {
 		}, func(l, _ *table.Table) *table.Query {
 			return l.Query().GroupBy().Agg(table.Sum("v"), table.CountDistinct("s"))
 		}, true, false},
+		step{"describe", stepDescribe, same, true, false},
 		step{"union", func(r *rank, d, _ *Table) (*Table, error) { return d.Union(r, d) },
 			func(l, _ *table.Table) *table.Query { return l.Query().Union(l.Query()) }, false, false},
 		step{"tail", func(r *rank, d, _ *Table) (*Table, error) { return d.Tail(r, 33) },
@@ -66,6 +67,19 @@ func stepNumbers(r *rank, d, _ *Table) (*Table, error) {
 	}
 	defer right.Release()
 	return right.Drop(r, "n")
+}
+
+// stepDescribe holds the statistics to the number of rows.
+func stepDescribe(r *rank, d, _ *Table) (*Table, error) {
+	made, err := d.Describe(r)
+	if err != nil {
+		return nil, err
+	}
+	defer made.Release()
+	if got, want := rows(made.Local())[0], fmt.Sprintf("count|%d|", d.NumRows()); !strings.Contains(got, want) {
+		err = fmt.Errorf("%q does not have %q", got, want)
+	}
+	return kept(d, err)
 }
 
 func stepEqual(r *rank, d, _ *Table) (*Table, error) {

@@ -2,13 +2,14 @@ package table
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/kernels"
 )
 
-// statistics are the rows of Describe after count and nulls.
+// statistics are the rows of Describe between nulls and distinct.
 var statistics = []struct {
 	name  string
 	op    kernels.Aggregation
@@ -18,7 +19,88 @@ var statistics = []struct {
 	{"std", kernels.Std, kernels.NumberTypes | kernels.DecimalTypes},
 	{"min", kernels.Min, kernels.NumberTypes | kernels.DecimalTypes},
 	{"max", kernels.Max, kernels.NumberTypes | kernels.DecimalTypes},
-	{"distinct", kernels.CountDistinct, kernels.KeyTypes},
+}
+
+// Description is what Describe asks of columns: aggregates that have parts, and columns whose
+// distinct values are counted. Table makes the statistics of the answers, wherever these come
+// from: tables on ranks ask all ranks.
+type Description struct {
+	Aggregates []Aggregate
+	Distinct   []string
+	fields     []arrow.Field
+	cells      []cell // of the aggregates but the last, which counts rows, and then of the distinct values
+}
+
+// cell is a place in the table of Describe.
+type cell struct{ column, row int }
+
+// DescriptionOf is the description of columns.
+func DescriptionOf(schema *arrow.Schema) *Description {
+	d := &Description{fields: schema.Fields()}
+	add := func(a Aggregate, at cell) {
+		d.Aggregates = append(d.Aggregates, a.As(a.op.String()+" "+d.fields[at.column].Name))
+		d.cells = append(d.cells, at)
+	}
+	for i, f := range d.fields {
+		if !kernels.KeyTypes.Has(f.Type.ID()) {
+			continue
+		}
+		add(Count(expr.Col(f.Name)), cell{i, 0})
+		for k, s := range statistics {
+			if s.types.Has(f.Type.ID()) {
+				a := aggregate(s.op, f.Name)
+				if s.op == kernels.Std {
+					a.options.Ddof = 1
+				}
+				add(a, cell{i, k + 2})
+			}
+		}
+	}
+	d.Aggregates = append(d.Aggregates, Count().As("rows"))
+	for i, f := range d.fields {
+		if kernels.KeyTypes.Has(f.Type.ID()) {
+			d.Distinct = append(d.Distinct, f.Name)
+			d.cells = append(d.cells, cell{i, len(statistics) + 2})
+		}
+	}
+	return d
+}
+
+// Table is the table of Describe, of a row that has the Aggregates first, and the number of
+// distinct values, without null, of each column of Distinct.
+func (d *Description) Table(ctx context.Context, row *Table, distinct []int64) (*Table, error) {
+	row, err := row.onHost(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer row.Release()
+	cells := make([][]float64, len(d.fields))
+	valid := make([][]bool, len(d.fields))
+	for i := range d.fields {
+		cells[i], valid[i] = make([]float64, len(statistics)+3), make([]bool, len(statistics)+3)
+	}
+	last := len(d.Aggregates) - 1
+	rows := row.at(0, last).Float64()
+	for k, at := range d.cells {
+		if k >= last {
+			cells[at.column][at.row], valid[at.column][at.row] = float64(distinct[k-last]), true
+			continue
+		}
+		v := row.at(0, k)
+		cells[at.column][at.row], valid[at.column][at.row] = asFloat(v), v.Valid()
+		if at.row == 0 {
+			cells[at.column][1], valid[at.column][1] = rows-v.Float64(), true
+		}
+	}
+	labels := []string{"count", "nulls"}
+	for _, s := range statistics {
+		labels = append(labels, s.name)
+	}
+	series := []Series{Column("statistic", append(labels, "distinct"))}
+	for i, f := range d.fields {
+		series = append(series, Column(f.Name, cells[i]).Valid(valid[i]))
+	}
+	return New(row.backend, series...)
 }
 
 // Describe runs the query and gives a table with a row for each statistic: the
@@ -31,60 +113,25 @@ func (q *Query) Describe(ctx context.Context) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	var aggs []Aggregate
-	type slot struct{ column, row int }
-	var slots []slot
-	fields := n.schema().Fields()
-	add := func(a Aggregate, column, row int) {
-		aggs = append(aggs, a.As(a.op.String()+" "+fields[column].Name))
-		slots = append(slots, slot{column, row})
+	d := DescriptionOf(n.schema())
+	asked := slices.Clone(d.Aggregates)
+	for _, name := range d.Distinct {
+		asked = append(asked, CountDistinct(name).As("distinct "+name))
 	}
-	for i, f := range fields {
-		if !kernels.KeyTypes.Has(f.Type.ID()) {
-			continue
-		}
-		add(Count(expr.Col(f.Name)), i, 0)
-		for k, s := range statistics {
-			if s.types.Has(f.Type.ID()) {
-				a := aggregate(s.op, f.Name)
-				if s.op == kernels.Std {
-					a.options.Ddof = 1
-				}
-				add(a, i, k+2)
-			}
-		}
-	}
-	result, err := q.Agg(append(aggs, Count().As("rows"))...).Collect(ctx)
+	row, err := q.Agg(asked...).Collect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer result.Release()
-	if result, err = result.onHost(ctx); err != nil {
+	defer row.Release()
+	if row, err = row.onHost(ctx); err != nil {
 		return nil, err
 	}
-	defer result.Release()
-	cells := make([][]float64, len(fields))
-	valid := make([][]bool, len(fields))
-	for i := range fields {
-		cells[i], valid[i] = make([]float64, len(statistics)+2), make([]bool, len(statistics)+2)
+	defer row.Release()
+	distinct := make([]int64, len(d.Distinct))
+	for i := range distinct {
+		distinct[i] = row.at(0, len(d.Aggregates)+i).Int64()
 	}
-	rows := result.at(0, len(aggs)).Float64()
-	for k, s := range slots {
-		v := result.at(0, k)
-		cells[s.column][s.row], valid[s.column][s.row] = asFloat(v), v.Valid()
-		if s.row == 0 {
-			cells[s.column][1], valid[s.column][1] = rows-v.Float64(), true
-		}
-	}
-	labels := []string{"count", "nulls"}
-	for _, s := range statistics {
-		labels = append(labels, s.name)
-	}
-	series := []Series{Column("statistic", labels)}
-	for i, f := range fields {
-		series = append(series, Column(f.Name, cells[i]).Valid(valid[i]))
-	}
-	return New(q.backend, series...)
+	return d.Table(ctx, row, distinct)
 }
 
 // asFloat is a number as float64.

@@ -45,7 +45,7 @@ extern "C" {
 
 /* A change to anything that is here raises MAJOR; an addition raises MINOR. */
 #define VOLLEY_ABI_MAJOR 1
-#define VOLLEY_ABI_MINOR 23
+#define VOLLEY_ABI_MINOR 24
 
 /* The statuses. */
 enum {

@@ -63,6 +63,8 @@ VOLLEY_API int32_t volley_comm_exchange(const volley_comm* comm, const volley_ta
 VOLLEY_API int32_t volley_distributed_group_by(const volley_distributed* table, const volley_expr* const* keys, int64_t key_count,
                                                const volley_aggregate* aggregates, int64_t aggregate_count, const volley_group_options* options,
                                                volley_token* token, volley_distributed** out);
+/* The statistics of volley_query_describe, on every rank. */
+VOLLEY_API int32_t volley_distributed_describe(const volley_distributed* table, volley_token* token, volley_distributed** out);
 /* Rank r has rows that come before those of rank r + 1; stable, and as many on each rank within 10 percent. */
 VOLLEY_API int32_t volley_distributed_sort(const volley_distributed* table, const volley_order* keys, int64_t count, volley_token* token,
                                            volley_distributed** out);

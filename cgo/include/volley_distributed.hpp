@@ -121,6 +121,9 @@ class distributed : public detail::handle<volley_distributed, volley_distributed
       return volley_distributed_group_by(get(), list.data(), static_cast<int64_t>(list.size()), rows.rows.data(), rows.size(), &how, of(stop), out);
     });
   }
+  distributed describe(const token* stop = nullptr) const {
+    return make([&](volley_distributed** out) { return volley_distributed_describe(get(), of(stop), out); });
+  }
   distributed sort(const std::vector<order>& by, const token* stop = nullptr) const {
     auto keys = told("Sort", [&] { return detail::ordered(by); });
     return make([&](volley_distributed** out) { return volley_distributed_sort(get(), keys.rows.data(), keys.size(), of(stop), out); });

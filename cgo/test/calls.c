@@ -1977,6 +1977,15 @@ static int32_t call_volley_distributed_group_by(const int* w) {
   return status;
 }
 
+static const wrong_parameter parameters_volley_distributed_describe[] = {{"table", WRONG_HANDLE, 15}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
+static int32_t call_volley_distributed_describe(const int* w) {
+  volley_distributed* p2 = 0;
+  int32_t status = volley_distributed_describe((void*)wrong_handle(15, w[0]), (void*)wrong_handle(3, w[1]), w[2] ? NULL : &p2);
+  wrong_cleared(status, p2 == NULL);
+  volley_distributed_free(p2);
+  return status;
+}
+
 static const wrong_parameter parameters_volley_distributed_sort[] = {{"table", WRONG_HANDLE, 15}, {"keys", WRONG_STRUCTURE, 0}, {"count", WRONG_NUMBER, 0}, {"token", WRONG_HANDLE, 3}, {"out", WRONG_OUT, 15}};
 static int32_t call_volley_distributed_sort(const int* w) {
   volley_distributed* p4 = 0;
@@ -2506,6 +2515,7 @@ const wrong_call wrong_calls[] = {
     {"volley_distributed_free", 1, parameters_volley_distributed_free, call_volley_distributed_free},
     {"volley_comm_exchange", 5, parameters_volley_comm_exchange, call_volley_comm_exchange},
     {"volley_distributed_group_by", 8, parameters_volley_distributed_group_by, call_volley_distributed_group_by},
+    {"volley_distributed_describe", 3, parameters_volley_distributed_describe, call_volley_distributed_describe},
     {"volley_distributed_sort", 5, parameters_volley_distributed_sort, call_volley_distributed_sort},
     {"volley_distributed_top_k", 6, parameters_volley_distributed_top_k, call_volley_distributed_top_k},
     {"volley_distributed_distinct", 5, parameters_volley_distributed_distinct, call_volley_distributed_distinct},

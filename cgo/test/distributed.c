@@ -82,6 +82,9 @@ static void operates(const volley_distributed* d, const volley_comm* c) {
   OK(volley_distributed_drop(a, to, 1, NULL, &b));
   OK(volley_distributed_free(a));
   FAILS(VOLLEY_MISMATCH, "key", volley_distributed_select(b, (const volley_expr* const*)&e, 1, NULL, &a));
+  OK(volley_distributed_describe(b, NULL, &a));
+  CHECK(rows_of(a) == 7 && local_rows(a) == 7);
+  OK(volley_distributed_free(a));
   OK(volley_distributed_even(b, NULL, &a));
   CHECK(rows_of(a) == 8 && local_rows(a) == 4);
   OK(volley_distributed_free(a));
@@ -199,6 +202,7 @@ static void refuses(const volley_comm* c, const volley_table* t, const volley_di
   BOTH_FAIL("keys", volley_distributed_group_by(d, holes, 1, &count, 1, NULL, NULL, &o), volley_distributed_group_by(d, es, 1, &count, 1, NULL, NULL, &o));
   BOTH_FAIL("op", volley_distributed_group_by(d, es, 1, &odd, 1, NULL, NULL, &o), volley_distributed_group_by(d, es, 1, &count, 1, NULL, NULL, &o));
   BOTH_FAIL("options", volley_distributed_group_by(d, es, 1, &count, 1, &groups, NULL, &o), volley_distributed_group_by(d, es, 1, &count, 1, NULL, NULL, &o));
+  BOTH_FAIL("token", volley_distributed_describe(d, freed, &o), volley_distributed_describe(d, NULL, &o));
   BOTH_FAIL("key", volley_distributed_sort(d, &order, 1, NULL, &o), volley_distributed_sort(d, &by, 1, NULL, &o));
   BOTH_FAIL("key", volley_distributed_top_k(d, 2, &order, 1, NULL, &o), volley_distributed_top_k(d, 2, &by, 1, NULL, &o));
   BOTH_FAIL("columns", volley_distributed_distinct(d, none, 1, NULL, &o), volley_distributed_distinct(d, key, 1, NULL, &o));

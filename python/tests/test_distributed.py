@@ -161,6 +161,7 @@ def test_what_one_rank_refuses_is_the_error_of_the_others(tmp_path: Path) -> Non
         refused(lambda: d.subtract(d), lambda: d.subtract(gone), "closed")
         refused(lambda: d.slice(0, 5), lambda: d.slice(0, -5), "-5")
         refused(lambda: d.head(5), lambda: d.head("five"), "five")
+        refused(lambda: d.describe(), lambda: gone.describe(), "closed")
         refused(lambda: d.even(), lambda: gone.even(), "closed")
         refused(lambda: d.with_row_index(), lambda: d.with_row_index(3), "3")
         refused(lambda: d.equals(d), lambda: d.equals(left), "Table")

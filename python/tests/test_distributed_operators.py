@@ -55,6 +55,7 @@ def test_operators_on_two_processes(tmp_path: Path, transport: str) -> None:
         assert len(loose) == len(whole.group_by("k").len())
         total = d.agg(col("v").sum(), count().alias("n"))
         assert total.partitioning.scheme == "replicated" and total.local.rows() == [(sum(whole["v"].to_pylist()), 10)] and len(total) == 1
+        assert d.describe().local.rows() == whole.describe().rows()
         assert d.select(col("v").max()).local.rows() == whole.select(col("v").max()).rows()
         same(d.sort("k", "v", descending=[True, False], nulls_last=False), whole.sort("k", "v", descending=[True, False], nulls_last=False))
         same(d.sort(col("v") % 4), whole.sort(col("v") % 4))

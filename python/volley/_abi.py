@@ -6,7 +6,7 @@ from ctypes import CDLL, POINTER, c_char_p, c_double, c_int32, c_int64, c_uint32
 from ._numbers import Checked
 
 ABI_MAJOR = 1
-ABI_MINOR = 23
+ABI_MINOR = 24
 
 OK = 0
 PENDING = 1
@@ -633,6 +633,7 @@ def declare(library: CDLL) -> None:
     library.volley_distributed_free.argtypes, library.volley_distributed_free.restype = [c_void_p], c_int32
     library.volley_comm_exchange.argtypes, library.volley_comm_exchange.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_group_by.argtypes, library.volley_distributed_group_by.restype = [c_void_p, c_void_p, c_int64, POINTER(volley_aggregate), c_int64, POINTER(volley_group_options), c_void_p, c_void_p], c_int32
+    library.volley_distributed_describe.argtypes, library.volley_distributed_describe.restype = [c_void_p, c_void_p, c_void_p], c_int32
     library.volley_distributed_sort.argtypes, library.volley_distributed_sort.restype = [c_void_p, POINTER(volley_order), c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_top_k.argtypes, library.volley_distributed_top_k.restype = [c_void_p, c_int64, POINTER(volley_order), c_int64, c_void_p, c_void_p], c_int32
     library.volley_distributed_distinct.argtypes, library.volley_distributed_distinct.restype = [c_void_p, c_void_p, c_int64, c_void_p, c_void_p], c_int32

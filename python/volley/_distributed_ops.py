@@ -131,6 +131,11 @@ class Operators:
         """Aggregates all rows to one, which every rank has: see ``local``."""
         return DistributedGroupBy(cast("Table", self), [], False, False).agg(*aggregates, **named)
 
+    @agreed("GroupBy")
+    def describe(self) -> Table:
+        """Counts, means, extremes of each column over all ranks, as Query.describe has them. Every rank has them: see ``local``."""
+        return self._made("describe")
+
     @agreed("Sort")
     def sort(self, by: Expr | str | Iterable[Expr | str], *more_by: Expr | str, descending: bool | Sequence[bool] = False, nulls_last: bool = True) -> Table:
         """Orders the rows: rank r has those that come before the rows of rank r + 1. Stable, and as many rows on each rank within 10 percent, also where
