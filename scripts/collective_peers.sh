@@ -11,7 +11,8 @@ names=${1:-openmpi,mpich,gloo} missing=()
 for name in ${names//,/ }; do
 	case $name in
 	openmpi)
-		{ packages mpicc.openmpi openmpi-bin libopenmpi-dev gcc libc6-dev && packages mpirun.openmpi openmpi-bin; } || missing+=("openmpi: $why") ;;
+		# The compiler's wrapper comes without the header that it wants.
+		{ packages '/usr/lib/*/openmpi/include/mpi.h' openmpi-bin libopenmpi-dev gcc libc6-dev && packages mpirun.openmpi openmpi-bin; } || missing+=("openmpi: $why") ;;
 	gloo)
 		packages python:torch python3-torch || missing+=("gloo: $why") ;;
 	mpich)
