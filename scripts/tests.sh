@@ -30,7 +30,7 @@ package_tests() {
 	with_duckdb
 	local packages
 	packages=$(packages_but kernels/cpu kernels/cuda kernels/opencl kernels/gpu device/cuda device/opencl internal/cuemu collective)
-	CGO_ENABLED=0 go test -vet=off -timeout 20m -skip "$(either TestHouse "${long_tests[@]}")" $packages
+	VOLLEY_KERNELTEST=brief CGO_ENABLED=0 go test -vet=off -timeout 20m -skip "$(either TestHouse "${long_tests[@]}")" $packages
 	section "tables on ranks, on a pretended device"
 	CGO_ENABLED=0 go test -vet=off -timeout 20m -run '^TestOnRemoteDevice$' ./distributed
 }

@@ -75,7 +75,9 @@ type kit struct {
 func newKit(t *testing.T, s Subject) *kit {
 	k := &kit{Subject: s}
 	k.backend = backends.Open(t, func(a memory.Allocator) memory.Allocator {
-		k.counted = memory.NewTraced(a)
+		if k.counted = memory.NewCounted(a); testing.Verbose() { // a call stack a block takes a fifth of the time
+			k.counted = memory.NewTraced(a)
+		}
 		return k.counted
 	})
 	t.Cleanup(func() { require.NoError(t, k.backend.Close()) })
@@ -144,7 +146,7 @@ func (k *kit) do(t *testing.T, r run) (got []string, err error) {
 		}
 		return err
 	})
-	require.Equal(t, before, k.counted.Stats().Bytes, "bytes are left: %v", k.counted.Check())
+	require.Equal(t, before, k.counted.Stats().Bytes, "bytes are left (-v says of which call): %v", k.counted.Check())
 	require.Equal(t, releases, memory.OverReleases(), "something was released twice")
 	for _, s := range r.sources {
 		require.NoError(t, s.ended())
@@ -198,7 +200,7 @@ func (k *kit) rows(t *testing.T) {
 		if k.brief {
 			shapes = shapes[1:]
 		}
-	case testing.Short() || k.brief:
+	case k.brief || backends.Brief():
 		kinds, shapes, workers = []values{kinds[1], kinds[4], kinds[7], kinds[8], kinds[9]}, shapes[1:4], []int{1, 3}
 	}
 	for _, v := range kinds {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/device/host"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/kernels"
 	"github.com/volley-go/volley/kernels/cpu"
 	"github.com/volley-go/volley/memory"
@@ -203,7 +204,7 @@ func TestIPCFlips(t *testing.T) {
 			first = schemaEnd(whole)
 		}
 		step := 1
-		if testing.Short() {
+		if backends.Brief() {
 			step = 7
 		}
 		refused, fine := 0, 0
@@ -233,7 +234,7 @@ func TestIPCFlipsWithoutChecksums(t *testing.T) {
 	whole := ipcBytes(t, rec, false, ipc.WithLZ4())
 	path := filepath.Join(t.TempDir(), "lz4.arrow")
 	step := 1
-	if testing.Short() {
+	if backends.Brief() {
 		step = 7
 	}
 	for bit := 0; bit < 8*len(whole); bit += step {
