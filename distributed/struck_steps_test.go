@@ -76,8 +76,13 @@ func stepDescribe(r *rank, d, _ *Table) (*Table, error) {
 		return nil, err
 	}
 	defer made.Release()
-	if got, want := rows(made.Local())[0], fmt.Sprintf("count|%d|", d.NumRows()); !strings.Contains(got, want) {
-		err = fmt.Errorf("%q does not have %q", got, want)
+	var count, nulls int64
+	there := rows(made.Local())
+	if _, err = fmt.Sscanf(there[0], `"count"|%d|`, &count); err == nil {
+		_, err = fmt.Sscanf(there[1], `"nulls"|%d|`, &nulls)
+	}
+	if err == nil && count+nulls != d.NumRows() {
+		err = fmt.Errorf("%d values and %d nulls of %d rows", count, nulls, d.NumRows())
 	}
 	return kept(d, err)
 }

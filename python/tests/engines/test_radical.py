@@ -30,7 +30,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session = rp.Session()
     try:
         pilots, tasks = rp.PilotManager(session=session), rp.TaskManager(session=session)
-        pilot = pilots.submit_pilots(rp.PilotDescription({"resource": "local.localhost", "runtime": 15, "cores": 4, "exit_on_error": True, "sandbox": str(tmp_path_factory.mktemp("sandbox"))}))
+        pilot = pilots.submit_pilots(rp.PilotDescription({"resource": "local.localhost", "runtime": 15, "cores": min(4, os.cpu_count() or 1), "exit_on_error": True, "sandbox": str(tmp_path_factory.mktemp("sandbox"))}))
         tasks.add_pilots(pilot)
         yield tasks
     finally:
