@@ -12,6 +12,9 @@ command -v go >/dev/null || { echo "Go is not installed or not on PATH: see http
 export GOFLAGS='-buildvcs=false -trimpath' GOWORK=off
 unset GOOS GOARCH GOARM64 GOAMD64
 
+# Python keeps what it has compiled. Without that each process compiles all that it imports anew: TensorFlow's takes ten seconds.
+unset PYTHONDONTWRITEBYTECODE
+
 # Virtual environments, compilers and other downloads, each by its version. All clones of a user share them.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/volley
 

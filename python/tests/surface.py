@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import faulthandler
 import inspect
+import math
 import os
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -284,10 +286,14 @@ def main() -> None:
     what, folder, device = sys.argv[1:]
     faulthandler.enable()
     os.chdir(folder)
+    armed = -math.inf
     with open("last", "w", encoding="utf-8", errors="replace") as last:
 
         def note(text: str) -> None:
-            faulthandler.dump_traceback_later(60, exit=True)
+            nonlocal armed
+            if time.monotonic() > armed + 5:  # it takes as long as the call
+                armed = time.monotonic()
+                faulthandler.dump_traceback_later(60, exit=True)
             last.seek(0)
             last.write(text)
             last.truncate()
