@@ -79,7 +79,7 @@ no_race=(TestGEMM TestMillion TestWholeFlights TestSimulate TestLongMergeFaults 
 	TestDictionaryIndex)
 
 # race ARGUMENT...: go test under the detector. What is tested collects garbage as programs do.
-race() { CGO_ENABLED=1 go test -race -vet=off -timeout 40m "$@"; }
+race() { CGO_ENABLED=1 go test -race -vet=off -timeout 80m "$@"; }
 
 # with_race_detector WHAT: whether the race detector can be had; drivers that are there are a must, so that tests of devices find some.
 with_race_detector() {
