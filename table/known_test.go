@@ -15,6 +15,7 @@ import (
 	"github.com/volley-go/volley/device"
 	"github.com/volley-go/volley/expr"
 	"github.com/volley-go/volley/flow/exec"
+	"github.com/volley-go/volley/internal/backends"
 	"github.com/volley-go/volley/internal/slots"
 	"github.com/volley-go/volley/kernels"
 )
@@ -356,8 +357,12 @@ func TestKeysAreHandedDownWhole(t *testing.T) {
 	want := collect(t, q)
 	require.Len(t, want, 40)
 	t.Setenv("VOLLEY_OPTIMISER", "-joinorder,-reduce")
-	for _, workers := range []int{1, 2, 8} {
-		for range 5 {
+	counts, times := []int{1, 2, 8}, 5
+	if !backends.OnHost() { // which has one worker
+		counts, times = counts[:1], 1
+	}
+	for _, workers := range counts {
+		for range times {
 			ctx := exec.WithHooks(t.Context(), &exec.Hooks{Workers: workers, Turn: func(context.Context) { runtime.Gosched() }})
 			got, err := q.Collect(ctx)
 			require.NoError(t, err)
@@ -365,5 +370,5 @@ func TestKeysAreHandedDownWhole(t *testing.T) {
 			got.Release()
 		}
 	}
-	require.Equal(t, 16, opened)
+	require.Equal(t, 1+len(counts)*times, opened)
 }

@@ -67,7 +67,7 @@ func Rows(t *testing.T, subjects ...Subject) {
 // kit tests one subject.
 type kit struct {
 	Subject
-	brief   bool // rows of few kinds, for few workers
+	brief   bool // rows of few kinds, for few workers; few faults and ends
 	backend *kernels.Backend
 	counted *memory.Counted
 }
@@ -247,10 +247,13 @@ func eachShape(t *testing.T, f func(t *testing.T, s shape)) {
 	}
 }
 
+// few reports whether there are to be few faults and ends: on a device each run takes long.
+func (k *kit) few() bool { return k.brief || backends.Brief() && !backends.OnHost() }
+
 // faults checks what comes of sources, and of steps, that fail.
 func (k *kit) faults(t *testing.T, s shape) {
 	places, counts := []int{0, 1, 4}, []int{1, 3}
-	if k.brief {
+	if k.few() {
 		places, counts = places[2:], counts[1:]
 	}
 	for input := range k.Inputs {
@@ -284,7 +287,7 @@ func (k *kit) faults(t *testing.T, s shape) {
 // ends checks consumers that stop, contexts that end, and steps that fail, before each of some batches.
 func (k *kit) ends(t *testing.T, s shape) {
 	counts, morsels, most, befores := []int{1, 3}, []string{"3", ""}, 3, int64(7)
-	if k.brief {
+	if k.few() {
 		counts, morsels, most, befores = counts[1:], morsels[:1], 1, 3
 	}
 	for _, workers := range counts {
