@@ -247,8 +247,10 @@ func eachShape(t *testing.T, f func(t *testing.T, s shape)) {
 	}
 }
 
-// few reports whether there are to be few faults and ends: on a device each run takes long.
-func (k *kit) few() bool { return k.brief || backends.Brief() && !backends.OnHost() }
+// few reports whether there are to be few faults and ends: on a device, and under the race detector, each run takes long.
+func (k *kit) few() bool {
+	return k.brief || backends.Brief() && (backends.RaceDetector || !backends.OnHost())
+}
 
 // faults checks what comes of sources, and of steps, that fail.
 func (k *kit) faults(t *testing.T, s shape) {
