@@ -9,7 +9,7 @@ help: ## List the targets
 run: ## A query and a regression over a million flights on every device, checked and drawn, into out/flights (ARGS="--device cpu")
 	@bash scripts/run.sh bench flights --out out/flights $(ARGS)
 
-test: ## A test of every promise, 20 to 30 minutes: house rules, vet, types, tests, race detector, devices, C, Python, both MPIs, the main job
+test: ## A test of every promise, 20 to 25 minutes: house rules, vet, types, tests, race detector, devices, C, Python, both MPIs, the main job
 	@bash scripts/test.sh
 
 exhaust: ## The long matrices, an hour or two: before a release, and before work on their parts is called done
