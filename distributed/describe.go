@@ -7,9 +7,9 @@ import (
 	"github.com/volley-go/volley/table"
 )
 
-// Describe gives the statistics of table.Query.Describe over the rows of all ranks; every rank
-// has them: the result is replicated. Aggregates are made in parts, as Agg has them, and the
-// distinct values of each column are found as Distinct finds them.
+// Describe gives the statistics of table.Query.Describe over the rows of all ranks. The result is
+// replicated: every rank has all of it. Agg makes the aggregates, in parts, and Distinct finds the
+// different values of one column after the other, so errors name these calls.
 func (d *Table) Describe(ctx context.Context) (*Table, error) {
 	what := table.DescriptionOf(d.Schema())
 	row, err := d.Agg(ctx, what.Aggregates...)
@@ -29,7 +29,7 @@ func (d *Table) Describe(ctx context.Context) (*Table, error) {
 	return o.finish(made, Partitioning{Scheme: Replicated})
 }
 
-// countDistinct is the number of distinct values of a column on all ranks, but for null.
+// countDistinct counts the different values of a column on all ranks; null is none.
 func (d *Table) countDistinct(ctx context.Context, name string) (int64, error) {
 	column, err := d.Select(ctx, expr.Col(name)) // which keeps what is known of where its values are
 	if err != nil {

@@ -11,7 +11,7 @@ names=${1:-openmpi,mpich,gloo} missing=()
 for name in ${names//,/ }; do
 	case $name in
 	openmpi)
-		# The compiler's wrapper comes without the header that it wants.
+		# openmpi-bin alone has mpicc, but not the header mpi.h.
 		{ packages '/usr/lib/*/openmpi/include/mpi.h' openmpi-bin libopenmpi-dev gcc libc6-dev && packages mpirun.openmpi openmpi-bin; } || missing+=("openmpi: $why") ;;
 	gloo)
 		packages python:torch python3-torch || missing+=("gloo: $why") ;;

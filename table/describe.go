@@ -21,9 +21,9 @@ var statistics = []struct {
 	{"max", kernels.Max, kernels.NumberTypes | kernels.DecimalTypes},
 }
 
-// Description is what Describe asks of columns: aggregates that have parts, and columns whose
-// distinct values are counted. Table makes the statistics of the answers, wherever these come
-// from: tables on ranks ask all ranks.
+// Description lists what Describe asks of the columns of a table: Aggregates, and the columns
+// whose distinct values are counted, by name. Table makes the statistics from the answers.
+// Package distributed asks all ranks and uses the same description.
 type Description struct {
 	Aggregates []Aggregate
 	Distinct   []string
@@ -34,7 +34,8 @@ type Description struct {
 // cell is a place in the table of Describe.
 type cell struct{ column, row int }
 
-// DescriptionOf is the description of columns.
+// DescriptionOf describes the columns of a schema. Lists, structs and other types that cannot be
+// keys have no statistics: Table leaves their columns null.
 func DescriptionOf(schema *arrow.Schema) *Description {
 	d := &Description{fields: schema.Fields()}
 	add := func(a Aggregate, at cell) {
@@ -66,8 +67,9 @@ func DescriptionOf(schema *arrow.Schema) *Description {
 	return d
 }
 
-// Table is the table of Describe, of a row that has the Aggregates first, and the number of
-// distinct values, without null, of each column of Distinct.
+// Table makes the table that Query.Describe documents. The first columns of row's one row are the
+// Aggregates, in their order; distinct[i] counts the different values of column Distinct[i], and
+// null is none. The result is on row's backend.
 func (d *Description) Table(ctx context.Context, row *Table, distinct []int64) (*Table, error) {
 	row, err := row.onHost(ctx)
 	if err != nil {

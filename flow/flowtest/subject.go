@@ -247,7 +247,7 @@ func eachShape(t *testing.T, f func(t *testing.T, s shape)) {
 	}
 }
 
-// few reports whether there are to be few faults and ends: on a device, and under the race detector, each run takes long.
+// few reports whether faults and ends are few: in a brief round on a device or under the race detector, where each run takes long.
 func (k *kit) few() bool {
 	return k.brief || backends.Brief() && (backends.RaceDetector || !backends.OnHost())
 }

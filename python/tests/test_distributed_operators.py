@@ -107,6 +107,30 @@ def test_operators_on_two_processes(tmp_path: Path, transport: str) -> None:
     )
 
 
+def test_describe_of_every_kind(tmp_path: Path) -> None:
+    """Floats with values that have rules of their own, decimals, dates, bools, texts, nulls, nulls alone; values on both ranks, and a rank without rows."""
+    ranks(
+        tmp_path,
+        "shm",
+        """
+        import datetime as dt, math
+        from decimal import Decimal
+        rows = {
+            "f": [math.nan, -0.0, 0.0, 1.5, None, -math.nan], "d": [Decimal("1.25"), None, Decimal("-3.50"), Decimal("1.25"), None, Decimal("0.00")],
+            "t": [dt.date(2024, 1, 1), None, dt.date(2024, 1, 2), dt.date(2024, 1, 1), None, None], "b": [True, None, False, None, True, True],
+            "s": ["a", "", None, "a", "\u00e9", None], "n": [None] * 5 + [me],
+        }
+        mine = vo.Table(rows)
+        for d in (vo.distributed.Table(mine, comm), vo.distributed.Table(mine.head(6 * me), comm), vo.distributed.Table(mine, comm).shuffle("f")):
+            made, want = d.describe(), d.replicate().local.describe()
+            assert made.columns == want.columns and made.partitioning.scheme == "replicated"
+            for x, y in zip(made.local.rows(), want.rows(), strict=True):
+                for a, b in zip(x, y, strict=True):
+                    assert a == b or math.isnan(a) and math.isnan(b) or math.isclose(a, b, rel_tol=1e-12), (x, y)
+        """,
+    )
+
+
 def test_sets_of_tables() -> None:
     a, b = vo.Table({"x": [3, 1, None, 3], "y": ["c", "a", None, "c"]}), vo.Table({"y": ["c", None], "x": [3, None]})
     assert a.intersect(b).rows() == [(3, "c"), (None, None)] and a.subtract(b).rows() == [(1, "a")]
